@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from assay.errors import nearest
+from assay.errors import closest_match
 from assay.experiment.environment import environment
 from assay.files import write_atomic
 from benchmarks.pages import Section, Unavailable, figures_section
@@ -87,7 +87,7 @@ def choose(names: Sequence[str]) -> list[Bench]:
     known = {bench.name for bench in BENCHES} | {bench.group for bench in BENCHES}
     for name in names:
         if name not in known:
-            near = nearest(name, sorted(known)) or sorted(known)
+            near = closest_match(name, sorted(known)) or sorted(known)
             raise SystemExit(f"no benchmark {name!r}; there is {', '.join(near)}")
     return [b for b in BENCHES if (b.name in names or b.group in names if names else not b.long)]
 

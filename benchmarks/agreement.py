@@ -33,7 +33,7 @@ from assay.errors import GoldError
 from assay.gold import load_gold, resolve
 from assay.measures import AP, RR, Hit, Judged, P, R, nDCG
 from assay.scoring import Measure, score
-from assay.types import Corpus, CorpusSpec, EngineRun, Gold, Ranking, Run, SourceFile, Suite
+from assay.types import Corpus, CorpusSpec, EngineRun, GoldSet, Ranking, Run, SourceFile, Suite
 
 Qrels = Mapping[str, Mapping[str, int]]
 Scored = Mapping[str, Mapping[str, float]]
@@ -86,7 +86,7 @@ def assay_values(qrels: Qrels, run: Scored, measures: list[Measure]) -> dict[str
     return {query.id: values[:, at].tolist() for at, query in enumerate(gold.queries)}
 
 
-def _run(gold: Gold, corpus: Corpus, path: Path, k: int) -> Run:
+def _run(gold: GoldSet, corpus: Corpus, path: Path, k: int) -> Run:
     suite = Suite((gold,))
     if not path.stat().st_size:
         return Run(suite, k, (EngineRun("peer", ()),))

@@ -19,7 +19,7 @@ import numpy as np
 import pytrec_eval
 
 from assay.scoring import AP, RR, Hit, P, R, nDCG, score
-from assay.types import CorpusSpec, EngineRun, Gold, Query, Ranking, Run, Scores, Span, Suite, Target
+from assay.types import CorpusSpec, EngineRun, GoldSet, Query, Ranking, Run, Scores, Span, Suite, Target
 from assay.types import Hit as Result
 
 OURS = (nDCG @ 10, RR @ 10, P @ 5, R @ 10, AP @ 10, Hit @ 5)
@@ -93,7 +93,7 @@ def make_run(size: Size, qrels: Qrels, scored: tuple[Scored, ...]) -> Run:
         EngineRun(f"engine{number}", tuple(ranking(query, hits) for query, hits in answers.items()))
         for number, answers in enumerate(scored)
     )
-    return Run(Suite((Gold("bench", CorpusSpec("path", "."), queries),)), size.k, engines)
+    return Run(Suite((GoldSet("bench", CorpusSpec("path", "."), queries),)), size.k, engines)
 
 
 def ranking(query: str, hits: dict[str, float]) -> Ranking:

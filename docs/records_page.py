@@ -18,7 +18,7 @@ from assay.audit.records import Audit
 from assay.cli.main import build_parser
 from assay.report.gate import Gate
 from assay.report.results import Results
-from assay.stats.records import Comparison, Plan
+from assay.stats.records import Comparison, SamplePlan
 from docs.commands_page import every_command
 from docs.engines_page import MADE
 
@@ -29,7 +29,7 @@ RECORDS: Mapping[str, type] = {
     "assay/results/1": Results,
     "assay/compare/1": Comparison,
     "assay/gate/1": Gate,
-    "assay/plan/1": Plan,
+    "assay/plan/1": SamplePlan,
     "assay/audit/1": Audit,
 }
 #: Files and pages that are no answer of a command.

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from assay.gold import load_gold
-from assay.types import Gold, Query
+from assay.types import GoldSet, Query
 
 _REAL = sysconfig.get_path
 
 
-def short_gold(name: str, count: int) -> Gold:
+def short_gold(name: str, count: int) -> GoldSet:
     """Return the queries of a shipped set whose answers and adversaries lie in the smallest files."""
     top = Path(_REAL("stdlib"))
     (gold,) = load_gold(name).golds
@@ -24,7 +24,7 @@ def short_gold(name: str, count: int) -> Gold:
     return replace(gold, queries=tuple(short[:count]))
 
 
-def copy_library(gold: Gold, folder: Path) -> Path:
+def copy_library(gold: GoldSet, folder: Path) -> Path:
     """Copy the files that a set names out of the standard library."""
     for file in {"os.py"}.union(*map(_files, gold.queries)):  # without os.py a folder is no library
         (folder / file).parent.mkdir(parents=True, exist_ok=True)

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from assay.clock import Clock, shortest, told
+from assay.clock import Deadline, format_duration, min_timeout
 from tests.waiting import wait_until
 
 
 def test_shortest_of_limits_where_none_is_no_limit() -> None:
-    assert shortest() is shortest(None, None) is None
-    assert shortest(3.0, None, 2.0) == 2.0
+    assert min_timeout() is min_timeout(None, None) is None
+    assert min_timeout(3.0, None, 2.0) == 2.0
 
 
 def test_clock_runs_out() -> None:
-    clock = Clock(None, 1e-9)
+    clock = Deadline(None, 1e-9)
     assert clock.limit == 1e-9
     wait_until(lambda: clock.rest() == 0.0, "the end of a nanosecond")
     with pytest.raises(TimeoutError):
@@ -22,14 +22,14 @@ def test_clock_runs_out() -> None:
 
 
 def test_clock_without_a_limit_never_runs_out() -> None:
-    clock = Clock(None)
+    clock = Deadline(None)
     assert clock.left() is clock.rest() is clock.deadline is None
     assert clock.allows(1e9)
     assert clock.within(3.0).limit == 3.0
 
 
 def test_clock_within_another_ends_with_it_at_the_latest() -> None:
-    outer = Clock(3600.0)
+    outer = Deadline(3600.0)
     assert outer.within(7200.0).deadline == outer.deadline
     inner = outer.within(0.1)
     assert (inner.limit, (inner.deadline or 0) < (outer.deadline or 0)) == (0.1, True)
@@ -37,4 +37,4 @@ def test_clock_within_another_ends_with_it_at_the_latest() -> None:
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.399651, "0.4 s"), (3600.0, "3600 s"), (None, "0 s"), (2.0, "2 s")])
 def test_seconds_are_told_as_people_would(seconds: float | None, words: str) -> None:
-    assert told(seconds) == words
+    assert format_duration(seconds) == words

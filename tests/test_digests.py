@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from assay.digests import digest_of, text_digest
 from assay.experiment.records import config_hash
 from assay.gold.building import gold_hash
-from assay.types import CorpusSpec, Gold, Query
+from assay.types import CorpusSpec, GoldSet, Query
 
 
 def test_a_digest_is_that_of_sorted_json():
@@ -18,5 +18,5 @@ def test_a_digest_is_that_of_sorted_json():
 
 def test_recorded_hashes_keep_their_values():
     assert config_hash({"b": [1, 2.5], "a": {"ü": None}}) == "47d5a2a1108a077d"
-    gold = Gold("g", CorpusSpec("path", "."), (Query("q", {"text": "where ü"}, ()),))
+    gold = GoldSet("g", CorpusSpec("path", "."), (Query("q", {"text": "where ü"}, ()),))
     assert gold_hash(gold) == "e1aaa5353a37aaea94a7aa17ee0cc49aab399c8c2c8aa2b44380ebb8705d2bcc"

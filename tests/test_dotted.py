@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.settings import applied, flat, joined, leaves, look_up, nested, parts
+from assay.settings import apply_overrides, flat, get_key, joined, leaves, nested, parts
 
 NAMES = st.lists(st.text(max_size=5), min_size=1, max_size=4).map(tuple)
 
@@ -58,5 +58,5 @@ def test_what_is_no_key_is_refused(key):
 )
 def test_flat_settings_say_what_the_table_says(value):
     table = {"top": value}
-    assert applied({}, flat(table)) == table
-    assert all(look_up(table, key) == leaf for key, leaf in flat(table).items())
+    assert apply_overrides({}, flat(table)) == table
+    assert all(get_key(table, key) == leaf for key, leaf in flat(table).items())

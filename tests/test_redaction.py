@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import AssayError, ConfigError, EngineTimeout
+from assay.errors import AssayError, ConfigError, EngineTimeoutError
 from assay.redaction import MARK, Redactor, environment_secrets, is_secret_name
 
 secrets = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=8, max_size=40).filter(
@@ -102,9 +102,9 @@ def test_errors_are_cleaned_and_keep_their_place_and_their_kind():
     problem = caught.value
     assert (problem.message, problem.hint) == (f"no {MARK}", f"not {MARK}")
     assert (problem.file, problem.line, problem.__suppress_context__) == ("a.toml", 3, True)
-    error = EngineTimeout("x")
+    error = EngineTimeoutError("x")
     error.waited = 2.5
-    with pytest.raises(EngineTimeout) as late, hide.cleaning():
+    with pytest.raises(EngineTimeoutError) as late, hide.cleaning():
         raise error
     assert late.value.waited == 2.5
     with pytest.raises(AssayError) as bare, hide.cleaning():

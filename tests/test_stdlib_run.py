@@ -11,7 +11,7 @@ from assay import load_gold, run, score
 from assay.corpus import open_corpus
 from assay.engines import make_engine
 from assay.scoring import nDCG
-from assay.types import Gold, Run, Suite
+from assay.types import GoldSet, Run, Suite
 from tests.library import copy_library, short_gold, use_library
 
 
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    gold: Gold
+    gold: GoldSet
     run: Run
     gap: float
 

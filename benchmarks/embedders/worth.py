@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from assay.stats import means
-from assay.types import Gold, Scores
+from assay.types import GoldSet, Scores
 from benchmarks.embedders.models import minilm
 from benchmarks.pages import difference_text, mean_text, table
 from benchmarks.quality.measuring import ask, differences
@@ -23,7 +23,7 @@ PAIRS: Final = (
 )
 
 
-def worth(gold: Gold) -> Scores:
+def worth(gold: GoldSet) -> Scores:
     """Ask every question, with words alone, with each model beside them, and with each model alone."""
     network = {"dense.model": f"onnx:{minilm()}"}
     variants = (

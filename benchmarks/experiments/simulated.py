@@ -26,19 +26,19 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.digests import digest_of
-from assay.experiment.cells.keeping import Keeper
+from assay.experiment.cells.keeping import CellStore
 from assay.experiment.cells.outline import outline_of, run_of
-from assay.experiment.cells.records import Cell, Ground
+from assay.experiment.cells.records import CellResult, CorpusSnapshot
 from assay.experiment.cells.running import run_cells
-from assay.experiment.cells.working import Visit, WayIn
-from assay.experiment.executors.base import Here
+from assay.experiment.cells.working import CellTask, CorpusAccess
+from assay.experiment.executors.base import SerialExecutor
 from assay.experiment.executors.dask import packed_small, unpacked
 from assay.experiment.records import write_run
 from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import How, matrix, plan_of
+from assay.experiment.running.matrix import ExecutionOptions, matrix, plan_of
 from assay.experiment.spec import Spec
-from assay.store import Artefacts
-from assay.types import CorpusFacts, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Span, Suite, Target
+from assay.store import ArtifactStore
+from assay.types import CorpusInfo, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Span, Suite, Target
 from benchmarks.experiments import scaling
 from benchmarks.pages import Section, table
 
@@ -74,11 +74,11 @@ class Simulated:
         """Pack, answer, pack, unpack."""
         packed = packed_small((function, args))
         task = args[0]
-        answer = packed_small(ground(task, self._setup) if isinstance(task, WayIn) else cells(task, self._setup))
+        answer = packed_small(ground(task, self._setup) if isinstance(task, CorpusAccess) else cells(task, self._setup))
         self.messages += 1
         self.sent += len(packed)
         self.received += len(answer)
-        return Here().submit(lambda: unpacked(answer))
+        return SerialExecutor().submit(lambda: unpacked(answer))
 
     def close(self) -> None:
         """Nothing was started."""
@@ -138,7 +138,7 @@ def simulate(repositories: int, setup: Setup) -> dict[str, float]:
     fleet = Simulated(setup)
     with TemporaryDirectory(prefix="assay-bench-") as name:
         folder = Path(name)
-        keeper = Keeper(folder, lasting=Artefacts(folder / "kept"))
+        keeper = CellStore(folder, lasting=ArtifactStore(folder / "kept"))
         work = run_cells(plan, plan.slots, fleet, keeper, lambda _: None)
         clock.append(time.perf_counter())
         run = run_of(outline_of(plan, spec.claim()), work)
@@ -170,7 +170,7 @@ def _spec(setup: Setup) -> Spec:
     return replace(Spec(), engines=engines, baseline="w0.0", references=False, times=False, k=setup.k)
 
 
-def _gold(number: int, setup: Setup) -> Gold:
+def _gold(number: int, setup: Setup) -> GoldSet:
     """Make up a gold set of questions as long as people's."""
     name = f"repository{number:05}"
     queries = tuple(
@@ -181,7 +181,7 @@ def _gold(number: int, setup: Setup) -> Gold:
         )
         for query in range(setup.queries)
     )
-    return Gold(name, CorpusSpec("git", f"https://example.org/{name}.git"), queries, {}, None)
+    return GoldSet(name, CorpusSpec("git", f"https://example.org/{name}.git"), queries, {}, None)
 
 
 def _path(draw: random.Random) -> str:
@@ -198,21 +198,21 @@ def _lines(path: str) -> tuple[int, ...]:
     return tuple(draw.choice((1, draw.randrange(10, 100))) for _ in range(300))
 
 
-def ground(way: WayIn, setup: Setup) -> Ground:
+def ground(way: CorpusAccess, setup: Setup) -> CorpusSnapshot:
     """Say what a worker would have seen there."""
     gold = way.gold
     lines = {target.span.path: _lines(target.span.path) for query in gold.queries for target in query.targets}
-    facts = CorpusFacts(gold.name, "0" * 40, digest_of(gold.name), 1000, {}, (), ())
-    return Ground(gold, facts, lines, round(setup.megabytes * 1e6), len(gold.queries), digest_of(gold.name))
+    facts = CorpusInfo(gold.name, "0" * 40, digest_of(gold.name), 1000, {}, (), ())
+    return CorpusSnapshot(gold, facts, lines, round(setup.megabytes * 1e6), len(gold.queries), digest_of(gold.name))
 
 
-def cells(visit: Any, setup: Setup) -> Mapping[str, Cell]:  # noqa: ANN401 (a Visit, from a signature of anything)
+def cells(visit: Any, setup: Setup) -> Mapping[str, CellResult]:  # noqa: ANN401 (a Visit, from a signature of anything)
     """Answer as engines would: variants of one engine find much the same."""
-    assert isinstance(visit, Visit)
+    assert isinstance(visit, CellTask)
     return {recipe.name: _cell(recipe.name, visit.way.gold, setup) for recipe in visit.recipes}
 
 
-def _cell(name: str, gold: Gold, setup: Setup) -> Cell:
+def _cell(name: str, gold: GoldSet, setup: Setup) -> CellResult:
     """Make up one cell."""
     rankings = []
     for query in gold.queries:
@@ -225,7 +225,7 @@ def _cell(name: str, gold: Gold, setup: Setup) -> Cell:
         rankings.append(Ranking(gold.name, query.id, "human", hits=hits, tokens=(150,) * setup.k))
     lines = {hit.path: _lines(hit.path) for ranking in rankings for hit in ranking.hits}
     engine = EngineRun(name, tuple(rankings), config={"kind": "builtin", "version": "0.1.0"}, date="2026-01-01")
-    return Cell(engine, lines)
+    return CellResult(engine, lines)
 
 
 def artefacts(setup: Setup) -> list[tuple[str, str, str]]:
@@ -235,9 +235,9 @@ def artefacts(setup: Setup) -> list[tuple[str, str, str]]:
         folder = Path(name)
         spec = scaling.lay_out(folder, small)
         os.environ["ASSAY_CACHE_DIR"] = str(folder / "cache")
-        matrix(spec, load_suite(spec), how=How(folder / "out", Here()))
+        matrix(spec, load_suite(spec), how=ExecutionOptions(folder / "out", SerialExecutor()))
         source = _bytes(folder / "repository0")
-        usage = Artefacts().usage()
+        usage = ArtifactStore().usage()
     whole = setup.repositories * setup.megabytes * 1e6
     rows = [
         (one.kind, f"{one.bytes / source:.2f}", f"{whole * one.bytes / source / 1e9:,.0f} GB")

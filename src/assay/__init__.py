@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from assay.scoring import score
     from assay.search import Index
     from assay.stats import compare
-    from assay.types import CorpusSpec, Gold, Hit, Query, Run, Scores, Span, Suite, Target
+    from assay.types import CorpusSpec, GoldSet, Hit, Query, Run, Scores, Span, Suite, Target
 
 #: Where each public name lives. They are fetched on first use: `assay --help` must not wait for numpy.
 _HOMES = {
     "AssayError": "assay.errors",
     "CorpusSpec": "assay.types",
     "Engine": "assay.engines.base",
-    "Gold": "assay.types",
+    "GoldSet": "assay.types",
     "Hit": "assay.types",
     "Index": "assay.search",
     "Query": "assay.types",
@@ -53,7 +53,7 @@ __all__ = [
     "AssayError",
     "CorpusSpec",
     "Engine",
-    "Gold",
+    "GoldSet",
     "Hit",
     "Index",
     "Query",

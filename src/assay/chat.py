@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.errors import ConfigError, EngineError
-from assay.http import post_json, shown_url, web_address
+from assay.http import post_json, redact_url, web_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Endpoint:
         web_address(self.url)
         if not self.model.strip():
             raise ConfigError(
-                "no model is named", file=shown_url(self.url), hint="write the model's name after the address"
+                "no model is named", file=redact_url(self.url), hint="write the model's name after the address"
             )
 
     def __repr__(self) -> str:
@@ -50,18 +50,18 @@ class Endpoint:
     @property
     def name(self) -> str:
         """Name the model and where it is served, without a secret."""
-        return f"{shown_url(self.url)}#{self.model}"
+        return f"{redact_url(self.url)}#{self.model}"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Prompt:
     """What the model is to do, and the foreign text it is to do it with."""
 
     task: str
     text: str
 
 
-def ask(endpoint: Endpoint, question: Question, config: ChatConfig = DEFAULT_CHAT) -> str:
+def complete(endpoint: Endpoint, question: Prompt, config: ChatConfig = DEFAULT_CHAT) -> str:
     """Put one question and give the answer's text."""
     payload = {
         "model": endpoint.model,
@@ -95,6 +95,6 @@ def _content(answer: object, endpoint: Endpoint) -> str:
             return content
     raise EngineError(
         "the answer has no choices[0].message.content",
-        file=shown_url(endpoint.url),
+        file=redact_url(endpoint.url),
         hint="the address must be that of an OpenAI-compatible /v1/chat/completions",
     )

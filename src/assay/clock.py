@@ -7,12 +7,12 @@ import time
 from datetime import UTC, datetime
 
 
-class Clock:
+class Deadline:
     """Time that is left; None is as much as it takes."""
 
     def __init__(self, *seconds: float | None) -> None:
         """Start with the shortest of some limits."""
-        self.limit = shortest(*seconds)  # as the user knows it
+        self.limit = min_timeout(*seconds)  # as the user knows it
         self.deadline = None if self.limit is None else time.monotonic() + self.limit
 
     def left(self) -> float | None:
@@ -30,25 +30,25 @@ class Clock:
         """Tell whether there is time to wait and to go on after it."""
         return self.deadline is None or time.monotonic() + seconds < self.deadline
 
-    def within(self, seconds: float | None) -> Clock:
+    def within(self, seconds: float | None) -> Deadline:
         """Start a clock that ends with this one at the latest."""
         if seconds is None or not self.allows(seconds):
-            clock = Clock(self.limit)
+            clock = Deadline(self.limit)
             clock.deadline = self.deadline
             return clock
-        return Clock(seconds)
+        return Deadline(seconds)
 
     def extend(self, seconds: float) -> None:
         """Give back time that somebody else took."""
         self.deadline = None if self.deadline is None else self.deadline + seconds
 
 
-def shortest(*limits: float | None) -> float | None:
+def min_timeout(*limits: float | None) -> float | None:
     """Give the shortest of some time limits, where None is no limit."""
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def told(seconds: float | None) -> str:
+def format_duration(seconds: float | None) -> str:
     """Say a number of seconds as people would: what a part of the work has taken off a limit is no part of it."""
     return f"{round(seconds or 0.0, 2):g} s"
 

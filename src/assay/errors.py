@@ -80,11 +80,11 @@ class EngineError(AssayError):
     run: object = None  # the `assay.Run` of all engines, where one of them failed on every query
 
 
-class EngineTimeout(EngineError):
+class EngineTimeoutError(EngineError):
     """An engine did not answer in time."""
 
 
-class EnvironmentFailure(AssayError):
+class SetupError(AssayError):
     """The machine lacks a tool, an extra or a network."""
 
 
@@ -99,7 +99,7 @@ def install_hint(extra: str) -> str:
     return f"pip install '.[{extra}]' in your checkout of Assay"
 
 
-def nearest(word: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
+def closest_match(word: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
     """Find what a misspelt name may have been meant for, whatever its case; nothing when nothing is near."""
     import difflib
 
@@ -109,7 +109,7 @@ def nearest(word: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
     return tuple(folded[near] for near in difflib.get_close_matches(word.casefold(), folded, n=most))
 
 
-def meant(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Ask whether a near name was meant, for a hint; empty when nothing is near."""
-    near = nearest(word, known)
+    near = closest_match(word, known)
     return f"did you mean {near[0]!r}?" if near else ""

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from assay.errors import EnvironmentFailure, InputError
+from assay.errors import InputError, SetupError
 
 
 def write_atomic(path: Path, data: str | bytes) -> None:
@@ -59,9 +59,9 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
         raise cannot_write(folder, error) from error
 
 
-def cannot_write(path: Path, error: OSError) -> EnvironmentFailure:
+def cannot_write(path: Path, error: OSError) -> SetupError:
     """Make the error of a disk that does not take what is written."""
-    return EnvironmentFailure(
+    return SetupError(
         f"cannot write {path}: {error.strerror or error}", hint="check the folder's rights and the free disk space"
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 
-class Held:
+class LockFile:
     """A file that is open for its lock; one that a parent holds is nothing in its child."""
 
     __slots__ = ("handle",)
@@ -18,17 +18,17 @@ class Held:
 
 
 #: What this process holds. A child made by fork would go on holding it after its parent was killed.
-_held: Final[set[Held]] = set()
+_held: Final[set[LockFile]] = set()
 
 
-def opened(path: Path, flags: int) -> Held:
+def opened(path: Path, flags: int) -> LockFile:
     """Open a file for locking."""
-    held = Held(os.open(path, flags, 0o666))
+    held = LockFile(os.open(path, flags, 0o666))
     _held.add(held)
     return held
 
 
-def let_go(held: Held) -> None:
+def let_go(held: LockFile) -> None:
     """Give up what is held, if it is ours."""
     if held in _held:
         _held.discard(held)

@@ -79,7 +79,7 @@ class Redactor:
         return cleaned
 
 
-def hiding(secrets: Iterable[str]) -> Redactor:
+def make_redactor(secrets: Iterable[str]) -> Redactor:
     """Strike these out, and what the environment holds by names that say secret."""
     return Redactor((*secrets, *environment_secrets()))
 

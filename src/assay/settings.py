@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, closest_match
 from assay.toml import write_key
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ def read_settings(record: type[T], values: Mapping[str, object], where: str) -> 
 def _read(value: object, hint: Any, field: Field[Any], where: str) -> object:  # noqa: ANN401 - a type hint is any object
     """Fit a value to a field; a table changes the field's own default, which need not be that of its record."""
     if not is_dataclass(hint) or not isinstance(value, Mapping) or field.default_factory is MISSING:
-        return fit(value, hint, where)
+        return coerce(value, hint, where)
     return _changed(field.default_factory(), value, where)
 
 
@@ -52,7 +52,7 @@ def _changed(record: Any, values: Mapping[str, object], where: str) -> object:  
         **{
             key: _changed(old, cast(Mapping[str, object], values[key]), at)
             if is_dataclass(old) and isinstance(values[key], Mapping)
-            else fit(values[key], hint, at)
+            else coerce(values[key], hint, at)
             for key, (old, hint, at) in inner.items()
         },
     )
@@ -69,7 +69,7 @@ def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict
 
 def unknown(what: str, name: str, known: list[str], kind: str) -> ConfigError:
     """Say that a name is not known, which one is nearest, and which there are."""
-    near = nearest(name, known)
+    near = closest_match(name, known)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return ConfigError(f"{what} {name!r}{meant}", hint=f"{kind}: {', '.join(known) or 'none'}")
 
@@ -101,7 +101,7 @@ def is_required(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def fit(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a type hint is any object
+def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a type hint is any object
     """Check a value against a type hint; lists become tuples, tables become records."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
@@ -113,7 +113,7 @@ def fit(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a typ
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise _misfit(value, where, hint)
-        return tuple(fit(item, arguments[0], f"{where}[{n}]") for n, item in enumerate(value))
+        return tuple(coerce(item, arguments[0], f"{where}[{n}]") for n, item in enumerate(value))
     if origin is not None and issubclass(origin, Mapping):
         return _fit_table(value, hint, where)
     if is_dataclass(hint) and isinstance(value, Mapping):
@@ -130,7 +130,7 @@ def _fit_any(value: object, hints: tuple[Any, ...], where: str) -> object:
                 return None
             continue
         try:
-            return fit(value, hint, where)
+            return coerce(value, hint, where)
         except ConfigError as problem:
             problems.append(problem)
     raise problems[0]
@@ -140,7 +140,7 @@ def _fit_table(value: object, hint: Any, where: str) -> dict[str, object]:  # no
     """Check a table with text keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise _misfit(value, where, hint)
-    return {key: fit(item, get_args(hint)[1], f"{where}.{key}") for key, item in value.items()}
+    return {key: coerce(item, get_args(hint)[1], f"{where}.{key}") for key, item in value.items()}
 
 
 def _fit_plain(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a type hint is any object
@@ -229,7 +229,7 @@ def leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         yield names, value
 
 
-def applied(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def apply_overrides(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Change settings by dotted keys; the rest of their tables stays."""
     changed = dict(settings)
     for key, value in changes.items():
@@ -242,7 +242,7 @@ def nested(names: Sequence[str], value: object) -> Any:  # noqa: ANN401 - a tabl
     return reduce(lambda inner, name: {name: inner}, reversed(names), value)
 
 
-def look_up(settings: Mapping[str, Any], key: str, missing: object = None) -> object:
+def get_key(settings: Mapping[str, Any], key: str, missing: object = None) -> object:
     """Find a setting by its dotted key."""
     found: object = settings
     for name in parts(key):

@@ -39,7 +39,7 @@ Kind = Literal["code", "docs", "config", "other"]
 CorpusKind = Literal["path", "stdlib", "git", "pypi", "npm"]
 
 
-def order_forms(forms: Iterable[str]) -> tuple[str, ...]:
+def sort_phrasings(forms: Iterable[str]) -> tuple[str, ...]:
     """Put forms in the order they are shown: the known ones first, others by name."""
     given = set(forms)
     return tuple(f for f in FORMS if f in given) + tuple(sorted(given.difference(FORMS)))
@@ -108,7 +108,7 @@ class Rationale:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class LabelProvenance:
     """Where a label of a query comes from. One that an engine's result brought up favours that engine."""
 
     target: str  # the anchor of a target or an adversary, as written
@@ -130,7 +130,7 @@ class Query:
     measures: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     line: int | None = None  # where it stands in its gold file; not part of its identity
-    labels: tuple[Label, ...] = ()  # where its targets and adversaries come from, as far as that was kept
+    labels: tuple[LabelProvenance, ...] = ()  # where its targets and adversaries come from, as far as that was kept
     irrelevant: tuple[Target, ...] = ()  # judged and found not relevant (grade 0): they count for Judged@k alone
 
     @property
@@ -142,7 +142,7 @@ class Query:
     @property
     def ordered_forms(self) -> tuple[str, ...]:
         """Its phrasings in the order they are shown; the first is the headline."""
-        return order_forms(self.forms)
+        return sort_phrasings(self.forms)
 
     @property
     def headline(self) -> str:
@@ -176,7 +176,7 @@ class CorpusSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
+class GoldSet:
     """What counts as right on one corpus."""
 
     name: str
@@ -195,7 +195,7 @@ class Gold:
 class Suite:
     """One or more gold sets that are run together. Names are unique."""
 
-    golds: tuple[Gold, ...]
+    golds: tuple[GoldSet, ...]
 
     @property
     def name(self) -> str:
@@ -214,7 +214,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedFile:
     """A file or folder that was left out, and why; `reason` is a word to count by, `detail` is for people."""
 
     path: str
@@ -230,7 +230,7 @@ class Corpus:
     spec: CorpusSpec
     files: tuple[SourceFile, ...]
     digest: str  # over paths and contents; the same tree gives the same digest anywhere
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
     notes: tuple[str, ...] = ()  # sentences a person should see, such as a missing test/ package
     revision: str | None = None  # what was really checked out or unpacked: commit, version
     hashes: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)  # path -> sha256 of each file
@@ -302,7 +302,7 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
-class Variation:
+class VariantInfo:
     """What an engine is a variant of, and by which settings."""
 
     base: str
@@ -325,7 +325,7 @@ class EngineRun:
     version: str = ""  # what it says of itself
     stderr: Mapping[str, str] = field(default_factory=dict)  # by gold name: the end of what it said, secrets struck out
     parallel: int = 1  # questions that were in flight at once
-    variation: Variation | None = None
+    variation: VariantInfo | None = None
     date: str = ""  # the day it was asked, UTC
     assay: str = ""  # the version that asked it; empty: that of the run
     environment: Mapping[str, object] = field(default_factory=dict)  # it was asked in; empty: that of the run
@@ -339,7 +339,7 @@ class EngineRun:
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusFacts:
+class CorpusInfo:
     """What is kept of a corpus: what was measured on, what was left out, what of the gold set did not fit."""
 
     repository: str
@@ -352,7 +352,7 @@ class CorpusFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class AnalysisPlan:
     """What is going to be said of a run, declared before it is made."""
 
     measures: tuple[str, ...]  # the primary one, which verdicts are about, first
@@ -371,16 +371,16 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class RunMetadata:
     """What a run was made with."""
 
     assay: str = ""
     date: str = ""
     gold_hash: str = ""
-    corpora: Mapping[str, CorpusFacts] = field(default_factory=dict)  # by gold name
+    corpora: Mapping[str, CorpusInfo] = field(default_factory=dict)  # by gold name
     environment: Mapping[str, object] = field(default_factory=dict)
     timeout: float = TIME_LIMITS.query  # seconds that one query had: what a failed one is charged
-    claim: Claim | None = None
+    claim: AnalysisPlan | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> why it was not run
     timed: bool = True  # False: cells ran side by side or were kept from earlier, so there are no times
 
@@ -395,7 +395,7 @@ class Run:
     lines: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     # gold name -> path -> UTF-8 bytes of each line, newline included; for the files that hits or targets name
     hashes: Mapping[str, str] = field(default_factory=dict)  # of every query: "gold/query" -> hash
-    header: Header = field(default_factory=Header)
+    header: RunMetadata = field(default_factory=RunMetadata)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from mcp import Client
 from assay.agent.context import Roots
 from assay.agent.server import make_service
 from assay.experiment.spec import load_spec
-from assay.types import Gold
+from assay.types import GoldSet
 from tests.agent.calling import ask, call, refused, serve, text
 from tests.conftest import FILES, write_tree
 from tests.waiting import WATCHDOG
@@ -219,7 +219,7 @@ def test_sealed_results_are_not_read(shop):
     from assay.gold.split import SEALED, TAG
 
     gold = load_gold(shop / "gold.yaml").golds[0]
-    sealed: Gold = replace(gold, queries=tuple(replace(q, tags={**q.tags, TAG: SEALED}) for q in gold.queries))
+    sealed: GoldSet = replace(gold, queries=tuple(replace(q, tags={**q.tags, TAG: SEALED}) for q in gold.queries))
     write_run(run({"mine": lambda query, k: ["shop/cart.py"]}, sealed, split=[SEALED]), shop / "sealed")
     assert "sealed queries" in refused(serve(shop), "read_report", folder="sealed")
 

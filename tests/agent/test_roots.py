@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.agent.context import Inside, Roots
+from assay.agent.context import RootedPath, Roots
 from assay.errors import ConfigError
 
 
@@ -21,9 +21,9 @@ def test_path_is_found_relative_and_absolute(tree):
     roots = Roots.of([str(tree / "served")])
     root = (tree / "served").resolve()
     for text in ("src/a.py", "./src/../src/a.py", "src//a.py", str(tree / "served" / "src" / "a.py")):
-        assert roots.find(text) == Inside(root, "src/a.py")
+        assert roots.find(text) == RootedPath(root, "src/a.py")
     for whole in (None, "", ".", "src/..", str(root)):
-        assert roots.find(whole) == Inside(root, "")
+        assert roots.find(whole) == RootedPath(root, "")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_several_folders_are_told_apart(tree):
 
 def test_innermost_folder_holds_a_path(tree):
     roots = Roots.of([str(tree), str(tree / "served")])
-    assert roots.find(str(tree / "served" / "b.py")) == Inside((tree / "served").resolve(), "b.py")
+    assert roots.find(str(tree / "served" / "b.py")) == RootedPath((tree / "served").resolve(), "b.py")
 
 
 def test_folder_that_is_not_there_is_refused(tree):
@@ -100,5 +100,5 @@ def test_folder_that_is_not_there_is_refused(tree):
 
 
 def test_a_place_holds_what_is_below_it_alone(tree):
-    place = Inside(tree, "src")
+    place = RootedPath(tree, "src")
     assert [name for name in ("src", "src/a.py", "srcs/a.py", "b.py") if place.holds(name)] == ["src", "src/a.py"]

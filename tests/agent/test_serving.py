@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from assay.agent.server import Address
+from assay.agent.server import ListenAddress
 from assay.errors import ConfigError
 from assay.search import Index
 from tests.waiting import WATCHDOG
@@ -22,25 +22,25 @@ TOKEN = "correct-horse-battery-staple"
 
 def test_loopback_needs_no_token():
     for text, host in (("127.0.0.1:80", "127.0.0.1"), ("localhost:0", "localhost"), ("[::1]:9", "::1")):
-        assert Address.parse(text, (), None).host == host
+        assert ListenAddress.parse(text, (), None).host == host
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000", ""])
 def test_what_is_no_address_is_refused(text):
     with pytest.raises(ConfigError) as caught:
-        Address.parse(text, (), None)
+        ListenAddress.parse(text, (), None)
     assert "HOST:PORT" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.7", "example.org", "127.0.0.1.example.org"])
 def test_other_machines_are_let_in_only_when_asked_and_with_a_token(host):
     with pytest.raises(ConfigError, match="open to other machines"):
-        Address.parse(f"{host}:80", (), TOKEN)
+        ListenAddress.parse(f"{host}:80", (), TOKEN)
     with pytest.raises(ConfigError, match="without a token"):
-        Address.parse(f"{host}:80", ("code.example.org",), None)
+        ListenAddress.parse(f"{host}:80", ("code.example.org",), None)
     with pytest.raises(ConfigError, match="too short"):
-        Address.parse(f"{host}:80", ("code.example.org",), "secret")
-    assert Address.parse(f"{host}:80", ("code.example.org",), TOKEN).token == TOKEN
+        ListenAddress.parse(f"{host}:80", ("code.example.org",), "secret")
+    assert ListenAddress.parse(f"{host}:80", ("code.example.org",), TOKEN).token == TOKEN
 
 
 @contextmanager

@@ -11,8 +11,8 @@ import threading
 
 import pytest
 
-from assay.errors import ConfigError, EnvironmentFailure
-from assay.store import Artefacts, Limits, parse_size
+from assay.errors import ConfigError, SetupError
+from assay.store import ArtifactStore, StoreLimits, parse_size
 from tests.artefacts.working import put
 
 FILES = {"a.bin": b"alpha" * 100, "sub/b.txt": b"beta", "sub/empty": b""}
@@ -27,7 +27,7 @@ def fill(folder):
 
 @pytest.fixture
 def store(tmp_path):
-    return Artefacts(tmp_path / "store")
+    return ArtifactStore(tmp_path / "store")
 
 
 def entry(store, kind):
@@ -38,7 +38,7 @@ def entry(store, kind):
 def moved(store):
     """Put the store where this process has not looked through it yet, as a new process finds it."""
     store.close()
-    return Artefacts(store.root.rename(store.root.with_name("moved")))
+    return ArtifactStore(store.root.rename(store.root.with_name("moved")))
 
 
 def test_small_thing_comes_back(store):
@@ -98,7 +98,7 @@ def test_folder_is_made_once_and_found_again(store):
 
     folder = store.obtain("tables", "a", make)
     assert folder == calls[0], "a tool may write its own address into what it makes"
-    assert Artefacts(store.root).obtain("tables", "a", make) == folder
+    assert ArtifactStore(store.root).obtain("tables", "a", make) == folder
     there = folder.relative_to(store.root)
     later = moved(store)
     folder = later.root / there
@@ -177,7 +177,7 @@ def full(*_, **__):
 
 
 def test_maker_on_a_full_disk_is_a_clear_error(store):
-    with pytest.raises(EnvironmentFailure, match="No space left"):
+    with pytest.raises(SetupError, match="No space left"):
         store.obtain("tables", "a", full)
     assert not store.has("tables", "a")
 
@@ -253,7 +253,7 @@ def test_small_disk_fills_up_and_nothing_is_broken(tmp_path):
 
 
 def test_read_only_disk_is_read(tmp_path):
-    store = Artefacts(tmp_path / "store")
+    store = ArtifactStore(tmp_path / "store")
     store.write("cells", "a", b"kept")
     store.obtain("tables", "t", put("x", b"x"))
     mounted(tmp_path, f"mount --bind {tmp_path} {tmp_path} && mount -o remount,ro,bind {tmp_path}", "read-only")
@@ -266,7 +266,7 @@ def test_threads_of_one_process_make_it_once(store):
         calls.append(1)
         fill(folder)
 
-    threads = [threading.Thread(target=lambda: Artefacts(store.root).obtain("tables", "a", make)) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: ArtifactStore(store.root).obtain("tables", "a", make)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -284,9 +284,9 @@ def test_store_travels_as_an_address(store):
 def test_root_is_in_the_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("ASSAY_CACHE_LIMIT", "2GB")
-    store = Artefacts()
+    store = ArtifactStore()
     assert store.root == tmp_path / "artefacts"
-    assert store.limits == Limits(bytes=2 * 10**9)
+    assert store.limits == StoreLimits(bytes=2 * 10**9)
 
 
 @pytest.mark.parametrize(
@@ -331,6 +331,6 @@ def test_store_that_vanishes_again_and_again_is_an_error_and_leaves_nothing(stor
         raise FileNotFoundError(errno.ENOENT, "No such file or directory")
 
     monkeypatch.setattr("os.replace", vanish)
-    with pytest.raises(EnvironmentFailure, match="cannot be written: No such file"):
+    with pytest.raises(SetupError, match="cannot be written: No such file"):
         store.write("cells", "a", b"x")
     assert not any(path.is_file() for path in store.root.rglob("*"))

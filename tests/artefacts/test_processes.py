@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from assay.store import Artefacts, Limits
+from assay.store import ArtifactStore, StoreLimits
 from tests.artefacts.working import KEYS, check, put
 from tests.waiting import wait_until
 
@@ -28,11 +28,11 @@ def program(*arguments):
 
 def check_after_kill(root):
     """Make and read everything, then prune to nothing."""
-    with Artefacts(root) as artefacts:
+    with ArtifactStore(root) as artefacts:
         for key in KEYS:
             check(artefacts, key)
         assert artefacts.troubles == []
-    Artefacts(root, Limits(leftover=0.0)).prune(0)
+    ArtifactStore(root, StoreLimits(leftover=0.0)).prune(0)
     assert not any(root.glob("folders/*/*"))
     assert not any((root / ".tmp").iterdir())
     assert not any((root / ".locks").iterdir())
@@ -83,7 +83,7 @@ def test_makers_readers_and_a_pruner_never_meet_half_a_folder(tmp_path, rounds):
     ):
         draw = random.Random(3)
         for _ in range(rounds):
-            with Artefacts(tmp_path) as artefacts:
+            with ArtifactStore(tmp_path) as artefacts:
                 check(artefacts, draw.choice(KEYS))
                 assert artefacts.troubles == []
         for started in (one, other, pruner):
@@ -91,10 +91,10 @@ def test_makers_readers_and_a_pruner_never_meet_half_a_folder(tmp_path, rounds):
 
 
 def test_pruner_takes_nothing_that_is_held(tmp_path):
-    artefacts = Artefacts(tmp_path)
+    artefacts = ArtifactStore(tmp_path)
     folder = artefacts.obtain("folders", "held", put("a", b"a"))
     with program("prune", tmp_path) as pruner:
-        Artefacts(tmp_path).write("cells", "goes", b"x")
+        ArtifactStore(tmp_path).write("cells", "goes", b"x")
         wait_for(lambda: not artefacts.has("cells", "goes"), pruner)
         assert (folder / "a").read_text() == "a"
         artefacts.close()
@@ -111,7 +111,7 @@ def test_small_things_are_whole_or_absent_between_processes(tmp_path, times):
 
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_forked_child_holds_nothing_and_closes_nothing_of_its_parents(tmp_path):
-    store = Artefacts(tmp_path)
+    store = ArtifactStore(tmp_path)
     folder = store.obtain("folders", "a", put("a", b"a"))
     child = os.fork()
     if not child:
@@ -124,7 +124,7 @@ def test_forked_child_holds_nothing_and_closes_nothing_of_its_parents(tmp_path):
         finally:
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
-    assert Artefacts(tmp_path).prune(0).held == 1
+    assert ArtifactStore(tmp_path).prune(0).held == 1
     assert (folder / "a").exists()
 
 

@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from assay.store import Artefacts, Limits, Pruned
+from assay.store import ArtifactStore, PruneResult, StoreLimits
 from tests.artefacts.working import put
 
 
 @pytest.fixture
 def store(tmp_path):
-    return Artefacts(tmp_path)
+    return ArtifactStore(tmp_path)
 
 
 def write(store, key, age, size=1_000):
@@ -53,12 +53,12 @@ def test_least_recently_used_goes_first(store):
     for number, age in enumerate((50, 40, 30, 20, 10)):
         write(store, str(number), age)
     size = store.usage()[0].bytes // 5
-    assert store.prune(3 * size) == Pruned(entries=2, bytes=2 * size, left=3 * size)
+    assert store.prune(3 * size) == PruneResult(entries=2, bytes=2 * size, left=3 * size)
     assert [store.has("cells", str(number)) for number in range(5)] == [False, False, True, True, True]
 
 
 def test_use_counts_and_not_age(tmp_path):
-    store = Artefacts(tmp_path, Limits(touch=0.0))
+    store = ArtifactStore(tmp_path, StoreLimits(touch=0.0))
     write(store, "old but used", 5_000)
     write(store, "young", 100)
     large(store, "large but used", 5_000)
@@ -102,16 +102,16 @@ def test_dry_run_says_and_does_not(store):
 
 def test_what_is_held_stays_until_it_is_let_go(store):
     large(store, "a", 1_000)
-    other = Artefacts(store.root)
-    assert other.prune(0) == Pruned(held=1, left=other.usage()[0].bytes)
+    other = ArtifactStore(store.root)
+    assert other.prune(0) == PruneResult(held=1, left=other.usage()[0].bytes)
     store.release("tables", "a")
     assert other.prune(0).entries == 1
     assert not store.has("tables", "a")
 
 
 def test_what_nobody_refers_to_any_more_is_let_go(tmp_path):
-    large(Artefacts(tmp_path), "a", 1_000)
-    assert Artefacts(tmp_path).prune(0).entries == 1
+    large(ArtifactStore(tmp_path), "a", 1_000)
+    assert ArtifactStore(tmp_path).prune(0).entries == 1
 
 
 def test_what_is_being_made_stays(store):
@@ -119,7 +119,7 @@ def test_what_is_being_made_stays(store):
 
     def make(folder):
         (folder / "x").write_text("x")
-        seen.append(Artefacts(store.root, Limits(leftover=0.0)).prune(0))
+        seen.append(ArtifactStore(store.root, StoreLimits(leftover=0.0)).prune(0))
         assert (folder / "x").read_text() == "x"
 
     folder = store.obtain("tables", "a", make)
@@ -141,7 +141,7 @@ def test_leftovers_are_swept(store):
 
 
 def test_store_keeps_to_its_limit_by_itself(tmp_path):
-    store = Artefacts(tmp_path, Limits(bytes=100_000, growth=0.1))
+    store = ArtifactStore(tmp_path, StoreLimits(bytes=100_000, growth=0.1))
     for number in range(300):
         store.write("cells", str(number), bytes(1_000))
     assert sum(kind.bytes for kind in store.usage()) <= 115_000
@@ -152,7 +152,7 @@ def test_store_keeps_to_its_limit_by_itself(tmp_path):
 
 
 def test_limit_of_nothing_still_gives_what_was_made(tmp_path):
-    store = Artefacts(tmp_path, Limits(bytes=0))
+    store = ArtifactStore(tmp_path, StoreLimits(bytes=0))
     folder = store.obtain("tables", "a", put("x", b"x"))
     assert (folder / "x").read_text() == "x"
 

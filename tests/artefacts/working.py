@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.store import Artefacts
+from assay.store import ArtifactStore
 
 KEYS = tuple(f"key {number}" for number in range(6))
 
@@ -44,7 +44,7 @@ def fill(key: str, folder: Path) -> None:
                 time.sleep(0.0005)
 
 
-def check(artefacts: Artefacts, key: str) -> None:
+def check(artefacts: ArtifactStore, key: str) -> None:
     """Obtain a folder and read every byte; anything else than what was meant is an error."""
     folder = artefacts.obtain("folders", key, lambda place: fill(key, place))
     found = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -55,13 +55,13 @@ def check(artefacts: Artefacts, key: str) -> None:
 def obtain(root: Path, draw: random.Random) -> None:
     """Make and read folders until somebody ends this."""
     while True:
-        with Artefacts(root) as artefacts:
+        with ArtifactStore(root) as artefacts:
             check(artefacts, draw.choice(KEYS))
 
 
 def cells(root: Path, draw: random.Random, times: int) -> None:
     """Write and read small things; each is what its key says, or not there."""
-    artefacts = Artefacts(root)
+    artefacts = ArtifactStore(root)
     for _ in range(times):
         key = f"cell {draw.randrange(50)}"
         data = random.Random(key).randbytes(300)
@@ -76,7 +76,7 @@ def cells(root: Path, draw: random.Random, times: int) -> None:
 def prune(root: Path) -> None:
     """Prune to nothing until somebody ends this."""
     while True:
-        Artefacts(root).prune(0)
+        ArtifactStore(root).prune(0)
 
 
 def stall(root: Path, note: Path) -> None:
@@ -89,7 +89,7 @@ def stall(root: Path, note: Path) -> None:
         note.touch()
         time.sleep(600)
 
-    Artefacts(root).obtain("folders", KEYS[0], make)
+    ArtifactStore(root).obtain("folders", KEYS[0], make)
 
 
 if __name__ == "__main__":

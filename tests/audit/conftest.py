@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.audit.records import Audit, AuditConfig, Question, Severity
+from assay.audit.records import Audit, AuditConfig, AuditQuery, Severity
 from assay.audit.runner import run_audit
-from assay.audit.subject import Subject, Wording
+from assay.audit.subject import AuditTarget, ReproCommand
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import as_engine
-from assay.experiment.spec.model import Recipe
+from assay.experiment.spec.model import EngineFactory
 from assay.types import Corpus
 
 HERE = Path(__file__).parent
@@ -45,18 +45,18 @@ def market(tmp_path: Path) -> Corpus:
     return open_corpus(parse_spec(str(tmp_path / "repository")))
 
 
-def subject_of(engine, corpus: Corpus, **more) -> Subject:
+def subject_of(engine, corpus: Corpus, **more) -> AuditTarget:
     """Put an engine object on the bench."""
-    questions = tuple(Question(text, "a test") for text in QUERIES)
-    return Subject("specimen", as_engine(engine), corpus, questions, Wording("specimen"), **more)
+    questions = tuple(AuditQuery(text, "a test") for text in QUERIES)
+    return AuditTarget("specimen", as_engine(engine), corpus, questions, ReproCommand("specimen"), **more)
 
 
-def recipe_of(name: str) -> Recipe:
+def recipe_of(name: str) -> EngineFactory:
     """Name a specimen so that another process can make it."""
-    return Recipe(f"python:specimens:{name}", HERE)
+    return EngineFactory(f"python:specimens:{name}", HERE)
 
 
-def made_of(name: str, corpus: Corpus) -> Subject:
+def made_of(name: str, corpus: Corpus) -> AuditTarget:
     """Put a specimen on the bench that another process can make too."""
     recipe = recipe_of(name)
     return subject_of(recipe.make(), corpus, recipe=recipe)

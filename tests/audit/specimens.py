@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from assay.corpus import read_text
 from assay.corpus.ignore import select_paths
-from assay.errors import EngineError, EngineTimeout
+from assay.errors import EngineError, EngineTimeoutError
 from assay.types import Hit
 
 
@@ -342,7 +342,7 @@ class Hanging(Clean):
 
         def search_within(self, query, k, seconds):
             if self.hangs(query):
-                raise EngineTimeout(f"no answer after {seconds} s")
+                raise EngineTimeoutError(f"no answer after {seconds} s")
             return self.search(query, k)
 
 

@@ -10,7 +10,7 @@ from assay.audit.records import Severity
 from assay.audit.runner import run_audit
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import EngineError
-from assay.gold.lint import Reach
+from assay.gold.lint import EngineReach
 from assay.types import Query, Span, Target
 from tests.audit import specimens
 from tests.audit.conftest import QUERIES, SMALL, amiss, audited, made_of
@@ -188,7 +188,7 @@ def test_reachability_by_known_chunks_is_proof_and_asks_nothing(market):
 
     gold = gold_on("shop/cart.py", "pay/card.py")
     config = replace(SMALL, only=("reachability",))
-    audit = audited(specimens.Clean(), market, config, gold=gold, reach=Reach("known", chunks))
+    audit = audited(specimens.Clean(), market, config, gold=gold, reach=EngineReach("known", chunks))
     (finding,) = audit.findings
     assert "1 of 2 targets of 2 queries can never be returned: R@10 and nDCG@10 are at most 0.500" in finding.sentence
 

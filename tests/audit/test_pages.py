@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from assay.audit.records import Audit, Finding, Question, Severity, Share
+from assay.audit.records import Audit, AuditFinding, AuditQuery, Proportion, Severity
 from assay.audit.report import document
 from assay.audit.runner import FILES, write_audit
 from assay.report.render.markup import to_markdown
@@ -15,10 +15,16 @@ NASTY = "</pre><script>alert(1)</script> ``` | \x1b[31m"
 
 
 def nasty_audit() -> Audit:
-    finding = Finding(
-        "prefix", NASTY, Severity.BROKEN, NASTY, Share(1, 2, 0.1, 0.9), (NASTY,), (f"assay engines ask x '{NASTY}'",)
+    finding = AuditFinding(
+        "prefix",
+        NASTY,
+        Severity.BROKEN,
+        NASTY,
+        Proportion(1, 2, 0.1, 0.9),
+        (NASTY,),
+        (f"assay engines ask x '{NASTY}'",),
     )
-    return Audit(NASTY, NASTY, "0", 1, (Question(NASTY, NASTY),), (finding,), notes=(NASTY,))
+    return Audit(NASTY, NASTY, "0", 1, (AuditQuery(NASTY, NASTY),), (finding,), notes=(NASTY,))
 
 
 class Tags(HTMLParser):
@@ -71,7 +77,7 @@ def test_page_counts_severities_and_tells_each_that_is_amiss(market):
 
 
 def finding(severity):
-    return Finding("prefix", "a law", severity, "said", commands=("assay audit x --only prefix",))
+    return AuditFinding("prefix", "a law", severity, "said", commands=("assay audit x --only prefix",))
 
 
 def page_of(*severities):
@@ -86,7 +92,7 @@ def test_page_counts_in_the_plural():
 
 def test_checks_are_the_other_ones_only_where_one_was_told_before():
     assert "## The checks, one by one" in page_of(Severity.FINE)
-    told = Finding("depth", "k", Severity.BROKEN, "said", commands=("assay audit x --only depth",))
+    told = AuditFinding("depth", "k", Severity.BROKEN, "said", commands=("assay audit x --only depth",))
     page = to_markdown(document(Audit("x", "y", "0", 1, (), (told, finding(Severity.FINE)))))
     assert "## The other checks, one by one" in page
 

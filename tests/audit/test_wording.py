@@ -7,8 +7,8 @@ import pytest
 
 from assay.audit.checks.odd import ODD
 from assay.audit.records import AuditConfig
-from assay.audit.subject import Wording, shell_word
-from assay.engines.base import Wanted
+from assay.audit.subject import ReproCommand, shell_word
+from assay.engines.base import SearchFilter
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
@@ -26,17 +26,17 @@ def test_shell_word_shows_what_cannot_be_seen():
 
 
 def test_ask_puts_a_query_that_looks_like_an_option_behind_two_dashes():
-    wording = Wording("mine", "src", config="other.toml")
+    wording = ReproCommand("mine", "src", config="other.toml")
     assert wording.ask("--help", 5) == "assay engines ask --config other.toml -k 5 -- mine --help src"
     assert wording.ask("a b", 5) == "assay engines ask mine 'a b' src --config other.toml -k 5"
 
 
 def test_ask_names_filters_and_environment():
-    asked = Wording("mine").ask("x", 3, Wanted(("a/**",), ("go",)), "PYTHONHASHSEED=1")
+    asked = ReproCommand("mine").ask("x", 3, SearchFilter(("a/**",), ("go",)), "PYTHONHASHSEED=1")
     assert asked == "PYTHONHASHSEED=1 assay engines ask mine x -k 3 '--paths=a/**' --language=go"
 
 
 def test_audit_command_has_what_was_changed_and_no_more():
     config = AuditConfig(queries=5, timeout=0.5)
-    asked = Wording("mine", gold="gold.yaml").audit("ties", config)
+    asked = ReproCommand("mine", gold="gold.yaml").audit("ties", config)
     assert asked == "assay audit mine --gold gold.yaml --only ties --queries 5 --timeout 0.5"

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from assay.types import (
     Adversary,
-    CorpusFacts,
+    CorpusInfo,
     CorpusSpec,
     EngineRun,
-    Gold,
-    Header,
+    GoldSet,
     Hit,
     Query,
     Ranking,
     Resources,
     Run,
+    RunMetadata,
     Span,
     Status,
     Suite,
@@ -69,12 +69,12 @@ def failed(engine: str, gold: str, number: int) -> bool:
 
 def made_run() -> Run:
     """Make the run."""
-    golds = tuple(Gold(name, CorpusSpec("path", name), tuple(map(_query, range(n)))) for name, n in SIZES.items())
-    facts = {name: CorpusFacts(f"repository {name}", None, name, 3, problems=(f"{name} is odd",)) for name in SIZES}
+    golds = tuple(GoldSet(name, CorpusSpec("path", name), tuple(map(_query, range(n)))) for name, n in SIZES.items())
+    facts = {name: CorpusInfo(f"repository {name}", None, name, 3, problems=(f"{name} is odd",)) for name in SIZES}
     rights = (f"right/{number}.py" for number in range(max(SIZES.values())))
     paths = (*rights, "trap.py", *(f"other{place}.py" for place in range(1, 10)))
     lines = {name: dict.fromkeys(paths, (40,) * 9) for name in SIZES}
-    header = Header(corpora=facts, skipped={"absent": "no licence"})
+    header = RunMetadata(corpora=facts, skipped={"absent": "no licence"})
     return Run(Suite(golds), 10, tuple(map(_engine, TIMES)), lines, header=header)
 
 

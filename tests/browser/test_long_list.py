@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.report import publish
-from assay.types import Claim, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Suite, Target
+from assay.types import AnalysisPlan, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.browser.driving import Tab
 from tests.sharing import shared_folder
 
@@ -20,12 +20,12 @@ ROWS = ".queries-view tbody tr"
 def _write_run(folder: Path, queries: int) -> None:
     """Publish a run whose engines put the answer at one of two ranks, without its big blocks."""
     golds = tuple(
-        Gold(f"set-{g}", CorpusSpec("path", "."), tuple(_query(n) for n in range(queries) if n % GOLDS == g))
+        GoldSet(f"set-{g}", CorpusSpec("path", "."), tuple(_query(n) for n in range(queries) if n % GOLDS == g))
         for g in range(GOLDS)
     )
     engines = tuple(_engine(number, golds) for number in range(ENGINES))
     lines = {gold.name: {"a.py": (9, 9), "b.py": (9, 9)} for gold in golds}
-    publish(Run(Suite(golds), 10, engines, lines), Claim(("RR@10", "Hit@1"), "engine-00"), folder)
+    publish(Run(Suite(golds), 10, engines, lines), AnalysisPlan(("RR@10", "Hit@1"), "engine-00"), folder)
     report = folder / "report.html"
     bare = re.sub(rb'<script type="application/gzip" id="data-rankings">[^<]*</script>', b"", report.read_bytes())
     report.write_bytes(bare)
@@ -35,7 +35,7 @@ def _query(number: int) -> Query:
     return Query(f"q{number:04}", {"human": f"where is thing {number:04}? {STEERING}"}, (Target(Span("a.py", 1, 2)),))
 
 
-def _engine(number: int, golds: tuple[Gold, ...]) -> EngineRun:
+def _engine(number: int, golds: tuple[GoldSet, ...]) -> EngineRun:
     right, wrong = Hit("a.py", 1, 2), Hit("b.py", 1, 2)
     rankings = (
         Ranking(gold.name, query.id, "human", hits, (1, 1))

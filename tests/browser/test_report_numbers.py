@@ -19,7 +19,7 @@ import pytest
 
 from assay import score
 from assay.report import publish
-from assay.types import Claim
+from assay.types import AnalysisPlan
 from tests.browser.driving import Tab, new_tab
 from tests.browser.made_up import (
     BASE,
@@ -111,7 +111,7 @@ def opened(driver: Any) -> Iterator[Tab]:
 
 def write_page(folder: Path, primary: str) -> tuple[Path, Any]:
     """Write the page of the run, claimed on one measure, and read results.json."""
-    publish(made_run(), Claim((primary, *(name for name in MEASURES if name != primary)), BASE), folder)
+    publish(made_run(), AnalysisPlan((primary, *(name for name in MEASURES if name != primary)), BASE), folder)
     text = (folder / "results.json").read_text("utf-8")
     return folder / "report.html", json.loads(text, object_hook=lambda given: SimpleNamespace(**given))
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote
 import pytest
 
 from assay.report import publish
-from assay.types import Claim, Status
+from assay.types import AnalysisPlan, Status
 from tests.browser.sample import BASELINE, HOSTILE_ENGINE, IMAGE, SHOWN_ENGINE
 from tests.report.labs import lab
 
@@ -405,7 +405,7 @@ def test_printing_has_every_section_and_no_navigation(browser, sample):
 
 
 def test_one_engine_alone_has_no_comparison_and_breaks_nothing(browser, tmp_path):
-    drawn(browser.open(page_of(tmp_path, lab({"only": [1, 2, 0, 3] * 3}), Claim(("RR@10", "Hit@1"), "only"))))
+    drawn(browser.open(page_of(tmp_path, lab({"only": [1, 2, 0, 3] * 3}), AnalysisPlan(("RR@10", "Hit@1"), "only"))))
     assert not {"differences", "wins", "phrasings", "adversaries", "tradeoffs"} & set(shown_sections(browser))
     assert {"verdict", "scores", "means", "ranks", "limits", "inputs"} <= set(shown_sections(browser))
     assert browser.texts(".side-sections a") == browser.texts(".report-section > h2")
@@ -418,7 +418,7 @@ def test_engines_that_answered_nothing_are_marked_and_not_compared(browser, tmp_
     crashed = (replace(r, hits=(), status=Status.CRASH, error="gone") for r in made.engines[1].rankings)
     dead = replace(made.engines[1], rankings=tuple(crashed))
     run = replace(made, engines=(made.engines[0], dead, made.engines[2]))
-    drawn(browser.open(page_of(tmp_path, run, Claim(("RR@10", "Hit@1"), "base"))))
+    drawn(browser.open(page_of(tmp_path, run, AnalysisPlan(("RR@10", "Hit@1"), "base"))))
     assert "dead failed" in [row[0] for row in written(browser, "#section-scores table")]
     assert "every query failed: dead" in browser.text("#section-differences")
     assert [name for name, _ in forest(browser, "differences")] == ["other"]
@@ -430,14 +430,14 @@ def test_a_baseline_that_failed_is_said_to_be_why_nothing_is_compared(browser, t
     made = lab({"base": [0] * 12, "other": [1] * 12})
     crashed = (replace(r, hits=(), status=Status.CRASH, error="gone") for r in made.engines[0].rankings)
     run = replace(made, engines=(replace(made.engines[0], rankings=tuple(crashed)), made.engines[1]))
-    browser.open(page_of(tmp_path, run, Claim(("RR@10", "Hit@1"), "base")))
+    browser.open(page_of(tmp_path, run, AnalysisPlan(("RR@10", "Hit@1"), "base")))
     assert browser.text("h1").endswith("nothing is compared with base, which failed on 12 of 12 queries")
     assert "no query was answered by base (the baseline)" in browser.texts("#section-verdict .figure-small")
 
 
 def test_tables_that_a_run_asked_for_are_there(browser, tmp_path):
     run = lab({"base": [1, 2, 0, 3] * 9, "one": [2] * 36, "two": [1] * 36}, repositories=3)
-    claim = Claim(("RR@10", "Hit@1"), "base", tables=("matrix", "pairs", "forest"))
+    claim = AnalysisPlan(("RR@10", "Hit@1"), "base", tables=("matrix", "pairs", "forest"))
     drawn(browser.open(page_of(tmp_path, run, claim)))
     assert "tables" in shown_sections(browser)
     assert len(browser.all("#section-tables table")) >= 2

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from assay.cli.main import main
-from assay.store import KINDS, Artefacts
+from assay.store import KINDS, ArtifactStore
 from tests.artefacts.working import put
 
 
@@ -20,7 +20,7 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def filled(cache):
-    with Artefacts() as store:
+    with ArtifactStore() as store:
         for number in range(5):
             store.write("cells", str(number), bytes(1_000))
         store.obtain("tables", "a", put("x", bytes(50_000)))
@@ -84,7 +84,7 @@ def test_kinds_that_are_named_are_pruned_alone(filled, capsys):
 
 
 def test_what_is_in_use_is_told(filled, capsys):
-    with Artefacts() as store:
+    with ArtifactStore() as store:
         store.obtain("tables", "a", lambda _: None)
         assert main(["cache", "prune", "--to", "0"]) == 0
         assert "1 entry stayed because somebody uses" in capsys.readouterr().out

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from assay.cli.main import main
-from assay.cli.output import Page, clean, fit
+from assay.cli.output import ResultPrinter, clean, fit
 from assay.search import Index
 from tests.conftest import write_tree
 from tests.waiting import WATCHDOG
@@ -229,8 +229,8 @@ def test_lines_are_cut_by_columns_and_not_by_characters():
 
 
 def test_colour_is_only_painted_where_it_is_wanted():
-    assert Page(80, colour=False).bold("x") == "x"
-    assert Page(80, colour=True).bold("x") == "\033[1mx\033[0m"
+    assert ResultPrinter(80, colour=False).bold("x") == "x"
+    assert ResultPrinter(80, colour=True).bold("x") == "\033[1mx\033[0m"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from assay.cli.serving import listen
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 
 
 def args(port=None):
@@ -20,7 +20,7 @@ def test_a_review_comes_back_at_the_port_it_had_unless_that_is_taken(tmp_path, c
         with listen(args(), (), last) as other:
             assert other.port != first
             assert f"port {first}, where this review was before, is taken" in capsys.readouterr().err
-        with pytest.raises(EnvironmentFailure, match="cannot listen"):
+        with pytest.raises(SetupError, match="cannot listen"):
             listen(args(first), (), last)
     for _ in range(2):
         with listen(args(), (), last) as server:

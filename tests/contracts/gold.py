@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assay.gold import gold_hash, query_hash
-from assay.types import CorpusSpec, Gold, Query, Suite
+from assay.types import CorpusSpec, GoldSet, Query, Suite
 from tests.contracts.calling import call, isolated_environment
 
 SAMPLES = Path(__file__).parent / "samples" / "gold"
@@ -119,7 +119,7 @@ def described(suite: Suite) -> list[dict[str, Any]]:
     return [_set(gold) for gold in suite.golds]
 
 
-def _set(gold: Gold) -> dict[str, Any]:
+def _set(gold: GoldSet) -> dict[str, Any]:
     return {
         "name": gold.name,
         "corpus": _corpus(gold.corpus),

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from assay.store import Artefacts
+from assay.store import ArtifactStore
 from tests.conftest import write_tree
 from tests.contracts.calling import Workspace
 from tests.contracts.seen import (
@@ -161,7 +161,7 @@ def test_init(place):
 def test_cache(place):
     """Use a separate cache with entries of fixed size and age."""
     home = place.home.parent / "cached"
-    with Artefacts(home / "assay" / "artefacts") as store:
+    with ArtifactStore(home / "assay" / "artefacts") as store:
         for number, size in enumerate((1500, 2500)):
             store.write("cells", f"key {number}", bytes(size))
         store.write("descriptions", "key", bytes(4000))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import cache_dir, open_corpus
-from assay.corpus.cache import Fetched, Store
-from assay.errors import EnvironmentFailure
+from assay.corpus.cache import CorpusCache, FetchedTree
+from assay.errors import SetupError
 from assay.types import Corpus, CorpusSpec
 from tests.corpus.conftest import paths, repository
 
@@ -61,9 +61,9 @@ def test_cache_does_not_take_what_an_engine_leaves_for_source(tmp_path: Path) ->
 
 
 def test_cache_keeps_nothing_of_a_fetch_that_failed(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = CorpusCache(tmp_path)
 
-    def fail(work: Path) -> Fetched:
+    def fail(work: Path) -> FetchedTree:
         (work / "tree").mkdir()
         (work / "tree" / "half").write_text("x")
         raise RuntimeError
@@ -92,7 +92,7 @@ def test_cache_sweeps_what_a_killed_process_left(tmp_path: Path) -> None:
 def test_cache_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
     repository(tmp_path / "r", {"a.py": "1"})
     (tmp_path / "cache").write_text("a file, not a folder")
-    with pytest.raises(EnvironmentFailure) as caught:
+    with pytest.raises(SetupError) as caught:
         _open(tmp_path)
     assert "ASSAY_CACHE_DIR" in (caught.value.hint or "")
 

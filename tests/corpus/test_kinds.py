@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from assay.corpus import parse_spec
-from assay.corpus.kinds import KINDS, Kind, words
+from assay.corpus.kinds import KINDS, Kind, kind_examples
 from assay.gold.native import nodes
 from assay.types import CorpusKind
 
@@ -31,4 +31,4 @@ def test_kind_is_read_from_the_word_it_shows(kind: Kind) -> None:
 
 
 def test_kinds_are_listed_for_a_hint() -> None:
-    assert words() == "a folder, stdlib, git:URL@REV, pypi:NAME==VERSION or npm:NAME@VERSION"
+    assert kind_examples() == "a folder, stdlib, git:URL@REV, pypi:NAME==VERSION or npm:NAME@VERSION"

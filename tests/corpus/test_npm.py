@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus, parse_spec
-from assay.corpus.config import Limits
+from assay.corpus.config import ArchiveLimits
 from assay.corpus.npm import pack, parse_package
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.errors import CorpusError, SetupError
 from assay.types import Corpus
 from tests.corpus.conftest import everything_below, paths, write
 from tests.corpus.serving import Site, npm_tarball, publish_npm, serve
@@ -38,7 +38,7 @@ def _open(tmp_path: Path, text: str) -> Corpus:
 def test_npm_package_of_the_real_registry(tmp_path: Path) -> None:
     try:
         corpus = _open(tmp_path, "npm:is-number@7.0.0")
-    except EnvironmentFailure as error:
+    except SetupError as error:
         pytest.skip(f"NOT TESTED against a real registry, which cannot be reached: {error}")
     assert paths(corpus) == ["LICENSE", "README.md", "index.js", "package.json"]
     assert corpus.revision == "7.0.0"
@@ -77,7 +77,7 @@ def _folder_with_scripts(tmp_path: Path) -> tuple[Path, Path]:
 def test_npm_pack_of_a_folder_runs_no_script(tmp_path: Path) -> None:
     folder, marker = _folder_with_scripts(tmp_path)
     (tmp_path / "work").mkdir()
-    pack(str(folder), tmp_path / "work", Limits())
+    pack(str(folder), tmp_path / "work", ArchiveLimits())
     assert not marker.exists()
 
 
@@ -116,10 +116,10 @@ def test_npm_says_what_is_missing(site: Site, tmp_path: Path, monkeypatch: pytes
             _open(tmp_path, text)
         assert caught.value.hint
     monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9")
-    with pytest.raises(EnvironmentFailure, match="failed"):
+    with pytest.raises(SetupError, match="failed"):
         _open(tmp_path, "npm:here@1.0.0")
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(EnvironmentFailure, match="npm is not installed") as failure:
+    with pytest.raises(SetupError, match="npm is not installed") as failure:
         _open(tmp_path, "npm:here@1.0.1")
     assert failure.value.hint
 

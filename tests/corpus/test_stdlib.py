@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus, parse_spec
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from tests.corpus.conftest import paths, write
 from tests.timing import fastest
 
@@ -37,5 +37,5 @@ def test_stdlib_reports_missing_tests(tmp_path: Path, monkeypatch: pytest.Monkey
     write(library, {f"test/test_{number}.py": "1" for number in range(60)})
     assert not open_corpus(parse_spec("stdlib"), cache=tmp_path).notes
     (library / "os.py").unlink()
-    with pytest.raises(EnvironmentFailure, match="no standard library"):
+    with pytest.raises(SetupError, match="no standard library"):
         open_corpus(parse_spec("stdlib"), cache=tmp_path)

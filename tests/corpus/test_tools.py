@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import tools
-from assay.corpus.tools import Answer, run
-from assay.errors import EnvironmentFailure
-from assay.processes import Finished, ProcessLimits, Task, run_process
+from assay.corpus.tools import CommandOutput, run
+from assay.errors import SetupError
+from assay.processes import CompletedProgram, ProcessLimits, ProgramSpec, run_process
 from tests.processes import wait_until_gone
 
 
-def _python(code: str, seconds: float = 30.0, cwd: Path | None = None) -> Answer:
+def _python(code: str, seconds: float = 30.0, cwd: Path | None = None) -> CommandOutput:
     return run([sys.executable, "-c", code], tool="git", seconds=seconds, cwd=cwd, env={"X": "1"})
 
 
@@ -33,24 +33,24 @@ time.sleep(3600)
 """
     seconds = 1.0
     while not (tmp_path / "pid").exists():  # on a busy machine the program may not have started its child yet
-        with pytest.raises(EnvironmentFailure, match=f"git did not finish within {seconds:g} s"):
+        with pytest.raises(SetupError, match=f"git did not finish within {seconds:g} s"):
             _python(code, seconds=seconds)
         seconds *= 2
     assert wait_until_gone(int((tmp_path / "pid").read_text()))
 
 
 def test_tool_that_is_missing_says_how_to_get_it_but_a_missing_folder_is_no_missing_tool(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentFailure, match="git is not installed") as caught:
+    with pytest.raises(SetupError, match="git is not installed") as caught:
         run([str(tmp_path / "nothing")], tool="git", seconds=5)
     assert "git-scm.com" in (caught.value.hint or "")
-    with pytest.raises(EnvironmentFailure, match="no folder"):
+    with pytest.raises(SetupError, match="no folder"):
         _python("", cwd=tmp_path / "gone")
 
 
 def test_tool_that_does_not_stop_printing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    def limited(task: Task, seconds: float, limits: ProcessLimits) -> Finished:
+    def limited(task: ProgramSpec, seconds: float, limits: ProcessLimits) -> CompletedProgram:
         return run_process(task, seconds, replace(limits, stdout=limits.stdout // 1000))
 
     monkeypatch.setattr(tools, "run_process", limited)  # 200 MB take seconds to print
-    with pytest.raises(EnvironmentFailure, match="git printed more than 200,000,000 bytes"):
+    with pytest.raises(SetupError, match="git printed more than 200,000,000 bytes"):
         _python("while True: print('x' * 1000)")

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.corpus.config import Limits
+from assay.corpus.config import ArchiveLimits
 from assay.corpus.unpack import unpack
 from assay.errors import CorpusError
 from tests.corpus.conftest import everything_below, tar_of, zip_of
 from tests.properties import examples
 
-LIMITS = Limits()
+LIMITS = ArchiveLimits()
 
 
 def _info(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
@@ -27,7 +27,7 @@ def _info(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile
     return info
 
 
-def _unpack(archive: Path, limits: Limits = LIMITS) -> dict[str, str]:
+def _unpack(archive: Path, limits: ArchiveLimits = LIMITS) -> dict[str, str]:
     return dict(unpack(archive, archive.parent / "out", limits=limits, revision="1").manifest)
 
 
@@ -158,7 +158,7 @@ def test_unpack_refuses_a_header_that_would_take_for_ever(size: int, tmp_path: P
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz", "headers"])
 def test_unpack_refuses_a_bomb(kind: str, tmp_path: Path) -> None:
-    limits = Limits(ratio_grace_bytes=1_000_000)
+    limits = ArchiveLimits(ratio_grace_bytes=1_000_000)
     zeros = b"\0" * 8_000_000
     if kind == "zip":
         archive = zip_of(tmp_path / "bomb.zip", [("a", zeros)])
@@ -180,7 +180,7 @@ def test_unpack_refuses_too_many_members(tmp_path: Path) -> None:
     many = [(f"d/{number}", b"") for number in range(11)]
     for archive in (tar_of(tmp_path / "a.tar.gz", [*many]), zip_of(tmp_path / "a.zip", [*many])):
         with pytest.raises(CorpusError, match="one too many"):
-            unpack(archive, tmp_path / f"out-{archive.suffix}", limits=Limits(members=10), revision="1")
+            unpack(archive, tmp_path / f"out-{archive.suffix}", limits=ArchiveLimits(members=10), revision="1")
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.whl", "a.tar.xz", "a.rar"])
@@ -200,7 +200,7 @@ def test_unpack_refuses_a_cut_archive(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "big.tar.gz", "wb") as stream:
         stream.write(b"x")
     with pytest.raises(CorpusError):
-        unpack(tmp_path / "big.tar.gz", tmp_path / "o2", limits=Limits(archive_bytes=1), revision="1")
+        unpack(tmp_path / "big.tar.gz", tmp_path / "o2", limits=ArchiveLimits(archive_bytes=1), revision="1")
 
 
 _part = st.sampled_from(["a", "b", "..", ".", "", "A", "\u2025", "..\\", "l", "\uff0e."])

@@ -29,7 +29,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus, parse_spec
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 
 DOCS = Path(__file__).parents[2] / "docs"
 #: The languages of a block; each is checked in its own way, so that one nobody checks cannot slip in.
@@ -146,7 +146,7 @@ def _corpus(page: str, spec: str, kept: Path) -> Path:
     """Open a corpus, or skip and say why."""
     try:
         return open_corpus(parse_spec(spec), cache=kept).root
-    except EnvironmentFailure as error:
+    except SetupError as error:
         pytest.skip(f"docs/{page} was NOT run: {error}")
 
 

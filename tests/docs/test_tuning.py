@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.ledger import Rule
+from assay.experiment.ledger import AcceptanceRule
 from tests.docs.running import DOCS, Ran, run_page
 
 PAGE = DOCS / "guides/tuning.md"
@@ -51,4 +51,4 @@ def test_the_page_has_every_key_of_a_rule():
     from dataclasses import fields
 
     rows = re.findall(r"^\| `(\w+)` \|", PAGE.read_text("utf-8"), flags=re.MULTILINE)
-    assert rows == [field.name for field in fields(Rule)]
+    assert rows == [field.name for field in fields(AcceptanceRule)]

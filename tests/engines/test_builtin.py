@@ -10,17 +10,17 @@ import pytest
 import assay.data
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import make_engine
-from assay.engines.base import FilteringSession, UpdatingSession, Wanted
+from assay.engines.base import FilteringSession, SearchFilter, UpdatingSession
 from assay.engines.builtin import BuiltinEngine, BuiltinSession
 from assay.engines.runner import ask, ask_filtered, open_session, update_session
-from assay.engines.sharing import Shelf, kept_steps
-from assay.errors import ConfigError, EnvironmentFailure
+from assay.engines.sharing import SharedCache, kept_steps
+from assay.errors import ConfigError, SetupError
 from assay.search import Index, SearchConfig
 from assay.search.laws import STAGES, setting_hints
 from assay.search.meaning import embed_table
 from assay.search.query import make_translator
-from assay.search.view import View
-from assay.store import Artefacts
+from assay.search.view import CorpusView
+from assay.store import ArtifactStore
 from tests.search.samples import SAMPLES
 from tests.serving import talking
 
@@ -65,9 +65,9 @@ def test_filtered_ranking_is_the_full_one_with_the_others_struck_out(tmp_path):
     session = open_session(make_engine("builtin"), written(tmp_path, FILES)).session
     for query in QUERIES:
         full = ask(session, query, 10).hits
-        python = filtered(session, query, Wanted(languages=("python",)))
+        python = filtered(session, query, SearchFilter(languages=("python",)))
         assert python == tuple(hit for hit in full if hit.path.endswith(".py"))
-        web = filtered(session, query, Wanted(paths=("web/**",)))
+        web = filtered(session, query, SearchFilter(paths=("web/**",)))
         assert web == tuple(hit for hit in full if hit.path.startswith("web/"))
 
 
@@ -79,8 +79,8 @@ def test_session_tells_what_it_can(tmp_path):
 
 def test_search_settings_never_index_again_and_a_chunking_costs_only_its_own(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
-    kept = Artefacts(tmp_path / "artefacts")
-    shelf = Shelf(corpus, kept)
+    kept = ArtifactStore(tmp_path / "artefacts")
+    shelf = SharedCache(corpus, kept)
     opened(shelf, {}, {"dense": {"language": 0.1}}, {"stem": {"files": 0.1}}, {"without": ["gaps"]})
     opened(shelf, {"lexical": {"k1": 2.0}}, {"translation": {"model": ""}}, {"dense": {"reach": 3, "path": 2.0}})
     assert shelf.made == {"chunks": 1, "vectors": 1}
@@ -108,14 +108,14 @@ def opened(shelf, *searches):
 def test_what_was_kept_is_not_made_again(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     engine = made()
-    assert kept_steps(engine, corpus.digest, Artefacts(tmp_path / "artefacts")) == frozenset()
-    opened(Shelf(corpus, Artefacts(tmp_path / "artefacts")), {})
-    later = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
-    assert kept_steps(engine, corpus.digest, Artefacts(tmp_path / "artefacts")) == {"chunks", "vectors"}
+    assert kept_steps(engine, corpus.digest, ArtifactStore(tmp_path / "artefacts")) == frozenset()
+    opened(SharedCache(corpus, ArtifactStore(tmp_path / "artefacts")), {})
+    later = SharedCache(corpus, ArtifactStore(tmp_path / "artefacts"))
+    assert kept_steps(engine, corpus.digest, ArtifactStore(tmp_path / "artefacts")) == {"chunks", "vectors"}
     opened(later, {"stem": {"files": 0.1}})
     assert later.made == {}
     (tmp_path / "corpus" / "new.py").write_text("def new(): pass\n")
-    changed = Shelf(open_corpus(parse_spec(str(tmp_path / "corpus"))), Artefacts(tmp_path / "artefacts"))
+    changed = SharedCache(open_corpus(parse_spec(str(tmp_path / "corpus"))), ArtifactStore(tmp_path / "artefacts"))
     opened(changed, {})
     assert changed.made == {"chunks": 1, "vectors": 1}
 
@@ -123,11 +123,11 @@ def test_what_was_kept_is_not_made_again(tmp_path):
 def test_broken_artefact_is_made_anew_with_the_same_answers(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     wanted = rankings(make_engine("builtin").open(corpus))
-    opened(Shelf(corpus, Artefacts(tmp_path / "artefacts")), {})
+    opened(SharedCache(corpus, ArtifactStore(tmp_path / "artefacts")), {})
     for file in (tmp_path / "artefacts").rglob("*.assay"):
         file.write_bytes(file.read_bytes()[:-1])
-    kept = Artefacts(tmp_path / "artefacts")
-    shelf = Shelf(corpus, kept)
+    kept = ArtifactStore(tmp_path / "artefacts")
+    shelf = SharedCache(corpus, kept)
     assert rankings(made().open_shared(corpus, shelf, None)) == wanted
     assert shelf.made == {"chunks": 1, "vectors": 1}
     assert len(kept.troubles) == 2
@@ -136,8 +136,8 @@ def test_broken_artefact_is_made_anew_with_the_same_answers(tmp_path):
 def test_cache_that_cannot_be_written_only_costs_time(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     (tmp_path / "file").write_text("no folder")
-    kept = Artefacts(tmp_path / "file" / "artefacts")
-    shelf = Shelf(corpus, kept)
+    kept = ArtifactStore(tmp_path / "file" / "artefacts")
+    shelf = SharedCache(corpus, kept)
     session = made().open_shared(corpus, shelf, None)
     assert rankings(session) == rankings(make_engine("builtin").open(corpus))
     assert [trouble.rpartition("; ")[2] for trouble in kept.troubles] == [
@@ -148,14 +148,14 @@ def test_cache_that_cannot_be_written_only_costs_time(tmp_path):
 
 def test_failure_of_the_making_itself_is_told_once(tmp_path, naps):
     corpus = written(tmp_path / "corpus", {"one.py": "def one(): pass\n"})
-    kept = Artefacts(tmp_path / "artefacts")
+    kept = ArtifactStore(tmp_path / "artefacts")
     with talking(lambda visitor: None) as server:  # it hangs up, whoever comes
         described = made(search={"index": {"description": {"url": server.url.split("?")[0], "model": "m"}}})
-        with pytest.raises(EnvironmentFailure, match="cannot be reached"):
+        with pytest.raises(SetupError, match="cannot be reached"):
             described.open(corpus)
         once = len(server.visits)
-        with pytest.raises(EnvironmentFailure, match="cannot be reached"):
-            described.open_shared(corpus, Shelf(corpus, kept), None)
+        with pytest.raises(SetupError, match="cannot be reached"):
+            described.open_shared(corpus, SharedCache(corpus, kept), None)
     assert len(server.visits) == 2 * once
     assert kept.troubles == []
 
@@ -163,15 +163,15 @@ def test_failure_of_the_making_itself_is_told_once(tmp_path, naps):
 def test_table_of_files_that_changed_meanwhile_is_not_kept(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     (tmp_path / "corpus" / "shop" / "tax.py").write_text("def other(): pass\n")
-    kept = Artefacts(tmp_path / "artefacts")
-    shelf = Shelf(corpus, kept)
+    kept = ArtifactStore(tmp_path / "artefacts")
+    shelf = SharedCache(corpus, kept)
     assert ask(made().open_shared(corpus, shelf, None), "other", 1).hits[0].path == "shop/tax.py"
     assert not any(kind.kind == "tables" for kind in kept.usage())
 
 
 def test_shared_session_follows_its_files_and_leaves_the_others_alone(tmp_path):
     corpus = written(tmp_path, FILES)
-    shelf = Shelf(corpus)
+    shelf = SharedCache(corpus)
     one, other = (made().open_shared(corpus, shelf, None) for _ in range(2))
     before = rankings(other)
     changed = written(tmp_path, {"shop/price.py": "def prices(cart):\n    return cart.total()\n"})
@@ -281,13 +281,15 @@ def alone(corpus, table, settings):
     """Open as `open` does, on a table that need not be made again."""
     config = settings.search
     dense, translator = embed_table(table, config.dense, None), make_translator(config.translation)
-    return BuiltinSession(Index.around(corpus, View(table, config.graph, dense, translator), config), settings.per)
+    return BuiltinSession(
+        Index.around(corpus, CorpusView(table, config.graph, dense, translator), config), settings.per
+    )
 
 
 def every_setting_has_its_say(per, folder, queries, values):
     """Ask each variant beside one that shares nothing, and count answers that a setting changed."""
     corpus = written(folder, {name: SAMPLES[name] for name in ("cart.py", "README.md")} | FILES | CROWD)
-    shelf = Shelf(corpus)
+    shelf = SharedCache(corpus)
     session = made(per=per).open_shared(corpus, shelf, None)
     table = Index.build(corpus).table
     said = 0
@@ -335,7 +337,7 @@ def same_whatever_was_shared(seed, tmp_path, engines):
     variants = [drawn(draw) for _ in range(engines)]
     wanted = [[session.search(query, 20) for query in ASKED] for session in (each.open(corpus) for each in variants)]
     for _ in range(2):  # the second time all is found
-        shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts") if seed % 2 else None)
+        shelf = SharedCache(corpus, ArtifactStore(tmp_path / "artefacts") if seed % 2 else None)
         sessions = [variant.open_shared(corpus, shelf, None) for variant in variants]
         order = [(v, q) for q in range(len(ASKED)) for v in range(engines)] * 2
         if seed % 4 > 1:

@@ -12,7 +12,7 @@ from itertools import repeat
 import pytest
 
 from assay.engines import as_engine
-from assay.engines.base import EngineCrash, Reply, Usage, Wanted
+from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SessionUsage
 from assay.engines.runner import (
     ABANDONED,
     ask,
@@ -23,7 +23,7 @@ from assay.engines.runner import (
     session_usage,
     update_session,
 )
-from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 from tests.waiting import WATCHDOG
 
@@ -58,7 +58,7 @@ class Scripted:
         (RecursionError(), Status.ERROR, "RecursionError"),
         (EngineError("no index"), Status.ERROR, "no index"),
         (EngineCrash("died by SIGSEGV"), Status.CRASH, "died by SIGSEGV"),
-        (EngineTimeout("too slow"), Status.TIMEOUT, "too slow"),
+        (EngineTimeoutError("too slow"), Status.TIMEOUT, "too slow"),
         (EngineError("no\nindex", hint="build\none"), Status.ERROR, "no index → build one"),
         (EngineError("x" * 900, hint="shorten"), Status.ERROR, "x" * 500 + " → shorten"),
         (None, Status.ERROR, f"the engine returned NoneType, not a list of results → {LIST}"),
@@ -109,7 +109,7 @@ def test_ask_abandons_a_call_that_hangs_and_goes_on(corpus: Corpus) -> None:
 
 def test_session_notes_tell_of_nothing_that_ended_by_itself(corpus: Corpus) -> None:
     def search(query: str, k: int) -> list[str]:
-        raise EngineTimeout("too slow, and stopped")
+        raise EngineTimeoutError("too slow, and stopped")
 
     session = open_session(as_engine(search), corpus).session
     assert ask(session, "x", 1, WATCHDOG).status == Status.TIMEOUT
@@ -141,9 +141,9 @@ def test_open_session_hands_the_limit_to_an_engine_that_keeps_to_it(corpus: Corp
 def test_open_session_tells_what_a_timed_engine_raised(corpus: Corpus) -> None:
     class Late(Timed):
         def open_within(self, corpus: Corpus, seconds: float | None) -> Scripted:
-            raise EngineTimeout("too long")
+            raise EngineTimeoutError("too long")
 
-    with pytest.raises(EngineTimeout, match=r"cannot be opened: too long\n"):
+    with pytest.raises(EngineTimeoutError, match=r"cannot be opened: too long\n"):
         open_session(as_engine(Late()), corpus, 7.0)
 
 
@@ -206,7 +206,7 @@ def test_open_session_does_not_wait_for_ever(corpus: Corpus) -> None:
             released.wait(WATCHDOG)
             return Scripted([])
 
-    late = pytest.raises(EngineTimeout, match="cannot be opened: no answer after 0.1 s; it may still be running")
+    late = pytest.raises(EngineTimeoutError, match="cannot be opened: no answer after 0.1 s; it may still be running")
     with late as caught:
         open_session(Slow(), corpus, 0.1)
     released.set()
@@ -244,7 +244,7 @@ class Capable:
         self.threads = set()
 
     def search(self, query, k):
-        return Reply((Hit("a.py"),), Cost(2, 30), ("a note",))
+        return EngineReply((Hit("a.py"),), Cost(2, 30), ("a note",))
 
     def search_filtered(self, query, k, wanted, seconds):
         self.threads.add(threading.get_ident())
@@ -256,7 +256,7 @@ class Capable:
 
     def usage(self):
         self.threads.add(threading.get_ident())
-        return Usage(version="3")
+        return SessionUsage(version="3")
 
     def close(self):
         pass
@@ -281,7 +281,7 @@ def test_answer_carries_cost_and_notes(corpus):
 def test_everything_a_session_can_happens_in_its_own_thread(corpus):
     engine = CapableEngine()
     session = open_session(engine, corpus).session
-    filtered, updated = ask_filtered(session, "q", 3, Wanted(paths=("*.py",))), update_session(session, corpus)
+    filtered, updated = ask_filtered(session, "q", 3, SearchFilter(paths=("*.py",))), update_session(session, corpus)
     assert filtered is not None
     assert updated is not None
     assert filtered.hits == (Hit("b.py"),)
@@ -293,14 +293,14 @@ def test_everything_a_session_can_happens_in_its_own_thread(corpus):
 
 def test_session_without_a_filter_or_an_update_says_so(corpus):
     session = open_session(CapableEngine(), corpus).session
-    assert ask_filtered(session, "q", 3, Wanted(languages=("python",))) is None
+    assert ask_filtered(session, "q", 3, SearchFilter(languages=("python",))) is None
     plain = open_session(as_engine(lambda q, k: []), corpus).session
-    assert ask_filtered(plain, "q", 3, Wanted(paths=("*",))) is None
+    assert ask_filtered(plain, "q", 3, SearchFilter(paths=("*",))) is None
     assert update_session(plain, corpus) is None
-    assert session_usage(plain) == Usage()
+    assert session_usage(plain) == SessionUsage()
 
 
 def test_seconds_that_were_waited_are_not_charged_to_the_query() -> None:
-    session = Scripted(Reply((Hit("a.py"),), waited=1000.0))
+    session = Scripted(EngineReply((Hit("a.py"),), waited=1000.0))
     answer = ask(session, "q", 1, WATCHDOG)
     assert (answer.status, answer.seconds) == (Status.OK, 0.0)

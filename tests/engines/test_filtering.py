@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engines.base import Wanted
+from assay.engines.base import SearchFilter
 from assay.engines.filters import Filters, merge, read_filters
 from assay.errors import ConfigError, EngineError
 
-WANTED = Wanted(("src/**", "{k}"), ("python",))
+WANTED = SearchFilter(("src/**", "{k}"), ("python",))
 tables = st.recursive(
     st.integers(), lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3), max_leaves=6
 )
@@ -24,7 +24,7 @@ def test_filters_of_a_table_repeat_the_item_and_know_the_places() -> None:
     filters = Filters({"in": ["{path}", "own"], "at": "{root}", "n": "{k}"}, {"in": ["{language}"]})
     added = filters.table(WANTED, {"root": "/r", "k": 3})
     assert added == {"in": ["src/**", "{k}", "own", "python"], "at": "/r", "n": 3}
-    assert filters.table(Wanted(), {}) == {}
+    assert filters.table(SearchFilter(), {}) == {}
 
 
 def test_filters_of_a_flat_table_take_several_values_in_one_name() -> None:
@@ -37,7 +37,7 @@ def test_filters_of_a_flat_table_take_several_values_in_one_name() -> None:
 def test_filters_of_arguments_are_repeated_as_a_whole() -> None:
     filters = Filters(("--in", "{path}"), ("--lang={language}", "-{k}"))
     assert filters.arguments(WANTED, {"k": "3"}) == ("--in", "src/**", "--in", "{k}", "--lang=python", "-3")
-    assert filters.arguments(Wanted(), {"k": "3"}) == ()
+    assert filters.arguments(SearchFilter(), {"k": "3"}) == ()
 
 
 def test_filters_are_recorded_where_they_are_declared() -> None:

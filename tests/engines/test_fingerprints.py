@@ -11,10 +11,10 @@ import pytest
 
 from assay.engines import KINDS, as_engine, make_engine
 from assay.engines.command import CommandEngine
-from assay.engines.fingerprints import LookLimits, Told, code_in, file_seen, seen_of
+from assay.engines.fingerprints import EngineInputs, LookLimits, code_in, file_seen, fingerprint_inputs
 from assay.engines.sharing import sharing
-from assay.experiment.cells.keys import turns_key, who_is
-from assay.types import CorpusSpec, Gold, Suite
+from assay.experiment.cells.keys import engine_identity, turns_key
+from assay.types import CorpusSpec, GoldSet, Suite
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_values_of_variables_are_seen_and_not_shown(here, make, more, monkeypatc
     assert first != second
     assert len(second) == 64
     monkeypatch.delenv("SEEN")
-    assert seen_of(Told({"here": str(here)}, texts=["{env:SEEN}"]))[-1] == "not set"
+    assert fingerprint_inputs(EngineInputs({"here": str(here)}, texts=["{env:SEEN}"]))[-1] == "not set"
 
 
 def test_settings_and_the_template_of_a_config_are_seen(here):
@@ -216,17 +216,17 @@ def test_everything_that_becomes_an_engine_has_one(tmp_path):
 
 def test_unfinished_cells_and_turns_of_another_tool_are_others(here):
     before, table = command(here), {"kind": "command"}
-    first, turns = who_is(before, table), [_turns(before)]
+    first, turns = engine_identity(before, table), [_turns(before)]
     (here / "tool.py").write_text("print('b.py')\n")
     after = command(here)
     assert dict(after.config) == dict(before.config)
     assert not first.lasting
-    assert who_is(after, table).known_by != first.known_by
+    assert engine_identity(after, table).known_by != first.known_by
     assert _turns(after) not in turns
 
 
 def _turns(engine):
-    gold = Gold("none", CorpusSpec("path", "."), ())
+    gold = GoldSet("none", CorpusSpec("path", "."), ())
     ground: Any = SimpleNamespace(facts=SimpleNamespace(digest="c"), asked="a", own="o", gold=gold)
     return turns_key({"tool": engine}, ground, 10, {})
 

@@ -25,7 +25,7 @@ from assay.engines.keywords import (
     query_keywords,
 )
 from assay.engines.text_answers import read_reply
-from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, CorpusSpec, Hit, SourceFile
 from tests.processes import HANG, pids_in, time_out, wait_until_gone
 from tests.properties import examples
@@ -243,10 +243,10 @@ def test_counter_that_hangs_is_ended_and_told(
     pid, corpus, monotonic = tmp_path / "pid", corpus_of({"a": "json"}), time.monotonic
     put_on_path(tmp_path, "git", f"echo $$ > {pid}\nexec sleep {HANG}", monkeypatch)
 
-    def attempt(limit: float) -> EngineTimeout:
+    def attempt(limit: float) -> EngineTimeoutError:
         with monkeypatch.context() as patch:
             patch.setattr(time, "monotonic", lambda: monotonic() * 120 / limit)  # two minutes are over in no time
-            with pytest.raises(EngineTimeout, match="after 120 s") as caught:
+            with pytest.raises(EngineTimeoutError, match="after 120 s") as caught:
                 GitCounter(corpus)
         return caught.value
 

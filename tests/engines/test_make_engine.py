@@ -10,9 +10,9 @@ from assay.engines import KINDS, as_engine, describe, make_engine
 from assay.engines.runner import ask, open_session
 from assay.engines.text_answers import read_reply
 from assay.errors import ConfigError
-from assay.types import Corpus, CorpusSpec, Gold, Hit, Status, Suite
+from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Status, Suite
 
-SUITE = Suite((Gold("g", CorpusSpec("stdlib"), ()),))
+SUITE = Suite((GoldSet("g", CorpusSpec("stdlib"), ()),))
 
 
 @pytest.mark.parametrize("spec", ["builtin", "builtin:span", "keywords", "keywords:python", "random", "oracle"])

@@ -11,7 +11,7 @@ from assay.engines import make_engine
 from assay.engines.runner import ask
 from assay.engines.text_answers import read_reply
 from assay.errors import EngineError
-from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Span, Status, Suite, Target
+from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Query, Span, Status, Suite, Target
 from tests.properties import examples
 
 CorpusOf = Callable[..., Corpus]
@@ -20,7 +20,7 @@ FILES = {"a.py": "class A:\n    def f(self):\n        pass\n", "b.py": "x\n" * 9
 
 
 def suite_of(*queries: Query, spec: CorpusSpec = SPEC) -> Suite:
-    return Suite((Gold("g", spec, queries),))
+    return Suite((GoldSet("g", spec, queries),))
 
 
 def asked(corpus: Corpus, suite: Suite, text: str, k: int = 10) -> list[Hit]:
@@ -60,8 +60,8 @@ def test_oracle_unites_the_targets_of_one_text(corpus_of: CorpusOf) -> None:
 
 
 def test_oracle_answers_only_for_its_own_corpus(corpus_of: CorpusOf) -> None:
-    here = Gold("here", SPEC, (Query("q", {"human": "t"}, (Target(Span("a.py")),)),))
-    there = Gold("there", CorpusSpec("pypi", "x==1"), (Query("q", {"human": "t"}, (Target(Span("b.py")),)),))
+    here = GoldSet("here", SPEC, (Query("q", {"human": "t"}, (Target(Span("a.py")),)),))
+    there = GoldSet("there", CorpusSpec("pypi", "x==1"), (Query("q", {"human": "t"}, (Target(Span("b.py")),)),))
     corpus = corpus_of(FILES, SPEC)
     suite = Suite((here, there))
     assert asked(corpus, suite, "t") == [Hit("a.py")]

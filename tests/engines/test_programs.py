@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.tool import Witness, check_program, make_task, prepare, read_argv
-from assay.errors import ConfigError, EngineError, EngineTimeout
-from assay.processes import Task
+from assay.engines.tool import UsageTracker, check_program, make_task, prepare, read_argv
+from assay.errors import ConfigError, EngineError, EngineTimeoutError
+from assay.processes import ProgramSpec
 from tests.processes import HANG
 from tests.waiting import WATCHDOG
 
@@ -40,18 +40,18 @@ def test_task_runs_in_the_corpus_with_programs_from_the_users_folder(tmp_path: P
 def test_program_is_looked_for_on_the_path_that_it_gets(tmp_path: Path) -> None:
     (tmp_path / "tool").write_text("#!/bin/sh\n")
     (tmp_path / "tool").chmod(0o755)
-    check_program(Task(("tool",), tmp_path, {"PATH": str(tmp_path)}))
+    check_program(ProgramSpec(("tool",), tmp_path, {"PATH": str(tmp_path)}))
     for argv, hint in ((("tool",), "install it"), ((f"{tmp_path}/none",), "check that it is there")):
         with pytest.raises(EngineError, match="no program") as caught:
-            check_program(Task(argv, tmp_path, {"PATH": os.devnull}))
+            check_program(ProgramSpec(argv, tmp_path, {"PATH": os.devnull}))
         assert hint in str(caught.value.hint)
 
 
 def test_index_that_fails_or_hangs_is_told_and_what_it_said_is_kept(tmp_path: Path) -> None:
-    witness = Witness()
-    failing = Task(("sh", "-c", "echo no disk >&2; exit 3"), tmp_path, dict(os.environ))
+    witness = UsageTracker()
+    failing = ProgramSpec(("sh", "-c", "echo no disk >&2; exit 3"), tmp_path, dict(os.environ))
     with pytest.raises(EngineError, match="indexing failed: sh ended with exit code 3: no disk"):
         prepare(failing, WATCHDOG, "indexing", witness.see_index)
     assert witness.stderr() == "[index]\nno disk"
-    with pytest.raises(EngineTimeout, match=r"no answer after 0\.1 s"):
-        prepare(Task(("sleep", str(HANG)), tmp_path, dict(os.environ)), 0.1, "indexing", witness.see_index)
+    with pytest.raises(EngineTimeoutError, match=r"no answer after 0\.1 s"):
+        prepare(ProgramSpec(("sleep", str(HANG)), tmp_path, dict(os.environ)), 0.1, "indexing", witness.see_index)

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from assay.engines import tool as restarting
-from assay.engines.tool import Restarted, Restarts
+from assay.engines.tool import RestartCost, Restarts
 from assay.errors import EngineError
 
 
@@ -47,6 +47,6 @@ def test_seconds_of_a_restart_are_not_charged_when_it_or_the_answer_fails(naps: 
     with pytest.raises(EngineError) as unstarted:
         Restarts(1, "the tool").again(fail)
     assert unstarted.value.waited >= 1000
-    with pytest.raises(EngineError) as unanswered, Restarted(2.5).apart():
+    with pytest.raises(EngineError) as unanswered, RestartCost(2.5).apart():
         raise EngineError("no")
     assert unanswered.value.waited == 2.5

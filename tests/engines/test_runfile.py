@@ -15,7 +15,7 @@ from assay.engines.base import Session
 from assay.engines.runfile import Docno, read_trec
 from assay.engines.runner import ask
 from assay.errors import EngineError, InputError
-from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Span, Status, Suite, Target
+from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Query, Span, Status, Suite, Target
 from tests.properties import examples
 
 CorpusOf = Callable[..., Corpus]
@@ -24,7 +24,7 @@ QUERIES = (
     Query("one", {"human": "first?", "keyword": "first"}, (Target(Span("a.py")),)),
     Query("two", {"human": "second?"}, (Target(Span("b.py")),)),
 )
-SUITE = Suite((Gold("g", SPEC, QUERIES), Gold("h", CorpusSpec("pypi", "x==1"), QUERIES)))
+SUITE = Suite((GoldSet("g", SPEC, QUERIES), GoldSet("h", CorpusSpec("pypi", "x==1"), QUERIES)))
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def test_runfile_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_runfile_with_two_answers_to_the_same_words_is_refused(corpus_of: CorpusOf, tmp_path: Path) -> None:
     twins = tuple(Query(name, {"human": "where?"}, (Target(Span("a.py")),)) for name in ("one", "two"))
-    suite = Suite((Gold("g", SPEC, twins),))
+    suite = Suite((GoldSet("g", SPEC, twins),))
     (tmp_path / "run").write_text("one Q0 a.py 1 1 t\ntwo Q0 b.py 1 1 t\n")
     with pytest.raises(EngineError, match="in two ways"):
         make_engine(f"runfile:{tmp_path / 'run'}", suite=suite).open(corpus_of({"a.py": "x\n"}, SPEC))

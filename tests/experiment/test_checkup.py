@@ -9,7 +9,7 @@ import pytest
 from assay.corpus import open_corpus
 from assay.engines import as_engine, make_engine
 from assay.errors import CorpusError
-from assay.experiment.engine_check import NAME, NONSENSE, SENTENCE, CheckUp, check_gold, check_up
+from assay.experiment.engine_check import NAME, NONSENSE, SENTENCE, EngineCheck, check_engine, check_gold
 from assay.types import CorpusSpec, Hit, Status, Suite
 from tests.conftest import FILES, write_tree
 
@@ -21,11 +21,11 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CorpusSpec:
     return CorpusSpec("path", str(write_tree(tmp_path / "repo", FILES)))
 
 
-def checked(thing: object, spec: CorpusSpec) -> CheckUp:
+def checked(thing: object, spec: CorpusSpec) -> EngineCheck:
     """Check an engine on the shop."""
     gold = check_gold(open_corpus(spec))
     engine = make_engine(thing, suite=Suite((gold,))) if isinstance(thing, str) else as_engine(thing)  # type: ignore[arg-type]  # any callable
-    return check_up("it", engine, gold, timeout=300, index_timeout=300)
+    return check_engine("it", engine, gold, timeout=300, index_timeout=300)
 
 
 def test_the_questions_are_a_name_a_sentence_and_a_word_that_stands_nowhere(spec: CorpusSpec) -> None:

@@ -16,25 +16,25 @@ from assay.errors import InputError
 from assay.experiment import check_folder, read_run, write_run
 from assay.types import (
     Adversary,
-    Claim,
-    CorpusFacts,
+    AnalysisPlan,
+    CorpusInfo,
     CorpusSpec,
     Cost,
     EngineRun,
-    Gold,
-    Header,
+    GoldSet,
     Hit,
-    Label,
+    LabelProvenance,
     Query,
     Ranking,
     Rationale,
     Resources,
     Run,
+    RunMetadata,
     Span,
     Status,
     Suite,
     Target,
-    Variation,
+    VariantInfo,
 )
 from tests.properties import examples
 
@@ -64,7 +64,7 @@ def example() -> Run:
         tags={"difficulty": "hard"},
         line=4,
     )
-    gold = Gold(
+    gold = GoldSet(
         "g",
         CorpusSpec("git", "https://example.org/x.git", "abc", None, ("*.py",), ()),
         (query,),
@@ -98,14 +98,14 @@ def example() -> Run:
         "v2.0.1",
         {"g": "loading\nTraceback: \x1b[31mno\n"},
         4,
-        Variation("my engine", {"search.without": ["stem"]}, "stages"),
+        VariantInfo("my engine", {"search.without": ["stem"]}, "stages"),
         "2026-01-02",
         "0.0.9",
         {**ENVIRONMENT, "cpu": "another cpu"},
     )
-    facts = CorpusFacts("git:https://example.org/x", "abc", "d" * 64, 4, {"binary": 1}, ("a note",), ("a problem",))
-    claim = Claim(("nDCG@10", "RR@10"), "my engine/v2", 0.05, 0.1, 3, ("my engine/v2",), "tag:area", ("matrix",))
-    header = Header(
+    facts = CorpusInfo("git:https://example.org/x", "abc", "d" * 64, 4, {"binary": 1}, ("a note",), ("a problem",))
+    claim = AnalysisPlan(("nDCG@10", "RR@10"), "my engine/v2", 0.05, 0.1, 3, ("my engine/v2",), "tag:area", ("matrix",))
+    header = RunMetadata(
         "0.1.0",
         "2026-01-01T00:00:00+00:00",
         "0123456789abcdef",
@@ -152,7 +152,7 @@ def test_cost_in_tokens_alone_reads_back_and_fits_the_schema(tmp_path):
 def test_labels_and_content_hashes_read_back(tmp_path):
     made = example()
     gold = made.suite.golds[0]
-    labels = (Label("c.py", ("ada", "bob"), "2026-01-02", "abc", ("mine",)), Label("d.py"))
+    labels = (LabelProvenance("c.py", ("ada", "bob"), "2026-01-02", "abc", ("mine",)), LabelProvenance("d.py"))
     targets = (replace(gold.queries[0].targets[0], symbol=None, digest="0123456789ab"), *gold.queries[0].targets[1:])
     query = replace(gold.queries[0], targets=targets, labels=labels)
     made = replace(made, suite=Suite((replace(gold, queries=(query,)),)))

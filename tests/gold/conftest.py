@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.types import Corpus, CorpusSpec, Skipped, SourceFile
+from assay.types import Corpus, CorpusSpec, SkippedFile, SourceFile
 
 NATIVE = """\
 assay: 1
@@ -56,7 +56,7 @@ def native(tmp_path: Path) -> Callable[..., Path]:
 def make_corpus(tmp_path: Path) -> Callable[..., Corpus]:
     """Build the record of a corpus by hand over files on disk."""
 
-    def build(files: Mapping[str, str] = FILES, skipped: tuple[Skipped, ...] = ()) -> Corpus:
+    def build(files: Mapping[str, str] = FILES, skipped: tuple[SkippedFile, ...] = ()) -> Corpus:
         root = tmp_path / "corpus"
         for path, text in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)

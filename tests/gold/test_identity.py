@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold import gold_hash, load_gold, query_hash, resolve
-from assay.types import Adversary, CorpusSpec, Gold, Query, Rationale, Span, Target
+from assay.types import Adversary, CorpusSpec, GoldSet, Query, Rationale, Span, Target
 
 CORPUS = CorpusSpec("git", "https://x/y", rev="abc", root="src", include=("*.py",), exclude=("build",))
 QUERY = Query(
@@ -65,8 +65,8 @@ def test_query_hash_covers_the_corpus(part):
 @given(st.permutations(sorted(CHANGED)))
 def test_gold_hash_does_not_depend_on_order_name_or_source(order):
     queries = {name: replace(CHANGED[name], id=name.replace(" ", "-")) for name in CHANGED}
-    first = Gold("a", CORPUS, tuple(queries[name] for name in sorted(CHANGED)), {"by": "x"}, "a.yaml")
-    assert gold_hash(Gold("b", CORPUS, tuple(queries[name] for name in order))) == gold_hash(first)
+    first = GoldSet("a", CORPUS, tuple(queries[name] for name in sorted(CHANGED)), {"by": "x"}, "a.yaml")
+    assert gold_hash(GoldSet("b", CORPUS, tuple(queries[name] for name in order))) == gold_hash(first)
     assert gold_hash(replace(first, queries=first.queries[1:])) != gold_hash(first)
 
 

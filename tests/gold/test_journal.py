@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.journal import JournalLimits, Remembered, append, opened, read_rows, read_whole, torn
+from assay.gold.journal import JournalCache, JournalLimits, append, opened, read_rows, read_whole, truncated_bytes
 from tests.waiting import WATCHDOG
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text.strip())
@@ -49,7 +49,7 @@ def test_a_log_that_was_cut_anywhere_is_told_and_keeps_all_it_held(tmp_path_fact
     append(path, [{"n": f"ü{n}"} for n in range(10)])
     left = path.read_bytes()[:cut]
     path.write_bytes(left)
-    assert torn(path) == half_a_line(left)
+    assert truncated_bytes(path) == half_a_line(left)
     if half_a_line(left):
         with pytest.raises(GoldError, match="the last line is cut off") as caught:
             read_whole(path)
@@ -59,14 +59,14 @@ def test_a_log_that_was_cut_anywhere_is_told_and_keeps_all_it_held(tmp_path_fact
     append(path, [{"n": "last"}])
     unended = bool(left) and not left.endswith(b"\n")
     assert path.read_bytes() == left + (b"\n" if unended else b"") + b'{"n": "last"}\n'
-    assert torn(path) == 0
+    assert truncated_bytes(path) == 0
 
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_whole_line_without_its_end_is_read_and_ended_never_cut(tmp_path, keep):
     path = tmp_path / "j.jsonl"
     path.write_bytes(b'{"n": "first"}\n{"n": "no line end"}')
-    assert (torn(path), len(read_whole(path))) == (0, 2)
+    assert (truncated_bytes(path), len(read_whole(path))) == (0, 2)
     with opened(path, keep=keep) as journal:
         assert journal.cut == 0
         journal.append([{"n": "last"}])
@@ -123,7 +123,7 @@ def test_what_is_remembered_of_a_journal_is_what_is_in_it_now(tmp_path):
         reads.append(len(read_rows(path)))
         return reads[-1]
 
-    remembered = Remembered(path, read)
+    remembered = JournalCache(path, read)
     assert [remembered(), remembered()] == [0, 0]
     for count in (1, 2):
         append(path, [{"a": "x"}])

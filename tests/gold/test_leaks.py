@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold import leak, overlaps
+from assay.gold import leakage, overlaps
 from assay.types import Span, Target
 
 ENCODER = (Target(Span("json/encoder.py"), symbol="JSONEncoder.iterencode"),)
@@ -12,10 +12,10 @@ CACHE = (Target(Span("functools.py"), symbol="lru_cache"),)
 
 
 def test_leak_is_the_share_of_content_words_that_name_the_answer():
-    assert leak("how does the json encoder write floats?", ENCODER) == pytest.approx(2 / 4)
-    assert leak("how are numbers turned into text?", ENCODER) == 0.0
-    assert leak("JSONEncoder iterencode", ENCODER) == 1.0
-    assert leak("", ENCODER) == leak("what is the", ENCODER) == 0.0
+    assert leakage("how does the json encoder write floats?", ENCODER) == pytest.approx(2 / 4)
+    assert leakage("how are numbers turned into text?", ENCODER) == 0.0
+    assert leakage("JSONEncoder iterencode", ENCODER) == 1.0
+    assert leakage("", ENCODER) == leakage("what is the", ENCODER) == 0.0
 
 
 @pytest.mark.parametrize("word", ["cache", "caches", "cached", "caching", "Cache", "LRU", "functools", "my_cache"])
@@ -41,10 +41,10 @@ def test_overlaps_does_not_join_words_over_a_stop_word():
 
 @given(st.text(), st.lists(st.sampled_from([*ENCODER, *CACHE])))
 def test_leak_is_a_share_and_agrees_with_overlaps(text, targets):
-    assert 0.0 <= leak(text, targets) <= 1.0
-    assert overlaps(text, targets) == (leak(text, targets) > 0)
+    assert 0.0 <= leakage(text, targets) <= 1.0
+    assert overlaps(text, targets) == (leakage(text, targets) > 0)
 
 
 @given(st.text(max_size=30))
 def test_leak_grows_with_more_targets(text):
-    assert leak(text, ENCODER) <= leak(text, [*ENCODER, *CACHE])
+    assert leakage(text, ENCODER) <= leakage(text, [*ENCODER, *CACHE])

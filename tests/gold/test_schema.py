@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.building import Source
+from assay.gold.building import GoldSource
 from assay.gold.native import nodes
 from assay.gold.native.layers import read_native
 from assay.types import FORMS
@@ -91,7 +91,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 
 def reader_accepts(document: Any) -> bool:
     """Tell whether the reader takes the document; what no schema can say (repeats) counts as accepted."""
-    source = Source(Path("drawn.yaml"), json.dumps(document))
+    source = GoldSource(Path("drawn.yaml"), json.dumps(document))
     try:
         read_native(source)
     except GoldError as error:

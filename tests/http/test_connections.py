@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigError, EngineError, EngineTimeout, EnvironmentFailure
-from assay.http import Call, Connections, HttpLimits, Patience, ask, make_call
+from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupError
+from assay.http import Connections, HttpLimits, HttpRequest, RetryPolicy, make_call, send
 from tests.processes import time_out
 from tests.serving import Asked, Reply, Server, Talk, in_turn, saying, serving, talking
 from tests.waiting import WATCHDOG
 
 #: A key and a certificate for 127.0.0.1 that nobody trusts, good for a hundred years.
 LOOPBACK = Path(__file__).with_name("loopback.pem")
-ONCE = Patience(attempt=WATCHDOG, retries=0)
+ONCE = RetryPolicy(attempt=WATCHDOG, retries=0)
 QUICK = HttpLimits(backoff_seconds=0.01)
 FINE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
@@ -29,8 +29,8 @@ def no_proxy(monkeypatch):
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-def get(connections: Connections, url: str, patience: Patience = ONCE) -> bytes:
-    return ask(make_call(url), connections, patience).answer.body
+def get(connections: Connections, url: str, patience: RetryPolicy = ONCE) -> bytes:
+    return send(make_call(url), connections, patience).answer.body
 
 
 def test_connections_are_used_again():
@@ -107,13 +107,13 @@ def answer_then_hang_up(visitor: socket.socket) -> None:
 def test_connection_that_closes_as_the_request_arrives_costs_no_attempt():
     with talking(answer_then_hang_up, answer_once) as server, Connections(keep=1) as connections:
         assert get(connections, server.url) == b"hi"
-        heard = ask(make_call(server.url), connections, ONCE)
+        heard = send(make_call(server.url), connections, ONCE)
     assert (heard.answer.body, heard.troubles) == (b"hi", ())
     assert len(server.visits) == 2
 
 
 def test_fresh_connection_that_closes_at_once_is_a_failure():
-    unreached = pytest.raises(EnvironmentFailure, match="cannot be reached")
+    unreached = pytest.raises(SetupError, match="cannot be reached")
     with talking(lambda visitor: None) as server, Connections(keep=1) as connections, unreached:
         get(connections, server.url)
     assert len(server.visits) == 1
@@ -173,9 +173,9 @@ SLOW = {
 
 def times_out(talk: Talk, scheme: str, seconds: float) -> int:
     """Ask a server that never comes to an end, and count how often it was visited."""
-    too_late = pytest.raises(EngineTimeout, match=f"no answer within {seconds:g} s")
+    too_late = pytest.raises(EngineTimeoutError, match=f"no answer within {seconds:g} s")
     with talking(talk) as server, Connections(keep=1) as connections, too_late:
-        get(connections, server.url.replace("http", scheme), Patience(attempt=seconds))
+        get(connections, server.url.replace("http", scheme), RetryPolicy(attempt=seconds))
     return len(server.visits)
 
 
@@ -196,8 +196,8 @@ def test_ask_ends_at_the_deadline_however_slowly_the_server_goes_on(said):
 def test_ask_of_a_server_that_takes_nothing_ends_at_the_deadline():
     with socket.create_server(("127.0.0.1", 0)) as door, Connections() as connections:
         call = make_call(f"http://127.0.0.1:{door.getsockname()[1]}/", method="POST", body=b"x" * 20_000_000)
-        with pytest.raises(EngineTimeout):
-            ask(call, connections, Patience(attempt=0.1))
+        with pytest.raises(EngineTimeoutError):
+            send(call, connections, RetryPolicy(attempt=0.1))
 
 
 def test_ask_bounds_the_look_up_of_a_name(monkeypatch):
@@ -208,13 +208,13 @@ def test_ask_bounds_the_look_up_of_a_name(monkeypatch):
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
-    with Connections() as connections, pytest.raises(EngineTimeout):
-        get(connections, "http://slow.test/", Patience(attempt=0.1))
+    with Connections() as connections, pytest.raises(EngineTimeoutError):
+        get(connections, "http://slow.test/", RetryPolicy(attempt=0.1))
     done.set()
 
 
 def test_ask_of_a_name_that_is_none_says_so():
-    with Connections() as connections, pytest.raises(EnvironmentFailure, match="cannot be reached"):
+    with Connections() as connections, pytest.raises(SetupError, match="cannot be reached"):
         get(connections, f"http://{'a' * 70}.test/")
 
 
@@ -223,7 +223,7 @@ def test_ask_begins_no_wait_that_outlasts_the_whole_time(naps):
     busy = in_turn(Reply("busy", 429, {"Retry-After": f"{2 * WATCHDOG:.0f}"}))
     refused = pytest.raises(EngineError, match="answered 429")
     with serving(busy) as server, Connections(limits=limits) as connections, refused as caught:
-        get(connections, server.url, Patience(whole=WATCHDOG))
+        get(connections, server.url, RetryPolicy(whole=WATCHDOG))
     assert "Retry-After: 600" in str(caught.value.hint)
     assert not naps
 
@@ -232,7 +232,7 @@ def test_ask_stops_when_the_whole_time_is_over(naps):
     limits = HttpLimits(backoff_seconds=100.0, longest_backoff=100.0, longest_wait=100.0, jitter=0.0)
     given_up = pytest.raises(EngineError, match=r"503.*asked|asked .*503")
     with serving(in_turn(Reply("busy", 503))) as server, Connections(limits=limits) as connections, given_up:
-        get(connections, server.url, Patience(retries=1000, whole=600.0))
+        get(connections, server.url, RetryPolicy(retries=1000, whole=600.0))
     assert naps == [100.0] * 5
     assert len(server.asked) == 6
 
@@ -240,7 +240,7 @@ def test_ask_stops_when_the_whole_time_is_over(naps):
 def test_ask_tells_why_it_asked_again():
     replies = in_turn(Reply("busy", 429), Reply("down", 503), Reply("fine"))
     with serving(replies) as server, Connections(keep=1, limits=QUICK) as connections:
-        heard = ask(make_call(server.url), connections, Patience())
+        heard = send(make_call(server.url), connections, RetryPolicy())
     assert heard.troubles == ("429", "503")
 
 
@@ -250,14 +250,14 @@ def test_ask_does_not_count_the_wait_for_its_turn(naps):
         return 400.0
 
     with serving(in_turn(Reply("busy", 503), Reply("fine"))) as server, Connections(limits=QUICK) as connections:
-        heard = ask(make_call(server.url), connections, Patience(attempt=WATCHDOG, whole=WATCHDOG), turn=turn)
+        heard = send(make_call(server.url), connections, RetryPolicy(attempt=WATCHDOG, whole=WATCHDOG), turn=turn)
     assert heard.waited == 800.0
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
 def test_ask_sends_any_method_and_header(method):
     with serving(in_turn(Reply("fine"))) as server, Connections() as connections:
-        ask(make_call(server.url, method=method, headers={"X-Source": "a b"}), connections, ONCE)
+        send(make_call(server.url, method=method, headers={"X-Source": "a b"}), connections, ONCE)
     (asked,) = server.asked
     assert (asked.method, asked.headers["x-source"], asked.payload) == (method, "a b", None)
 
@@ -266,7 +266,7 @@ def test_ask_sends_a_header_once_and_the_token_before_another(monkeypatch):
     monkeypatch.setenv("SHOP_TOKEN", "planted-secret")
     with talking(saying(FINE)) as server, Connections() as connections:
         headers = {"authorization": "Basic x", "ACCEPT": "text/csv"}
-        ask(make_call(server.url, headers=headers, token_env="SHOP_TOKEN"), connections, ONCE)
+        send(make_call(server.url, headers=headers, token_env="SHOP_TOKEN"), connections, ONCE)
     lines = sorted(server.visits[0].lower().split(b"\r\n"))
     assert [line for line in lines if line.startswith((b"accept:", b"auth"))] == [
         b"accept: text/csv",
@@ -307,7 +307,7 @@ def test_call_shows_no_secret(monkeypatch):
         token_env="SHOP_TOKEN",
         secrets=["planted-secret-5"],
     )
-    assert isinstance(call, Call)
+    assert isinstance(call, HttpRequest)
     assert "planted" not in repr(call)
 
 
@@ -368,8 +368,8 @@ def secured(answer: bytes = FINE) -> Iterator[tuple[str, list[bytes]]]:
         thread.join(5)
 
 
-def untrusted() -> pytest.RaisesExc[EnvironmentFailure]:
-    return pytest.raises(EnvironmentFailure, match="certificate is not trusted")
+def untrusted() -> pytest.RaisesExc[SetupError]:
+    return pytest.raises(SetupError, match="certificate is not trusted")
 
 
 def test_ask_checks_certificates():
@@ -395,8 +395,8 @@ def test_ask_keeps_connections_with_tls(monkeypatch):
 def test_ask_ends_at_the_deadline_with_tls(monkeypatch):
     trusting(monkeypatch)
     broken_off = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx"
-    with secured(broken_off) as (url, _), Connections() as connections, pytest.raises(EngineTimeout):
-        get(connections, url, Patience(attempt=0.2))
+    with secured(broken_off) as (url, _), Connections() as connections, pytest.raises(EngineTimeoutError):
+        get(connections, url, RetryPolicy(attempt=0.2))
 
 
 def test_ask_ends_at_the_deadline_of_a_handshake_that_never_ends():
@@ -419,8 +419,8 @@ def test_ask_ends_at_the_deadline_of_a_connection_that_is_never_made():
             other = others.enter_context(socket.socket())
             other.setblocking(False)
             other.connect_ex(door.getsockname())
-        with pytest.raises((EngineTimeout, EnvironmentFailure)):  # Linux lets it wait, others refuse
-            get(connections, f"http://127.0.0.1:{door.getsockname()[1]}/", Patience(attempt=0.1, retries=0))
+        with pytest.raises((EngineTimeoutError, SetupError)):  # Linux lets it wait, others refuse
+            get(connections, f"http://127.0.0.1:{door.getsockname()[1]}/", RetryPolicy(attempt=0.1, retries=0))
 
 
 def port_of(server: Server) -> str:
@@ -472,7 +472,7 @@ def test_ask_goes_through_the_tunnel_of_a_proxy(monkeypatch):
         monkeypatch.setenv("https_proxy", proxy.replace("//", "//joe:hunter22@"))
         with Connections(keep=1) as connections:
             call = make_call(url, token_env="SHOP_TOKEN")
-            assert ask(call, connections, ONCE).answer.body == b"hi"
+            assert send(call, connections, ONCE).answer.body == b"hi"
     goal = url.split("/")[2].encode()
     assert asked[0].startswith(b"CONNECT " + goal + b" HTTP/1.1\r\nHost: " + goal + b"\r\n")
     assert b"am9lOmh1bnRlcjIy" in asked[0]
@@ -487,7 +487,7 @@ def test_ask_says_that_a_proxy_refuses(monkeypatch):
         Connections() as connections,
     ):
         monkeypatch.setenv("https_proxy", proxy.url.split("/search")[0].replace("//", "//joe:hunter22@"))
-        with pytest.raises(EnvironmentFailure, match="the proxy answered 407") as caught:
+        with pytest.raises(SetupError, match="the proxy answered 407") as caught:
             get(connections, "https://shop.test/")
     assert "hunter22" not in str(caught.value)
 

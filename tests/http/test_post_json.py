@@ -9,8 +9,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from assay.errors import AssayError, ConfigError, EngineError, EngineTimeout, EnvironmentFailure
-from assay.http import HttpLimits, Refused, post_json, shown_url
+from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError, SetupError
+from assay.http import HttpLimits, RequestRejected, post_json, redact_url
 from tests.processes import time_out
 from tests.serving import Asked, Reply, in_turn, serving
 from tests.waiting import WATCHDOG
@@ -153,7 +153,7 @@ TOO_LONG = [
 @pytest.mark.parametrize("said", TOO_LONG)
 def test_post_json_of_what_is_too_much_is_refused_at_once(status, said):
     replies = in_turn(Reply({"error": {"message": said}}, status), Reply("fine"))
-    with serving(replies) as server, pytest.raises(Refused, match=f"answered {status}"):
+    with serving(replies) as server, pytest.raises(RequestRejected, match=f"answered {status}"):
         post_json(server.url, {}, limits=QUICK)
     assert len(server.asked) == 1
 
@@ -163,7 +163,7 @@ def test_post_json_of_another_refusal_is_not_about_the_request(status):
     reply = Reply({"error": "it took too long"}, status)
     with serving(in_turn(reply)) as server, pytest.raises(EngineError) as caught:
         post_json(server.url, {}, retries=0, limits=QUICK)
-    assert not isinstance(caught.value, Refused)
+    assert not isinstance(caught.value, RequestRejected)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
@@ -191,7 +191,7 @@ def test_post_json_does_not_wait_a_day(naps):
 
 def test_post_json_of_a_slow_server_times_out_once():
     def attempt(seconds: float) -> list[Asked]:
-        too_late = pytest.raises(EngineTimeout, match=f"no answer within {seconds:g} s")
+        too_late = pytest.raises(EngineTimeoutError, match=f"no answer within {seconds:g} s")
         with serving(in_turn(Reply("late", wait=WATCHDOG))) as server, too_late:
             post_json(server.url, {}, timeout=seconds, limits=QUICK)
         return server.asked
@@ -225,14 +225,14 @@ def test_post_json_of_something_else_is_an_error(body):
 
 def test_post_json_of_an_answer_that_breaks_off_is_tried_again():
     cut = b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"a": 1}'
-    with listening(cut) as (url, calls), pytest.raises(EnvironmentFailure, match="broke off"):
+    with listening(cut) as (url, calls), pytest.raises(SetupError, match="broke off"):
         post_json(url, {}, limits=QUICK)
     assert len(calls) == 3
 
 
 @pytest.mark.parametrize("answer", [b"", b"SSH-2.0-OpenSSH_9.6\r\n"])
 def test_post_json_of_a_server_that_speaks_no_http_is_tried_again(answer):
-    with listening(answer) as (url, calls), pytest.raises(EnvironmentFailure, match="cannot be reached"):
+    with listening(answer) as (url, calls), pytest.raises(SetupError, match="cannot be reached"):
         post_json(url, {}, limits=QUICK)
     assert len(calls) == 3
 
@@ -240,7 +240,7 @@ def test_post_json_of_a_server_that_speaks_no_http_is_tried_again(answer):
 def test_post_json_to_nobody_is_a_failure_of_the_environment():
     with socket.create_server(("127.0.0.1", 0)) as door:
         port = door.getsockname()[1]
-    with pytest.raises(EnvironmentFailure, match=f"127.0.0.1:{port}.*refused"):
+    with pytest.raises(SetupError, match=f"127.0.0.1:{port}.*refused"):
         post_json(f"http://127.0.0.1:{port}/v1", {}, limits=QUICK)
 
 
@@ -277,8 +277,8 @@ def test_post_json_refuses_an_address_with_a_password():
 
 
 def test_shown_url_leaves_every_secret_out():
-    assert shown_url("https://joe:pw@h:8080/v1/x?key=abc#top") == "https://h:8080/v1/x"
-    assert shown_url("joe:pw@h/x") == shown_url("http://[::1") == "the address"
+    assert redact_url("https://joe:pw@h:8080/v1/x?key=abc#top") == "https://h:8080/v1/x"
+    assert redact_url("joe:pw@h/x") == redact_url("http://[::1") == "the address"
 
 
 ECHOES = {
@@ -314,7 +314,7 @@ def test_post_json_shows_no_rest_of_a_secret_that_begins_like_another(monkeypatc
 
 
 def test_post_json_of_an_unreachable_server_shows_no_secret(capfd):
-    with pytest.raises(EnvironmentFailure) as caught:
+    with pytest.raises(SetupError) as caught:
         post_json("http://127.0.0.1:1/v1?key=query-secret", {}, token_env="SHOP_TOKEN", limits=QUICK)
     said = everything_said(caught.value) + "".join(capfd.readouterr())
     assert TOKEN not in said

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from assay.gold import load_gold
-from assay.types import Gold, Hit, Run, Status
+from assay.types import GoldSet, Hit, Run, Status
 
 GOLD = """\
 assay: 1
@@ -36,7 +36,7 @@ def write_gold(library: Path, folder: Path, count: int | None = None) -> Path:
     return path
 
 
-def read_gold(library: Path, folder: Path) -> Gold:
+def read_gold(library: Path, folder: Path) -> GoldSet:
     return load_gold(write_gold(library, folder)).golds[0]
 
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import EnvironmentFailure
-from assay.processes import Child, ChildFlood, ChildGone, ChildLimits, ChildTimeout, Task
+from assay.errors import SetupError
+from assay.processes import Child, ChildExited, ChildLimits, ChildTimeout, OutputLimitExceeded, ProgramSpec
 from tests.processes import HANG, wait_until_gone
 from tests.properties import examples
 from tests.waiting import WATCHDOG, wait_until
@@ -34,7 +34,7 @@ def soon(seconds: float = WATCHDOG) -> float:
 def started(source: str, *arguments: object, **limits: float) -> Iterator[Child]:
     """Run a Python program, and check that it is gone afterwards."""
     argv = (sys.executable, "-ISc", "import os, sys, time, signal, subprocess\n" + source, *map(str, arguments))
-    child = Child(Task(argv), ChildLimits(**{"leave": 0.0, **limits}))  # type: ignore[arg-type]
+    child = Child(ProgramSpec(argv), ChildLimits(**{"leave": 0.0, **limits}))  # type: ignore[arg-type]
     try:
         yield child
     finally:
@@ -85,7 +85,7 @@ def test_child_line_without_end_is_a_flood_and_is_not_read_on(tmp_path: Path) ->
     source = "count = open(sys.argv[1], 'wb', 0)\nwhile True: sys.stdout.buffer.write(b'x' * 10_000); count.write(b'x')"
     with started(source, tmp_path / "count", line=200_000) as child:
         for reading in (lambda: child.read_line(soon()), lambda: child.read_until(re.compile(b"y"), soon())):
-            with pytest.raises(ChildFlood, match="200,000"):
+            with pytest.raises(OutputLimitExceeded, match="200,000"):
                 reading()
     assert (tmp_path / "count").stat().st_size * 10_000 < 1_000_000  # the limit, and what pipes and buffers hold
 
@@ -115,7 +115,7 @@ def test_child_that_talks_before_it_listens_does_not_lock_up() -> None:
 def test_child_that_dies_midway_is_gone_before_the_deadline(source: str, drain: float, words: str, said: str) -> None:
     with started(f"input(); {source}", drain=drain) as child:
         child.write(b"q\n", soon())
-        with pytest.raises(ChildGone):
+        with pytest.raises(ChildExited):
             child.read_line(soon())
         assert (child.describe_end(), child.last_words) == (words, said)
 
@@ -132,20 +132,20 @@ def test_child_has_said_on_stderr_what_it_wrote_before_its_answer() -> None:
 
 def test_child_that_is_gone_takes_nothing_more() -> None:
     with started("pass") as child:
-        with pytest.raises(ChildGone):
+        with pytest.raises(ChildExited):
             child.read_line(soon())
-        with pytest.raises(ChildGone):
+        with pytest.raises(ChildExited):
             child.write(b"x" * 1_000_000, soon())
     with started(f"os.close(0); print(flush=True); {HANGING}") as child:
         child.read_line(soon())
-        with pytest.raises(ChildGone):
+        with pytest.raises(ChildExited):
             child.write(b"x", soon())
 
 
 def test_child_gives_the_lines_of_a_program_that_ended() -> None:
     with started("print('a'); print('b'); print('rest', end='')") as child:
         assert (child.read_line(soon()), child.read_line(soon())) == (b"a", b"b")
-        with pytest.raises(ChildGone):
+        with pytest.raises(ChildExited):
             child.read_line(soon())
 
 
@@ -157,7 +157,7 @@ def test_child_leaves_no_grandchild_that_holds_the_pipe(tmp_path: Path, leaves: 
         f"held = subprocess.Popen(['sleep', '{HANG}'], start_new_session={leaves})\n"
         "open(sys.argv[1], 'w').write(str(held.pid))"
     )
-    with started(source, tmp_path / "pid", drain=0.05) as child, pytest.raises(ChildGone):
+    with started(source, tmp_path / "pid", drain=0.05) as child, pytest.raises(ChildExited):
         child.read_line(soon())
     assert wait_until_gone(int((tmp_path / "pid").read_text()))
 
@@ -168,7 +168,7 @@ def test_child_is_never_blocked_by_its_stderr() -> None:
     )
     with started(source, stderr=100, drain=WATCHDOG) as child:
         assert child.read_line(soon()) == b"done"
-        with pytest.raises(ChildGone):
+        with pytest.raises(ChildExited):
             child.read_line(soon())
         child.describe_end()
         assert (child.last_words, len(child.stderr)) == ("the end", 100)
@@ -207,7 +207,7 @@ def test_child_can_be_ended_while_another_thread_waits_for_it(
     def wait(child: Child) -> None:
         try:
             call(child)
-        except ChildGone as problem:
+        except ChildExited as problem:
             problems.append(problem)
 
     with started(f"{source}; {HANGING}", tmp_path / "waiting") as child:
@@ -228,7 +228,7 @@ def test_child_after_its_end_is_gone_for_everybody() -> None:
         child.end()
         child.end()
         for call in (lambda: child.read_line(soon()), lambda: child.write(b"x", soon())):
-            with pytest.raises(ChildGone):
+            with pytest.raises(ChildExited):
                 call()
         assert child.skip() == b""
 
@@ -254,10 +254,10 @@ def test_child_gives_up_all_that_nobody_asked_for(tmp_path: Path) -> None:
         assert child.skip() == b""
     with started(source + "while True: print('x')", tmp_path / "large", line=10_000, read=1000) as child:
         wait_until((tmp_path / "large").exists, "a full pipe")
-        with pytest.raises(ChildFlood):
+        with pytest.raises(OutputLimitExceeded):
             child.skip()
 
 
 def test_child_that_cannot_start_is_told() -> None:
-    with pytest.raises(EnvironmentFailure, match="cannot start no-such-tool"):
-        Child(Task(("no-such-tool",)))
+    with pytest.raises(SetupError, match="cannot start no-such-tool"):
+        Child(ProgramSpec(("no-such-tool",)))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.processes import Child, Task, run_process
+from assay.processes import Child, ProgramSpec, run_process
 from tests.processes import HANG
 from tests.waiting import WATCHDOG, wait_until
 
@@ -32,7 +32,7 @@ HOLD = f"import sys, time; held = b'x' * int(sys.argv[1]); print(flush=True); ti
 @contextmanager
 def staying(source: str, *arguments: object, ready: int = 1) -> Iterator[Child]:
     """Run a program until it has printed that it, and what it started, hold all that they will."""
-    child = Child(Task((*INTERPRETER, "import os, subprocess, sys, time\n" + source, *map(str, arguments))))
+    child = Child(ProgramSpec((*INTERPRETER, "import os, subprocess, sys, time\n" + source, *map(str, arguments))))
     try:
         for _ in range(ready):
             child.read_line(time.monotonic() + WATCHDOG)
@@ -147,7 +147,7 @@ def test_memory_where_processes_cannot_be_looked_at_is_the_figure_of_the_kernel(
         f"peak = run_process(Task(('true',)), {WATCHDOG}).peak_bytes\n"
         "print(peak == resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
-    assert run_process(Task((sys.executable, "-c", script)), WATCHDOG).stdout == b"True\n"
+    assert run_process(ProgramSpec((sys.executable, "-c", script)), WATCHDOG).stdout == b"True\n"
 
 
 # What follows is sampled while programs run that end by themselves.
@@ -159,7 +159,7 @@ def holding(megabytes: int, seconds: float = 0.3) -> str:
 
 
 def peak_of(*argv: str) -> int:
-    peak = run_process(Task(argv), WATCHDOG).peak_bytes
+    peak = run_process(ProgramSpec(argv), WATCHDOG).peak_bytes
     assert peak is not None
     return peak
 
@@ -201,7 +201,7 @@ def test_sampled_memory_of_programs_side_by_side_and_one_after_the_other(bare: i
 @linux
 @pytest.mark.soak
 def test_sampled_memory_of_short_programs_is_right_or_not_known(bare: int) -> None:
-    task = Task((*INTERPRETER, f"held = b'x' * {40 * MEGABYTE}"))
+    task = ProgramSpec((*INTERPRETER, f"held = b'x' * {40 * MEGABYTE}"))
     peaks = [run_process(task, WATCHDOG).peak_bytes for _ in range(20)]
     assert all(peak is None or peak == near(40, bare) for peak in peaks), peaks
 
@@ -226,7 +226,7 @@ def test_sampled_memory_counts_a_large_child_of_a_small_program() -> None:
         f"print(json.dumps(run_process(Task((sys.executable, '-c', sys.argv[1])), {WATCHDOG}).peak_bytes))"
     )
     waiting = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
-    peak = json.loads(run_process(Task((sys.executable, "-c", script, waiting)), WATCHDOG).stdout)
+    peak = json.loads(run_process(ProgramSpec((sys.executable, "-c", script, waiting)), WATCHDOG).stdout)
     assert 1.0 < peak / size < 1.5
 
 
@@ -242,5 +242,5 @@ def test_watching_memory_costs_a_short_program_little() -> None:
         return time.thread_time() - begin
 
     plain = min(cpu_seconds(lambda: subprocess.run(command, capture_output=True, check=True)) for _ in range(3))
-    watched = min(cpu_seconds(lambda: run_process(Task(command), WATCHDOG)) for _ in range(3))
+    watched = min(cpu_seconds(lambda: run_process(ProgramSpec(command), WATCHDOG)) for _ in range(3))
     assert watched / plain < 8

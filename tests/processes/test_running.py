@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from assay.errors import EnvironmentFailure
-from assay.processes import Finished, ProcessLimits, Task, run_process
+from assay.errors import SetupError
+from assay.processes import CompletedProgram, ProcessLimits, ProgramSpec, run_process
 from tests.processes import HANG, pids_in, time_out, wait_until_gone
 from tests.waiting import WATCHDOG
 
 
-def run(code: str, *arguments: object, seconds: float = WATCHDOG, **limits: float) -> Finished:
+def run(code: str, *arguments: object, seconds: float = WATCHDOG, **limits: float) -> CompletedProgram:
     argv = (sys.executable, "-ISc", code, *map(str, arguments))
-    return run_process(Task(argv), seconds, ProcessLimits(**limits))  # type: ignore[arg-type]
+    return run_process(ProgramSpec(argv), seconds, ProcessLimits(**limits))  # type: ignore[arg-type]
 
 
 def test_process_gives_output_last_words_and_exit_code() -> None:
@@ -36,9 +36,12 @@ def test_process_gives_output_last_words_and_exit_code() -> None:
 def test_process_runs_here_with_our_environment_unless_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OF_OURS", "ours")
     show = (sys.executable, "-c", "import os; print(os.getcwd(), os.environ.get('OF_OURS'))")
-    assert run_process(Task(show), WATCHDOG).stdout.decode() == f"{os.getcwd()} ours\n"
-    assert run_process(Task(show, tmp_path, {"OF_OURS": "s3cret"}), WATCHDOG).stdout.decode() == f"{tmp_path} s3cret\n"
-    assert "s3cret" not in repr(Task(show, tmp_path, {"OF_OURS": "s3cret"}))
+    assert run_process(ProgramSpec(show), WATCHDOG).stdout.decode() == f"{os.getcwd()} ours\n"
+    assert (
+        run_process(ProgramSpec(show, tmp_path, {"OF_OURS": "s3cret"}), WATCHDOG).stdout.decode()
+        == f"{tmp_path} s3cret\n"
+    )
+    assert "s3cret" not in repr(ProgramSpec(show, tmp_path, {"OF_OURS": "s3cret"}))
 
 
 def test_process_cannot_ask_on_the_terminal() -> None:
@@ -51,7 +54,7 @@ def test_process_out_of_time_is_ended_with_its_children(tmp_path: Path, ignore: 
     script = f"{ignore}sleep {HANG} & echo waiting >&2; echo $$ $! > {pids}; wait; sleep {HANG}"
     limits = ProcessLimits(grace=0.05)
     finished = time_out(
-        lambda limit: run_process(Task(("sh", "-c", script)), limit, limits), lambda _: pids_in(pids, 2)
+        lambda limit: run_process(ProgramSpec(("sh", "-c", script)), limit, limits), lambda _: pids_in(pids, 2)
     )
     assert (finished.end, finished.last_words, finished.ok) == ("timeout", "waiting", False)
     assert all(wait_until_gone(pid) for pid in pids_in(pids, 2))
@@ -89,14 +92,14 @@ def test_process_that_dies_by_a_signal_says_which(number: str, name: str) -> Non
 def test_process_that_cannot_start_is_told_with_a_next_step(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("text")
     tasks = [
-        Task(("no-such-tool",)),
-        Task((str(tmp_path / "plain"),)),
-        Task(("true", "nul\0byte")),
-        Task(("true", "x" * 3_000_000)),
-        Task(("true",), tmp_path / "gone"),
+        ProgramSpec(("no-such-tool",)),
+        ProgramSpec((str(tmp_path / "plain"),)),
+        ProgramSpec(("true", "nul\0byte")),
+        ProgramSpec(("true", "x" * 3_000_000)),
+        ProgramSpec(("true",), tmp_path / "gone"),
     ]
     for task in tasks:
-        with pytest.raises(EnvironmentFailure, match="cannot start") as caught:
+        with pytest.raises(SetupError, match="cannot start") as caught:
             run_process(task, WATCHDOG)
         assert caught.value.hint
 
@@ -121,7 +124,7 @@ def test_process_leaves_no_child_that_holds_the_pipe(tmp_path: Path, manner: str
 
 def test_process_leaves_no_child_that_is_silent(tmp_path: Path) -> None:
     script = f"sleep {HANG} >/dev/null 2>&1 & echo $! > {tmp_path / 'pid'}"
-    assert run_process(Task(("sh", "-c", script)), WATCHDOG).ok
+    assert run_process(ProgramSpec(("sh", "-c", script)), WATCHDOG).ok
     assert wait_until_gone(*pids_in(tmp_path / "pid", 1))
 
 
@@ -139,7 +142,7 @@ def test_process_is_run_where_ends_of_children_are_ignored() -> None:
         "import signal\nfrom assay.processes import Task, run_process\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
         f"print(run_process(Task(('echo', 'x')), {WATCHDOG}).stdout)"
     )
-    assert run_process(Task((sys.executable, "-c", script)), WATCHDOG).stdout == b"b'x\\n'\n"
+    assert run_process(ProgramSpec((sys.executable, "-c", script)), WATCHDOG).stdout == b"b'x\\n'\n"
 
 
 def test_program_is_ended_when_an_interrupt_arrives_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +157,7 @@ def test_program_is_ended_when_an_interrupt_arrives_while_it_starts(monkeypatch:
 
     monkeypatch.setattr(subprocess, "Popen", Interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_process(Task(("sleep", "600")), None)
+        run_process(ProgramSpec(("sleep", "600")), None)
     gc.collect()
     assert all(map(wait_until_gone, started))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.processes import Child, Task, end_stragglers, kill_all, new_marker, run_process, stragglers
+from assay.processes import Child, ProgramSpec, kill_all, kill_orphans, new_marker, run_process, stragglers
 from assay.processes.watch import carries, marked
 from tests.processes import HANG, wait_until_gone
 from tests.waiting import WATCHDOG, wait_until
@@ -32,7 +32,7 @@ time.sleep(1000)
 
 def leave(pidfile: Path, marker: str, manner: str = "mild") -> int:
     """Run a program that becomes a daemon, and give the daemon's number."""
-    assert run_process(Task((sys.executable, "-ISc", DAEMON, str(pidfile), manner), marker=marker), WATCHDOG).ok
+    assert run_process(ProgramSpec((sys.executable, "-ISc", DAEMON, str(pidfile), manner), marker=marker), WATCHDOG).ok
     wait_until(pidfile.exists, "the daemon")
     return int(pidfile.read_text())
 
@@ -43,21 +43,21 @@ def test_daemons_of_a_session_are_ended_and_counted(tmp_path: Path, manner: str)
     pids = [leave(tmp_path / name, marker, manner) for name in "abc"]
     foreign = leave(tmp_path / "other", other)
     assert stragglers(marker) == sorted(pids)
-    assert end_stragglers(marker, grace=0.1) == 3
+    assert kill_orphans(marker, grace=0.1) == 3
     assert all(wait_until_gone(pid) for pid in pids)
-    assert (end_stragglers(marker), stragglers(marker)) == (0, [])
+    assert (kill_orphans(marker), stragglers(marker)) == (0, [])
     assert stragglers(other) == [foreign]
-    assert end_stragglers(other) == 1
+    assert kill_orphans(other) == 1
 
 
 def test_a_program_that_is_still_wanted_is_no_straggler() -> None:
     marker = new_marker()
-    child = Child(Task(("sh", "-c", "sleep 1000 & echo; wait"), marker=marker))
+    child = Child(ProgramSpec(("sh", "-c", "sleep 1000 & echo; wait"), marker=marker))
     try:
         child.read_line(time.monotonic() + WATCHDOG)
         assert child.marker == marker
         assert carries(child.pid, marker)
-        assert end_stragglers(marker) == 0
+        assert kill_orphans(marker) == 0
         assert child.alive
     finally:
         child.end()
@@ -66,7 +66,7 @@ def test_a_program_that_is_still_wanted_is_no_straggler() -> None:
 def test_all_that_we_started_can_be_killed_at_once(tmp_path: Path) -> None:
     pid = leave(tmp_path / "pid", "")
     bystander = subprocess.Popen(("sleep", str(HANG)))
-    child = Child(Task(("sleep", str(HANG))))
+    child = Child(ProgramSpec(("sleep", str(HANG))))
     try:
         kill_all()
         assert wait_until_gone(pid)
@@ -79,7 +79,7 @@ def test_all_that_we_started_can_be_killed_at_once(tmp_path: Path) -> None:
 
 
 def test_markers_are_told_apart_and_stay_when_another_is_added() -> None:
-    task = Task(
+    task = ProgramSpec(
         (sys.executable, "-Ic", "import time; print(flush=True); time.sleep(1000)"), None, {"ASSAY_RUN": "ab-1"}
     )
     child = Child(task)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from assay.types import CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Suite, Target, Variation
+from assay.types import CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target, VariantInfo
 
 K = 10
 WRONG = tuple(Hit(f"wrong{place}.py") for place in range(1, K + 1))
@@ -24,7 +24,7 @@ def lab(
     """Make a run of engines from the ranks they gave; `changes` says which are variants of the base, and how."""
     count = len(next(iter(ranks.values())))
     golds = tuple(
-        Gold(
+        GoldSet(
             f"gold{r}",
             CorpusSpec("path", f"repository{r}"),
             tuple(
@@ -36,7 +36,7 @@ def lab(
         for r in range(repositories)
     )
     engines = tuple(_engine(name, given, repositories) for name, given in ranks.items())
-    varied = {name: Variation(base, table, "sweep") for name, table in (changes or {}).items()}
+    varied = {name: VariantInfo(base, table, "sweep") for name, table in (changes or {}).items()}
     engines = tuple(replace(engine, variation=varied.get(engine.name)) for engine in engines)
     lines = {gold.name: {f"right{i}.py": (10,) for i in range(count)} for gold in golds}
     return Run(Suite(golds), K, engines, lines=lines)

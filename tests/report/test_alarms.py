@@ -6,29 +6,29 @@ import numpy as np
 import pytest
 
 from assay.report import analyse, document
-from assay.report.diagnostics import alarms
+from assay.report.diagnostics import find_diagnostics
 from assay.report.render.markup import to_markdown
-from assay.report.results import Alarm
+from assay.report.results import Diagnostic
 from assay.report.scored_run import open_case
-from assay.stats.selection import best_of_many, near_leader
+from assay.stats.selection import near_leader, selection_bias
 from assay.stats.units import partition
-from assay.types import Claim, Status, Unit
+from assay.types import AnalysisPlan, Status, Unit
 from tests.report.labs import lab
 from tests.timing import fastest
 
 
 def raised(made, **claim):
     """The alarms of a run, by kind."""
-    given = Claim(("RR@10",), made.engines[0].name, **claim)
-    found: dict[str, list[Alarm]] = {}
-    for alarm in alarms(open_case(made, given)):
+    given = AnalysisPlan(("RR@10",), made.engines[0].name, **claim)
+    found: dict[str, list[Diagnostic]] = {}
+    for alarm in find_diagnostics(open_case(made, given)):
         found.setdefault(alarm.kind, []).append(alarm)
     return found
 
 
 def chosen(values, parts, rng, **how):
     """The best of many, where there are enough queries to choose by."""
-    found = best_of_many(values, parts, rng, **how)
+    found = selection_bias(values, parts, rng, **how)
     assert found is not None
     return found
 
@@ -108,7 +108,7 @@ def test_a_knob_that_moves_less_than_a_hundredth_is_a_note_not_a_warning():
     made = lab({"base": one, "v": [*one[:-1], (one[-1] + 1) % 11]}, {"v": {"x": 1}})
     found = raised(made)
     assert found["nearly dead knob"][0].evidence["changed"] == 1
-    results = analyse(made, Claim(("RR@10",), "base"))
+    results = analyse(made, AnalysisPlan(("RR@10",), "base"))
     assert not any("changes 1 of 400" in text for text in results.warnings)
     assert "changes 1 of 400 rankings (0.2%)" in to_markdown(document(results)).replace("\\", "")
 
@@ -191,7 +191,7 @@ def test_twins_count_once_among_many():
 
 
 def test_alarms_stand_in_every_rendering_and_in_the_results():
-    results = analyse(grid(), Claim(("RR@10",), "x1y1"))
+    results = analyse(grid(), AnalysisPlan(("RR@10",), "x1y1"))
     kinds = [alarm.kind for alarm in results.alarms]
     assert kinds[0] == "dead knob"
     for full in (True, False):
@@ -233,7 +233,7 @@ def test_halves_are_of_repositories_where_these_are_drawn():
 
 def test_too_few_queries_make_no_choice():
     parts = partition([Unit("g", f"q{i}", "human", "r") for i in range(5)])
-    assert best_of_many(np.ones((3, 5)), parts, np.random.default_rng(0)) is None
+    assert selection_bias(np.ones((3, 5)), parts, np.random.default_rng(0)) is None
 
 
 def test_an_even_lead_without_spread_is_decided():
@@ -256,10 +256,12 @@ def test_time_does_not_grow_with_the_pairs_of_variants():
         rng = np.random.default_rng(11)
         ranks = {f"v{i}": rng.integers(0, 11, 2000).tolist() for i in range(variants)}
         changes = {f"v{i}": {"x": i % 10, "y": i // 10} for i in range(variants)}
-        return open_case(lab(ranks, changes), Claim(("RR@10",), "v0"))
+        return open_case(lab(ranks, changes), AnalysisPlan(("RR@10",), "v0"))
 
     few, many = case_of(10), case_of(100)
-    assert fastest(lambda: alarms(many)) < 10 * fastest(lambda: alarms(few))  # there are 110 times as many pairs
+    assert fastest(lambda: find_diagnostics(many)) < 10 * fastest(
+        lambda: find_diagnostics(few)
+    )  # there are 110 times as many pairs
 
 
 def test_equals_are_chosen_by_lot_not_by_their_place():

@@ -11,13 +11,13 @@ from assay.report.render.document import (
     Bars,
     Cell,
     Code,
+    Collapsible,
     Document,
-    Estimate,
-    Folded,
     Forest,
     Heading,
-    Leaf,
+    IntervalPoint,
     Paragraph,
+    Preformatted,
     table,
 )
 from assay.report.render.markup import to_html, to_markdown
@@ -34,8 +34,8 @@ DOCUMENT = Document(
         Paragraph(EVIL, "warning"),
         table(["engine", f">{EVIL}"], [[EVIL, Cell(EVIL, "good")], ["b", "0.5"]], EVIL),
         Bars((Bar(EVIL, 3, EVIL), Bar("rank 2", 0, "0"))),
-        Forest((Estimate(EVIL, 0.5, 0.25, 0.75, "bad"),), 0.0, 1.0, line=0.5),
-        Folded((Leaf(EVIL, EVIL),), EVIL),
+        Forest((IntervalPoint(EVIL, 0.5, 0.25, 0.75, "bad"),), 0.0, 1.0, line=0.5),
+        Collapsible((Preformatted(EVIL, EVIL),), EVIL),
     ),
 )
 
@@ -111,7 +111,7 @@ def test_markdown_numbers_in_cells_are_left_as_they_are():
 
 
 def test_folded_text_is_named_elsewhere():
-    folded = Document("t", (Folded((Leaf("stderr of x", "line 1\nline 2"),), "x: see report.html"),))
+    folded = Document("t", (Collapsible((Preformatted("stderr of x", "line 1\nline 2"),), "x: see report.html"),))
     stream = io.StringIO()
     print_document(folded, stream)
     for text in (to_markdown(folded), stream.getvalue()):
@@ -198,7 +198,7 @@ def test_wide_tables_scroll_in_their_box_and_names_of_measures_are_wrapped():
 
 
 def test_drawings_for_pages_take_no_line_of_a_terminal():
-    estimates = (Estimate("mine", 0.5, 0.25, 0.75),)
+    estimates = (IntervalPoint("mine", 0.5, 0.25, 0.75),)
     shown, left = io.StringIO(), io.StringIO()
     print_document(Document("t", (Forest(estimates, 0.0, 1.0),)), shown)
     print_document(Document("t", (Forest(estimates, 0.0, 1.0, on_pages=True),)), left)

@@ -14,11 +14,11 @@ from assay.report.evidence import gather
 from assay.report.gate import claims, gate_document, judge_gate
 from assay.report.headlines import headline_tone, verdict_sentence
 from assay.report.render.markup import to_markdown
-from assay.types import Claim
+from assay.types import AnalysisPlan
 from tests.conftest import enter_shared
 from tests.report.shared import make_in_shop, sourceless
 
-CLAIM = Claim(make_measures(10, None, ()), "base")
+CLAIM = AnalysisPlan(make_measures(10, None, ()), "base")
 
 
 def right(query, k):

@@ -5,17 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.ledger import Heading, Ledger, Measured, Rule, as_mapping, from_mapping, make_entry
+from assay.experiment.ledger import (
+    AcceptanceRule,
+    ChangeInfo,
+    Ledger,
+    MeasuredChange,
+    as_mapping,
+    from_mapping,
+    make_entry,
+)
 from assay.report import analyse, document
 from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs
 from assay.report.gate import claims
 from assay.report.ledger import entry_document, ledger_document
 from assay.report.render.markup import to_markdown
 from assay.stats.records import Verdict
-from assay.types import Claim
+from assay.types import AnalysisPlan
 from tests.report.labs import lab
 
-CLAIM = Claim(("RR@10",), "mine", tables=("pairs",))
+CLAIM = AnalysisPlan(("RR@10",), "mine", tables=("pairs",))
 #: The twin ranks as mine does; the other has the same values on other queries.
 MADE = replace(
     lab({"mine": [1, 2] * 5, "twin": [1, 2] * 5, "other": [2, 1] * 5}),
@@ -71,7 +79,12 @@ def test_ledger_says_it_and_remembers():
     engines = {engine.name: engine for engine in MADE.engines}
     rows = {row.engine: row for row in compare_engines(MADE, CLAIM).rows}
     made = {
-        name: make_entry(Heading(name), Measured(MADE, engines[name], engines["mine"], rows[name], ()), CLAIM, Rule())
+        name: make_entry(
+            ChangeInfo(name),
+            MeasuredChange(MADE, engines[name], engines["mine"], rows[name], ()),
+            CLAIM,
+            AcceptanceRule(),
+        )
         for name in ("twin", "other")
     }
     read = {name: from_mapping(as_mapping(entry), "here") for name, entry in made.items()}

@@ -13,11 +13,11 @@ from assay.report.gate import claims
 from assay.report.headlines import headline
 from assay.report.render.markup import to_markdown
 from assay.report.tables import PAIRS
-from assay.types import Claim, Role
+from assay.types import AnalysisPlan, Role
 from tests.properties import examples
 from tests.report.labs import WRONG, lab
 
-CLAIM = Claim(("RR@10",), "mine")
+CLAIM = AnalysisPlan(("RR@10",), "mine")
 
 
 def told(ranks, changes=None, claim=CLAIM):
@@ -45,7 +45,7 @@ def test_rival_with_a_better_mean_is_the_headline():
 
 
 def test_fewest_is_best_where_less_is_better():
-    claim = Claim(("TokensToHit",), "mine")
+    claim = AnalysisPlan(("TokensToHit",), "mine")
     sizes = {"gold0": dict.fromkeys((*(f"right{i}.py" for i in range(20)), *(hit.path for hit in WRONG)), (10,))}
     ahead, behind = (
         analyse(replace(lab({"mine": [mine] * 20, "z": [z] * 20}), lines=sizes), claim) for mine, z in ((1, 5), (5, 1))
@@ -102,7 +102,7 @@ def engines_of(found):
 @pytest.mark.parametrize("baseline", ["keywords", "a"])
 def test_all_pairs_leave_references_out_of_the_family_and_of_the_lead(baseline):
     made = with_references({"a": [2] * 20, "b": [3] * 20, "c": [4] * 20}, [1] * 20, [1] * 20)
-    claim = Claim(("RR@10",), baseline, tables=("pairs",))
+    claim = AnalysisPlan(("RR@10",), baseline, tables=("pairs",))
     found, results = compare_all_pairs(made, claim), analyse(made, claim)
     assert engines_of(found) == {"a", "b", "c"}
     assert found.family_size == 3
@@ -113,7 +113,7 @@ def test_all_pairs_leave_references_out_of_the_family_and_of_the_lead(baseline):
 
 def test_a_reference_is_in_the_family_where_one_engine_is_left_without_it():
     made = with_references({"a": [2] * 20}, [1] * 20, [1] * 20)
-    claim = Claim(("RR@10",), "keywords")
+    claim = AnalysisPlan(("RR@10",), "keywords")
     found = compare_all_pairs(made, claim)
     assert engines_of(found) == {"a", "keywords"}
     assert found.leader == analyse(made, claim).leader == "a"
@@ -123,7 +123,7 @@ def test_a_reference_is_in_the_family_where_one_engine_is_left_without_it():
 @pytest.mark.parametrize("family", [("keywords", "b"), ("keywords",)])
 def test_a_reference_is_in_the_family_that_names_it(family):
     made = with_references({"a": [2] * 20, "b": [3] * 20, "c": [1] * 20}, [1] * 20, [1] * 20)
-    claim = Claim(("RR@10",), "a", family=family)
+    claim = AnalysisPlan(("RR@10",), "a", family=family)
     found, results = compare_all_pairs(made, claim), analyse(made, claim)
     assert engines_of(found) == {"a", *family}
     assert found.leader == results.leader == "keywords"
@@ -131,7 +131,7 @@ def test_a_reference_is_in_the_family_that_names_it(family):
 
 def test_engine_outside_the_declared_family_is_not_the_headline():
     made = with_references({"a": [3] * 20, "b": [2] * 20, "c": [1] * 20}, [4] * 20, [1] * 20)
-    claim = Claim(("RR@10",), "a", family=("b",))
+    claim = AnalysisPlan(("RR@10",), "a", family=("b",))
     found, results = compare_all_pairs(made, claim), analyse(made, claim)
     assert found.leader == results.leader == results.challenger == "b"
     assert "b against a on RR@10" in headline(results)
@@ -154,7 +154,7 @@ def test_run_and_all_pairs_name_the_same_leader(engines, baseline, family):
     made = with_roles(made, **dict(zip(names, (role for _, role in engines), strict=True)))
     base = names[baseline % len(names)]
     declared = tuple(name for at, name in enumerate(names) if at in family and name != base)
-    claim = Claim(("RR@10",), base, family=declared)
+    claim = AnalysisPlan(("RR@10",), base, family=declared)
     results, found = analyse(made, claim), compare_all_pairs(made, claim)
     assert found.leader == results.leader
     for alarm in results.alarms:

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from assay import Hit, load_gold, run
-from assay.errors import EngineTimeout
+from assay.errors import EngineTimeoutError
 from assay.experiment import read_run, write_run
 from assay.experiment.spec.model import make_measures
 from assay.report import analyse, document, results_json, write_reports
-from assay.report.failures import breaches, mishaps, strayed
+from assay.report.failures import contract_violations, path_mismatches, query_failures
 from assay.report.render.markup import to_markdown
 from assay.report.render.terminal import plain, print_document
 from assay.report.scored_run import open_case
-from assay.types import Claim, Status
+from assay.types import AnalysisPlan, Status
 from tests.report.shared import sourceless
 
 HOSTILE = (
@@ -31,7 +31,7 @@ def made(shop, mine, **settings):
     return run(sourceless({"base": right, "mine": mine}), load_gold("gold.yaml"), failed="report", **settings)
 
 
-CLAIM = Claim(make_measures(10, None, ()), "base")
+CLAIM = AnalysisPlan(make_measures(10, None, ()), "base")
 
 
 def results(result):
@@ -51,14 +51,14 @@ def with_mine(result, **changes):
 def often_broken(query, k):
     """Fail in three ways."""
     if "total" in query:
-        raise EngineTimeout("no answer after 3 s", hint="raise timeout")
+        raise EngineTimeoutError("no answer after 3 s", hint="raise timeout")
     if "country" in query:
         raise RuntimeError(f"HTTP {len(query)} from 'server-{len(query)}'")
     return right(query, k)
 
 
 def test_failures_are_counted_by_kind_and_by_message(shop):
-    found = mishaps(made(shop, often_broken))
+    found = query_failures(made(shop, often_broken))
     assert [(m.kind, m.queries) for m in found] == [("timeout", 2), ("error", 3)]
     assert [m.first for m in found] == ["shop/cart-total (human)", "shop/tax-lookup (human)"]
     assert found[0].share == pytest.approx(2 / 9)
@@ -70,7 +70,7 @@ def test_engine_that_does_not_open_is_told_apart_from_one_that_fails(shop):
         def open(self, corpus):
             raise RuntimeError("no licence")
 
-    (found,) = mishaps(made(shop, Shut()))
+    (found,) = query_failures(made(shop, Shut()))
     assert (found.kind, found.queries, found.share) == ("could not be opened", 9, 1.0)
     assert "no licence" in found.message
 
@@ -98,7 +98,7 @@ def test_run_without_trouble_has_no_section_on_it(shop):
 
 def test_breaches_are_added_up_over_queries_with_an_example(shop):
     hits = [Hit("gone.py"), Hit("shop/cart.py", 5, 999), *(Hit(f"x{n}.py") for n in range(20))]
-    found = {b.kind: b for b in breaches(made(shop, lambda q, k: hits))}
+    found = {b.kind: b for b in contract_violations(made(shop, lambda q, k: hits))}
     paths = found["paths not in the corpus"]
     assert (paths.queries, paths.times, paths.of, paths.example) == (9, 81, 90, "gone.py")
     assert found["ranges past the end of the file, clipped"].times == 9
@@ -110,7 +110,7 @@ def test_notes_of_an_engine_that_differ_in_numbers_are_one_breach(shop):
     result = made(shop, right)
     notes = [f"{n} of 40 lines are no location and were left out" for n in range(1, 10)]
     rankings = tuple(replace(r, notes=(n,)) for r, n in zip(result.engines[1].rankings, notes, strict=True))
-    (found,) = breaches(with_mine(result, rankings=rankings))
+    (found,) = contract_violations(with_mine(result, rankings=rankings))
     assert (found.kind, found.times, found.of) == ("lines are no location and were left out", 45, 360)
 
 
@@ -139,12 +139,12 @@ def test_engine_whose_paths_are_all_foreign_is_called_out_first(shop, returned, 
 
 def test_engine_with_one_path_of_the_corpus_is_not_called_out(shop):
     result = made(shop, lambda q, k: ["elsewhere.py", "shop/cart.py"])
-    assert strayed(result) == ()
+    assert path_mismatches(result) == ()
     assert any("9 of 18 results are no files of the corpus" in warning for warning in results(result).warnings)
 
 
 def test_engine_without_results_is_not_called_out(shop):
-    assert strayed(made(shop, lambda q, k: [])) == ()
+    assert path_mismatches(made(shop, lambda q, k: [])) == ()
 
 
 def hostile(shop):

@@ -9,13 +9,13 @@ from assay.report import analyse, document
 from assay.report.render.markup import to_markdown
 from assay.report.scored_run import level_of, rank_measure
 from assay.scoring import score
-from assay.types import Claim, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Suite, Target
+from assay.types import AnalysisPlan, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target
 
 LINES = {"gold": dict.fromkeys(("a.py", "b.py", "c.py"), (10,) * 60)}
 
 
 def asked(hits, target):
-    gold = Gold("gold", CorpusSpec("path", "place"), (Query("q", {"human": "where"}, (Target(target, 2),)),))
+    gold = GoldSet("gold", CorpusSpec("path", "place"), (Query("q", {"human": "where"}, (Target(target, 2),)),))
     return Run(Suite((gold,)), 10, (EngineRun("mine", (Ranking("gold", "q", "human", tuple(hits)),)),), lines=LINES)
 
 
@@ -70,7 +70,7 @@ def test_level_of_ranks_is_that_of_the_primary_measure(primary, level):
 
 @pytest.mark.parametrize(("primary", "rank", "level"), [("Hit@1", 3, "file"), ("nDCG(level=lines)@10", 6, "lines")])
 def test_failures_and_histogram_have_the_rank_of_the_primary_measure(primary, rank, level):
-    results = analyse(DEEP, Claim((primary,), "mine"))
+    results = analyse(DEEP, AnalysisPlan((primary,), "mine"))
     assert [failure.rank for failure in results.failures] == [rank]
     counted = results.ranks[0]
     assert counted.counts.index(1) + 1 == rank
@@ -82,6 +82,6 @@ def test_failures_and_histogram_have_the_rank_of_the_primary_measure(primary, ra
 
 
 def test_table_of_ranks_names_the_measure_it_averages():
-    results = analyse(DEEP, Claim(("nDCG(level=lines)@10",), "mine", tables=("ranks",)))
+    results = analyse(DEEP, AnalysisPlan(("nDCG(level=lines)@10",), "mine", tables=("ranks",)))
     assert "| RR(level=lines)@10 |" in to_markdown(document(results))
     assert replace(results.ranks[0], sentence="").measure == "RR(level=lines)@10"

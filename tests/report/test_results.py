@@ -15,14 +15,14 @@ from assay.report import analyse, document, results_json, write_reports
 from assay.report.analysis import analyse_case
 from assay.report.render.markup import to_markdown
 from assay.report.scored_run import open_case
-from assay.types import Claim, Span, Suite, Target
+from assay.types import AnalysisPlan, Span, Suite, Target
 from tests.report.labs import lab
 from tests.report.shared import make_in_shop, sourceless
 
 
 def made(shop, engines, **spec):
     done = run(sourceless(engines), load_gold("gold.yaml"), k=10, failed="report")
-    return done, Claim(make_measures(10, None, ()), **spec)
+    return done, AnalysisPlan(make_measures(10, None, ()), **spec)
 
 
 def right_for_two(query, k):
@@ -81,7 +81,7 @@ def test_results_break_down_by_repository_and_language_with_the_statistics_of_ev
     golds[1] = replace(
         golds[1], queries=tuple(replace(q, targets=(Target(Span("right.rs"), 2),)) for q in golds[1].queries)
     )
-    case = open_case(replace(run, suite=Suite(tuple(golds))), Claim(("RR@10",), "other"))
+    case = open_case(replace(run, suite=Suite(tuple(golds))), AnalysisPlan(("RR@10",), "other"))
     cuts = {cut.by: cut for cut in analyse_case(case).breakdowns}
     mine = {g.group: g for g in cuts["language of the answer"].groups if g.engine == "mine"}
     assert {name: (g.queries, g.mean) for name, g in mine.items()} == {"python": (10, 0.5), "rust": (10, 0.0)}
@@ -90,7 +90,7 @@ def test_results_break_down_by_repository_and_language_with_the_statistics_of_ev
 
 
 def test_one_language_and_one_repository_are_no_groups_and_the_documents_stay_short():
-    case = open_case(lab({"mine": [1, 2], "other": [1, 1]}, repositories=2), Claim(("RR@10",), "other"))
+    case = open_case(lab({"mine": [1, 2], "other": [1, 1]}, repositories=2), AnalysisPlan(("RR@10",), "other"))
     found = analyse_case(case)
     assert "language of the answer" not in {cut.by for cut in found.breakdowns}
     assert "repository" in {cut.by for cut in found.breakdowns}
@@ -141,7 +141,7 @@ def test_many_engines_with_identical_rankings_are_one_alarm(shop):
         return search
 
     result = run({name: called(name) for name in "abcd"}, load_gold("gold.yaml"))
-    alarms = [w for w in analyse(result, Claim(("nDCG@10",), "a")).warnings if "identical" in w]
+    alarms = [w for w in analyse(result, AnalysisPlan(("nDCG@10",), "a")).warnings if "identical" in w]
     assert len(alarms) == 1
     assert alarms[0].startswith("a, b, c and d gave identical rankings")
 
@@ -193,7 +193,7 @@ def test_reading_sentence_places_a_score_between_floor_and_ceiling(finished_shop
 )
 def test_shape_of_a_rank_distribution_is_said_in_words(counts, missed, word):
     ranks = [rank for rank, count in enumerate(counts, start=1) for _ in range(count)] + [0] * missed
-    page = to_markdown(document(analyse(lab({"mine": ranks}), Claim(("RR@10",), "mine"))))
+    page = to_markdown(document(analyse(lab({"mine": ranks}), AnalysisPlan(("RR@10",), "mine"))))
     section = next(part for part in page.split("\n## ") if part.startswith("Rank of the first right answer"))
     assert word in section
 
@@ -213,7 +213,7 @@ def test_written_files_agree_with_the_results(shop, tmp_path):
 @pytest.mark.parametrize("primary", ["TokensToHit", None], ids=["lower is better", "higher is better"])
 def test_leader_and_order_follow_the_direction_of_the_measure(shop, primary):
     engines = {"base": lambda q, k: ["shop/cart.py"], "good": right_for_two, "bad": lambda q, k: []}
-    found = analyse(run(engines, load_gold("gold.yaml")), Claim(make_measures(10, primary, ()), baseline="base"))
+    found = analyse(run(engines, load_gold("gold.yaml")), AnalysisPlan(make_measures(10, primary, ()), baseline="base"))
     scores = next(part for part in to_markdown(document(found)).split("\n## ") if part.startswith("Scores"))
     names = [line.split(" | ")[0].removeprefix("| ") for line in scores.splitlines() if line.startswith("| ")]
     assert found.leader == "good"
@@ -227,14 +227,16 @@ def test_measure_that_applies_to_no_query_is_left_out_of_the_table(shop):
     (shop / "gold.yaml").write_text(text[:start] + text[end:].replace("Displacement@10", "Hit@5"))
     engines = {"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}
     found = analyse(*made(shop, engines, baseline="base"))
-    odd = analyse(run(engines, load_gold("gold.yaml")), Claim(make_measures(10, None, ("Displacement@10",)), "base"))
+    odd = analyse(
+        run(engines, load_gold("gold.yaml")), AnalysisPlan(make_measures(10, None, ("Displacement@10",)), "base")
+    )
     assert "–" in to_markdown(document(odd))
     assert found.traps == ()
 
 
 def test_measure_over_phrasings_can_be_the_primary_one(shop):
     result = run({"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}, load_gold("gold.yaml"))
-    found = analyse(result, Claim(make_measures(10, "Worst(nDCG@10)", ()), "base"))
+    found = analyse(result, AnalysisPlan(make_measures(10, "Worst(nDCG@10)", ()), "base"))
     assert found.comparison.primary == "Worst(nDCG@10)"
 
 
@@ -261,7 +263,7 @@ def test_several_repositories_get_a_table_that_counts_each_once(shop, tmp_path):
     (tmp_path / "other" / "gold.yaml").write_text(text)
     both = join([load_gold("gold.yaml"), load_gold(tmp_path / "other" / "gold.yaml")])
     result = run({"base": lambda q, k: [], "mine": right_for_two}, both)
-    found = analyse(result, Claim(make_measures(10, None, ()), "base"))
+    found = analyse(result, AnalysisPlan(make_measures(10, None, ()), "base"))
     assert found.repositories == 2
     assert "each of the 2 repositories counted once" in to_markdown(document(found))
 

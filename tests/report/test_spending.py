@@ -10,7 +10,7 @@ from assay.gold import join
 from assay.report import analyse, document, results_json
 from assay.report.costs import conditions, spending
 from assay.report.render.markup import to_markdown
-from assay.types import Claim, Cost, Resources, Status
+from assay.types import AnalysisPlan, Cost, Resources, Status
 from tests.conftest import enter_shared
 from tests.report.shared import make_in_shop
 
@@ -47,7 +47,7 @@ def spent(result):
 
 
 def page(result):
-    return to_markdown(document(analyse(result, Claim(make_measures(10, None, ()), "base"))))
+    return to_markdown(document(analyse(result, AnalysisPlan(make_measures(10, None, ()), "base"))))
 
 
 def section(result, title="Time and space"):
@@ -222,7 +222,7 @@ def test_several_gold_sets_are_summed_and_shown_apart(made, shop, tmp_path):
 
 
 def test_results_hold_what_the_table_shows(made):
-    data = results_json(analyse(made, Claim(make_measures(10, None, ()), "base")))
+    data = results_json(analyse(made, AnalysisPlan(make_measures(10, None, ()), "base")))
     assert set(data["spending"][0]) == {
         "engine", "version", "startup_seconds", "index_seconds", "index_by_gold", "first_ms", "warm_ms", "warm_p95_ms",
         "warm_queries", "charged", "peak_bytes", "index_bytes", "calls", "tokens", "index_ratio", "warm_ratio",

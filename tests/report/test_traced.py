@@ -5,7 +5,7 @@ from dataclasses import replace
 from assay.experiment.tracing import Traces
 from assay.report.explorer.excerpts import choose_traced, traces_for
 from assay.report.scored_run import open_case
-from assay.types import Claim, Gold, Suite
+from assay.types import AnalysisPlan, GoldSet, Suite
 from tests.report.labs import lab
 
 RANKS = {"base": [1, 1, 2, 1, 5], "good": [1, 2, 0, 1, 0], "weak": [0, 0, 0, 0, 0], "other": [1, 1, 1, 1, 1]}
@@ -17,8 +17,8 @@ def case(sealed=(), baseline="base"):
     engines = tuple(replace(e, config={"kind": "builtin"} if e.name in ("good", "weak") else {}) for e in made.engines)
     gold = made.suite.golds[0]
     queries = tuple(replace(q, tags={"split": "sealed"}) if q.id in sealed else q for q in gold.queries)
-    golds: tuple[Gold, ...] = (replace(gold, queries=queries),)
-    return open_case(replace(made, suite=Suite(golds), engines=engines), Claim(("nDCG@10",), baseline))
+    golds: tuple[GoldSet, ...] = (replace(gold, queries=queries),)
+    return open_case(replace(made, suite=Suite(golds), engines=engines), AnalysisPlan(("nDCG@10",), baseline))
 
 
 def ids(choice):

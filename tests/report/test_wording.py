@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from assay.report.render.text import count, difference_text, ends, mean_text, signed_ends
+from assay.report.render.text import count, difference_text, format_interval, mean_text, signed_ends
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Two:
 
 
 def test_intervals_means_and_differences():
-    assert ends(Two(0.1234, 0.5)) == "[0.123, 0.500]"
+    assert format_interval(Two(0.1234, 0.5)) == "[0.123, 0.500]"
     assert signed_ends(Two(-0.1, 0.2)) == "[-0.100, +0.200]"
     assert mean_text(0.5, Two(0.444, 0.556)) == "0.500 [0.44, 0.56]"
     assert difference_text(0.05, Two(-0.1, 0.2)) == "+0.050 [-0.100, +0.200]"

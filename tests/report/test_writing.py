@@ -12,7 +12,7 @@ import pytest
 
 from assay import load_gold, run
 from assay.cli.main import main
-from assay.errors import AssayError, EnvironmentFailure, InputError
+from assay.errors import AssayError, InputError, SetupError
 from assay.experiment import read_run, write_run
 from assay.experiment.records.folder import CellTiming, write_timings
 from assay.experiment.spec.model import make_measures
@@ -20,11 +20,11 @@ from assay.report import analyse, document, publish, require_parquet, results_js
 from assay.report.costs import NO_TIMES
 from assay.report.render.markup import to_markdown
 from assay.report.scored_run import open_case
-from assay.types import Claim, Status
+from assay.types import AnalysisPlan, Status
 from tests.conftest import enter_shared
 from tests.report.shared import make_in_shop
 
-CLAIM = Claim((*make_measures(10, None, ()), "Displacement@10"), "base")
+CLAIM = AnalysisPlan((*make_measures(10, None, ()), "Displacement@10"), "base")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_claim_that_this_run_cannot_bear_replaces_no_results(made, tmp_path):
     publish(made, CLAIM, tmp_path)
     before = files(tmp_path)
     with pytest.raises(AssayError):
-        publish(made, Claim(("nDCG@20",), "base"), tmp_path)
+        publish(made, AnalysisPlan(("nDCG@20",), "base"), tmp_path)
     assert files(tmp_path) == before
 
 
@@ -140,7 +140,7 @@ def test_missing_extra_is_told_before_anything_runs(shop, monkeypatch, capsys):
     monkeypatch.setattr(builtins, "__import__", without)
     for module in [name for name in sys.modules if name.startswith("pyarrow")]:
         monkeypatch.delitem(sys.modules, module)
-    with pytest.raises(EnvironmentFailure, match="needs pyarrow") as caught:
+    with pytest.raises(SetupError, match="needs pyarrow") as caught:
         require_parquet()
     assert "[parquet]" in (caught.value.hint or "")
     assert main(["run", "--gold", "gold.yaml", "--parquet", "--quiet"]) == 4

@@ -9,7 +9,7 @@ from assay.types import (
     Adversary,
     CorpusSpec,
     EngineRun,
-    Gold,
+    GoldSet,
     Hit,
     Query,
     Ranking,
@@ -60,7 +60,7 @@ def make_run():
     """Make a run of one gold set: `answers` is engine -> query id -> form -> hits, or a Status for a failure."""
 
     def build(queries, answers, k=10, lines=None, oversample=1):
-        gold = Gold("gold", CorpusSpec("path", "."), tuple(queries))
+        gold = GoldSet("gold", CorpusSpec("path", "."), tuple(queries))
         engines = tuple(
             EngineRun(
                 name,

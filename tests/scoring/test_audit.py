@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scoring import RR, Measure, RecallAtTokens, Spread, Twins, identical_rankings, nDCG, score, ties
+from assay.scoring import RR, IdenticalEngines, Measure, RecallAtTokens, Spread, identical_rankings, nDCG, score, ties
 from assay.scoring.evaluate import Scorer
 from assay.types import Hit, Query, Run, Scores, Status
 from tests.properties import examples
@@ -154,7 +154,7 @@ def test_identical_rankings_finds_the_knob_that_is_not_connected(make_run, targe
     same = {"q0": {"human": hits("a:1-2", "b")}, "q1": {"human": hits("b")}}
     other = {"q0": {"human": hits("a:1-3", "b")}, "q1": {"human": hits("b")}}
     run = make_run(queries, {"plain": same, "graph": same, "rerank": other})
-    assert identical_rankings(run) == (Twins("plain", "graph"),)
+    assert identical_rankings(run) == (IdenticalEngines("plain", "graph"),)
 
 
 def test_identical_rankings_ignores_scores_but_not_failures(make_run, targets, hits):
@@ -164,7 +164,7 @@ def test_identical_rankings_ignores_scores_but_not_failures(make_run, targets, h
     third = {"q0": {"human": hits("a")}, "q1": {"human": Status.CRASH}}
     dead = {"q0": {"human": Status.CRASH}, "q1": {"human": Status.CRASH}}
     run = make_run(queries, {"a": first, "b": second, "c": third, "d": dead, "e": dead})
-    assert identical_rankings(run) == (Twins("a", "b"),)
+    assert identical_rankings(run) == (IdenticalEngines("a", "b"),)
 
 
 def test_ties_keep_token_measures_working(make_run, targets):

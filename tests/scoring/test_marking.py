@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring.grid import Grid
-from assay.scoring.marks import Mark, Marker
+from assay.scoring.marks import HitMark, HitMarker
 from assay.scoring.match import LEVELS
-from assay.types import Adversary, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Suite, Target
+from assay.types import Adversary, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.properties import examples
 
 
@@ -34,8 +34,8 @@ def cases(draw):
 def test_marks_are_what_the_measures_count(case, level):
     query, hits = case
     ranking = Ranking("gold", "q", "human", hits)
-    run = Run(Suite((Gold("gold", CorpusSpec("path"), (query,)),)), 10, (EngineRun("e", (ranking,)),))
-    grid, marks = Grid(run), Marker(query, level)(hits)
+    run = Run(Suite((GoldSet("gold", CorpusSpec("path"), (query,)),)), 10, (EngineRun("e", (ranking,)),))
+    grid, marks = Grid(run), HitMarker(query, level)(hits)
     distinct = [mark for mark in marks if mark.rank is not None]
     grades = [0 if mark.target is None else query.targets[mark.target].grade for mark in distinct]
     assert [mark.rank for mark in distinct] == list(range(1, len(distinct) + 1))
@@ -46,7 +46,7 @@ def test_marks_are_what_the_measures_count(case, level):
 
 def test_targets_and_adversaries_are_named_by_their_place_in_the_query(hits, targets, adversaries):
     query = Query("q", {"human": "?"}, targets("a:1-3=1", "a:5-9", "b"), adversaries("c", "d:4-8"))
-    marks = Marker(query, "file")(hits("d:4-4", "a:7-7", "x", "a:1-1"))
-    assert marks == (Mark(1, adversary=1), Mark(2, target=1), Mark(3), Mark(None))
-    by_line = Marker(query, "lines")(hits("a:1-1", "d:9-9", "a:2-6"))
-    assert by_line == (Mark(1, target=0), Mark(2), Mark(3, target=1))
+    marks = HitMarker(query, "file")(hits("d:4-4", "a:7-7", "x", "a:1-1"))
+    assert marks == (HitMark(1, adversary=1), HitMark(2, target=1), HitMark(3), HitMark(None))
+    by_line = HitMarker(query, "lines")(hits("a:1-1", "d:9-9", "a:2-6"))
+    assert by_line == (HitMark(1, target=0), HitMark(2), HitMark(3, target=1))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring import LEVELS, Level, R, match, nDCG
-from assay.scoring.match import claim, overlap_of, project
+from assay.scoring.match import assign_targets, overlap_of, project
 from assay.types import Hit as Result
 from assay.types import Span, Target
 
@@ -151,4 +151,4 @@ def test_whole_file_hit_prefers_the_whole_file_target_of_equal_grade():
 @given(HITS, TARGETS)
 def test_files_are_claimed_on_the_short_way_as_on_the_long_one(hits, targets):
     seen = project(targets, "file")
-    assert claim(hits, seen) == claim(hits, seen, lambda hit, target: overlap_of(hit, target))
+    assert assign_targets(hits, seen) == assign_targets(hits, seen, lambda hit, target: overlap_of(hit, target))

@@ -12,7 +12,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.building import Place, build_query
+from assay.gold.building import GoldLocation, build_query
 from assay.scoring import AP, RR, Displacement, Hit, Judged, P, R, nDCG, score
 from assay.types import Hit as Result
 from assay.types import Query, Run, Span, Target
@@ -22,7 +22,7 @@ from tests.properties import examples
 BATCH = 25
 DEPTH = 12
 
-HERE = Place("drawn.yaml")
+HERE = GoldLocation("drawn.yaml")
 #: Judged documents with their grades, and a ranking, of each query.
 Rankings = list[tuple[dict[int, int], list[int]]]
 

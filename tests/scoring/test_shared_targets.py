@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.report.comparison import compare_engines
 from assay.scoring import score
 from assay.scoring.shared_targets import shared_targets
-from assay.types import Claim, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Suite, Target
+from assay.types import AnalysisPlan, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.properties import examples
 
 
@@ -25,7 +25,7 @@ def run_of(*golds, engines=()):
 
 
 def gold_of(queries, name="gold", corpus="code"):
-    return Gold(name, CorpusSpec("path", corpus), tuple(queries))
+    return GoldSet(name, CorpusSpec("path", corpus), tuple(queries))
 
 
 def units(targets, order=None):
@@ -140,7 +140,7 @@ def measured(copies, seed=0, queries=40):
         EngineRun(name, tuple(Ranking("gold", q, "human", hits(int(row[at]), at)) for q, at in names))
         for name, row in zip(("old", "new"), ranks, strict=True)
     )
-    return compare_engines(run_of(gold, engines=engines), Claim(("RR@10",), "old")).rows[0]
+    return compare_engines(run_of(gold, engines=engines), AnalysisPlan(("RR@10",), "old")).rows[0]
 
 
 @pytest.mark.parametrize("copies", [2, 3])

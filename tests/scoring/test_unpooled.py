@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assay.scoring import parse_measure, score
 from assay.scoring.score import without_pooled
-from assay.types import Label, Query, Span, Target
+from assay.types import LabelProvenance, Query, Span, Target
 
 nDCG = parse_measure("nDCG@10")
 
@@ -18,13 +18,13 @@ def run_of(make_run, hits, targets, adversaries, *labels):
 
 
 def test_a_run_without_marked_labels_stays_as_it_is(make_run, hits, targets, adversaries):
-    run = run_of(make_run, hits, targets, adversaries, Label("b.py", ("ada",)))
+    run = run_of(make_run, hits, targets, adversaries, LabelProvenance("b.py", ("ada",)))
     own = without_pooled(run)
     assert (own.labels, own.queries, own.run) == (0, (), run)
 
 
 def test_marked_targets_and_adversaries_go(make_run, hits, targets, adversaries):
-    marked = (Label("b.py", shown_by=("one",)), Label("c.py", shown_by=("two", "one")))
+    marked = (LabelProvenance("b.py", shown_by=("one",)), LabelProvenance("c.py", shown_by=("two", "one")))
     own = without_pooled(run_of(make_run, hits, targets, adversaries, *marked))
     query = own.run.suite.golds[0].queries[0]
     assert [target.anchor for target in query.targets] == ["a.py"]
@@ -34,14 +34,14 @@ def test_marked_targets_and_adversaries_go(make_run, hits, targets, adversaries)
 
 
 def test_a_query_whose_primaries_all_go_is_left_out_with_its_answers(make_run, hits, targets, adversaries):
-    own = without_pooled(run_of(make_run, hits, targets, adversaries, Label("a.py", shown_by=("one",))))
+    own = without_pooled(run_of(make_run, hits, targets, adversaries, LabelProvenance("a.py", shown_by=("one",))))
     assert own.queries == ("gold/q",)
     assert [query.id for query in own.run.suite.golds[0].queries] == ["r"]
     assert score(own.run, [nDCG]).values.shape == (1, 1, 1)
 
 
 def test_a_marked_label_whose_lines_moved_goes_and_its_copy_stays(make_run, hits, targets, adversaries):
-    run = run_of(make_run, hits, targets, adversaries, Label("b.py:1-2#0123456789ab", shown_by=("one",)))
+    run = run_of(make_run, hits, targets, adversaries, LabelProvenance("b.py:1-2#0123456789ab", shown_by=("one",)))
     gold = run.suite.golds[0]
     moved = Target(Span("b.py", 5, 6), 1, digest="0123456789ab")
 
@@ -55,8 +55,8 @@ def test_a_marked_label_whose_lines_moved_goes_and_its_copy_stays(make_run, hits
 
 
 def test_a_set_that_engines_made_has_nothing_left(make_run, hits, targets, adversaries):
-    run = run_of(make_run, hits, targets, adversaries, Label("a.py", shown_by=("one",)))
+    run = run_of(make_run, hits, targets, adversaries, LabelProvenance("a.py", shown_by=("one",)))
     gold = run.suite.golds[0]
-    marked = replace(gold.queries[1], labels=(Label("d.py", shown_by=("one",)),))
+    marked = replace(gold.queries[1], labels=(LabelProvenance("d.py", shown_by=("one",)),))
     run = replace(run, suite=replace(run.suite, golds=(replace(gold, queries=(gold.queries[0], marked)),)))
     assert without_pooled(run).run.suite.golds == ()

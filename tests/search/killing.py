@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.search import Index, building
-from assay.search.building import shape
+from assay.search.building import index_key
 from assay.search.index_files import index_folder
 from assay.types import Hit
 from tests.search.conftest import write_files
@@ -68,7 +68,7 @@ def check_whole(root: Path) -> None:
     assert not opened.notes, opened.notes
     assert_same(opened.table, built.table)
     assert all(opened.search(query, 99) == built.search(query, 99) for query in _QUERIES)
-    folder = index_folder(root, shape(opened.config.index))
+    folder = index_folder(root, index_key(opened.config.index))
     (folder / ".index.assay.half").touch()  # as a writer leaves it that is killed between two writes
     write_files(root, {"always.py": f"x = {time.time_ns()}\n"})  # a change makes the next one a writer, who cleans up
     Index.open(root)
@@ -133,7 +133,7 @@ def search_until(root: Path, end: float, known: set[tuple[tuple[Hit, ...], ...]]
 def main() -> None:
     """Run what the command line says, beside a repository of its own."""
     what, folder, amount, seed = sys.argv[1:]
-    building.SHARING = building.Sharing(bytes=2_000)
+    building.SHARING = building.WorkerConfig(bytes=2_000)
     chosen = {path: text for path, text in SAMPLES.items() if path.endswith((".py", ".js", ".md"))}
     root = write_files(Path(folder) / "repo", chosen | {"always.py": "x = 1\n"})
     draw = random.Random(int(seed))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import AssayError, CorpusError, EnvironmentFailure
+from assay.errors import AssayError, CorpusError, SetupError
 from assay.search import building
 from assay.search.analysis import analyse
-from assay.search.building import Sharing, build_table
+from assay.search.building import WorkerConfig, build_table
 from assay.search.config import IndexConfig
 from assay.types import Corpus
 from tests.processes import wait_until_gone
@@ -37,7 +37,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def corpus(corpus_of: CorpusOf, monkeypatch: pytest.MonkeyPatch) -> Corpus:
-    monkeypatch.setattr(building, "SHARING", Sharing(bytes=10, batch=100))
+    monkeypatch.setattr(building, "SHARING", WorkerConfig(bytes=10, batch=100))
     monkeypatch.setattr("threading.active_count", lambda: 1)  # xdist has a thread that holds no lock of ours
     return corpus_of({f"{n}.py": f"def cart_{n}():\n    return {n}\n" * (n + 1) for n in range(9)})
 
@@ -85,7 +85,7 @@ def test_child_that_dies_is_an_environment_failure(
         return analyse(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(building, "analyse", die)
-    with pytest.raises(EnvironmentFailure) as caught:
+    with pytest.raises(SetupError) as caught:
         build_table(corpus, corpus.files, _CONFIG, 3)
     assert caught.value.hint
     assert_no_child()
@@ -93,7 +93,7 @@ def test_child_that_dies_is_an_environment_failure(
 
 def test_result_that_was_cut_off_is_an_environment_failure(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pickle.dumps", lambda *args, **kwargs: b"\x80\x05\x95")
-    with pytest.raises(EnvironmentFailure):
+    with pytest.raises(SetupError):
         build_table(corpus, corpus.files, _CONFIG, 2)
     assert_no_child()
 

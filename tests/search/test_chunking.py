@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus.languages import detect
-from assay.search.chunking import ChunkConfig, ChunkKind, Cut, Source, Unit, cut, cut_lines, cut_sections, cut_weighed
+from assay.search.chunking import (
+    Chunk,
+    ChunkConfig,
+    ChunkedFile,
+    ChunkKind,
+    SourceText,
+    chunk_file,
+    cut_lines,
+    cut_sections,
+    cut_weighed,
+)
 from assay.syntax.text import count_lines
 from tests.properties import examples
 from tests.search.samples import SAMPLES
@@ -20,16 +30,16 @@ _TIGHT = ChunkConfig(longest=6, part=4, slack=1, shortest=3, packed=5, whole_cla
 _KINDS: list[ChunkKind] = ["ast", "lines", "tokens", "characters", "file"]
 
 
-def cut_text(path: str, text: str, config: ChunkConfig = _CONFIG) -> Cut:
+def cut_text(path: str, text: str, config: ChunkConfig = _CONFIG) -> ChunkedFile:
     found = detect(path, b"")
-    return cut(Source(path, text, found.kind, found.language), config)
+    return chunk_file(SourceText(path, text, found.kind, found.language), config)
 
 
-def spans(units: tuple[Unit, ...]) -> list[tuple[int, int]]:
+def spans(units: tuple[Chunk, ...]) -> list[tuple[int, int]]:
     return [(unit.start, unit.end) for unit in units]
 
 
-def assert_covers(cut_: Cut, text: str) -> None:
+def assert_covers(cut_: ChunkedFile, text: str) -> None:
     """Every line is in a unit, units are sorted and lie inside the file."""
     lines = count_lines(text)
     found = spans(cut_.units)
@@ -38,7 +48,7 @@ def assert_covers(cut_: Cut, text: str) -> None:
     assert covered == set(range(1, lines + 1))
 
 
-def assert_parts(cut_: Cut, text: str) -> None:
+def assert_parts(cut_: ChunkedFile, text: str) -> None:
     """... and in no other one."""
     assert_covers(cut_, text)
     ends = [0, *(unit.end for unit in cut_.units)]
@@ -61,7 +71,7 @@ def test_units_by_syntax_and_by_heading_take_every_line_once(
     if text:
         assert_parts(cut_, text)
     else:
-        assert cut_.units == (Unit(1, 0, "file"),)
+        assert cut_.units == (Chunk(1, 0, "file"),)
     assert all(unit.lines <= max(config.longest, config.packed) for unit in cut_.units)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.chat import prompt_version
-from assay.errors import ConfigError, EngineError, EnvironmentFailure
+from assay.errors import ConfigError, EngineError, SetupError
 from assay.search.describe import DescribeConfig, DescribedText, Describer
 from tests.properties import examples
 from tests.serving import Reply, serving
@@ -165,7 +165,7 @@ def test_describe_that_fails_asks_no_further(tmp_path):
 
 def test_describe_of_an_unreachable_model_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda _: None)
-    with pytest.raises(EnvironmentFailure, match="cannot be reached"):
+    with pytest.raises(SetupError, match="cannot be reached"):
         describer_at("http://127.0.0.1:1", tmp_path).describe(UNITS)
 
 
@@ -199,7 +199,7 @@ def test_describer_refuses_a_wrong_endpoint_at_once(tmp_path):
 
 def test_describe_into_what_is_no_folder_says_so(server, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentFailure, match="cannot write"):
+    with pytest.raises(SetupError, match="cannot write"):
         describer_at(server.url, tmp_path / "file").describe(UNITS[:1])
 
 

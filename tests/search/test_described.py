@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.errors import AssayError, ConfigError, EngineError, EnvironmentFailure
+from assay.errors import AssayError, ConfigError, EngineError, SetupError
 from assay.search import Index, SearchConfig
-from assay.search.building import shape
+from assay.search.building import index_key
 from assay.search.config import IndexConfig
 from assay.search.index_files import index_dir
 from assay.search.models import DescriptionSettings
@@ -165,19 +165,19 @@ def test_another_model_is_asked_anew_and_another_address_is_not(root: Path, serv
 
 
 def test_shape_follows_what_decides_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, first = shape(IndexConfig()), config_of("http://127.0.0.1:1").index
-    assert shape(first) != plain
-    assert shape(replace(first, description=replace(first.description, model="n"))) != shape(first)
-    assert shape(replace(first, description=replace(first.description, weight=2.0))) != shape(first)
-    assert shape(replace(first, description=replace(first.description, token_env=""))) == shape(first)
-    assert shape(replace(first, description=replace(first.description, url="http://other/v1"))) == shape(first)
-    assert shape(IndexConfig(description=DescriptionSettings(model="n"))) == plain
-    before = shape(first)
+    plain, first = index_key(IndexConfig()), config_of("http://127.0.0.1:1").index
+    assert index_key(first) != plain
+    assert index_key(replace(first, description=replace(first.description, model="n"))) != index_key(first)
+    assert index_key(replace(first, description=replace(first.description, weight=2.0))) != index_key(first)
+    assert index_key(replace(first, description=replace(first.description, token_env=""))) == index_key(first)
+    assert index_key(replace(first, description=replace(first.description, url="http://other/v1"))) == index_key(first)
+    assert index_key(IndexConfig(description=DescriptionSettings(model="n"))) == plain
+    before = index_key(first)
     monkeypatch.setattr("assay.search.describe.prompt_version", lambda prompt: "another prompt")
-    shape.cache_clear()
-    assert shape(first) not in (before, plain)
-    assert shape(IndexConfig()) == plain
-    shape.cache_clear()
+    index_key.cache_clear()
+    assert index_key(first) not in (before, plain)
+    assert index_key(IndexConfig()) == plain
+    index_key.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_failing_model_is_an_error_and_leaves_the_old_index(
 
 def test_unreachable_model_is_an_error(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
-    with pytest.raises(EnvironmentFailure) as caught:
+    with pytest.raises(SetupError) as caught:
         Index.open(root, config_of("http://127.0.0.1:1"))
     assert caught.value.exit_code == 4
     assert not list(index_dir().rglob("index.assay"))

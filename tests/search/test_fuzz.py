@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from assay.corpus import Walking, open_corpus, parse_spec
+from assay.corpus import WalkConfig, open_corpus, parse_spec
 from assay.search import Index
 from assay.syntax import outline as outlines
-from assay.syntax.fork_guard import guarded
+from assay.syntax.fork_guard import run_guarded
 from assay.syntax.outline import outline
-from assay.syntax.parsing import ParsingLimits, looks_torn, nesting_problem
+from assay.syntax.parsing import ParsingLimits, is_malformed, nesting_problem
 from tests.search.conftest import CorpusOf, write_files
 from tests.waiting import WATCHDOG
 
@@ -83,7 +83,7 @@ def test_long_line_is_one_unit_and_counts_against_the_limit_of_a_file(corpus_of:
     index = Index.build(root)
     assert [(one.path, one.reason) for one in index.skipped] == [("b.txt", "oversized")]
     assert index.table.units.end.tolist() == [1, 1]
-    larger = open_corpus(parse_spec(str(root)), walking=Walking(max_bytes=1_200_000))
+    larger = open_corpus(parse_spec(str(root)), walking=WalkConfig(max_bytes=1_200_000))
     hit, *_ = Index.build(larger).search("word", per="span")
     assert (hit.path, hit.start, hit.end) == ("b.txt", 1, 1)
 
@@ -127,22 +127,22 @@ def test_source_that_is_nested_too_deeply_is_refused(source: bytes, grammar: str
 
 
 def test_source_looks_torn_when_its_brackets_do_not_match_or_are_missing() -> None:
-    assert not looks_torn(b"f(x[1]) { }\n" * 1000, "c")
-    assert not looks_torn(b"((((", "c")
-    assert looks_torn(b"(" * 11, "python")
-    assert looks_torn(b"}" * 11, "c")
-    assert looks_torn(b"x\0", "python")
-    assert looks_torn(b"a = " * 1000, "c")
-    assert not looks_torn(b"a: b\n" * 1000, "yaml")
+    assert not is_malformed(b"f(x[1]) { }\n" * 1000, "c")
+    assert not is_malformed(b"((((", "c")
+    assert is_malformed(b"(" * 11, "python")
+    assert is_malformed(b"}" * 11, "c")
+    assert is_malformed(b"x\0", "python")
+    assert is_malformed(b"a = " * 1000, "c")
+    assert not is_malformed(b"a: b\n" * 1000, "yaml")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there we fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
-    assert guarded(lambda: {"a": 1}, int(WATCHDOG)) == {"a": 1}
-    assert guarded(lambda: os.kill(os.getpid(), signal.SIGKILL), int(WATCHDOG)) is None
-    assert guarded(lambda: 1 / 0, int(WATCHDOG)) is None
-    assert guarded(lambda: [random.random() for _ in iter(int, 1)], 1) is None
+    assert run_guarded(lambda: {"a": 1}, int(WATCHDOG)) == {"a": 1}
+    assert run_guarded(lambda: os.kill(os.getpid(), signal.SIGKILL), int(WATCHDOG)) is None
+    assert run_guarded(lambda: 1 / 0, int(WATCHDOG)) is None
+    assert run_guarded(lambda: [random.random() for _ in iter(int, 1)], 1) is None
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -7,12 +7,12 @@ from math import log2
 import numpy as np
 
 from assay.search.names import Graph, GraphConfig, build_graph
-from assay.search.table import Mentions
+from assay.search.table import ReferenceTable
 
 
-def mentions(*pairs: tuple[int, int]) -> Mentions:
+def mentions(*pairs: tuple[int, int]) -> ReferenceTable:
     ordered = sorted(pairs)
-    return Mentions(np.array([f for f, _ in ordered], np.int32), np.array([n for _, n in ordered], np.uint64))
+    return ReferenceTable(np.array([f for f, _ in ordered], np.int32), np.array([n for _, n in ordered], np.uint64))
 
 
 def edges(graph: Graph) -> list[tuple[int, int]]:

@@ -24,7 +24,7 @@ from assay.search.building import build_table, update
 from assay.search.chunking import ChunkConfig
 from assay.search.config import FieldConfig, IndexConfig
 from assay.search.meaning import embed_table
-from assay.search.table import Table, read_table, table_arrays
+from assay.search.table import IndexTable, read_table, table_arrays
 from assay.types import Corpus, Hit
 from tests.properties import examples
 from tests.search.conftest import CorpusOf, write_files
@@ -80,7 +80,7 @@ class Tree:
         return open_corpus(parse_spec(str(self.root)))
 
 
-def assert_same(one: Table, other: Table) -> None:
+def assert_same(one: IndexTable, other: IndexTable) -> None:
     """Compare tables, array for array."""
     left, right = table_arrays(one), table_arrays(other)
     assert left.keys() == right.keys()

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.search import Index, SearchConfig
-from assay.search.chunking import Source, Unit, cut
+from assay.search.chunking import Chunk, SourceText, chunk_file
 from assay.search.config import FieldConfig, IndexConfig
-from assay.search.query import ask
-from assay.search.signals import Lexical
+from assay.search.query import parse_query
+from assay.search.signals import Bm25
 from assay.search.words import folder_name, runs, stem_name, terms
 from assay.types import Corpus
 from tests.properties import examples
@@ -25,7 +25,7 @@ from tests.search.samples import BY_WORDS, EDITS, SAMPLES
 _FIELDS = FieldConfig(body=1.0, name=2.5, scope=0.5, signature=0.25, stem=3.0, folder=0.75)
 
 
-def weighted_terms(path: str, content: str, unit: Unit, fields: FieldConfig) -> Counter[str]:
+def weighted_terms(path: str, content: str, unit: Chunk, fields: FieldConfig) -> Counter[str]:
     """Count the terms of one unit, fields weighed."""
     lines = content.split("\n")[unit.start - 1 : unit.end]
     counted: Counter[str] = Counter()
@@ -43,13 +43,13 @@ def reference_scores(corpus: Corpus, query: str, config: SearchConfig) -> list[f
     units = []
     for file in corpus.files:
         text = (corpus.root / file.path).read_bytes().decode("utf-8-sig")
-        cut_ = cut(Source(file.path, text, file.kind, file.language), config.index.chunks)
+        cut_ = chunk_file(SourceText(file.path, text, file.kind, file.language), config.index.chunks)
         units += [weighted_terms(file.path, text, unit, config.index.fields) for unit in cut_.units]
     lengths = [sum(counted.values()) for counted in units]
     mean = sum(lengths) / len(units) or 1.0
     k1, b = config.lexical.k1, config.lexical.b
     scores = [0.0] * len(units)
-    for term in ask(query).terms:
+    for term in parse_query(query).terms:
         holders = sum(term in counted for counted in units)
         idf = math.log(1 + (len(units) - holders + 0.5) / (holders + 0.5))
         for n, counted in enumerate(units):
@@ -72,10 +72,10 @@ _queries = st.lists(
 def test_lexical_scores_are_those_of_the_formula(
     corpus_of: Callable[[Mapping[str, str]], Corpus], files: dict[str, str], query: str, k1: float, b: float
 ) -> None:
-    config = replace(BY_WORDS, index=IndexConfig(fields=_FIELDS), lexical=Lexical(k1=k1, b=b))
+    config = replace(BY_WORDS, index=IndexConfig(fields=_FIELDS), lexical=Bm25(k1=k1, b=b))
     corpus = corpus_of(files)
     index = Index.build(corpus, config, workers=1)
-    found = config.lexical(ask(query), index.view)
+    found = config.lexical(parse_query(query), index.view)
     np.testing.assert_allclose(found, reference_scores(corpus, query, config), rtol=1e-5, atol=1e-5)
 
 
@@ -96,4 +96,4 @@ def test_every_field_counts(corpus_of: Callable[[Mapping[str, str]], Corpus], fi
     plain = Index.build(corpus).view
     without = IndexConfig(fields=FieldConfig(**{field: 0.0}))
     changed = Index.build(corpus, SearchConfig(index=without)).view
-    assert Lexical()(ask(query), plain).tolist() != Lexical()(ask(query), changed).tolist()
+    assert Bm25()(parse_query(query), plain).tolist() != Bm25()(parse_query(query), changed).tolist()

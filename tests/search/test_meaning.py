@@ -20,7 +20,7 @@ from assay.search.local_embedders import Model2Vec
 from assay.search.meaning import passage
 from assay.search.models import DenseSettings, Kind
 from assay.search.pipeline import retrieve
-from assay.search.query import ask
+from assay.search.query import parse_query
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.dense.models import WORDS, table, write_model2vec
@@ -164,7 +164,7 @@ def test_fusion_orders_every_match(root: Path, model: str, fusion: str) -> None:
     view = Index.build(root, config).view
     assert view.dense is not None
     for text in ("how does a file close?", "file"):
-        seen = retrieve(ask(text), view, config, "span")
+        seen = retrieve(parse_query(text), view, config, "span")
         meaning = view.dense(text, "span", seen.words, config.dense.language)
         matched = (seen.words > 0) | (meaning > 0)
         np.testing.assert_array_equal(seen.units > 0, matched)

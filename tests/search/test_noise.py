@@ -4,7 +4,7 @@ import pytest
 
 from assay.corpus.languages import detect
 from assay.search.noise import ABOUT, NOISE, file_noise, is_test_name
-from assay.search.query import ask
+from assay.search.query import parse_query
 from assay.syntax.outline import outline
 
 
@@ -57,7 +57,7 @@ def test_barrel_only_passes_on() -> None:
     ],
 )  # fmt: skip
 def test_query_lifts_noise_by_word_and_not_by_substring(query: str, kinds: set[str]) -> None:
-    words = frozenset(ask(query).words)
+    words = frozenset(parse_query(query).words)
     assert {kind for kind, about in ABOUT.items() if words & about} == kinds
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.search.query import ask, last_name, query_kind
+from assay.search.query import last_name, parse_query, query_kind
 from assay.search.words import whole_hash
 
 _SYMBOLS = (
@@ -53,23 +53,23 @@ def test_last_name_of_a_qualified_one(text: str, name: str) -> None:
 
 
 def test_question_is_taken_apart() -> None:
-    asked = ask("Where does HTTPServer retry the retries?")
+    asked = parse_query("Where does HTTPServer retry the retries?")
     assert asked.kind == "language"
     assert asked.words == ("http", "serv", "retri")
     assert "httpserv" in asked.terms
     assert asked.identifiers == (whole_hash("http_server"),)
     assert asked.symbol is None
-    assert ask("Cart.addItem()").symbol == whole_hash("add_item")
+    assert parse_query("Cart.addItem()").symbol == whole_hash("add_item")
 
 
 def test_question_of_stop_words_keeps_them() -> None:
-    assert ask("where is the").words == ("where", "is", "the")
-    assert ask("where is the cart").words == ("cart",)
+    assert parse_query("where is the").words == ("where", "is", "the")
+    assert parse_query("where is the cart").words == ("cart",)
 
 
 @given(st.text())
 def test_any_text_is_a_question(text: str) -> None:
-    asked = ask(text)
+    asked = parse_query(text)
     assert asked.kind in ("symbol", "keywords", "language")
     assert len(set(asked.terms)) == len(asked.terms)
     assert (asked.symbol is not None) == (asked.kind == "symbol")

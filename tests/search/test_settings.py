@@ -17,7 +17,7 @@ from assay.search.chunking import ChunkConfig
 from assay.search.config import IndexConfig, SearchConfig
 from assay.search.laws import STAGES, flatten, setting_hints
 from assay.search.settings import config_schema, config_text, find_config, load_config
-from assay.search.signals import FileStem, Lexical
+from assay.search.signals import Bm25, FileStem
 from assay.toml import line_of
 
 NUMBERS = sorted(key for key, hint in setting_hints(SearchConfig).items() if hint in (int, float))
@@ -137,7 +137,7 @@ def test_every_number_has_a_law(key, value):
 
 def test_laws_hold_for_configurations_made_in_python():
     with pytest.raises(ConfigError, match=r"lexical\.b"):
-        SearchConfig(lexical=Lexical(b=2.0))
+        SearchConfig(lexical=Bm25(b=2.0))
     with pytest.raises(ConfigError, match="overlap"):
         SearchConfig(index=IndexConfig(chunks=ChunkConfig(kind="lines", size=5, overlap=5)))
     with pytest.raises(ConfigError, match="kind"):

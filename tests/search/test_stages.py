@@ -10,9 +10,9 @@ import pytest
 
 from assay.search import Index, Per, SearchConfig
 from assay.search.pipeline import rank, retrieve, stages
-from assay.search.query import ask
+from assay.search.query import parse_query
 from assay.search.signals import References
-from assay.search.trace import StageTrace, find_loss
+from assay.search.trace import StageTrace, find_lost_stage
 from tests.search.conftest import CorpusOf
 from tests.search.samples import BY_WORDS
 
@@ -40,7 +40,9 @@ def index(corpus_of: CorpusOf) -> Index:
 def scores(index: Index, config: SearchConfig) -> dict[tuple[str, Per], np.ndarray]:
     """Score every query, files and spans."""
     pers: tuple[Per, Per] = ("file", "span")
-    return {(q, per): rank(retrieve(ask(q), index.view, config, per), config, per) for q in _QUERIES for per in pers}
+    return {
+        (q, per): rank(retrieve(parse_query(q), index.view, config, per), config, per) for q in _QUERIES for per in pers
+    }
 
 
 @pytest.mark.parametrize("name", _NAMES)
@@ -68,7 +70,7 @@ def test_signal_that_is_left_out_has_numbers_without_effect(index: Index, name: 
 
 
 def test_scores_do_not_depend_on_the_other_ranking(index: Index) -> None:
-    seen = retrieve(ask("cart price"), index.view, index.config, "file")
+    seen = retrieve(parse_query("cart price"), index.view, index.config, "file")
     first = rank(seen, index.config, "file")
     rank(seen, index.config, "span")
     np.testing.assert_array_equal(first, rank(seen, index.config, "file"))
@@ -109,16 +111,16 @@ def test_lost_names_the_stage_that_pushed_it_out(index: Index) -> None:
     moved = replace(trace, stages=(StageTrace("lexical", np.array([0.1, 0.9, 0.5, 0, 0])),
                                    StageTrace("stem", np.array([0.1, 0.9, 0.95, 0, 0])),
                                    StageTrace("noise", np.array([0.1, 0.9, 0.8, 0, 0]))))  # fmt: skip
-    lost = find_loss(moved, [2], "x", 1)
+    lost = find_lost_stage(moved, [2], "x", 1)
     assert (lost.stage, lost.final) == ("noise", 2)
     assert lost.ranks == (("lexical", 2), ("stem", 1), ("noise", 2))
-    assert find_loss(moved, [1], "x", 1).stage is None
+    assert find_lost_stage(moved, [1], "x", 1).stage is None
 
 
 def test_references_speak_for_spans_only_where_they_are_given_a_weight(index: Index) -> None:
     silent, loud = SearchConfig(), SearchConfig(references=References(spans=0.5))
     question = "how does compute_price work on the cart?"
-    seen = retrieve(ask(question), index.view, silent, "span")
+    seen = retrieve(parse_query(question), index.view, silent, "span")
     plain, voted = rank(seen, silent, "span"), rank(seen, loud, "span")
     files = [index.table.files.paths[file] for file in index.table.units.file]
     gained = {path for path, before, after in zip(files, plain, voted, strict=True) if after > before}

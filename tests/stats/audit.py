@@ -29,8 +29,8 @@ from assay.stats.family import judge
 from assay.stats.paired import Components
 from assay.stats.planning import Pilot, read_pilot
 from assay.stats.planning import plan as plan_size
-from assay.stats.records import ComparisonRow, Plan, Range, SizeRange, Verdict
-from assay.stats.rows import Pair, comparison_rows
+from assay.stats.records import ComparisonRow, SamplePlan, SizeRange, ValueRange, Verdict
+from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.units import repository_codes
 from tests.stats.audit_worlds import (
     DESIGNS,
@@ -55,8 +55,10 @@ def rows_of(sets: Sets, margin: float, seed: int) -> list[ComparisonRow]:
     """Compare every set as a report does, each a family of one."""
     settings = Settings(margin, LEVEL, seed, FLIPS)
     zero = np.zeros(len(sets.units))
-    pairs = [Pair(f"e{at}", "b", "nDCG@10", Range(), column, zero) for at, column in enumerate(sets.differences.T)]
-    return [judge([row], Range(), settings)[0] for row in comparison_rows(pairs, sets.units, settings)]
+    pairs = [
+        EnginePair(f"e{at}", "b", "nDCG@10", ValueRange(), column, zero) for at, column in enumerate(sets.differences.T)
+    ]
+    return [judge([row], ValueRange(), settings)[0] for row in comparison_rows(pairs, sets.units, settings)]
 
 
 def _generators(shape: Shape, design: Design, count: int) -> list[np.random.Generator]:
@@ -160,7 +162,7 @@ def _equal_sets(
     return Sets(units, np.concatenate([part.differences for part in parts]), parts[0].truth)
 
 
-def _true_plan(shape: Shape, repositories: int, queries: float, icc: float, delta: float) -> Plan:
+def _true_plan(shape: Shape, repositories: int, queries: float, icc: float, delta: float) -> SamplePlan:
     """Plan with the variance components that a shape has, as if from an endless pilot."""
     scale, square = (SCALE, SCALE_SQUARE) if shape.scales else (1.0, 1.0)
     within = square * shape.sd**2 * (1.0 - icc)
@@ -211,7 +213,7 @@ def pilot(shape: Shape, design: Design, count: int) -> Figures:
     delta = min(shown / 2.0, 0.5 * max(shape.values))
     truth = _true_plan(shape, design.repositories, each, design.icc, delta)
     icc = design.icc if design.repositories < DEFAULT.repositories_as_clusters else None
-    plans: list[Plan] = []
+    plans: list[SamplePlan] = []
     for rng in _generators(shape, design, count):
         sets = _equal_sets(rng, shape, design.repositories, design.queries, design.icc, BATCH)
         groups = repository_codes(sets.units)

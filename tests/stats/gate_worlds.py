@@ -17,10 +17,10 @@ import numpy as np
 from assay.report.evidence import means_over, query_noise
 from assay.stats.compare import assemble
 from assay.stats.config import DEFAULT, Settings
-from assay.stats.records import ComparisonRow, Range, Verdict
-from assay.stats.repeating import RunChance, is_regression, run_chance, with_run_chance
-from assay.stats.rows import Pair, comparison_rows
-from assay.stats.tables import Column
+from assay.stats.records import ComparisonRow, ValueRange, Verdict
+from assay.stats.repeating import RunVariance, add_run_variance, is_regression, run_chance
+from assay.stats.rows import EnginePair, comparison_rows
+from assay.stats.tables import MeasureColumn
 from tests.stats.audit_worlds import GAINS
 from tests.stats.worlds import make_units
 
@@ -91,14 +91,14 @@ def draw_gates(
     return old, np.where(lost, 0.0, _redrawn(rng, new_runs))
 
 
-def gate_rows(old: FloatArray, new: FloatArray) -> list[tuple[ComparisonRow, RunChance | None]]:
+def gate_rows(old: FloatArray, new: FloatArray) -> list[tuple[ComparisonRow, RunVariance | None]]:
     """Compare and judge every gate, each a family of one, as `assay gate` does."""
     settings = Settings(resamples=FLIPS)
     units = tuple(make_units([0] * old.shape[-1]))
-    column = Column(MEASURE, 0, Range())
+    column = MeasureColumn(MEASURE, 0, ValueRange())
     befores, afters = old.mean(axis=0)[:, 0], new.mean(axis=0)[:, 0]
     pairs = [
-        Pair(f"e{at}", "b", MEASURE, Range(), after, before)
+        EnginePair(f"e{at}", "b", MEASURE, ValueRange(), after, before)
         for at, (before, after) in enumerate(zip(befores, afters, strict=True))
     ]
     means, noise = ([found(side)[..., 0] for side in (old, new)] for found in (means_over, query_noise))
@@ -106,7 +106,7 @@ def gate_rows(old: FloatArray, new: FloatArray) -> list[tuple[ComparisonRow, Run
     for at, row in enumerate(comparison_rows(pairs, units, settings)):
         chance = run_chance(tuple(means[0][:, at]), tuple(means[1][:, at]), (float(noise[0][at]), float(noise[1][at])))
         found = assemble([row], [], column, "b", settings, None)
-        judged.append((with_run_chance(found, lambda _: chance, settings).rows[0], chance))  # noqa: B023  # called at once
+        judged.append((add_run_variance(found, lambda _: chance, settings).rows[0], chance))  # noqa: B023  # called at once
     return judged
 
 
@@ -121,7 +121,7 @@ def measure_gate(world: GateWorld, count: int) -> Figures:
 
 def _shares(world: GateWorld, count: int, loss: float = 0.0, *, lucky: bool = False) -> tuple[float, float]:
     """Return the shares of gates that fail, and of those that are inconclusive."""
-    rows: list[tuple[ComparisonRow, RunChance | None]] = []
+    rows: list[tuple[ComparisonRow, RunVariance | None]] = []
     for batch in range(math.ceil(count / BATCH)):
         key = [SEED, *map(ord, world.name), round(1000 * loss), int(lucky), batch]
         rows += gate_rows(*draw_gates(np.random.default_rng(key), world, BATCH, loss, lucky=lucky))

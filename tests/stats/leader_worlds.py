@@ -21,7 +21,7 @@ from assay.stats.distributions import t_quantile
 from assay.stats.family import holm
 from assay.stats.intervals import difference_interval
 from assay.stats.paired import sign_flip
-from assay.stats.records import Range
+from assay.stats.records import ValueRange
 from assay.stats.selection import near_leader
 from assay.stats.units import Partition, partition
 from assay.types import Unit
@@ -174,7 +174,7 @@ def simulate_shared(world: SharedWorld, sets: int, resamples: int = 2000) -> Map
         values = _differences(world, rng)
         for name, chosen in (("apart", [replace(unit, shared="") for unit in units]), ("together", units)):
             table = cluster_table(values, partition(chosen))
-            p, ends = sign_flip(table, rng, resamples=resamples), difference_interval(estimate(table), Range())
+            p, ends = sign_flip(table, rng, resamples=resamples), difference_interval(estimate(table), ValueRange())
             assert p is not None
             figures.setdefault(f"type I {name}", []).append(float(np.mean(p <= LEVEL)))
             figures.setdefault(f"coverage {name}", []).append(float(np.mean((ends.low <= 0.0) & (ends.high >= 0.0))))
@@ -184,13 +184,13 @@ def simulate_shared(world: SharedWorld, sets: int, resamples: int = 2000) -> Map
 def named_units(targets: Sequence[frozenset[int]]) -> list[Unit]:
     """Return units that are grouped by the rule of `assay.score`."""
     from assay.scoring import score
-    from assay.types import CorpusSpec, EngineRun, Gold, Query, Run, Span, Suite, Target
+    from assay.types import CorpusSpec, EngineRun, GoldSet, Query, Run, Span, Suite, Target
 
     queries = tuple(
         Query(f"q{at}", {"human": "?"}, tuple(Target(Span(f"{key}.py")) for key in sorted(kept)))
         for at, kept in enumerate(targets)
     )
-    run = Run(Suite((Gold("g", CorpusSpec("path", "r"), queries),)), 10, (EngineRun("e", ()),))
+    run = Run(Suite((GoldSet("g", CorpusSpec("path", "r"), queries),)), 10, (EngineRun("e", ()),))
     return list(score(run, ["RR@10"]).units)
 
 

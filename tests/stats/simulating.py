@@ -18,11 +18,11 @@ from assay.stats import percentile_bootstrap
 from assay.stats.clustered import cluster_table, estimate
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.family import benjamini_hochberg, decide, holm
-from assay.stats.intervals import Ends, bootstrap_t, difference_interval, mean_interval
+from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, mean_interval
 from assay.stats.paired import sign_flip
-from assay.stats.power import observed_minimal_difference
-from assay.stats.records import Comparison, Interval, Range, Verdict
-from assay.stats.repeating import RunChance, run_chance, with_run_chance
+from assay.stats.power import observed_mde
+from assay.stats.records import Comparison, Interval, ValueRange, Verdict
+from assay.stats.repeating import RunVariance, add_run_variance, run_chance
 from assay.stats.runs import compare_scores
 from assay.stats.units import partition
 from assay.types import Scores
@@ -92,7 +92,7 @@ def batches(counts: Counts) -> list[np.random.Generator]:
     return [np.random.default_rng([SEED, at]) for at in range(counts.replications // BATCH)]
 
 
-def covered(ends: Ends | Interval, truth: float) -> float:
+def covered(ends: IntervalEnds | Interval, truth: float) -> float:
     """Give the share of intervals that hold the truth."""
     return float(np.mean((ends.low <= truth) & (truth <= ends.high)))
 
@@ -119,7 +119,7 @@ def compared(
         world = nested_differences(rng, repositories, BATCH, fixed=fixed, icc=icc, giant=giant)
         table = cluster_table(world.values, partition(world.units))
         found["type I"].append(float(np.mean(_p(world, rng, counts.resamples) <= LEVEL)))
-        found["cluster-t"].append(covered(difference_interval(estimate(table), Range()), world.truth))
+        found["cluster-t"].append(covered(difference_interval(estimate(table), ValueRange()), world.truth))
         if cross:
             ends = bootstrap_t(table, rng, resamples=min(counts.resamples, CROSS_CHECK))
             found["bootstrap-t"].append(covered(ends, world.truth))
@@ -131,7 +131,7 @@ def estimated(counts: Counts, *, repositories: int, lean: float = 0.0, fixed: bo
     found: dict[str, list[float]] = {"cluster-t": []}
     for rng in batches(counts):
         world = nested_differences(rng, repositories, BATCH, lean=lean, fixed=fixed)
-        ends = difference_interval(estimate(cluster_table(world.values, partition(world.units))), Range())
+        ends = difference_interval(estimate(cluster_table(world.values, partition(world.units))), ValueRange())
         found["cluster-t"].append(covered(ends, world.truth))
     return _mean(found)
 
@@ -151,7 +151,7 @@ def averaged(counts: Counts, *, kind: str, level: float, queries: int = 0, repos
     found: dict[str, list[float]] = {"Wilson at the effective n": []}
     for rng in batches(counts):
         made = measure_values(rng, kind, level, BATCH, queries=queries, repositories=repositories)
-        ends = mean_interval(estimate(cluster_table(made.values, partition(made.units))), Range())
+        ends = mean_interval(estimate(cluster_table(made.values, partition(made.units))), ValueRange())
         found["Wilson at the effective n"].append(covered(ends, made.truth))
     return _mean(found)
 
@@ -172,7 +172,7 @@ def powered(counts: Counts, *, repositories: int) -> Figures:
     for rng in batches(counts):
         world = nested_differences(rng, repositories, BATCH)
         pilot = estimate(cluster_table(world.values, partition(world.units)))
-        stated += [observed_minimal_difference(float(se), pilot.df, pilot.clusters) for se in pilot.se]
+        stated += [observed_mde(float(se), pilot.df, pilot.clusters) for se in pilot.se]
     delta = float(np.mean(stated))
     found: dict[str, list[float]] = {"power": []}
     for parent in batches(counts):
@@ -194,7 +194,7 @@ def decided(counts: Counts, *, repositories: int, margin: float) -> Figures:
         for name, shift in (("false equivalent", margin), ("false not inferior", -margin)):
             table = cluster_table(world.values + shift, partition(world.units))
             p, pilot = _p(world, rng, counts.resamples, shift), estimate(table)
-            ends = difference_interval(pilot, Range(), level=1 - 2 * LEVEL)
+            ends = difference_interval(pilot, ValueRange(), level=1 - 2 * LEVEL)
             verdicts = [
                 decide(float(pilot.mean[at]), float(p[at]), ends.at(at, 0.9), pilot.clusters, margin=margin)
                 for at in range(BATCH)
@@ -261,7 +261,7 @@ def repeated(counts: Counts, *, runs: tuple[int, int], ratio: float) -> Figures:
             bare, chance = _against_itself(rng, runs, ratio, counts.resamples)
             flips = bare.rows[0].p
             plain = replace(bare, rows=(replace(bare.rows[0], p=None),))
-            ends = with_run_chance(plain, lambda _: chance, Settings()).rows[0].interval  # noqa: B023  # called at once
+            ends = add_run_variance(plain, lambda _: chance, Settings()).rows[0].interval  # noqa: B023  # called at once
             held = ends.low <= 0.0 <= ends.high
             found["type I"].append(float(not held and flips is not None and flips <= LEVEL))
             found["interval"].append(float(held))
@@ -270,7 +270,7 @@ def repeated(counts: Counts, *, runs: tuple[int, int], ratio: float) -> Figures:
 
 def _against_itself(
     rng: np.random.Generator, runs: tuple[int, int], ratio: float, resamples: int
-) -> tuple[Comparison, RunChance | None]:
+) -> tuple[Comparison, RunVariance | None]:
     """Draw the queries and the luck of every run; give the comparison of the means, and what the runs say of chance."""
     old, new = (ratio * 0.1 / math.sqrt(REPEATED_QUERIES) * rng.normal(size=size) for size in runs)
     own = 0.1 * rng.normal(size=REPEATED_QUERIES)
@@ -304,7 +304,7 @@ def averaged_alike(counts: Counts, *, share: float, design: Design) -> Figures:
     shape, found = Shape("hits", (0.0, 1.0), (1.0 - share, share)), list[float]()
     for rng in batches(counts):
         sets = draw_sets(rng, shape, design, BATCH)
-        ends = mean_interval(estimate(cluster_table(sets.differences, partition(sets.units))), Range())
+        ends = mean_interval(estimate(cluster_table(sets.differences, partition(sets.units))), ValueRange())
         found.append(covered(ends, sets.truth))
     return {_WILSON: float(np.mean(found))}
 

@@ -5,8 +5,8 @@ import pytest
 
 from assay.errors import ConfigError, NotComparableError
 from assay.stats import compare
-from assay.stats.compare import Versus, compare_pairs
-from assay.stats.runs import Side, join_sides
+from assay.stats.compare import PairSpec, compare_pairs
+from assay.stats.runs import EngineOfRun, join_sides
 from assay.stats.slices import RepositoryChange, by_repository, tally, worst
 from assay.types import Scores, Unit
 
@@ -21,7 +21,7 @@ def scores(seed=0, engines=("a", "b", "c"), measure="nDCG@10"):
 
 def test_chosen_pairs_are_the_rows_of_the_usual_comparison_under_one_family():
     table = scores()
-    found = compare_pairs(table, [Versus("b", "a"), Versus("c", "a")], primary="nDCG@10")
+    found = compare_pairs(table, [PairSpec("b", "a"), PairSpec("c", "a")], primary="nDCG@10")
     usual = compare(table, baseline="a", primary="nDCG@10")
     assert [(row.engine, row.p_adjusted, row.interval) for row in found.rows] == [
         (row.engine, row.p_adjusted, row.interval) for row in usual.rows
@@ -29,14 +29,14 @@ def test_chosen_pairs_are_the_rows_of_the_usual_comparison_under_one_family():
 
 
 def test_a_ladder_has_another_baseline_at_every_step():
-    found = compare_pairs(scores(), [Versus("b", "a"), Versus("c", "b")], primary="nDCG@10")
+    found = compare_pairs(scores(), [PairSpec("b", "a"), PairSpec("c", "b")], primary="nDCG@10")
     assert [(row.engine, row.baseline) for row in found.rows] == [("b", "a"), ("c", "b")]
     assert found.family_size == 2
-    alone = compare_pairs(scores(), [Versus("b", "a")], primary="nDCG@10").rows[0]
+    alone = compare_pairs(scores(), [PairSpec("b", "a")], primary="nDCG@10").rows[0]
     assert found.rows[0].p == alone.p
     assert (found.rows[0].p_adjusted or 0.0) >= (alone.p_adjusted or 1.0)
     with pytest.raises(ConfigError, match="'x'"):
-        compare_pairs(scores(), [Versus("x", "a")], primary="nDCG@10")
+        compare_pairs(scores(), [PairSpec("x", "a")], primary="nDCG@10")
 
 
 def test_differences_by_repository_add_up_to_the_whole():
@@ -66,14 +66,14 @@ def test_a_loss_is_a_gain_where_less_is_better_and_nan_does_not_count():
 def test_two_runs_are_put_into_one_table_on_the_queries_they_share():
     old, new = scores(0), scores(1)
     shuffled = Scores(new.engines, new.measures, new.units[::-1], new.values[:, :, ::-1])
-    joined = join_sides(Side(old, "a", "before"), Side(shuffled, "b", "after"), "nDCG@10")
+    joined = join_sides(EngineOfRun(old, "a", "before"), EngineOfRun(shuffled, "b", "after"), "nDCG@10")
     assert joined.scores.engines == ("a", "b")
     np.testing.assert_allclose(joined.scores.values[:, 0], [old.values[0, 0], new.values[1, 0]])
-    same = join_sides(Side(old, "a", "before"), Side(new, "a", "after"), "nDCG@10")
+    same = join_sides(EngineOfRun(old, "a", "before"), EngineOfRun(new, "a", "after"), "nDCG@10")
     assert same.scores.engines == ("a (before)", "a (after)")
     assert same.names.old == "a (before)"
     with pytest.raises(ConfigError, match="'x' in after"):
-        join_sides(Side(old, "a", "before"), Side(new, "x", "after"), "nDCG@10")
+        join_sides(EngineOfRun(old, "a", "before"), EngineOfRun(new, "x", "after"), "nDCG@10")
 
 
 def test_two_runs_that_share_too_little_are_not_put_together():
@@ -81,4 +81,4 @@ def test_two_runs_that_share_too_little_are_not_put_together():
     kept = 20
     part = Scores(old.engines, old.measures, old.units[:kept], old.values[:, :, :kept])
     with pytest.raises(NotComparableError, match="20 of 42"):
-        join_sides(Side(old, "a", "before"), Side(part, "a", "after"), "nDCG@10")
+        join_sides(EngineOfRun(old, "a", "before"), EngineOfRun(part, "a", "after"), "nDCG@10")

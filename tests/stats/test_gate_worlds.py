@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from assay.report.comparison import compare_evidence
-from assay.report.evidence import EngineEvidence, Evidence, means_over, query_noise
+from assay.report.evidence import EngineScores, QueryScores, means_over, query_noise
 from assay.report.gate import judge_gate
 from assay.stats.config import DEFAULT
 from assay.stats.repeating import is_regression
-from assay.types import Claim, Scores
+from assay.types import AnalysisPlan, Scores
 from docs.gate_figures import read_gate_figures
 from tests.stats.gate_worlds import MEASURE, SMALL, STATED, WORLDS, GateWorld, draw_gates, gate_rows, measure_gate
 from tests.stats.worlds import make_units
@@ -66,7 +66,7 @@ def test_repeats_on_both_sides_find_more_and_alarm_less():
 def evidence(name, values):
     """Return one simulated side as `assay gate` reads it."""
     runs = len(values)
-    engine = EngineEvidence(
+    engine = EngineScores(
         name="mine",
         role="contestant",
         settings="",
@@ -78,7 +78,7 @@ def evidence(name, values):
         noise=tuple(map(float, query_noise(values))),
     )
     scores = Scores(("mine",), (MEASURE,), tuple(make_units([0] * values.shape[-1])), values.mean(axis=0)[None])
-    return Evidence(name, 10, (engine,), scores, runs)
+    return QueryScores(name, 10, (engine,), scores, runs)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def evidence(name, values):
 )
 def test_simulated_gates_end_as_the_command_does(runs, loss, code):
     old, new = draw_gates(np.random.default_rng(4), GateWorld(60, True, runs), 3, loss)
-    claim = Claim((MEASURE,), "mine")
+    claim = AnalysisPlan((MEASURE,), "mine")
     for at, (row, chance) in enumerate(gate_rows(old, new)):
         before, after = evidence("old", old[:, at]), evidence("new", new[:, at])
         found = compare_evidence(before, after, claim)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from assay.stats import paired_percentile_bootstrap, percentile_bootstrap
-from assay.stats.clustered import Estimate, cluster_table, estimate
+from assay.stats.clustered import ClusteredEstimate, cluster_table, estimate
 from assay.stats.config import DEFAULT
 from assay.stats.intervals import (
     bootstrap_t,
@@ -20,7 +20,7 @@ from assay.stats.intervals import (
     mean_interval,
     tail_rank,
 )
-from assay.stats.records import Interval, Range
+from assay.stats.records import Interval, ValueRange
 from assay.stats.units import partition
 from tests.properties import examples
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from assay.stats.units import IntArray
     from assay.types import FloatArray, Unit
 
-UNIT = Range()
+UNIT = ValueRange()
 values_in_unit = st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.63, 1.0]), min_size=2, max_size=40)
 
 
@@ -38,7 +38,7 @@ def hits(successes: int, n: int) -> FloatArray:
     return np.array([1.0] * successes + [0.0] * (n - successes))
 
 
-def found(values: ArrayLike, units: Sequence[Unit]) -> Estimate:
+def found(values: ArrayLike, units: Sequence[Unit]) -> ClusteredEstimate:
     return estimate(cluster_table(np.asarray(values, dtype=float)[:, None], partition(units)))
 
 
@@ -126,7 +126,7 @@ def test_mean_interval_is_never_narrower_than_that_of_independent_queries(units_
     assert mean_interval(estimated, UNIT).at(0, 0.95) == mean_interval(plain, UNIT).at(0, 0.95)
 
 
-@pytest.mark.parametrize("bounds", [Range(-10.0, 10.0), Range(0.0, 32_000.0, higher_is_better=False)])
+@pytest.mark.parametrize("bounds", [ValueRange(-10.0, 10.0), ValueRange(0.0, 32_000.0, higher_is_better=False)])
 def test_mean_interval_of_another_range_is_the_rescaled_one(bounds, units_of):
     unit = np.random.default_rng(3).random(25)
     scaled = mean_interval(found(bounds.low + bounds.width * unit, units_of([0] * 25)), bounds).at(0, 0.95)
@@ -137,7 +137,7 @@ def test_mean_interval_of_another_range_is_the_rescaled_one(bounds, units_of):
 
 def test_mean_interval_without_a_range_is_student_clipped(units_of):
     values = np.array([0.0, 0.0, 0.0, 9.0, 0.0])
-    interval = mean_interval(found(values, units_of([0] * 5)), Range(0.0, math.inf)).at(0, 0.95)
+    interval = mean_interval(found(values, units_of([0] * 5)), ValueRange(0.0, math.inf)).at(0, 0.95)
     expected = stats.t.interval(0.95, 4, values.mean(), stats.sem(values))
     assert (interval.low, interval.method) == (0.0, "cluster-t")
     assert interval.high == pytest.approx(expected[1])
@@ -194,7 +194,7 @@ def test_difference_interval_when_nothing_differs_is_three_over_clusters(reposit
 
 def test_difference_interval_when_nothing_differs_scales_with_the_range_and_is_clipped(units_of):
     estimated = found(np.zeros(60), units_of([0] * 60))
-    assert difference_interval(estimated, Range(-10, 10)).at(0, 0.95).high == pytest.approx(1.0)
+    assert difference_interval(estimated, ValueRange(-10, 10)).at(0, 0.95).high == pytest.approx(1.0)
     assert difference_interval(found([0.0, 0.0], units_of([0, 0])), UNIT).at(0, 0.95).high == 1.0
 
 

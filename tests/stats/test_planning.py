@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from assay.errors import ConfigError
-from assay.stats import Plan, compare, components_of, plan, plan_claim
+from assay.stats import SamplePlan, compare, components_of, plan, plan_claim
 from assay.stats.config import DEFAULT
 from assay.stats.planning import Pilot, read_pilot
 from assay.stats.power import planned_minimal_difference
@@ -25,7 +25,7 @@ from .conftest import B, or_none, random_table
 ROUGH = replace(DEFAULT, plan_sets=50)
 
 
-def plan_of(scores_of, differences, repositories=None, **options) -> Plan:
+def plan_of(scores_of, differences, repositories=None, **options) -> SamplePlan:
     table = scores_of({"old": np.zeros(len(differences)), "new": np.asarray(differences)}, repositories)
     return plan_claim(table, baseline="old", engine="new", primary="nDCG@10", **({"delta": 0.1} | options))
 

@@ -10,10 +10,10 @@ from assay.stats.clustered import cluster_table
 from assay.stats.distributions import normal_quantile
 from assay.stats.paired import sign_flip
 from assay.stats.power import (
+    mde_multiplier,
     minimal_difference,
-    observed_minimal_difference,
+    observed_mde,
     planned_minimal_difference,
-    reach,
     unequal_factor,
 )
 from assay.stats.units import partition
@@ -24,22 +24,22 @@ from assay.types import Unit
 def test_reach_is_that_of_the_noncentral_t(df):
     critical = stats.t.ppf(0.975, df)
     exact = optimize.brentq(lambda shift: stats.nct.sf(critical, df, shift) - 0.8, 1, 8)
-    assert reach(df) == pytest.approx(exact, rel=0.01)
+    assert mde_multiplier(df) == pytest.approx(exact, rel=0.01)
 
 
 def test_observed_difference_allows_for_an_estimated_error_and_a_coarse_test():
-    assert observed_minimal_difference(1.0, 400, 401) == pytest.approx(minimal_difference(1.0, 400), rel=1e-3)
-    assert observed_minimal_difference(1.0, 9, 10) > 1.02 * minimal_difference(1.0, 9)
+    assert observed_mde(1.0, 400, 401) == pytest.approx(minimal_difference(1.0, 400), rel=1e-3)
+    assert observed_mde(1.0, 9, 10) > 1.02 * minimal_difference(1.0, 9)
     # Six clusters must all lean one way: √6·Φ⁻¹(.8^(1/6)), and an SE with five degrees is 4.8 % too small on average.
     unanimous = np.sqrt(6) * stats.norm.ppf(0.8 ** (1 / 6))
-    assert observed_minimal_difference(1.0, 5, 6) == pytest.approx(unanimous / 0.9515, rel=0.01)
+    assert observed_mde(1.0, 5, 6) == pytest.approx(unanimous / 0.9515, rel=0.01)
 
 
 @pytest.mark.parametrize(("clusters", "alpha"), [(7, 0.05), (8, 0.05), (9, 0.05), (9, 0.025), (10, 0.01)])
 def test_observed_difference_is_found_by_the_exact_test_four_times_in_five(clusters, alpha):
     """Normal clusters whose mean has an SE of one; with few p-values at or below α the t form would say too little."""
     bias = np.sqrt(2 / (clusters - 1)) * special.gamma(clusters / 2) / special.gamma((clusters - 1) / 2)
-    delta = bias * observed_minimal_difference(1.0, clusters - 1, clusters, alpha=alpha)
+    delta = bias * observed_mde(1.0, clusters - 1, clusters, alpha=alpha)
     values = np.random.default_rng(5).normal(delta, np.sqrt(clusters), (clusters, 4000))
     parts = partition([Unit("g", f"q{i}", "human", "r") for i in range(clusters)])
     p = sign_flip(cluster_table(values, parts), np.random.default_rng(0))

@@ -13,7 +13,7 @@ def test_records_are_frozen_and_slotted():
     assert len(kinds) >= 10
     assert all("__slots__" in vars(kind) for kind in kinds)
     with pytest.raises(FrozenInstanceError):
-        records.Range().low = 1.0  # type: ignore[misc]
+        records.ValueRange().low = 1.0  # type: ignore[misc]
     assert {field.name for field in fields(records.ComparisonRow)} >= {"d_z", "harmed", "icc", "effective_n", "mde"}
 
 

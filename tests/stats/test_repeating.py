@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.distributions import t_quantile
-from assay.stats.repeating import RunChance, run_chance, with_run_chance
+from assay.stats.repeating import RunVariance, add_run_variance, run_chance
 from assay.stats.runs import compare_scores
 from assay.types import Scores, Unit
 from tests.properties import examples
@@ -24,7 +24,7 @@ def compared(values, chance):
     """Compare one engine with itself at zero, with a chance between runs."""
     old, new = (Scores(("e",), ("RR@10",), UNITS, np.array(v)[None, None, :]) for v in ([0.0] * 24, values))
     found = compare_scores(old, new, primary="RR@10")
-    return found, with_run_chance(found, lambda _row: chance, Settings())
+    return found, add_run_variance(found, lambda _row: chance, Settings())
 
 
 def test_variance_is_the_pooled_one_of_a_t_test():
@@ -41,13 +41,13 @@ def test_variance_is_the_pooled_one_of_a_t_test():
 
 
 def test_runs_that_do_not_differ_change_nothing():
-    before, after = compared([0.5, 0.7] * 12, RunChance(0.0, 3))
+    before, after = compared([0.5, 0.7] * 12, RunVariance(0.0, 3))
     assert before == after
     assert compared([0.5, 0.7] * 12, None)[1] == before
 
 
 def test_half_widths_add_up_by_their_squares_and_p_is_where_the_interval_touches_zero():
-    chance = RunChance(0.005, 4)
+    chance = RunVariance(0.005, 4)
     (before,), (after,) = (found.rows for found in compared([0.5, 0.7] * 12, chance))
     half = math.hypot(before.difference - before.interval.low, chance.reach(DEFAULT.alpha))
     assert after.interval.low == pytest.approx(before.difference - half)
@@ -57,7 +57,7 @@ def test_half_widths_add_up_by_their_squares_and_p_is_where_the_interval_touches
         primary="RR@10",
         alpha=after.p,
     )
-    at_p = with_run_chance(bare, lambda _row: chance, Settings(alpha=after.p)).rows[0]
+    at_p = add_run_variance(bare, lambda _row: chance, Settings(alpha=after.p)).rows[0]
     assert at_p.interval.low == pytest.approx(0.0, abs=1e-6)
     assert after.se == pytest.approx(math.hypot(before.se, 0.1))
     assert after.mde > before.mde
@@ -70,7 +70,7 @@ def test_chance_of_single_queries_is_not_counted_twice():
     bare = compared(values, None)[0].rows[0]
     assert bare.se is not None
     once, twice = (
-        compared(values, RunChance(bare.se**2 / 2, 500, (1, 1), noise))[1].rows[0] for noise in (bare.se**2 / 2, 0)
+        compared(values, RunVariance(bare.se**2 / 2, 500, (1, 1), noise))[1].rows[0] for noise in (bare.se**2 / 2, 0)
     )
     assert once.interval.low == pytest.approx(bare.interval.low, abs=0.02 * bare.se)
     assert once.se == pytest.approx(bare.se)
@@ -81,12 +81,12 @@ def test_chance_of_single_queries_is_not_counted_twice():
 @examples(50)
 @given(st.floats(0, 1), st.integers(1, 30), st.floats(0, 1), st.integers(1, 9), st.integers(1, 9))
 def test_runs_only_widen_and_a_lucky_baseline_explains_more_than_an_average_one(of_run, df, of_queries, old, new):
-    chance = RunChance(of_run, df, (old, new), of_queries)
+    chance = RunVariance(of_run, df, (old, new), of_queries)
     before, after = (found.rows[0] for found in compared([0.1, 0.3] * 12, chance))
     assert after.interval.low <= before.interval.low
     assert after.interval.high >= before.interval.high
     assert after.p >= before.p
-    more = RunChance(of_run, df, (old + 1, new + 1), of_queries)
+    more = RunVariance(of_run, df, (old + 1, new + 1), of_queries)
     assert more.lucky_reach(0.05) <= chance.lucky_reach(0.05)
     assert chance.lucky_reach(0.05) >= t_quantile(0.95, df) * math.sqrt(of_run) * (old**-0.5 + new**-0.5)
 
@@ -104,6 +104,6 @@ def test_noise_of_both_sides_is_pooled_by_their_repeats():
 
 def test_notes_are_those_of_the_last_judgment():
     gains = [0.3] * 8 + [-0.1] * 4 + [0.0] * 12
-    bare, wide = compared(gains, RunChance(0.2**2, 4, (3, 3), 0.0))
+    bare, wide = compared(gains, RunVariance(0.2**2, 4, (3, 3), 0.0))
     assert bare.rows[0].p != wide.rows[0].p
     assert not any(f"p = {bare.rows[0].p:.2g}" in note for note in wide.rows[0].notes)

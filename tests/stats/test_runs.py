@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import NotComparableError
-from assay.stats import Names, compare_scores
+from assay.stats import RunNames, compare_scores
 from assay.types import Scores
 
 from .conftest import B, random_table
@@ -22,7 +22,7 @@ def test_compare_scores_pairs_runs_by_hash_and_says_how_many(scores_of):
         tuple(changed[i] for i in order),
         np.clip(before.values[:, :, order] + 0.1, 0, 1),
     )
-    found = compare_scores(before, after, primary="nDCG@10", names=Names("main", "branch"), B=B)
+    found = compare_scores(before, after, primary="nDCG@10", names=RunNames("main", "branch"), B=B)
     assert found.notes[0] == "Compared on the 90 of 100 queries that are the same in main and branch."
     assert [(r.baseline, r.engine, r.queries) for r in found.rows] == [
         ("e0 (main)", "e0 (branch)", 90),

@@ -10,7 +10,7 @@ from scipy import stats
 
 from assay.stats.clustered import cluster_table, estimate
 from assay.stats.intervals import difference_interval
-from assay.stats.records import Range
+from assay.stats.records import ValueRange
 from assay.stats.units import Partition, average_phrasings, partition
 from assay.types import Unit
 
@@ -56,7 +56,7 @@ def test_every_stratum_costs_a_degree_of_freedom(repositories):
     assert found.df == pytest.approx(40 - repositories, rel=1e-4)
     spreads = [values[i::repositories].var(ddof=1) * len(values[i::repositories]) for i in range(repositories)]
     assert found.se[0] == pytest.approx(np.sqrt(sum(spreads)) / 40)
-    half = (difference_interval(found, Range()).high - found.mean)[0]
+    half = (difference_interval(found, ValueRange()).high - found.mean)[0]
     assert half == pytest.approx(stats.t.ppf(0.975, found.df) * found.se[0], rel=1e-9)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import InputError, NotComparableError
-from assay.stats import Names, QueryValue, Range, Verdict, compare_values, read_values
+from assay.stats import QueryValue, RunNames, ValueRange, Verdict, compare_values, read_values
 
 
 def table(values: Sequence[float], clusters: Sequence[int] | None = None) -> list[QueryValue]:
@@ -24,7 +24,7 @@ def test_two_files_compare_without_gold(tmp_path):
     b = write(
         tmp_path, "query,value\n" + "".join(f"q{i},{0.1 * (i % 5) + 0.3}\n" for i in reversed(range(40))), "b.csv"
     )
-    found = compare_values(read_values(a), read_values(b), names=Names("a.csv", "b.csv"), B=500)
+    found = compare_values(read_values(a), read_values(b), names=RunNames("a.csv", "b.csv"), B=500)
     assert found.rows[0].difference == pytest.approx(0.3)
     assert found.rows[0].verdict is Verdict.BETTER
     assert found.label == "on these queries"
@@ -48,7 +48,7 @@ def test_a_table_outside_zero_to_one_takes_the_range_it_shows():
     a, b = table([float(i) for i in range(20)]), table([float(i) + 9 + i % 2 for i in range(20)])
     seen = compare_values(a, b, B=500).rows[0]
     assert seen.interval.high <= 29
-    lower = compare_values(a, b, bounds=Range(0, 30, higher_is_better=False), B=500).rows[0]
+    lower = compare_values(a, b, bounds=ValueRange(0, 30, higher_is_better=False), B=500).rows[0]
     assert (seen.verdict, lower.verdict) == (Verdict.BETTER, Verdict.WORSE)
 
 

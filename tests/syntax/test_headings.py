@@ -1,21 +1,21 @@
 """Where sections begin."""
 
-from assay.syntax.prose import Heading, headings
+from assay.syntax.prose import DocHeading, headings
 
 
-def found(text: str) -> list[Heading]:
+def found(text: str) -> list[DocHeading]:
     return list(headings(text.split("\n")))
 
 
 def test_headings_of_three_languages():
-    assert found("# One\ntext\n### Two ##") == [Heading(1, 1, "One"), Heading(3, 3, "Two")]
-    assert found("Title\n=====\nPart\n----") == [Heading(1, 1, "Title"), Heading(3, 2, "Part")]
-    assert found("= Doc\n== Part") == [Heading(1, 1, "Doc"), Heading(2, 2, "Part")]
+    assert found("# One\ntext\n### Two ##") == [DocHeading(1, 1, "One"), DocHeading(3, 3, "Two")]
+    assert found("Title\n=====\nPart\n----") == [DocHeading(1, 1, "Title"), DocHeading(3, 2, "Part")]
+    assert found("= Doc\n== Part") == [DocHeading(1, 1, "Doc"), DocHeading(2, 2, "Part")]
 
 
 def test_headings_in_fenced_code_are_none():
-    assert found("```bash\n# not one\n```\n# one") == [Heading(4, 1, "one")]
-    assert found("~~~\n# no\n```\n# no\n~~~\n# yes") == [Heading(6, 1, "yes")]
+    assert found("```bash\n# not one\n```\n# one") == [DocHeading(4, 1, "one")]
+    assert found("~~~\n# no\n```\n# no\n~~~\n# yes") == [DocHeading(6, 1, "yes")]
 
 
 def test_a_fence_with_a_language_closes_none():

@@ -1,6 +1,6 @@
 """Rust outlines."""
 
-from assay.syntax.outline import Lines, outline
+from assay.syntax.outline import LineSpan, outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -82,7 +82,7 @@ def test_rust_signatures_stop_at_the_body():
 def test_rust_imports_and_comments_are_listed():
     found = outline(SOURCE, "rust")
     assert found.imports == ("use std::fmt::{self, Display};", "extern crate alloc;", "mod elsewhere;")
-    assert found.comments == (Lines(1, 1), Lines(6, 6), Lines(17, 17))
+    assert found.comments == (LineSpan(1, 1), LineSpan(6, 6), LineSpan(17, 17))
 
 
 def test_rust_references_are_calls_types_and_what_macros_call():

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.building import Place, parse_target
+from assay.gold.building import GoldLocation, parse_target
 from assay.syntax.grammars import GRAMMARS
 from assay.syntax.outline import Definition
 from assay.syntax.symbols import is_supported, parse_problem, qualified_names, symbols
 from tests.syntax.symbol_samples import SAMPLES
 
-HERE = Place("gold.yaml", 1)
+HERE = GoldLocation("gold.yaml", 1)
 
 
 def test_there_is_a_sample_of_every_language():

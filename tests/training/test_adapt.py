@@ -29,7 +29,7 @@ from assay.training.adapt import (
 from assay.training.bags import as_matrix, pool
 from assay.training.config import HeldOutConfig
 from assay.training.dataset import encode
-from assay.training.vectors import Table, limited
+from assay.training.vectors import EmbeddingTable, limited
 from tests.contracts.snapshot import shape
 from tests.training.toy import JARGON, RECIPE, git, jargon_file, make_jargon, make_shard, make_toy
 from tests.waiting import WATCHDOG
@@ -260,7 +260,7 @@ def test_grade_counts_wrong_answers_that_come_first(toy):
     vectors = np.zeros((len(row), 2), np.float32)
     for term, vector in {"remov": (1, 0), "plant": (1, 1), "label": (1, 0.1), "collect": (0, 1)}.items():
         vectors[row[term]] = vector
-    table = Table(vectors, np.zeros(len(row), np.float32), np.zeros(len(row), np.float32))
+    table = EmbeddingTable(vectors, np.zeros(len(row), np.float32), np.zeros(len(row), np.float32))
     pairs = [({"remov": 1.0}, {"plant": 1.0}), ({"find": 1.0}, {"label": 1.0}), ({"count": 1.0}, {"collect": 1.0})]
     whole = encode([make_shard("toy/one", pairs)], start.vocabulary, HeldOutConfig(0.0))
     nothing = encode([make_shard("toy/two", [({"seed": 1.0}, {"seed": 1.0})])], start.vocabulary, HeldOutConfig(0.0))

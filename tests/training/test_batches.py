@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.training.config import HardConfig, HeldOutConfig, KindWeights, VectorConfig, VocabularyConfig
+from assay.training.config import HardConfig, HeldOutConfig, KindWeights, VectorTrainConfig, VocabularyConfig
 from assay.training.dataset import HardNegatives, choose_vocabulary, encode, find_hard
 from assay.training.vectors import draw_rows, make_batch, make_plan, masks
 from tests.training.toy import make_shard, synonyms
 
-CONFIG = VectorConfig(batch=24, group=8, query_dropout=0.0, code_dropout=0.0, overlap_dropout=0.0, path_most=0.0)
+CONFIG = VectorTrainConfig(batch=24, group=8, query_dropout=0.0, code_dropout=0.0, overlap_dropout=0.0, path_most=0.0)
 
 
 def encoded(*shards, share=0.0):

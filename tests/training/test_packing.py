@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.search.static import open_static
 from assay.training.dataset import make_vocabulary
 from assay.training.pipeline import pack, quantise, write_model
 from assay.training.translations import Translations
-from assay.training.vectors import Table
+from assay.training.vectors import EmbeddingTable
 
 VOCABULARY = make_vocabulary([f"term{number}" for number in range(50)])
 
@@ -19,7 +19,7 @@ VOCABULARY = make_vocabulary([f"term{number}" for number in range(50)])
 def packed():
     draw = np.random.default_rng(0)
     weights = draw.normal(size=(2, 50)).astype(np.float32)
-    table = Table(draw.normal(size=(50, 16)).astype(np.float32), *weights)
+    table = EmbeddingTable(draw.normal(size=(50, 16)).astype(np.float32), *weights)
     targets = Translations(np.array([2, 7]), np.array([0, 2, 3]), np.array([9, 1, 4]), np.array([255, 9, 80], np.uint8))
     return pack(table, VOCABULARY, targets)
 
@@ -71,12 +71,12 @@ def test_an_error_on_the_way_leaves_the_old_model(packed, tmp_path):
 
 def test_a_place_that_cannot_be_written_is_an_error_with_a_way_out(packed, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(EnvironmentFailure, match="--out"):
+    with pytest.raises(SetupError, match="--out"):
         write_model(tmp_path / "file" / "model", packed, VOCABULARY, {}, {})
 
 
 def test_identity_changes_with_any_bit(packed):
-    table = Table(np.zeros((50, 16), np.float32), np.zeros(50, np.float32), np.zeros(50, np.float32))
+    table = EmbeddingTable(np.zeros((50, 16), np.float32), np.zeros(50, np.float32), np.zeros(50, np.float32))
     none = Translations(*(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64)), np.zeros(0, np.uint8))
     other = pack(table, VOCABULARY, none)
     assert other.identity != packed.identity

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.training.config import HeldOutConfig, TrainConfig, VectorConfig, VocabularyConfig
+from assay.training.config import HeldOutConfig, TrainConfig, VectorTrainConfig, VocabularyConfig
 from assay.training.dataset import choose_vocabulary, encode, find_hard
-from assay.training.vectors import Moments, Table, TrainProgress, random_table, train_vectors
+from assay.training.vectors import EmbeddingTable, Moments, TrainProgress, random_table, train_vectors
 from tests.training.toy import synonyms
 
-VECTORS = VectorConfig(dimension=16, steps=60, batch=64, group=16, rate=0.02, warmup=5, report=20, checkpoint=10)
+VECTORS = VectorTrainConfig(dimension=16, steps=60, batch=64, group=16, rate=0.02, warmup=5, report=20, checkpoint=10)
 CONFIG = TrainConfig(vectors=VECTORS, threads=1)
 
 
@@ -25,7 +25,7 @@ def start(pairs):
     return random_table(pairs, int(max(pairs.query.term.max(), pairs.code.term.max())) + 1, VECTORS, 0)
 
 
-def equal(one: Table, other: Table) -> bool:
+def equal(one: EmbeddingTable, other: EmbeddingTable) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("vectors", "asked", "said"))
 
 
@@ -40,7 +40,7 @@ def test_training_learns_which_words_mean_the_same(pairs, start):
 
 
 def test_the_start_stays_as_it_is(pairs, start):
-    copy = Table(start.vectors.copy(), start.asked.copy(), start.said.copy())
+    copy = EmbeddingTable(start.vectors.copy(), start.asked.copy(), start.said.copy())
     train_vectors(pairs, start, replace(CONFIG, vectors=replace(VECTORS, steps=3)))
     assert equal(copy, start)
 
@@ -92,7 +92,7 @@ def test_a_given_start_is_gone_on_from(pairs, start):
 
 
 def test_terms_that_no_batch_used_stay(pairs, start):
-    wider = Table(
+    wider = EmbeddingTable(
         np.vstack((start.vectors, np.ones((1, 16), np.float32))),
         np.append(start.asked, np.float32(1)),
         np.append(start.said, np.float32(1)),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.training.shards import KINDS, Bags, Shard
+from assay.training.shards import KINDS, Bags, PairShard
 
 MIT = """\
 MIT License
@@ -113,7 +113,7 @@ def bags(rows: Sequence[Mapping[str, float]], words: Sequence[str]) -> Bags:
 
 def make_shard(
     name: str, pairs: Sequence[tuple[Mapping[str, float], Mapping[str, float]]], kind: str = "doc", seed: int = 0
-) -> Shard:
+) -> PairShard:
     """Make a shard of pairs of a query and a code; every third row lies in the same file."""
     queries, codes = [query for query, _ in pairs], [code for _, code in pairs]
     paths: list[Mapping[str, float]] = [{"source": 1.0} for _ in pairs]
@@ -123,10 +123,10 @@ def make_shard(
     file = (np.arange(len(pairs)) // 3).astype(np.int32)
     columns = (bags(rows, words) for rows in (queries, codes, paths))
     query, code, path = columns
-    return Shard(name, words, kinds, query, code, path, np.zeros(len(pairs), np.uint8), keys, file)
+    return PairShard(name, words, kinds, query, code, path, np.zeros(len(pairs), np.uint8), keys, file)
 
 
-def synonyms(name: str, count: int, seed: int, concepts: int = 40, shared: float = 0.3) -> Shard:
+def synonyms(name: str, count: int, seed: int, concepts: int = 40, shared: float = 0.3) -> PairShard:
     """Make pairs in which word `askN` of a query is `sayN` in the code, and sometimes `askN` too."""
     draw = np.random.default_rng(seed)
     pairs = []

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from assay.web.server import Server
+from assay.web.server import WebServer
 from tests.waiting import WATCHDOG
 
 
@@ -33,7 +33,7 @@ class Reply:
 class Client:
     """Somebody who was given the address of a server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: WebServer) -> None:
         self.server = server
         self.host = server.origin.removeprefix("http://")
         reply = self.ask("GET", server.url.removeprefix(server.origin), cookie=False)
@@ -77,12 +77,12 @@ class Client:
         return self.ask("POST", path, json.dumps(value).encode(), named)
 
 
-def connect(server: Server) -> socket.socket:
+def connect(server: WebServer) -> socket.socket:
     host, _, port = server.origin.removeprefix("http://").rpartition(":")
     return socket.create_connection((host, int(port)), timeout=WATCHDOG)
 
 
-def raw(server: Server, data: bytes) -> bytes:
+def raw(server: WebServer, data: bytes) -> bytes:
     """Send bytes and return all that comes back until the connection is closed."""
     got = b""
     with connect(server) as connection, suppress(ConnectionResetError):

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from assay.cli.gold.adjudicate import set_problems
 from assay.gold.review import Origin, Queue, make_item
 from assay.gold.review.standing import ReviewRules
-from assay.gold.review.viewing import Desk
+from assay.gold.review.viewing import ReviewWorkspace
 from assay.types import Query
 from assay.web.review import review_routes
 from assay.web.server import serve
@@ -108,7 +108,7 @@ class Reviewer:
 @contextmanager
 def reviewing(gold_file: Path, *, least: int = 2) -> Iterator[Reviewer]:
     """Serve a review, as `assay gold review --browser` does, to one who has not signed in."""
-    desk, told = Desk(gold_file), list[str]()
+    desk, told = ReviewWorkspace(gold_file), list[str]()
     rules = ReviewRules(least)
     routes = review_routes(desk, lambda gold: set_problems(desk, gold), tell=told.append, rules=rules)
     with serve(routes) as server:

@@ -9,18 +9,18 @@ from http.client import RemoteDisconnected
 
 import pytest
 
-from assay.errors import ConfigError, EnvironmentFailure, NotComparableError
-from assay.web.server import Limits, Refused, Route, json_response, page_response, serve
+from assay.errors import ConfigError, NotComparableError, SetupError
+from assay.web.server import HttpError, RequestLimits, Route, json_response, page_response, serve
 from tests.waiting import WATCHDOG, wait_until
 from tests.web.asking import Client, connect, raw
 
 #: Limits that no busy machine reaches.
-PATIENT = partial(Limits, reading=WATCHDOG, writing=WATCHDOG, yielding=WATCHDOG, closing=WATCHDOG)
+PATIENT = partial(RequestLimits, reading=WATCHDOG, writing=WATCHDOG, yielding=WATCHDOG, closing=WATCHDOG)
 PAGE = b'<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src \'none\'"><p>hello</p>'
 
 
 def _refuse(_request):
-    raise Refused(409, "it is taken", hint="wait")
+    raise HttpError(409, "it is taken", hint="wait")
 
 
 def _unlike(_request):
@@ -351,7 +351,7 @@ def test_what_is_no_http_does_no_harm(server, client, data):
 
 
 def test_slow_requests_are_cut_off_though_they_drip():
-    with serve(ROUTES, limits=Limits(reading=0.05)) as server, connect(server.start()) as connection:
+    with serve(ROUTES, limits=RequestLimits(reading=0.05)) as server, connect(server.start()) as connection:
         connection.sendall(b"GET /")
         wait_until(lambda: _is_cut_off(connection), "the end of a request that drips")
 
@@ -366,7 +366,7 @@ def _is_cut_off(connection):
 
 
 def test_body_that_never_comes_is_not_waited_for():
-    with serve(ROUTES, limits=Limits(reading=0.2)) as server:
+    with serve(ROUTES, limits=RequestLimits(reading=0.2)) as server:
         server.start()
         statuses = []
 
@@ -460,7 +460,7 @@ def test_listens_on_loopback_alone():
 
 
 def test_taken_port_is_told():
-    with serve(ROUTES) as server, pytest.raises(EnvironmentFailure, match="cannot listen"):
+    with serve(ROUTES) as server, pytest.raises(SetupError, match="cannot listen"):
         serve(ROUTES, port=int(server.origin.rpartition(":")[2]))
     for port in (-1, 65_536):
         with pytest.raises(ConfigError, match=f"--port {port}"):

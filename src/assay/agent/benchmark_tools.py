@@ -17,8 +17,8 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from assay.agent.context import LIMITS, Answer, House, Inside, Roots, answered
-from assay.errors import AssayError, ConfigError, meant
+from assay.agent.context import LIMITS, RootedPath, Roots, ServerContext, ToolResponse, answered
+from assay.errors import AssayError, ConfigError, did_you_mean
 from assay.files import write_atomic
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from assay.report.render.document import Block
     from assay.report.results import Results
     from assay.stats.records import MeanRow
-    from assay.types import Gold, Suite
+    from assay.types import GoldSet, Suite
 
 
 #: Engines that execute nothing but Assay itself.
@@ -48,11 +48,11 @@ class BenchmarksConfig:
 CONFIG: Final = BenchmarksConfig()
 
 
-class Stopped(AssayError):
+class RunCancelled(AssayError):
     """A run was taken back."""
 
 
-class Watch:
+class RunMonitor:
     """The eyes on one run: what it did last, and whether it is still wanted."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Watch:
     def __call__(self, progress: Progress) -> None:
         """Take note, and end the run at this step when nobody wants it any more."""
         if self._unwanted.is_set():
-            raise Stopped("the run was stopped", hint="nothing was written; start it again when you want it")
+            raise RunCancelled("the run was stopped", hint="nothing was written; start it again when you want it")
         self.last = progress
 
     def stop(self) -> None:
@@ -71,7 +71,7 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class BenchmarkRequest:
     """What a call wants measured."""
 
     gold: str | None
@@ -81,7 +81,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class BenchmarkResult:
     """A run that was made, and where it lies."""
 
     folder: Path
@@ -96,7 +96,7 @@ class Benchmarks:
         self._roots = roots
         self._spec = spec
         self._busy = threading.Lock()
-        self._watch: Watch | None = None
+        self._watch: RunMonitor | None = None
 
     @property
     def engines(self) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ class Benchmarks:
         """The gold sets of the configuration."""
         return self._spec.gold if self._spec else ()
 
-    def carry_out(self, order: Order, watch: Watch) -> Done:
+    def carry_out(self, order: BenchmarkRequest, watch: RunMonitor) -> BenchmarkResult:
         """Run, write the records and the reports."""
         from assay.experiment import check_folder
         from assay.experiment.running.experiments import run_spec
@@ -121,7 +121,7 @@ class Benchmarks:
             made = run_spec(spec, suite, progress=watch)
             if order.out is None:
                 _keep_from_git(folder.parent)
-            return Done(folder, publish(made, spec.claim(), folder).results)
+            return BenchmarkResult(folder, publish(made, spec.claim(), folder).results)
 
     def stop(self) -> None:
         """End the run that is under way, in the middle of a question too, and wait until its engines are gone."""
@@ -134,7 +134,7 @@ class Benchmarks:
             self._busy.release()
 
     @contextmanager
-    def _alone(self, watch: Watch) -> Iterator[None]:
+    def _alone(self, watch: RunMonitor) -> Iterator[None]:
         """Let nobody else run: two runs side by side would measure each other."""
         if not self._busy.acquire(blocking=False):
             raise ConfigError("a benchmark is running already", hint="wait until it has ended, or cancel it")
@@ -145,7 +145,7 @@ class Benchmarks:
             self._watch = None
             self._busy.release()
 
-    def _specified(self, order: Order) -> Spec:
+    def _specified(self, order: BenchmarkRequest) -> Spec:
         """Put the specification of a run together."""
         from assay.experiment.spec import Spec, override
         from assay.gold.loading import SHIPPED
@@ -174,7 +174,9 @@ class Benchmarks:
         known = untemplated(self._spec.engines) if self._spec else {}
         for name in names:
             if name not in self.engines:
-                hint = f"{meant(name, self.engines)} there are {', '.join(self.engines)}; others must stand in the"
+                hint = (
+                    f"{did_you_mean(name, self.engines)} there are {', '.join(self.engines)}; others must stand in the"
+                )
                 raise ConfigError(f"no engine is called {name[:80]!r}", hint=f"{hint.lstrip()} server's --config")
         return {name: known.get(name, name) for name in names or OWN[:1]}
 
@@ -197,7 +199,7 @@ class Benchmarks:
                 self._check_inside(gold)
         return suite
 
-    def _check_inside(self, gold: Gold) -> None:
+    def _check_inside(self, gold: GoldSet) -> None:
         """Refuse a set that a call named and that lies, or whose code lies, outside; nothing is fetched for a call."""
         source = Path(gold.source or "")
         corpus = source.parent / gold.corpus.value
@@ -216,11 +218,11 @@ def _keep_from_git(folder: Path) -> None:
         write_atomic(ignore, _GIT_IGNORE)
 
 
-def _free(root: Path) -> Inside:
+def _free(root: Path) -> RootedPath:
     """Name a new folder by the time."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     names = (f"{stamp}-{number}" if number else stamp for number in range(1000))
-    return next(Inside(root, f"{_FOLDER}/{name}") for name in names if not (root / _FOLDER / name).exists())
+    return next(RootedPath(root, f"{_FOLDER}/{name}") for name in names if not (root / _FOLDER / name).exists())
 
 
 RUN = """\
@@ -268,7 +270,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparisonSummary:
     """One engine against the baseline on the primary measure, and what may be claimed."""
 
     engine: str
@@ -287,7 +289,7 @@ class ReportAnswer:
     folder: str
     headline: str
     scores: tuple[Score, ...]
-    comparisons: tuple[Compared, ...]
+    comparisons: tuple[ComparisonSummary, ...]
     sections: tuple[str, ...]
     markdown: str
     cut: bool
@@ -301,7 +303,7 @@ _Folder = Annotated[str, Field(description="the folder of the run, below a serve
 _Section = Annotated[str | None, Field(description="a title, or how only one begins; without it, what decides")]
 
 
-def add_benchmark(server: MCPServer, house: House) -> None:
+def add_benchmark(server: MCPServer, house: ServerContext) -> None:
     """Give the server the tool that measures."""
     also = (
         f", those of the server's configuration ({', '.join(house.benchmarks.gold)})" if house.benchmarks.gold else ""
@@ -313,12 +315,12 @@ def add_benchmark(server: MCPServer, house: House) -> None:
     async def run_benchmark(
         ctx: Context, gold: _Gold = None, engines: _Engines = None, k: _K = None, out: _Out = None
     ) -> Annotated[CallToolResult, ReportAnswer]:
-        order = Order(gold, tuple(dict.fromkeys(engines or ())), k, out)
+        order = BenchmarkRequest(gold, tuple(dict.fromkeys(engines or ())), k, out)
         async with _watched(ctx) as watch:
             return await answered(partial(measure, house, order, watch))
 
 
-def add_report(server: MCPServer, house: House) -> None:
+def add_report(server: MCPServer, house: ServerContext) -> None:
     """Give the server the tool that reads."""
 
     @server.tool(
@@ -331,9 +333,9 @@ def add_report(server: MCPServer, house: House) -> None:
 
 
 @asynccontextmanager
-async def _watched(ctx: Context) -> AsyncIterator[Watch]:
+async def _watched(ctx: Context) -> AsyncIterator[RunMonitor]:
     """Tell progress while a run goes on, and stop it when its call is cancelled."""
-    watch = Watch()
+    watch = RunMonitor()
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(_tell, ctx, watch)
@@ -343,7 +345,7 @@ async def _watched(ctx: Context) -> AsyncIterator[Watch]:
         watch.stop()  # of no effect on a run that has ended
 
 
-async def _tell(ctx: Context, watch: Watch) -> None:
+async def _tell(ctx: Context, watch: RunMonitor) -> None:
     """Send what is new, as a number that only grows."""
     told: Progress | None = None
     step = 0
@@ -365,13 +367,13 @@ def _words(progress: Progress) -> str:
     return f"{progress.engine}: {progress.done} of {progress.total} questions of {progress.gold}"
 
 
-def measure(house: House, order: Order, watch: Watch) -> Answer:
+def measure(house: ServerContext, order: BenchmarkRequest, watch: RunMonitor) -> ToolResponse:
     """Run, and show the report."""
     done = house.benchmarks.carry_out(order, watch)
     return _report(done.results, done.folder, None)
 
 
-def read(house: House, folder: str, section: str | None) -> Answer:
+def read(house: ServerContext, folder: str, section: str | None) -> ToolResponse:
     """Score a run again from its records, and show the report or a part of it."""
     from assay.experiment import read_run
     from assay.experiment.spec.model import claim_of
@@ -386,7 +388,7 @@ def read(house: House, folder: str, section: str | None) -> Answer:
     return _report(analyse(run, claim_of(run)), place.real, section)
 
 
-def _report(results: Results, folder: Path, section: str | None) -> Answer:
+def _report(results: Results, folder: Path, section: str | None) -> ToolResponse:
     """Write a report, or a part of it, within bounds."""
     from assay.report import document
     from assay.report.render.document import Heading
@@ -408,7 +410,7 @@ def _report(results: Results, folder: Path, section: str | None) -> Answer:
         cut=len(text) > LIMITS.text,
     )
     cut = "The report was cut short; ask for a section.\n" if data.cut else ""
-    return Answer(f"{data.markdown}\n{cut}Records: {folder}\nSections:\n{_listed(titles)}", data)
+    return ToolResponse(f"{data.markdown}\n{cut}Records: {folder}\nSections:\n{_listed(titles)}", data)
 
 
 def _named(section: str, titles: tuple[str, ...]) -> str:
@@ -420,7 +422,7 @@ def _named(section: str, titles: tuple[str, ...]) -> str:
         return (whole or begin)[0]
     if begin:
         raise ConfigError(f"several sections begin with {section[:80]!r}", hint=f"name one:\n{_listed(begin)}")
-    hint = f"{meant(section, titles)} sections:\n{_listed(titles)}".lstrip()
+    hint = f"{did_you_mean(section, titles)} sections:\n{_listed(titles)}".lstrip()
     raise ConfigError(f"no section is called {section[:80]!r}", hint=hint)
 
 
@@ -448,9 +450,9 @@ def _means(results: Results) -> list[MeanRow]:
     return [row for row in results.comparison.means if row.measure in results.measures]
 
 
-def _compared(results: Results) -> list[Compared]:
+def _compared(results: Results) -> list[ComparisonSummary]:
     """List the comparisons that verdicts are about."""
     return [
-        Compared(r.engine, r.baseline, r.measure, r.difference, r.interval.low, r.interval.high, r.claim)
+        ComparisonSummary(r.engine, r.baseline, r.measure, r.difference, r.interval.low, r.interval.high, r.claim)
         for r in results.comparison.rows
     ]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from assay.agent.benchmark_tools import Benchmarks
-    from assay.corpus import Memory
+    from assay.corpus import StatCache
     from assay.search import Index, SearchConfig
 
 
@@ -35,26 +35,26 @@ class _Kept:
     digest: str
 
 
-class Shelf:
+class IndexCache:
     """Opens the index of a folder once, and again when a file changed; folders do not wait for each other."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         """Read the settings of every folder that has some: a call that changes the file later changes nothing."""
-        self._stands = {folder: _Stand(folder) for folder in folders}
+        self._stands = {folder: _CacheEntry(folder) for folder in folders}
 
     def index(self, folder: Path) -> Index:
         """Give the index of a folder as the folder is now."""
         return self._stands[folder].index()
 
 
-class _Stand:
+class _CacheEntry:
     """The place of one folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
         self._kept: _Kept | None = None
-        self._memory: Memory | None = None
+        self._memory: StatCache | None = None
         self._config = _settings(folder) if _has_settings(folder) else None
 
     def index(self) -> Index:
@@ -66,9 +66,9 @@ class _Stand:
 
     def _digest(self) -> str:
         """Digest the files as they are now."""
-        from assay.corpus import Memory, open_corpus, parse_spec
+        from assay.corpus import StatCache, open_corpus, parse_spec
 
-        self._memory = self._memory or Memory()
+        self._memory = self._memory or StatCache()
         return open_corpus(parse_spec(str(self._folder)), memory=self._memory).digest
 
     def _opened(self) -> _Kept:
@@ -96,7 +96,7 @@ def _settings(folder: Path) -> SearchConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class RootedPath:
     """A place in a served folder."""
 
     root: Path
@@ -124,7 +124,7 @@ class Roots:
         folders = [_folder(text) for text in texts] or [_folder(".")]
         return cls(tuple(dict.fromkeys(folders)))
 
-    def find(self, text: str | None) -> Inside:
+    def find(self, text: str | None) -> RootedPath:
         """Find a path, absolute or relative to a served folder; one that leads outside is refused, by links too."""
         if not text or text == ".":
             return self._only()
@@ -136,7 +136,7 @@ class Roots:
             raise ConfigError("is in several served folders", file=_shown(text), hint="write it as an absolute path")
         return (there or found)[0]
 
-    def existing(self, text: str | None, what: str) -> Inside:
+    def existing(self, text: str | None, what: str) -> RootedPath:
         """Find a path that must be there; `what` is a word for it."""
         inside = self.find(text)
         if not inside.real.exists():
@@ -148,11 +148,11 @@ class Roots:
         """Tell whether a path lies in a served folder, links followed."""
         return self._inside(path) is not None
 
-    def _only(self) -> Inside:
+    def _only(self) -> RootedPath:
         """Take the folder where there is only one."""
         if len(self.folders) > 1:
             raise ConfigError("several folders are served", hint=f"name one of them as path: {self}")
-        return Inside(self.folders[0], "")
+        return RootedPath(self.folders[0], "")
 
     def _meant(self, text: str) -> list[Path]:
         """List what a text may mean; the same text may name a path in several folders."""
@@ -160,7 +160,7 @@ class Roots:
             return []
         return [Path(text)] if Path(text).is_absolute() else [folder / text for folder in self.folders]
 
-    def _inside(self, path: Path) -> Inside | None:
+    def _inside(self, path: Path) -> RootedPath | None:
         """Place a path in the innermost folder that holds it, after every link."""
         try:
             real = path.resolve()
@@ -171,7 +171,7 @@ class Roots:
             return None
         root = max(holders, key=lambda folder: len(folder.parts))
         name = real.relative_to(root).as_posix()
-        return Inside(root, "" if name == "." else name)
+        return RootedPath(root, "" if name == "." else name)
 
     def __str__(self) -> str:
         """The folders, for a message."""
@@ -197,16 +197,16 @@ def _shown(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class ServerContext:
     """The folders that are served, their indexes, and what measures engines."""
 
     roots: Roots
-    shelf: Shelf
+    shelf: IndexCache
     benchmarks: Benchmarks
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerLimits:
+class ResponseLimits:
     """How much an agent is given to read; it pays for every word."""
 
     text: int = 40_000  # characters of one answer: 10,000 tokens, below what agents cut off by themselves
@@ -215,35 +215,35 @@ class AnswerLimits:
     calls: int = 16  # at once; more wait their turn
 
 
-LIMITS: Final = AnswerLimits()
+LIMITS: Final = ResponseLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolResponse:
     """An answer in its two forms."""
 
     text: str
     data: DataclassInstance
 
 
-async def answered(work: Callable[[], Answer]) -> CallToolResult:
+async def answered(work: Callable[[], ToolResponse]) -> CallToolResult:
     """Do the work of a call in a thread of its own, and turn whatever comes of it into a result."""
     try:
         # A call that is taken back is not waited for: nobody reads its answer.
         answer = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=_limiter())
     except AssayError as error:
-        return failure(str(error))
+        return error_response(str(error))
     except Exception as error:
         if os.environ.get("ASSAY_DEBUG"):
             traceback.print_exc(file=sys.stderr)
-        return failure(
+        return error_response(
             f"unexpected {type(error).__name__}\n  → a bug in Assay; other calls still work. ASSAY_DEBUG=1 in the "
             "server's environment writes where it happened to stderr"
         )
     return CallToolResult(content=[_said(answer.text)], structured_content=_plain(asdict(answer.data)))
 
 
-def failure(text: str) -> CallToolResult:
+def error_response(text: str) -> CallToolResult:
     """Tell what went wrong; nothing that is named like a secret in the environment gets out."""
     from assay.redaction import Redactor, environment_secrets
 

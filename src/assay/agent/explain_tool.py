@@ -10,14 +10,14 @@ from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from assay.agent.context import Answer, House, answered, join
+from assay.agent.context import ServerContext, ToolResponse, answered, join
 from assay.agent.search_tool import check_query
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, closest_match
 
 if TYPE_CHECKING:
-    from assay.agent.context import Inside
+    from assay.agent.context import RootedPath
     from assay.search import Index
-    from assay.search.trace import Lost, Trace
+    from assay.search.trace import LostFile, Trace
 
 
 ABOUT = """\
@@ -75,7 +75,7 @@ _Path = Annotated[str | None, Field(description="the served folder, where there 
 _Most = Annotated[int, Field(description="a file below this rank counts as lost", ge=1, le=200)]
 
 
-def add_explain(server: MCPServer, house: House) -> None:
+def add_explain(server: MCPServer, house: ServerContext) -> None:
     """Give the server the tool."""
 
     @server.tool(
@@ -86,10 +86,10 @@ def add_explain(server: MCPServer, house: House) -> None:
     async def explain(
         query: _Query, file: _File, path: _Path = None, k: _Most = 10
     ) -> Annotated[CallToolResult, ExplainAnswer]:
-        return await answered(partial(tell, house, query, file, path, k))
+        return await answered(partial(explain_file, house, query, file, path, k))
 
 
-def tell(house: House, query: str, file: str, path: str | None, k: int) -> Answer:
+def explain_file(house: ServerContext, query: str, file: str, path: str | None, k: int) -> ToolResponse:
     """Follow a file through the stages."""
     check_query(query)
     place = house.roots.find(join(path, file))
@@ -97,18 +97,18 @@ def tell(house: House, query: str, file: str, path: str | None, k: int) -> Answe
     _check_there(index, place)
     trace = index.explain(query, k=k, expect=place.path)
     data = _answer(index, trace, index.lost(query, place.path, k=k), place)
-    return Answer(_text(data, query), data)
+    return ToolResponse(_text(data, query), data)
 
 
-def _check_there(index: Index, place: Inside) -> None:
+def _check_there(index: Index, place: RootedPath) -> None:
     """Refuse a file that is not even there: that is a misspelling, not a miss."""
     if place.path not in index.table.files.paths and not place.real.is_file():
-        near = nearest(place.path, index.table.files.paths)
+        near = closest_match(place.path, index.table.files.paths)
         hint = f"did you mean {near[0]}?" if near else f"paths are relative to {place.root}"
         raise ConfigError(f"there is no file {place.path}", hint=hint)
 
 
-def _answer(index: Index, trace: Trace, lost: Lost, place: Inside) -> ExplainAnswer:
+def _answer(index: Index, trace: Trace, lost: LostFile, place: RootedPath) -> ExplainAnswer:
     """Put together what is known of the file."""
     question = trace.question
     own = [candidate for candidate in trace.candidates() if candidate.path == place.path]

@@ -11,7 +11,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from assay.agent.context import Answer, House, answered, join
+from assay.agent.context import ServerContext, ToolResponse, answered, join
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _ALIKE = "about the same things"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LineRange:
     """Some lines of a file."""
 
     path: str
@@ -52,7 +52,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Relative:
+class RelatedCode:
     """A place, how closely it belongs (1 is the closest of its kind), by which names or words, and what it defines."""
 
     path: str
@@ -76,11 +76,11 @@ class RelatedAnswer:
     """The code at the line, what it defines, and its relatives by kind."""
 
     root: str
-    unit: Place
+    unit: LineRange
     names: tuple[str, ...]
-    uses: tuple[Relative, ...]
-    used_by: tuple[Relative, ...]
-    alike: tuple[Relative, ...]
+    uses: tuple[RelatedCode, ...]
+    used_by: tuple[RelatedCode, ...]
+    alike: tuple[RelatedCode, ...]
     files: tuple[RelatedFile, ...]
 
 
@@ -89,7 +89,7 @@ _Path = Annotated[str | None, Field(description="the served folder, where there 
 _Most = Annotated[int, Field(description="how many of each kind", ge=1, le=100)]
 
 
-def add_related(server: MCPServer, house: House) -> None:
+def add_related(server: MCPServer, house: ServerContext) -> None:
     """Give the server the tool."""
 
     @server.tool(
@@ -98,10 +98,10 @@ def add_related(server: MCPServer, house: House) -> None:
         annotations=ToolAnnotations(title="Find related code", read_only_hint=True),
     )
     async def related(place: _Place, path: _Path = None, k: _Most = 5) -> Annotated[CallToolResult, RelatedAnswer]:
-        return await answered(partial(relate, house, place, path, k))
+        return await answered(partial(find_related, house, place, path, k))
 
 
-def relate(house: House, text: str, path: str | None, k: int) -> Answer:
+def find_related(house: ServerContext, text: str, path: str | None, k: int) -> ToolResponse:
     """Find the relatives of the code at a line."""
     file, line = _read(text)
     place = house.roots.find(join(path, file))
@@ -109,14 +109,14 @@ def relate(house: House, text: str, path: str | None, k: int) -> Answer:
     found = index.related(place.path, line, k)
     data = RelatedAnswer(
         str(index.root),
-        Place(found.unit.path, found.unit.start, found.unit.end),
+        LineRange(found.unit.path, found.unit.start, found.unit.end),
         found.names,
         tuple(map(_relative, found.uses)),
         tuple(map(_relative, found.used_by)),
         tuple(map(_relative, found.alike)),
         tuple(RelatedFile(hit.path, hit.score) for hit in found.files),
     )
-    return Answer(_text(data, found.unit), data)
+    return ToolResponse(_text(data, found.unit), data)
 
 
 def _read(text: str) -> tuple[str, int]:
@@ -127,13 +127,13 @@ def _read(text: str) -> tuple[str, int]:
     return found.group(1), int(found.group(2))
 
 
-def _relative(relation: Relation) -> Relative:
+def _relative(relation: Relation) -> RelatedCode:
     """Take of a relation what is told."""
     hit = relation.hit
-    return Relative(hit.path, hit.start, hit.end, hit.score, relation.shared, relation.names)
+    return RelatedCode(hit.path, hit.start, hit.end, hit.score, relation.shared, relation.names)
 
 
-def _line(row: Relative, verb: str) -> str:
+def _line(row: RelatedCode, verb: str) -> str:
     """Write who belongs to it, and by what: `shop/tax.py:12-14 with_tax uses tax_rate`."""
     names = () if verb == "defines" else row.names[: CONFIG.names]  # there the names that tie them say it
     who = f" {', '.join(names)}" if names else ""

@@ -12,12 +12,12 @@ from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from assay.agent.context import LIMITS, Answer, House, answered, cut, fenced
+from assay.agent.context import LIMITS, ServerContext, ToolResponse, answered, cut, fenced
 from assay.agent.patterns import check_pattern
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.agent.context import Inside
+    from assay.agent.context import RootedPath
     from assay.search import Index
     from assay.search.filters import Filter
     from assay.types import Hit
@@ -59,7 +59,7 @@ class SearchAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """What a call asks for."""
 
     query: str
@@ -84,7 +84,7 @@ _Regex = Annotated[str | None, Field(description="must be found in the file, or 
 _Lines = Annotated[int, Field(description="of code shown of each result; 0 for places only", ge=0, le=200)]
 
 
-def add_search(server: MCPServer, house: House) -> None:
+def add_search(server: MCPServer, house: ServerContext) -> None:
     """Give the server the tool."""
 
     @server.tool(
@@ -102,10 +102,10 @@ def add_search(server: MCPServer, house: House) -> None:
         lines: _Lines = 8,
     ) -> Annotated[CallToolResult, SearchAnswer]:
         listed = (tuple(paths or ()), tuple(languages or ()), tuple(kinds or ()))
-        return await answered(partial(find, house, Asked(query, path, k, per, *listed, regex, lines)))
+        return await answered(partial(find, house, SearchRequest(query, path, k, per, *listed, regex, lines)))
 
 
-def find(house: House, asked: Asked) -> Answer:
+def find(house: ServerContext, asked: SearchRequest) -> ToolResponse:
     """Search, and write down what was found."""
     check_query(asked.query)
     place = house.roots.existing(asked.path, "folder or file")
@@ -115,7 +115,7 @@ def find(house: House, asked: Asked) -> Answer:
     shown = list(_results(index, asked, hits))
     notes = (*index.notes, *_left_out(shown, asked.lines))
     data = SearchAnswer(str(index.root), len(index.table.files), tuple(shown), notes)
-    return Answer(_text(index, data), data)
+    return ToolResponse(_text(index, data), data)
 
 
 def check_query(text: str) -> None:
@@ -124,7 +124,7 @@ def check_query(text: str) -> None:
         raise ConfigError("the query is empty", hint='say what you look for, such as "where are retries limited?"')
 
 
-def _filter(asked: Asked) -> Filter:
+def _filter(asked: SearchRequest) -> Filter:
     """Read the filters; what no result could be is an error, not an empty answer."""
     from assay.corpus.languages import language_name
     from assay.search.filters import Filter
@@ -135,17 +135,17 @@ def _filter(asked: Asked) -> Filter:
     return Filter(asked.paths, languages, asked.kinds, asked.regex)
 
 
-def _within(index: Index, asked: Asked, wanted: Filter, place: Inside) -> Iterator[Hit]:
+def _within(index: Index, asked: SearchRequest, wanted: Filter, place: RootedPath) -> Iterator[Hit]:
     """Strike out what lies elsewhere: scores and order are those of the whole folder."""
     return (hit for hit in index.matches(asked.query, per=asked.per, wanted=wanted) if place.holds(hit.path))
 
 
-def _results(index: Index, asked: Asked, hits: Iterator[Hit]) -> Iterator[Result]:
+def _results(index: Index, asked: SearchRequest, hits: Iterator[Hit]) -> Iterator[Result]:
     """Take of each result the lines that tell most, as long as there is room."""
-    from assay.search.query import ask
+    from assay.search.query import parse_query
     from assay.search.trace import choose_lines, term_weights
 
-    weights = term_weights(ask(asked.query), index.view)
+    weights = term_weights(parse_query(asked.query), index.view)
     room = LIMITS.text
     for rank, hit in enumerate(hits, start=1):
         row = Result(rank, hit.path, hit.start, hit.end, hit.score, None, None)

@@ -21,11 +21,11 @@ from pydantic import ValidationError
 
 from assay._version import __version__
 from assay.agent.benchmark_tools import Benchmarks, add_benchmark, add_report
-from assay.agent.context import House, Roots, Shelf, failure
+from assay.agent.context import IndexCache, Roots, ServerContext, error_response
 from assay.agent.explain_tool import add_explain
 from assay.agent.related_tool import add_related
 from assay.agent.search_tool import add_search
-from assay.errors import ConfigError, EnvironmentFailure, meant
+from assay.errors import ConfigError, SetupError, did_you_mean
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -54,12 +54,12 @@ class AgentServer(MCPServer[Any]):
         known = {tool.name: tool.parameters["properties"] for tool in self._tool_manager.list_tools()}
         wrong = _misspelt("tool", name, known) or _wrong_argument(name, arguments, known[name])
         if wrong is not None:
-            return failure(wrong)
+            return error_response(wrong)
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
-                return failure(_refused(name, error.__cause__))
+                return error_response(_refused(name, error.__cause__))
             raise
 
 
@@ -68,12 +68,12 @@ class Service:
     """A server, and what its tools share."""
 
     server: AgentServer
-    house: House
+    house: ServerContext
 
 
 def make_service(roots: Roots, spec: Spec | None = None) -> Service:
     """Make the server of some folders; nothing heavy is loaded before the first call."""
-    house = House(roots, Shelf(roots.folders), Benchmarks(roots, spec))
+    house = ServerContext(roots, IndexCache(roots.folders), Benchmarks(roots, spec))
     server = AgentServer(
         name="assay",
         title="Assay",
@@ -90,7 +90,7 @@ def _misspelt(what: str, name: str, known: Mapping[str, object]) -> str | None:
     """Say that a name is not known, and which is meant."""
     if name in known:
         return None
-    hint = f"{meant(name, known)} there are {', '.join(known)}".lstrip()
+    hint = f"{did_you_mean(name, known)} there are {', '.join(known)}".lstrip()
     return f"unknown {what} {name[:80]!r}\n  → {hint}"
 
 
@@ -125,7 +125,7 @@ CONFIG: Final = ServingConfig()
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """Where HTTP is answered, under which names, and what must be shown."""
 
     host: str
@@ -134,7 +134,7 @@ class Address:
     token: str | None = None
 
     @classmethod
-    def parse(cls, text: str, names: tuple[str, ...], token: str | None) -> Address:
+    def parse(cls, text: str, names: tuple[str, ...], token: str | None) -> ListenAddress:
         """Read HOST:PORT; what is open to others without a token is refused."""
         host, colon, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
@@ -175,7 +175,7 @@ def _leave(benchmarks: Benchmarks) -> None:
         os._exit(128 + signal.SIGTERM)  # the thread that reads stdin would keep us for as long as nobody writes
 
 
-def serve_http(service: Service, address: Address, tell: Callable[[str], None]) -> None:
+def serve_http(service: Service, address: ListenAddress, tell: Callable[[str], None]) -> None:
     """Serve by HTTP until interrupted; `tell` is given the URL."""
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
@@ -190,7 +190,7 @@ def serve_http(service: Service, address: Address, tell: Callable[[str], None]) 
         )
         app: ASGIApp = service.server.streamable_http_app(transport_security=security, host=address.host)
         if address.token is not None:
-            app = Guard(app, address.token)
+            app = TokenAuth(app, address.token)
         tell(f"http://{_bracketed(address.host)}:{port}/mcp")
         try:
             config = uvicorn.Config(
@@ -201,7 +201,7 @@ def serve_http(service: Service, address: Address, tell: Callable[[str], None]) 
             service.house.benchmarks.stop()
 
 
-class Guard:
+class TokenAuth:
     """Lets only those in who show the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
@@ -226,13 +226,13 @@ _UNAUTHORISED: Final = {
 }
 
 
-def _listening(address: Address) -> socket.socket:
+def _listening(address: ListenAddress) -> socket.socket:
     """Open the port; one that is taken is an error with a next step."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family)
     except OSError as error:
-        raise EnvironmentFailure(
+        raise SetupError(
             f"cannot listen on {address.host}:{address.port}: {error.strerror or error}",
             hint="choose another port, or 0 for a free one",
         ) from error

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from pathlib import PurePosixPath
 
-from assay.audit.records import Question
+from assay.audit.records import AuditQuery
 from assay.errors import CorpusError
 from assay.types import Corpus, Query
 
@@ -14,22 +14,22 @@ from assay.types import Corpus, Query
 _ORIGINS = {"symbol": "a name in the code", "doc": "a sentence of its documentation"}
 
 
-def gold_questions(queries: Sequence[Query], count: int, seed: int) -> tuple[Question, ...]:
+def gold_questions(queries: Sequence[Query], count: int, seed: int) -> tuple[AuditQuery, ...]:
     """Draw queries of a gold set; all of them when there are not more, each in its headline form."""
     import numpy as np
 
     drawn = np.random.default_rng(seed).permutation(len(queries))[:count]
-    return tuple(Question(queries[at].headline, f"query {queries[at].id}") for at in sorted(drawn.tolist()))
+    return tuple(AuditQuery(queries[at].headline, f"query {queries[at].id}") for at in sorted(drawn.tolist()))
 
 
-def code_questions(corpus: Corpus, count: int, seed: int) -> tuple[Question, ...]:
+def code_questions(corpus: Corpus, count: int, seed: int) -> tuple[AuditQuery, ...]:
     """Draw names and documentation sentences of a corpus in turn; words of file names where there is nothing else."""
-    from assay.gold.synth import Draw, synthesise
+    from assay.gold.synth import SampleSize, synthesise
 
-    wanted = Draw(count=count, seed=seed)
+    wanted = SampleSize(count=count, seed=seed)
     made = synthesise(corpus, name="audit", kinds=tuple(_ORIGINS), wanted=wanted)
     drawn = [
-        [Question(query.headline, _ORIGINS[gold.provenance["synthetic"]]) for query in _shuffled(gold.queries, seed)]
+        [AuditQuery(query.headline, _ORIGINS[gold.provenance["synthetic"]]) for query in _shuffled(gold.queries, seed)]
         for gold in made.golds
     ]
     turns = [one for turn in zip_longest(*drawn) for one in turn if one is not None]
@@ -46,19 +46,19 @@ def _shuffled(queries: Sequence[Query], seed: int) -> list[Query]:
     return [queries[at] for at in np.random.default_rng(seed).permutation(len(queries)).tolist()]
 
 
-def _file_questions(corpus: Corpus) -> Iterable[Question]:
+def _file_questions(corpus: Corpus) -> Iterable[AuditQuery]:
     """Ask for files by the words of their names."""
     from assay.syntax.identifiers import split
 
     for file in corpus.files:
         words = " ".join(split(PurePosixPath(file.path).stem))
         if words:
-            yield Question(words, "the name of a file")
+            yield AuditQuery(words, "the name of a file")
 
 
-def _distinct(questions: Iterable[Question]) -> list[Question]:
+def _distinct(questions: Iterable[AuditQuery]) -> list[AuditQuery]:
     """Ask nothing twice."""
-    first: dict[str, Question] = {}
+    first: dict[str, AuditQuery] = {}
     for question in questions:
         first.setdefault(question.text, question)
     return list(first.values())

@@ -21,7 +21,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Proportion:
     """How many of how many, with the Wilson interval of the share."""
 
     count: int
@@ -34,31 +34,31 @@ class Share:
         return f"{self.count} of {self.of} ({self.low:.0%}–{self.high:.0%})"
 
 
-def share_of(count: int, of: int) -> Share | None:
+def share_of(count: int, of: int) -> Proportion | None:
     """Give a share with its 95 % Wilson interval; none of nothing."""
     if of == 0:
         return None
     from assay.stats.intervals import share_interval
 
     found = share_interval(count, of)
-    return Share(count, of, found.low, found.high, found.level)
+    return Proportion(count, of, found.low, found.high, found.level)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """One law, and how the engine keeps it."""
 
     check: str
     law: str  # in a few words; with the check it names the finding
     severity: Severity
     sentence: str
-    share: Share | None = None
+    share: Proportion | None = None
     example: tuple[str, ...] = ()  # lines
     commands: tuple[str, ...] = ()  # each shows it again
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AuditQuery:
     """A query that engines are audited with, and where it comes from."""
 
     text: str
@@ -73,8 +73,8 @@ class Audit:
     corpus: str
     digest: str
     files: int
-    questions: tuple[Question, ...]
-    findings: tuple[Finding, ...]
+    questions: tuple[AuditQuery, ...]
+    findings: tuple[AuditFinding, ...]
     notes: tuple[str, ...] = ()
     config: Mapping[str, object] = field(default_factory=dict)  # of the engine, without secrets
     settings: Mapping[str, object] = field(default_factory=dict)  # of the audit

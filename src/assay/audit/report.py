@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from assay.audit.records import Audit, Finding, Severity
+from assay.audit.records import Audit, AuditFinding, Severity
 from assay.report.render.document import Block, Cell, Code, Document, Heading, Paragraph, Tone, table
 
 _TONES: dict[Severity, Tone] = {
@@ -43,14 +43,14 @@ def _blocks(audit: Audit) -> Iterator[Block]:
     yield from _rest(audit)
 
 
-def _row(finding: Finding) -> list[str | Cell]:
+def _row(finding: AuditFinding) -> list[str | Cell]:
     """Write one line of the table."""
     severity = Cell(finding.severity, _TONES[finding.severity])
     share = "" if finding.share is None else str(finding.share)
     return [finding.check, finding.law, severity, finding.sentence, share]
 
 
-def _detail(finding: Finding) -> Iterator[Block]:
+def _detail(finding: AuditFinding) -> Iterator[Block]:
     """Write one finding out: what, an example, and the commands that show it again."""
     yield Heading(f"{finding.check}, {finding.law}: {finding.severity}")
     yield Paragraph(_sentence(finding.sentence))

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import cast
 
 from assay.audit.checks import choose
-from assay.audit.checks.base import Check
-from assay.audit.records import Audit, AuditConfig, Finding, Severity
+from assay.audit.checks.base import AuditCheck
+from assay.audit.records import Audit, AuditConfig, AuditFinding, Severity
 from assay.audit.report import audit_json, document
-from assay.audit.sessions import Bench
-from assay.audit.subject import Subject
-from assay.engines.runner import one_line
-from assay.errors import EngineError, EnvironmentFailure
+from assay.audit.sessions import AuditSessions
+from assay.audit.subject import AuditTarget
+from assay.engines.runner import summarize
+from assay.errors import EngineError, SetupError
 from assay.experiment.environment import environment
-from assay.experiment.records import keep_out
+from assay.experiment.records import write_assayignore
 from assay.files import write_atomic
-from assay.redaction import Redactor, hiding
+from assay.redaction import Redactor, make_redactor
 from assay.report.render.markup import to_html, to_markdown
 from assay.report.render.terminal import plain
 from assay.types import Corpus
@@ -27,12 +27,12 @@ from assay.types import Corpus
 Tell = Callable[[str], None]
 
 
-def run_audit(subject: Subject, config: AuditConfig, tell: Tell = lambda _: None) -> Audit:
+def run_audit(subject: AuditTarget, config: AuditConfig, tell: Tell = lambda _: None) -> Audit:
     """Audit an engine; raises EngineError or EnvironmentFailure when it does not even open."""
     checks = choose(config.only)
-    redactor = hiding(subject.engine.secrets)
-    findings: list[Finding] = []
-    with Bench(subject, config) as bench:
+    redactor = make_redactor(subject.engine.secrets)
+    findings: list[AuditFinding] = []
+    with AuditSessions(subject, config) as bench:
         answered = sum(bench.answer(text, config.k).ok for text in bench.texts)
         for check in checks:
             tell(f"{subject.name}: {check.name}: {check.about}")
@@ -52,12 +52,12 @@ def run_audit(subject: Subject, config: AuditConfig, tell: Tell = lambda _: None
     )
 
 
-def _made(check: Check, bench: Bench) -> Iterator[Finding]:
+def _made(check: AuditCheck, bench: AuditSessions) -> Iterator[AuditFinding]:
     """Make one check; an engine that no longer opens costs this check, never the audit."""
     try:
         yield from check.run(bench)
-    except (EngineError, EnvironmentFailure) as problem:
-        said = f"the engine does not open again: {one_line(problem)}"
+    except (EngineError, SetupError) as problem:
+        said = f"the engine does not open again: {summarize(problem)}"
         yield bench.finding(check.name, "opening", Severity.BROKEN, said)
 
 
@@ -66,7 +66,7 @@ def _named(corpus: Corpus) -> str:
     return corpus.root.resolve().name if corpus.spec.kind == "path" else corpus.spec.repository
 
 
-def _clean(finding: Finding, redactor: Redactor) -> Finding:
+def _clean(finding: AuditFinding, redactor: Redactor) -> AuditFinding:
     """Strike secrets out of a finding."""
     return replace(
         finding,
@@ -83,6 +83,6 @@ def write_audit(audit: Audit, folder: Path) -> None:
     """Write audit.json, audit.md and audit.html into a folder that no corpus takes in."""
     page = document(audit)
     data = json.dumps(plain(audit_json(audit)), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    keep_out(folder)
+    write_assayignore(folder)
     for name, text in zip(FILES, (data, to_markdown(page), to_html(page)), strict=True):
         write_atomic(folder / name, text)

@@ -13,22 +13,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from assay.audit.records import AuditConfig, Finding, Question, Severity, Share
-from assay.audit.subject import Subject
-from assay.engines.base import Session, Wanted
+from assay.audit.records import AuditConfig, AuditFinding, AuditQuery, Proportion, Severity
+from assay.audit.subject import AuditTarget
+from assay.engines.base import SearchFilter, Session
 from assay.engines.normalise import Normaliser
 from assay.engines.resources import THREAD_VARIABLES, pinned
-from assay.engines.runner import Answer, ask, ask_filtered, close_session, open_session, update_session
+from assay.engines.runner import QueryOutcome, ask, ask_filtered, close_session, open_session, update_session
 from assay.errors import AssayError, EngineError
 from assay.experiment.corpora import workplace
-from assay.experiment.spec.model import Recipe
-from assay.processes import Task, run_process
+from assay.experiment.spec.model import EngineFactory
+from assay.processes import ProgramSpec, run_process
 from assay.store.scratch import scratch
 from assay.types import Corpus, Hit, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResultLocation:
     """Where a result points, exactly as given; a path is written as the corpus writes it where that is certain."""
 
     path: str
@@ -40,12 +40,12 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AuditRanking:
     """One answer: how it ended and what it held, in order."""
 
     status: Status
     hits: tuple[Hit, ...] = ()  # as the engine gave them
-    places: tuple[Place, ...] = ()
+    places: tuple[ResultLocation, ...] = ()
     error: str = ""
 
     @property
@@ -59,7 +59,7 @@ class Reading:
         return tuple(hit.score for hit in self.hits)
 
     @property
-    def outcome(self) -> tuple[Status, tuple[Place, ...]]:
+    def outcome(self) -> tuple[Status, tuple[ResultLocation, ...]]:
         """What must be the same when the same is asked; the words of an error may differ."""
         return self.status, self.places
 
@@ -71,7 +71,7 @@ class Reading:
         return shown + (f", … ({len(self.places)} results)" if len(self.places) > most else "")
 
 
-def differ(one: Reading, other: Reading) -> bool:
+def differ(one: AuditRanking, other: AuditRanking) -> bool:
     """Tell whether two answers differ in how they ended, in places or in scores."""
     return one.outcome != other.outcome or score_gap(one, other) > 0
 
@@ -89,65 +89,65 @@ def is_prefix(short: Sequence[object], long: Sequence[object]) -> bool:
     return len(short) <= len(long) and all(a == b for a, b in zip(short, long, strict=False))
 
 
-def score_gap(one: Reading, other: Reading) -> float:
+def score_gap(one: AuditRanking, other: AuditRanking) -> float:
     """Give the largest difference between the scores of two answers with the same places; 0 without numbers."""
     pairs = zip(one.scores, other.scores, strict=False)
     gaps = [abs(a - b) for a, b in pairs if isinstance(a, int | float) and isinstance(b, int | float) and a != b]
     return max((gap for gap in gaps if gap == gap), default=0.0)  # NaN is for the check of scores
 
 
-class Reader:
+class ResultReader:
     """Answers on one corpus, as the checks compare them."""
 
-    def __init__(self, subject: Subject, corpus: Corpus) -> None:
+    def __init__(self, subject: AuditTarget, corpus: Corpus) -> None:
         self._subject = subject
         self._path = Normaliser(corpus, also=(subject.corpus.root,)).path
 
-    def __call__(self, answer: Answer) -> Reading:
+    def __call__(self, answer: QueryOutcome) -> AuditRanking:
         """Read one answer; our own files are left out, as in a run."""
         named = [(hit, self._path(hit.path) if isinstance(hit.path, str) else str(hit.path)) for hit in answer.hits]
         kept = [(hit, path) for hit, path in named if not self._subject.ours(path)]
-        places = tuple(Place(path, hit.start, hit.end) for hit, path in kept)
-        return Reading(answer.status, tuple(hit for hit, _ in kept), places, answer.error or "")
+        places = tuple(ResultLocation(path, hit.start, hit.end) for hit, path in kept)
+        return AuditRanking(answer.status, tuple(hit for hit, _ in kept), places, answer.error or "")
 
 
-class Asker:
+class EngineClient:
     """One open session."""
 
-    def __init__(self, session: Session, subject: Subject, corpus: Corpus, config: AuditConfig) -> None:
+    def __init__(self, session: Session, subject: AuditTarget, corpus: Corpus, config: AuditConfig) -> None:
         self._session = session
         self._config = config
         self._subject = subject
         self.corpus = corpus
-        self._read = Reader(subject, corpus)
+        self._read = ResultReader(subject, corpus)
 
-    def ask(self, query: str, k: int) -> Reading:
+    def ask(self, query: str, k: int) -> AuditRanking:
         """Ask one query."""
         return self._read(ask(self._session, query, k, self._config.timeout))
 
-    def ask_filtered(self, query: str, k: int, wanted: Wanted) -> Reading | None:
+    def ask_filtered(self, query: str, k: int, wanted: SearchFilter) -> AuditRanking | None:
         """Ask for a part of the corpus; None when the engine has no such filter."""
         answer = ask_filtered(self._session, query, k, wanted, self._config.timeout)
         return None if answer is None else self._read(answer)
 
-    def update(self, corpus: Corpus) -> Reading | None:
+    def update(self, corpus: Corpus) -> AuditRanking | None:
         """Let the engine take in changed files; None when it cannot."""
         answer = update_session(self._session, corpus, self._config.index_timeout)
-        self.corpus, self._read = corpus, Reader(self._subject, corpus)
+        self.corpus, self._read = corpus, ResultReader(self._subject, corpus)
         return None if answer is None else self._read(answer)
 
 
-class Bench:
+class AuditSessions:
     """Where an engine is audited. Sessions and copies of the corpus live in a folder that is removed at the end."""
 
-    def __init__(self, subject: Subject, config: AuditConfig) -> None:
+    def __init__(self, subject: AuditTarget, config: AuditConfig) -> None:
         self.subject = subject
         self.config = config
         self._stack = ExitStack()
         self._folder = self._stack.enter_context(scratch("assay-audit-")).resolve()
         self._copies = 0
-        self._main: Asker | None = None
-        self._kept: dict[tuple[str, int], Reading] = {}
+        self._main: EngineClient | None = None
+        self._kept: dict[tuple[str, int], AuditRanking] = {}
         self._steady: dict[tuple[str, int], bool] = {}
 
     def __enter__(self) -> Self:
@@ -157,7 +157,7 @@ class Bench:
         self._stack.close()
 
     @property
-    def questions(self) -> tuple[Question, ...]:
+    def questions(self) -> tuple[AuditQuery, ...]:
         """The ordinary queries."""
         return self.subject.questions
 
@@ -167,13 +167,13 @@ class Bench:
         return tuple(question.text for question in self.questions)
 
     @property
-    def main(self) -> Asker:
+    def main(self) -> EngineClient:
         """The session that most checks share, opened when it is first needed."""
         if self._main is None:
             self._main = self._stack.enter_context(self.session())
         return self._main
 
-    def answer(self, query: str, k: int) -> Reading:
+    def answer(self, query: str, k: int) -> AuditRanking:
         """Give the first answer of the main session to a query at a depth."""
         if (query, k) not in self._kept:
             self._kept[query, k] = self.main.ask(query, k)
@@ -204,12 +204,12 @@ class Bench:
         return self._stack.enter_context(workplace(self.subject.engine, corpus or self.subject.corpus, own=own))
 
     @contextmanager
-    def session(self, corpus: Corpus | None = None) -> Iterator[Asker]:
+    def session(self, corpus: Corpus | None = None) -> Iterator[EngineClient]:
         """Open the engine; raises EngineError or EnvironmentFailure when it does not open."""
         ground = corpus or self.ground()
         opened = open_session(self.subject.engine, ground, self.config.index_timeout)
         try:
-            yield Asker(opened.session, self.subject, ground, self.config)
+            yield EngineClient(opened.session, self.subject, ground, self.config)
         finally:
             close_session(opened.session)
 
@@ -220,21 +220,21 @@ class Bench:
         severity: Severity,
         sentence: str,
         *,
-        share: Share | None = None,
+        share: Proportion | None = None,
         example: Iterable[str] = (),
         commands: Iterable[str] = (),
-    ) -> Finding:
+    ) -> AuditFinding:
         """Make a finding; the command that makes the whole check again always comes last."""
         again = self.subject.wording.audit(check, self.config)
-        return Finding(check, law, severity, sentence, share, tuple(example), (*commands, again))
+        return AuditFinding(check, law, severity, sentence, share, tuple(example), (*commands, again))
 
-    def ask_command(self, query: str, k: int, wanted: Wanted | None = None, environment: str = "") -> str:
+    def ask_command(self, query: str, k: int, wanted: SearchFilter | None = None, environment: str = "") -> str:
         """Write how to ask one query by hand."""
         return self.subject.wording.ask(query, k, wanted, environment)
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class ProcessConditions:
     """What the other process has of its own."""
 
     hash_seed: int
@@ -247,10 +247,10 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SubprocessJob:
     """What the other process is to do."""
 
-    recipe: Recipe
+    recipe: EngineFactory
     corpus: Corpus
     queries: tuple[str, ...]
     k: int
@@ -258,7 +258,7 @@ class Job:
     index_timeout: float
     threads: int
 
-    def run(self) -> tuple[Answer, ...]:
+    def run(self) -> tuple[QueryOutcome, ...]:
         """Make the engine, open it and ask everything."""
         with pinned(self.threads):
             opened = open_session(self.recipe.make(), self.corpus, self.index_timeout)
@@ -268,36 +268,36 @@ class Job:
                 close_session(opened.session)
 
 
-class CannotMove(Exception):
+class NotPortableError(Exception):
     """The engine cannot be made in another process; says why."""
 
 
-def ask_elsewhere(bench: Bench, conditions: Conditions) -> tuple[Reading, ...]:
+def query_in_subprocess(bench: AuditSessions, conditions: ProcessConditions) -> tuple[AuditRanking, ...]:
     """Ask every ordinary query in a process of its own; raise EngineError when the engine fails there."""
     recipe = bench.subject.recipe
     if recipe is None:
-        raise CannotMove("the engine was handed in as an object, so no other process can make it")
+        raise NotPortableError("the engine was handed in as an object, so no other process can make it")
     config, corpus, folder = bench.config, bench.ground(), bench.scratch()
-    job = Job(recipe, corpus, bench.texts, config.k, config.timeout, config.index_timeout, conditions.threads)
+    job = SubprocessJob(recipe, corpus, bench.texts, config.k, config.timeout, config.index_timeout, conditions.threads)
     _write(job, folder / "job")
     seconds = config.start + config.index_timeout + config.timeout * len(job.queries)
     argv = (sys.executable, "-P", "-m", "assay.audit.worker", str(folder / "job"), str(folder / "answers"))
-    finished = run_process(Task(argv, None, {**os.environ, **conditions.environment}), seconds)
+    finished = run_process(ProgramSpec(argv, None, {**os.environ, **conditions.environment}), seconds)
     if not (folder / "answers").is_file():
         said = finished.last_words or finished.end
         if finished.end == "exit":  # what an engine raises is an answer; this is of our own making
-            raise CannotMove(f"the process that was to ask it ended by itself: {said}")
+            raise NotPortableError(f"the process that was to ask it ended by itself: {said}")
         raise EngineError(f"in another process it failed: {said}", hint="run it by itself")
     answers = pickle.loads((folder / "answers").read_bytes())  # noqa: S301 - our own process wrote it
     if isinstance(answers, AssayError):
         raise answers
-    read = Reader(bench.subject, corpus)
+    read = ResultReader(bench.subject, corpus)
     return tuple(map(read, answers))
 
 
-def _write(job: Job, path: Path) -> None:
+def _write(job: SubprocessJob, path: Path) -> None:
     """Write down what is to be done; the folder is ours alone."""
     try:
         path.write_bytes(pickle.dumps(job))
     except (TypeError, AttributeError, pickle.PicklingError) as problem:
-        raise CannotMove(f"its settings cannot be handed to another process: {problem}") from problem
+        raise NotPortableError(f"its settings cannot be handed to another process: {problem}") from problem

@@ -8,17 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assay.audit.records import AuditConfig, Question
-from assay.engines.base import FullEngine, Wanted
-from assay.experiment.spec.model import Recipe
+from assay.audit.records import AuditConfig, AuditQuery
+from assay.engines.base import FullEngine, SearchFilter
+from assay.experiment.spec.model import EngineFactory
 from assay.types import Corpus, Query
 
 if TYPE_CHECKING:
-    from assay.gold.lint import Reach
+    from assay.gold.lint import EngineReach
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class ReproCommand:
     """What the user typed: the engine, the corpus, and where gold and configuration are."""
 
     engine: str
@@ -26,9 +26,9 @@ class Wording:
     gold: str = ""
     config: str = ""  # an assay.toml that is not this folder's
 
-    def ask(self, query: str, k: int, wanted: Wanted | None = None, environment: str = "") -> str:
+    def ask(self, query: str, k: int, wanted: SearchFilter | None = None, environment: str = "") -> str:
         """Write how to ask one query."""
-        filters = wanted or Wanted()
+        filters = wanted or SearchFilter()
         flags = [*self._flags(), "-k", str(k)]
         flags += [f"--paths={glob}" for glob in filters.paths] + [f"--language={name}" for name in filters.languages]
         named = [self.engine, query, *self._corpus()]
@@ -80,16 +80,16 @@ def _escaped(char: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class AuditTarget:
     """An engine and what it is asked about."""
 
     name: str
     engine: FullEngine
     corpus: Corpus
-    questions: tuple[Question, ...]
-    wording: Wording
-    recipe: Recipe | None = None  # how another process makes it; None for one that was handed in as an object
+    questions: tuple[AuditQuery, ...]
+    wording: ReproCommand
+    recipe: EngineFactory | None = None  # how another process makes it; None for one that was handed in as an object
     gold: tuple[Query, ...] = ()  # queries whose targets should be reachable, anchors resolved
-    reach: Reach | None = None  # all that the engine can return, where that is known
+    reach: EngineReach | None = None  # all that the engine can return, where that is known
     ours: Callable[[str], bool] = field(default=lambda _: False)  # gold file and configuration in the corpus
     notes: tuple[str, ...] = ()

@@ -99,7 +99,7 @@ _LEVEL = 6
 GENERATOR = '<meta name="generator" content="Assay">'
 
 
-class Packed(bytes):
+class CompressedBlock(bytes):
     """A block that is compressed already, for who must know how large it becomes."""
 
 
@@ -122,7 +122,7 @@ def page(
     text = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{GENERATOR}\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(code, style, live=live)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{csp(code, style, live=live)}">\n'
         '<meta name="referrer" content="no-referrer"><meta name="color-scheme" content="light dark">\n'
         f"<title>{escape(title)}</title><style>{style}</style></head>\n"
         f'<body><div id="app"></div><noscript>{fallback}</noscript>\n{blocks}'
@@ -131,7 +131,7 @@ def page(
     return text.encode("utf-8", "backslashreplace")
 
 
-def policy(code: str, style: str, *, live: bool) -> str:
+def csp(code: str, style: str, *, live: bool) -> str:
     """Say what a page may do: run this script and show these styles, and if it is live ask its own server."""
     asks = "connect-src 'self'; " if live else ""
     return (
@@ -140,19 +140,19 @@ def policy(code: str, style: str, *, live: bool) -> str:
     )
 
 
-def packed(value: bytes) -> Packed:
+def packed(value: bytes) -> CompressedBlock:
     """Compress a block; the same bytes for the same value whenever it is done, as long as zlib stays the same."""
-    return Packed(gzip.compress(value, compresslevel=_LEVEL, mtime=0))
+    return CompressedBlock(gzip.compress(value, compresslevel=_LEVEL, mtime=0))
 
 
-def room_in(size: int, name: str) -> int:
+def remaining_bytes(size: int, name: str) -> int:
     """Tell how many compressed bytes a block of this name may have, where so many are left in the page."""
-    return max(0, (size - len(_block(name, Packed()))) // 4 * 3)
+    return max(0, (size - len(_block(name, CompressedBlock()))) // 4 * 3)
 
 
 def _block(name: str, value: bytes) -> str:
     """Write a block of data, which no browser runs: base64 has no character that ends it."""
-    data = value if isinstance(value, Packed) else packed(value)
+    data = value if isinstance(value, CompressedBlock) else packed(value)
     return f'<script type="application/gzip" id="data-{name}">{b64encode(data).decode()}</script>\n'
 
 

@@ -28,11 +28,11 @@ from assay.cli.options import (
 from assay.cli.output import emit
 
 if TYPE_CHECKING:
-    from assay.experiment.ablation import Climbed
-    from assay.experiment.ledger import Entry, LedgerPlan
-    from assay.experiment.tuning import Change, Parts
+    from assay.experiment.ablation import ForwardSelection
+    from assay.experiment.ledger import LedgerEntry, LedgerPlan
+    from assay.experiment.tuning import EngineComponents, SettingChange
     from assay.report.tuning import AblationResult
-    from assay.types import Claim, Run, Suite
+    from assay.types import AnalysisPlan, Run, Suite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,12 +77,12 @@ def handle(args: argparse.Namespace) -> int:
     return 4 if result.failed else 0
 
 
-def _take_apart(args: argparse.Namespace, found: Parts, suite: Suite) -> Climbed:
+def _take_apart(args: argparse.Namespace, found: EngineComponents, suite: Suite) -> ForwardSelection:
     """Run what the ways ask for: all at once, or step by step where each depends on the one before."""
-    from assay.experiment.ablation import WAYS, Climbed, climb, plan_ablation
+    from assay.experiment.ablation import WAYS, ForwardSelection, plan_ablation, select_forward
     from assay.experiment.tuning import spec_with
 
-    def ask(*variants: Change) -> Run:
+    def ask(*variants: SettingChange) -> Run:
         """Run the engine and some variants of it."""
         return run_varied(args, replace(spec_with(found.base, variants), split=()), suite)
 
@@ -91,22 +91,24 @@ def _take_apart(args: argparse.Namespace, found: Parts, suite: Suite) -> Climbed
     plan = plan_ablation(found.parts, found.base.name, at_once)
     made = ask(*plan.variants)
     if at_once == ways:
-        return Climbed(made, plan.steps)
-    climbed = climb(made, found.base.name, found.parts, found.base.spec.claim().primary, ask)
-    return Climbed(climbed.run, (*plan.steps, *climbed.steps))
+        return ForwardSelection(made, plan.steps)
+    climbed = select_forward(made, found.base.name, found.parts, found.base.spec.claim().primary, ask)
+    return ForwardSelection(climbed.run, (*plan.steps, *climbed.steps))
 
 
 def _entries(
-    args: argparse.Namespace, book: LedgerPlan, result: AblationResult, made: Run, claim: Claim
-) -> Iterator[Entry]:
+    args: argparse.Namespace, book: LedgerPlan, result: AblationResult, made: Run, claim: AnalysisPlan
+) -> Iterator[LedgerEntry]:
     """Make an entry of every step, each put to the rule."""
-    from assay.experiment.ledger import Heading, Measured, make_entry
+    from assay.experiment.ledger import ChangeInfo, MeasuredChange, make_entry
 
     engines = {engine.name: engine for engine in made.engines}
     for row in result.rows:
         step = row.step
         sign = "without" if step.way == "left out" else "plus"
-        measured = Measured(
+        measured = MeasuredChange(
             made, engines[step.variant], engines[step.against], row.comparison, row.repositories, result.family
         )
-        yield make_entry(Heading(f"{result.engine} {sign} {step.part}", "ablate", args.by), measured, claim, book.rule)
+        yield make_entry(
+            ChangeInfo(f"{result.engine} {sign} {step.part}", "ablate", args.by), measured, claim, book.rule
+        )

@@ -32,7 +32,7 @@ def add_actions(
         action.set_defaults(act=module.handle)
 
 
-def act(args: argparse.Namespace) -> int:
+def dispatch(args: argparse.Namespace) -> int:
     """Do what was asked."""
     code: int = args.act(args)
     return code

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 
 from assay.cli.execution import add_subject, corpus_named, engine_named
 from assay.cli.options import given_flags
-from assay.cli.output import emit, say
+from assay.cli.output import emit, info
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.audit.records import AuditConfig
-    from assay.audit.subject import Subject
+    from assay.audit.subject import AuditTarget
     from assay.engines.base import FullEngine
-    from assay.gold.lint import Reach
+    from assay.gold.lint import EngineReach
     from assay.types import Corpus
 
 
@@ -51,12 +51,12 @@ def handle(args: argparse.Namespace) -> int:
     config = _config(args)
     choose(config.only)
     folder = _folder(args.out)
-    audit = run_audit(_subject(args, config), config, lambda text: say(args, text))
+    audit = run_audit(_subject(args, config), config, lambda text: info(args, text))
     if folder:
         write_audit(audit, folder)
     emit(args, document(audit), audit_json(audit))
     if folder:
-        say(args, f"\nwritten to {folder}/: {', '.join(FILES)}")
+        info(args, f"\nwritten to {folder}/: {', '.join(FILES)}")
     return 0 if audit.answered else 4
 
 
@@ -76,22 +76,22 @@ def _config(args: argparse.Namespace) -> AuditConfig:
     return replace(AuditConfig(), **given, only=only)
 
 
-def _subject(args: argparse.Namespace, config: AuditConfig) -> Subject:
+def _subject(args: argparse.Namespace, config: AuditConfig) -> AuditTarget:
     """Put the engine, its corpus and its questions together."""
     from assay.audit.queries import code_questions, gold_questions
-    from assay.audit.subject import Subject, Wording
+    from assay.audit.subject import AuditTarget, ReproCommand
 
     ground = corpus_named(args.path, args.gold, args.config)
     recipe = replace(engine_named(args.engine, args.config), suite=ground.suite, **given_flags(args, "seed"))
     engine = recipe.make()
     count, seed = config.queries, config.seed
     drawn = gold_questions(ground.queries, count, seed) if args.gold else code_questions(ground.corpus, count, seed)
-    return Subject(
+    return AuditTarget(
         name=args.engine,
         engine=engine,
         corpus=ground.corpus,
         questions=drawn,
-        wording=Wording(args.engine, args.path or "", args.gold or "", args.config or ""),
+        wording=ReproCommand(args.engine, args.path or "", args.gold or "", args.config or ""),
         recipe=recipe,
         gold=ground.queries,
         reach=_reach(engine, ground.corpus),
@@ -100,7 +100,7 @@ def _subject(args: argparse.Namespace, config: AuditConfig) -> Subject:
     )
 
 
-def _reach(engine: FullEngine, corpus: Corpus) -> Reach | None:
+def _reach(engine: FullEngine, corpus: Corpus) -> EngineReach | None:
     """Give all that our own engine can return; of others that is not known."""
     from assay.engines.builtin import BuiltinEngine
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import Once, add_claim, claim_for, log_look, read_results, refuse
+from assay.cli.options import Once, add_claim, claim_for, log_look, read_results, reject_flags
 from assay.cli.output import emit
 from assay.errors import ConfigError, EngineError
 
@@ -60,14 +60,14 @@ def _found(args: argparse.Namespace) -> Comparison | AllPairs:
         raise ConfigError("--lower-is-better is for two tables", hint="a measure knows its direction")
     if args.second is None:
         if args.all_pairs:
-            refuse(args, "--all-pairs", "engine", "baseline")
+            reject_flags(args, "--all-pairs", "engine", "baseline")
         run = read_results(args.first)
         claim = claim_for(run, args)
         log_look(args, run, "compare")
         return compare_all_pairs(run, claim) if args.all_pairs else compare_engines(run, claim, args.engine)
     if args.all_pairs:
         raise ConfigError("--all-pairs is for one run", hint="name a single folder")
-    refuse(args, "two runs", "baseline")
+    reject_flags(args, "two runs", "baseline")
     old, new = read_results(args.first), read_results(args.second)
     log_look(args, new, "compare")
     return compare_runs(
@@ -78,12 +78,12 @@ def _found(args: argparse.Namespace) -> Comparison | AllPairs:
 def _tables(args: argparse.Namespace) -> Comparison:
     """Compare two per-query CSV files."""
     from assay.scoring import parse_measure
-    from assay.stats import Names, compare_values, read_values
+    from assay.stats import RunNames, compare_values, read_values
 
-    refuse(args, "two tables", "measure", "baseline", "family", "cluster_by")
+    reject_flags(args, "two tables", "measure", "baseline", "family", "cluster_by")
     given = {"margin": args.margin, "alpha": args.alpha, "seed": args.seed}
     settings = {key: value for key, value in given.items() if value is not None}
-    names = Names(args.first, args.second)
+    names = RunNames(args.first, args.second)
     old, new = (read_values(path, engine=args.engine, measure=args.primary) for path in (args.first, args.second))
     higher = parse_measure(args.primary).higher_is_better if args.primary else not args.lower_is_better
     found = compare_values(old, new, names=names, higher_is_better=higher, **settings)

@@ -17,7 +17,7 @@ State = Literal["ok", "missing", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorCheck:
     """One check: what was found and, where something is amiss, the next step."""
 
     name: str
@@ -47,40 +47,40 @@ def handle(args: argparse.Namespace) -> int:
     return 4 if broken else 0
 
 
-def _python() -> Finding:
+def _python() -> DoctorCheck:
     """Check the interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
     fine = sys.version_info >= (3, 11)
-    return Finding(
+    return DoctorCheck(
         "python", "ok" if fine else "failed", f"{version} at {sys.executable}", "" if fine else "use 3.11 or newer"
     )
 
 
-def _tool(name: str, use: str, hint: str, *, required: bool = False) -> Callable[[], Finding]:
+def _tool(name: str, use: str, hint: str, *, required: bool = False) -> Callable[[], DoctorCheck]:
     """Make the check for a command-line tool."""
 
-    def check() -> Finding:
+    def check() -> DoctorCheck:
         from shutil import which
 
         from assay.engines.presets import PROBE_LIMITS
-        from assay.processes import Task, run_process
+        from assay.processes import ProgramSpec, run_process
 
         path = which(name)
         if path is None:
-            return Finding(name, "missing", f"not on PATH; {use}", hint, required)
+            return DoctorCheck(name, "missing", f"not on PATH; {use}", hint, required)
         try:
-            done = run_process(Task((path, "--version")), PROBE_LIMITS.seconds)
+            done = run_process(ProgramSpec((path, "--version")), PROBE_LIMITS.seconds)
         except AssayError as error:
-            return Finding(name, "failed", error.message, hint, required)
+            return DoctorCheck(name, "failed", error.message, hint, required)
         if done.end != "exit":
-            return Finding(name, "failed", f"asked for its version: {done.end}", hint, required)
+            return DoctorCheck(name, "failed", f"asked for its version: {done.end}", hint, required)
         version = (done.stdout or done.stderr).decode(errors="replace").strip().splitlines()[:1]
-        return Finding(name, "ok", version[0] if version else path, "", required)
+        return DoctorCheck(name, "ok", version[0] if version else path, "", required)
 
     return check
 
 
-def _cache() -> Finding:
+def _cache() -> DoctorCheck:
     """Check that the cache folder can be written."""
     from shutil import disk_usage
     from tempfile import NamedTemporaryFile
@@ -94,12 +94,12 @@ def _cache() -> Finding:
         with NamedTemporaryFile(dir=folder):
             pass
     except OSError as error:
-        return Finding("cache", "failed", f"{folder}: {error.strerror}", hint)
+        return DoctorCheck("cache", "failed", f"{folder}: {error.strerror}", hint)
     free = disk_usage(folder).free / 2**30
-    return Finding("cache", "ok", f"{folder}, {free:.0f} GiB free")
+    return DoctorCheck("cache", "ok", f"{folder}, {free:.0f} GiB free")
 
 
-def _library() -> Finding:
+def _library() -> DoctorCheck:
     """Check the standard library and the gold set that ships."""
     from assay.corpus import open_corpus
     from assay.gold import load_gold, resolve
@@ -109,38 +109,38 @@ def _library() -> Finding:
         corpus = open_corpus(gold.corpus)
         resolution = resolve(gold, corpus, missing="report")
     except AssayError as error:
-        return Finding("standard library", "failed", error.message, error.hint or "")
+        return DoctorCheck("standard library", "failed", error.message, error.hint or "")
     left = f"{len(resolution.gold.queries)} of {len(gold.queries)} gold queries hold on its {len(corpus.files)} files"
     notes = "; ".join(corpus.notes)
-    return Finding("standard library", "ok", f"{left}{'; ' + notes if notes else ''}")
+    return DoctorCheck("standard library", "ok", f"{left}{'; ' + notes if notes else ''}")
 
 
-def _terminal() -> Finding:
+def _terminal() -> DoctorCheck:
     """Describe what the terminal can show."""
     from shutil import get_terminal_size
 
     colour = "no colour (NO_COLOR)" if os.environ.get("NO_COLOR") else "colour"
     width = get_terminal_size().columns
     shown = f"{colour}, {width} columns" if sys.stdout.isatty() else "not a terminal: plain text"
-    return Finding("terminal", "ok", shown, required=False)
+    return DoctorCheck("terminal", "ok", shown, required=False)
 
 
-def _configuration() -> Finding:
+def _configuration() -> DoctorCheck:
     """Check the assay.toml of this folder, if there is one."""
     from assay.experiment.spec import FILE, load_spec
     from assay.search.settings import load_config
 
     if not Path(FILE).is_file():
-        return Finding(FILE, "missing", "none in this folder", "`assay init` writes one", required=False)
+        return DoctorCheck(FILE, "missing", "none in this folder", "`assay init` writes one", required=False)
     try:
         spec = load_spec(Path(FILE))
         load_config((), Path(FILE), os.environ)
     except AssayError as error:
-        return Finding(FILE, "failed", str(error).replace("\n", " "))
-    return Finding(FILE, "ok", f"{len(spec.all_engines())} engines, {len(spec.gold)} gold sources")
+        return DoctorCheck(FILE, "failed", str(error).replace("\n", " "))
+    return DoctorCheck(FILE, "ok", f"{len(spec.all_engines())} engines, {len(spec.gold)} gold sources")
 
 
-_CHECKS: tuple[Callable[[], Finding], ...] = (
+_CHECKS: tuple[Callable[[], DoctorCheck], ...] = (
     _python,
     _tool("git", "needed for git corpora and tracked files", "install git"),
     _tool("rg", "makes the keywords engine faster", "install ripgrep, or `pip install ripgrep`"),

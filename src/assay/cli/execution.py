@@ -10,53 +10,55 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import config_file
-from assay.cli.output import counted, emit, say, teller
+from assay.cli.output import emit, info, pluralize, progress_callback
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.experiment.corpora import Missing, Place
-    from assay.experiment.running.experiments import Carried
-    from assay.experiment.running.matrix import How
+    from assay.experiment.corpora import Missing, PreparedGold
+    from assay.experiment.running.experiments import CompletedRun
+    from assay.experiment.running.matrix import ExecutionOptions
     from assay.experiment.spec import Spec
-    from assay.experiment.spec.model import Recipe
+    from assay.experiment.spec.model import EngineFactory
     from assay.types import Corpus, CorpusSpec, Query, Suite
 
 
 @contextmanager
-def how_of(args: argparse.Namespace, folder: Path) -> Iterator[How]:
+def execution_options(args: argparse.Namespace, folder: Path) -> Iterator[ExecutionOptions]:
     """Say how a run is carried out, by the flags; a cluster is left when it is over."""
-    from assay.experiment.running.matrix import How
+    from assay.experiment.running.matrix import ExecutionOptions
 
     fresh, reuse = getattr(args, "fresh", False), getattr(args, "reuse_index", False)
     address = getattr(args, "cluster", None)
     if not address:
-        yield How(folder, fresh=fresh, reuse_index=reuse)
+        yield ExecutionOptions(folder, fresh=fresh, reuse_index=reuse)
         return
-    from assay.experiment.executors.dask import Cluster
+    from assay.experiment.executors.dask import DaskExecutor
 
-    cluster = Cluster(address)
+    cluster = DaskExecutor(address)
     try:
-        yield How(folder, cluster, fresh=fresh, reuse_index=reuse)
+        yield ExecutionOptions(folder, cluster, fresh=fresh, reuse_index=reuse)
     finally:
         cluster.close()
         for trouble in cluster.troubles:
-            say(args, trouble)
+            info(args, trouble)
 
 
-def carried_out(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: How) -> Carried:
+def carried_out(
+    args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: ExecutionOptions
+) -> CompletedRun:
     """Carry it out, showing how far it is, and say what was kept and what went wrong beside it."""
-    from assay.experiment.running.experiments import carry_out
+    from assay.experiment.running.experiments import execute
 
-    carried = carry_out(spec, suite, missing=missing, progress=teller(args), how=how)
+    carried = execute(spec, suite, missing=missing, progress=progress_callback(args), how=how)
     for trouble in carried.troubles:
-        say(args, trouble)
+        info(args, trouble)
     if carried.work is not None:
         cells, kept = len(carried.work.cells), len(carried.work.kept)
-        say(args, f"{counted(cells, 'cell')}: {kept} were kept, {cells - kept} asked now")
+        info(args, f"{pluralize(cells, 'cell')}: {kept} were kept, {cells - kept} asked now")
     return carried
 
 
-def write_down(folder: Path, carried: Carried) -> None:
+def write_down(folder: Path, carried: CompletedRun) -> None:
     """Write what is beside the results: what cells took; what was kept for this run alone goes."""
     from assay.experiment.cells.running import timings
     from assay.experiment.records.folder import write_timings
@@ -69,12 +71,12 @@ def write_down(folder: Path, carried: Carried) -> None:
 def show_plan(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Show what a run would do; no engine is asked, nothing is written."""
     from assay.engines.resources import available_threads
-    from assay.experiment.running.matrix import prospect
+    from assay.experiment.running.matrix import dry_run
     from assay.report.dry_run import prospect_document, prospect_json
 
-    with how_of(args, Path(spec.out)) as how:
+    with execution_options(args, Path(spec.out)) as how:
         width = how.fleet.width if how.fleet else spec.jobs or available_threads()
-        found = prospect(spec, suite, missing=missing, how=how, width=width)
+        found = dry_run(spec, suite, missing=missing, how=how, width=width)
     emit(args, prospect_document(found, width), prospect_json(found))
     return 0
 
@@ -96,18 +98,18 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="an assay.toml whose engines may be named (this folder's)")
 
 
-def engine_named(text: str, config: str | None) -> Recipe:
+def engine_named(text: str, config: str | None) -> EngineFactory:
     """Find an engine: one that assay.toml names, with its seed, else a kind, `kind:value`, a preset or its file."""
     from assay.experiment.spec import load_spec, recipe_of
     from assay.experiment.spec.layers import with_environment
-    from assay.experiment.spec.model import Recipe
+    from assay.experiment.spec.model import EngineFactory
 
     path = config_file(config)
     if path:
         spec = load_spec(path)
         if text in spec.engines or spec.subject(text) is not None:
             return recipe_of(spec, text)
-    return Recipe(with_environment(text))
+    return EngineFactory(with_environment(text))
 
 
 def corpus_named(path: str | None, gold: str | None, config: str | None) -> NamedCorpus:
@@ -130,9 +132,9 @@ def open_without_ours(corpus: CorpusSpec, config: str | None) -> Corpus:
 
 def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
     """Leave assay.toml and the gold files that it names out of a corpus."""
-    from assay.experiment.corpora import hidden
+    from assay.experiment.corpora import exclude_paths
 
-    return hidden(corpus, _own_files(corpus, config))
+    return exclude_paths(corpus, _own_files(corpus, config))
 
 
 def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
@@ -158,7 +160,7 @@ def _on_gold(source: str, path: str | None) -> NamedCorpus:
     return NamedCorpus(place.corpus, suite, place.gold.queries, _problems(place), place.is_ours)
 
 
-def _problems(place: Place) -> tuple[str, ...]:
+def _problems(place: PreparedGold) -> tuple[str, ...]:
     """Say what of the gold set does not fit its corpus."""
     found = place.problems
     return (f"{len(found)} targets of the gold set are not in this corpus, e.g. {found[0]}",) if found else ()

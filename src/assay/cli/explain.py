@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.output import Page, clean, emit, headline, page, say
+from assay.cli.output import ResultPrinter, clean, emit, headline, info, page
 from assay.cli.search_options import (
     add_folder,
     add_per,
@@ -24,11 +24,11 @@ from assay.cli.search_options import (
     open_index,
     path_inside,
 )
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, closest_match
 
 if TYPE_CHECKING:
     from assay.search import Index
-    from assay.search.trace import Lost, Trace
+    from assay.search.trace import LostFile, Trace
     from assay.types import WaterfallRow, WaterfallStep
 
 #: A score that changed by less did not change.
@@ -74,13 +74,13 @@ def _expected(index: Index, text: str) -> str:
     """Name the expected file; one that is not even there is a misspelling, not a miss."""
     path = path_inside(index, text)
     if path not in index.table.files.paths and not (index.root / path).is_file():
-        near = nearest(path, index.table.files.paths)
+        near = closest_match(path, index.table.files.paths)
         hint = f"did you mean {near[0]}?" if near else "paths are relative to the folder that is searched"
         raise ConfigError(f"there is no file {path}", hint=hint)
     return path
 
 
-def _print(args: argparse.Namespace, index: Index, trace: Trace, lost: Lost | None) -> None:
+def _print(args: argparse.Namespace, index: Index, trace: Trace, lost: LostFile | None) -> None:
     """Print a trace in the form that was asked for."""
     if args.json:
         print(json.dumps(_trace_json(trace, lost), ensure_ascii=False, indent=1))  # noqa: T201  # stdout is the result
@@ -93,7 +93,7 @@ def _print(args: argparse.Namespace, index: Index, trace: Trace, lost: Lost | No
         print(line)  # noqa: T201  # stdout is the result
 
 
-def _trace_json(trace: Trace, lost: Lost | None) -> dict[str, Any]:
+def _trace_json(trace: Trace, lost: LostFile | None) -> dict[str, Any]:
     """Turn a trace into one object."""
     return {
         "schema": "assay/explain/1",
@@ -104,9 +104,9 @@ def _trace_json(trace: Trace, lost: Lost | None) -> dict[str, Any]:
     }
 
 
-def _waterfall(page: Page, index: Index, trace: Trace) -> Iterator[str]:
+def _waterfall(page: ResultPrinter, index: Index, trace: Trace) -> Iterator[str]:
     """Write what was asked, then each result and the stages that moved it."""
-    from assay.search.query import called_in_code
+    from assay.search.query import translate_terms
     from assay.types import Hit
 
     question = trace.question
@@ -117,7 +117,7 @@ def _waterfall(page: Page, index: Index, trace: Trace) -> Iterator[str]:
     unheld = [clean(term) for term in question.terms if index.view.term(term) < 0]
     if unheld:
         yield f"in no file: {', '.join(unheld)}"
-    for term, names in called_in_code(index.view, question).items():
+    for term, names in translate_terms(index.view, question).items():
         yield f"{clean(term)} is also looked up as: {', '.join(map(clean, names))}"
     candidates = trace.candidates()
     if not candidates:
@@ -129,7 +129,7 @@ def _waterfall(page: Page, index: Index, trace: Trace) -> Iterator[str]:
         yield from _steps(page, candidate)
 
 
-def _steps(page: Page, candidate: WaterfallRow) -> Iterator[str]:
+def _steps(page: ResultPrinter, candidate: WaterfallRow) -> Iterator[str]:
     """Write a row for each stage that changed a candidate's score or its rank."""
     wide = max(len(step.stage) for step in candidate.steps)
     for step in candidate.steps:
@@ -138,7 +138,7 @@ def _steps(page: Page, candidate: WaterfallRow) -> Iterator[str]:
             yield f"       {step.stage:<{wide}}  {change:>8}  {step.score:7.3f}  {_ranks(page, step)}"
 
 
-def _ranks(page: Page, step: WaterfallStep) -> str:
+def _ranks(page: ResultPrinter, step: WaterfallStep) -> str:
     """Write how a rank changed."""
     if step.rank == step.before:
         return page.dim(f"#{step.rank}")
@@ -148,7 +148,7 @@ def _ranks(page: Page, step: WaterfallStep) -> str:
     return page.paint(f"{before} → {after}", "32" if better else "31")
 
 
-def _loss(page: Page, index: Index, lost: Lost) -> Iterator[str]:
+def _loss(page: ResultPrinter, index: Index, lost: LostFile) -> Iterator[str]:
     """Say what became of an expected file."""
     yield ""
     name = page.bold(clean(lost.path))
@@ -183,7 +183,7 @@ def _handle_run(args: argparse.Namespace) -> int:
         raise ConfigError("-k and PATH mean nothing for a run", hint="leave them out: a run has its own")
     run = read_results(args.run)
     refuse_sealed(split_today(run.suite), "explaining what was missed")
-    found = diagnose(run, args.engine, lambda text: say(args, text))
+    found = diagnose(run, args.engine, lambda text: info(args, text))
     emit(
         args,
         document(found, str(Path(args.run)), listed=args.missed),

@@ -21,16 +21,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import Once, add_claim, claim_for, log_look, read_results, refuse
-from assay.cli.output import counted, emit, warn
-from assay.errors import AssayError, ConfigError, EnvironmentFailure
+from assay.cli.options import Once, add_claim, claim_for, log_look, read_results, reject_flags
+from assay.cli.output import emit, pluralize, warn
+from assay.errors import AssayError, ConfigError, SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.report.evidence import Evidence
+    from assay.report.evidence import QueryScores
     from assay.report.gate import Gate
-    from assay.report.github import Spot, Stage
+    from assay.report.github import AnnotationLine, JobOutput
     from assay.types import Run
 
 _RESULTS = "results"
@@ -112,7 +112,7 @@ def _write_baseline(args: argparse.Namespace) -> int:
     seen = gather(runs, claim.measures, name)
     write_baseline(Path(args.write_baseline), seen, claim)
     queries, each = len(seen.scores.units), f", each the mean of {seen.repeats} repeats" if seen.repeats > 1 else ""
-    text = f"{counted(queries, 'query', 'queries')}{each}, written to {args.write_baseline}."
+    text = f"{pluralize(queries, 'query', 'queries')}{each}, written to {args.write_baseline}."
     data = {
         "schema": "assay/baseline-written/1",
         "file": args.write_baseline,
@@ -156,7 +156,7 @@ def _check_made(path: Path) -> None:
     except (OSError, ValueError, RecursionError):
         data = {}
     if not isinstance(data, dict) or "schema" not in data:
-        raise EnvironmentFailure("the run wrote no result", file=path, hint="its log says why")
+        raise SetupError("the run wrote no result", file=path, hint="its log says why")
     if data["schema"] == "assay/error/1":
         raise _of_run(data)
 
@@ -174,15 +174,15 @@ def _of_run(data: Mapping[str, object]) -> AssayError:
     return made
 
 
-def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> Evidence | None:
+def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> QueryScores | None:
     """Read what the run is compared with: a baseline file, a run, or repeats of one."""
     from assay.report.baseline import read_baseline
-    from assay.report.comparison import refuse_unlike
+    from assay.report.comparison import require_comparable
     from assay.report.evidence import gather
 
     if not args.against:
         return None
-    refuse(args, "two runs", "baseline")
+    reject_flags(args, "two runs", "baseline")
     files = [place for place in args.against if Path(place).is_file()]
     if files and len(args.against) > 1:
         raise ConfigError("a baseline file stands alone", hint="name one file, or folders only")
@@ -193,7 +193,7 @@ def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> Evidenc
             hint = f"make one with `assay gate FOLDER --write-baseline {place}`, from the run to compare with"
             raise ConfigError("there is no such baseline file", file=place, hint=hint)
     old, name = _read(args.against)
-    refuse_unlike(old[0], run, moved=args.allow_changed_corpus)
+    require_comparable(old[0], run, moved=args.allow_changed_corpus)
     return gather(old, measures, name)
 
 
@@ -206,15 +206,15 @@ def _read(places: Sequence[str]) -> tuple[list[Run], str]:
     return runs, places[0] if len(runs) == 1 else f"{places[0]} ×{len(runs)}"
 
 
-def _stage(args: argparse.Namespace) -> Stage:
+def _stage(args: argparse.Namespace) -> JobOutput:
     """Say where GitHub listens; annotations go to stderr, where the runner reads them too and JSON does not."""
     import os
 
-    from assay.report.github import Stage, place_in_checkout, read_context
+    from assay.report.github import JobOutput, place_in_checkout, read_context
 
     places = [place_in_checkout(os.environ, place) for place in args.results or [_RESULTS]]
     subject = "\0".join([*places, args.engine or ""])
-    return Stage(read_context(os.environ, subject), warn, comment=not args.no_comment)
+    return JobOutput(read_context(os.environ, subject), warn, comment=not args.no_comment)
 
 
 def _tell_gate(args: argparse.Namespace, gate: Gate, runs: Sequence[Run]) -> None:
@@ -235,8 +235,12 @@ def _tell_error(args: argparse.Namespace, error: AssayError) -> None:
     publish(_stage(args), error_page(error), [of_error(error, "assay gate")])
 
 
-def _places(run: Run) -> dict[tuple[str, str], Spot]:
+def _places(run: Run) -> dict[tuple[str, str], AnnotationLine]:
     """Say where the queries stand in their gold files."""
-    from assay.report.github import Spot
+    from assay.report.github import AnnotationLine
 
-    return {(gold.name, query.id): Spot(gold.source, query.line) for gold in run.suite.golds for query in gold.queries}
+    return {
+        (gold.name, query.id): AnnotationLine(gold.source, query.line)
+        for gold in run.suite.golds
+        for query in gold.queries
+    }

@@ -12,12 +12,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.output import emit, say
+from assay.cli.output import emit, info
 from assay.cli.search_options import add_folder, add_settings, config_of, folder_of, workers_of
 
 if TYPE_CHECKING:
     from assay.report.render.document import Block
-    from assay.search.building import Opened
+    from assay.search.building import OpenedTable
 
 _SHOWN = 5  # examples of a kind; --json has them all
 
@@ -34,13 +34,13 @@ def handle(args: argparse.Namespace) -> int:
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
     from assay.report.render.document import Document
-    from assay.search.building import open_table, shape
+    from assay.search.building import index_key, open_table
     from assay.search.index_files import index_folder
     from assay.search.meaning import embed_table
 
     if args.rebuild:
-        _forget(index_folder(folder, shape(config.index)))
-    say(args, f"indexing {folder.resolve()} ...")
+        _forget(index_folder(folder, index_key(config.index)))
+    info(args, f"indexing {folder.resolve()} ...")
     began = time.perf_counter()
     opened = open_table(folder, config.index, workers, keep=True)
     embed_table(opened.table, config.dense, opened.folder)
@@ -55,7 +55,7 @@ def _forget(folder: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def _data(opened: Opened, seconds: float) -> dict[str, Any]:
+def _data(opened: OpenedTable, seconds: float) -> dict[str, Any]:
     """Collect what there is to say."""
     files = opened.table.files
     problems = [{"path": path, "problem": text} for path, text in zip(files.paths, files.problems, strict=True) if text]

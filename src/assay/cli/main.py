@@ -40,7 +40,7 @@ from assay.cli import (
 )
 from assay.cli.actions import FLAGS
 from assay.cli.output import fit_for, quoted
-from assay.errors import AssayError, meant
+from assay.errors import AssayError, did_you_mean
 
 _EPILOG = """\
 exit codes: 0 pass · 1 significant regression or below a threshold (gate) · 2 usage or bad input
@@ -163,7 +163,7 @@ class _Command(argparse.ArgumentParser):
             if yes:
                 return yes[:1]
         flags = [word.partition("=")[0] for word in extra if word.startswith("-")]
-        return [f"{flag}: {near}" for flag in flags if (near := meant(flag, self._option_string_actions))]
+        return [f"{flag}: {near}" for flag in flags if (near := did_you_mean(flag, self._option_string_actions))]
 
 
 def build_parser() -> argparse.ArgumentParser:

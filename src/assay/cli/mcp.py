@@ -15,8 +15,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import say
-from assay.errors import ConfigError, EnvironmentFailure, install_hint
+from assay.cli.output import info
+from assay.errors import ConfigError, SetupError, install_hint
 
 if TYPE_CHECKING:
     from assay.experiment.spec import Spec
@@ -39,14 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Serve until the agent goes away."""
     from assay.agent.context import Roots
-    from assay.agent.server import TOKEN, Address, serve_http, serve_stdio
+    from assay.agent.server import TOKEN, ListenAddress, serve_http, serve_stdio
 
     if args.json:
         raise ConfigError("--json means nothing for a server", hint="leave it out")
     if args.allow_remote and args.http is None:
         raise ConfigError("--allow-remote without --http", hint="add --http HOST:PORT, or leave it out")
     token = os.environ.get(TOKEN) or None
-    address = Address.parse(args.http, tuple(args.allow_remote), token) if args.http is not None else None
+    address = ListenAddress.parse(args.http, tuple(args.allow_remote), token) if args.http is not None else None
     roots, spec = Roots.of(args.roots), _spec(args.config)
     _check_extra()
     from assay.agent.server import make_service
@@ -55,7 +55,7 @@ def handle(args: argparse.Namespace) -> int:
     if address is None:
         serve_stdio(service)
     else:
-        serve_http(service, address, lambda url: say(args, f"serving {roots} on {url}"))
+        serve_http(service, address, lambda url: info(args, f"serving {roots} on {url}"))
     return 0
 
 
@@ -73,6 +73,6 @@ def _check_extra() -> None:
     try:
         import mcp.server.mcpserver  # noqa: F401
     except ImportError as error:
-        raise EnvironmentFailure(
+        raise SetupError(
             f"`assay mcp` needs the package mcp, which cannot be imported: {error}", hint=install_hint("mcp")
         ) from error

@@ -26,17 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Read all shards, make the run, and go on as `assay run` does."""
-    from assay.cli.run import present
+    from assay.cli.run import write_report
     from assay.experiment import check_folder
     from assay.experiment.cells.outline import run_of
-    from assay.experiment.running.experiments import Carried
-    from assay.experiment.shards import unite
+    from assay.experiment.running.experiments import CompletedRun
+    from assay.experiment.shards import merge_shards
     from assay.report import require_parquet
 
     folder = check_folder(Path(args.out))
     page = page_flags(args)
     if args.parquet:
         require_parquet()
-    whole = unite(Path(part) for part in args.parts)
-    carried = Carried(run_of(whole.outline, whole.work), whole.work)
-    return present(args, carried, whole.outline.claim, folder, whole.declared, page)
+    whole = merge_shards(Path(part) for part in args.parts)
+    carried = CompletedRun(run_of(whole.outline, whole.work), whole.work)
+    return write_report(args, carried, whole.outline.claim, folder, whole.declared, page)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status, Suite
+from assay.types import EngineRun, GoldSet, Hit, Query, Ranking, Run, Status, Suite
 
 if TYPE_CHECKING:
-    from assay.experiment.corpora import Place
+    from assay.experiment.corpora import PreparedGold
     from assay.report.render.document import Block, Document
     from assay.search import Index, Per, SearchConfig
     from assay.search.trace import Trace
@@ -96,13 +96,13 @@ def diagnose(run: Run, engine: str | None, tell: Callable[[str], None]) -> Diagn
 def _settings(engine: EngineRun) -> tuple[Per, SearchConfig]:
     """Read the settings that the engine had."""
     from assay.engines.builtin import BuiltinEngine
-    from assay.experiment.tracing import engine_again
+    from assay.experiment.tracing import rebuild_engine
 
-    settings = cast(BuiltinEngine, engine_again(engine)).settings
+    settings = cast(BuiltinEngine, rebuild_engine(engine)).settings
     return settings.per, settings.search
 
 
-def _place(gold: Gold) -> Place:
+def _place(gold: GoldSet) -> PreparedGold:
     """Open the corpus as the run did; anchors that are gone since are left out."""
     from assay.experiment.corpora import check_home, prepare
 
@@ -110,7 +110,7 @@ def _place(gold: Gold) -> Place:
     return prepare(gold, None, None, "report")
 
 
-def _changes(run: Run, place: Place) -> list[str]:
+def _changes(run: Run, place: PreparedGold) -> list[str]:
     """Say that the corpus is not what it was."""
     facts = run.header.corpora.get(place.gold.name)
     if facts is None or facts.digest == place.corpus.digest:
@@ -118,7 +118,7 @@ def _changes(run: Run, place: Place) -> list[str]:
     return [f"The corpus of {place.gold.name} changed since the run: stages are those of today's files."]
 
 
-def _follow(engine: EngineRun, place: Place, config: SearchConfig, per: Per, k: int) -> Iterator[_Followed]:
+def _follow(engine: EngineRun, place: PreparedGold, config: SearchConfig, per: Per, k: int) -> Iterator[_Followed]:
     """Trace every query that the engine was asked."""
     from assay.search import Index
 
@@ -133,7 +133,7 @@ def _follow(engine: EngineRun, place: Place, config: SearchConfig, per: Per, k: 
 
 def _miss(index: Index, query: Query, ranking: Ranking, trace: Trace, k: int) -> Miss | None:
     """Say at which stage a missed query was lost; nothing when a relevant file was found."""
-    from assay.search.trace import find_loss
+    from assay.search.trace import find_lost_stage
 
     wanted = tuple(dict.fromkeys(target.span.path for target in query.targets))
     if any(hit.path in wanted for hit in ranking.hits[:k]):
@@ -142,7 +142,7 @@ def _miss(index: Index, query: Query, ranking: Ranking, trace: Trace, k: int) ->
     if ranking.status is not Status.OK:
         return Miss(ranking.gold, query.id, ranking.form, text, wanted, "failed", str(ranking.error or ranking.status))
     rows = [row for path in wanted for row in index.rows_of(path, trace.per)]
-    lost = find_loss(trace, rows, ", ".join(wanted), k)
+    lost = find_lost_stage(trace, rows, ", ".join(wanted), k)
     stage, reason = (lost.stage, lost.reason) if lost.stage else ("answer", f"{lost.reason} now, not in the run")
     return Miss(ranking.gold, query.id, ranking.form, text, wanted, stage, reason)
 

@@ -8,19 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.output import say, teller, warn
+from assay.cli.output import info, progress_callback, warn
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.chat import Endpoint
-    from assay.experiment.ablation import DevData, Use
+    from assay.experiment.ablation import DevData, SplitUse
     from assay.experiment.corpora import Missing
-    from assay.experiment.ledger import Entry, LedgerPlan
+    from assay.experiment.ledger import LedgerEntry, LedgerPlan
     from assay.experiment.spec import Spec
     from assay.report.explorer.page import PagePlan
-    from assay.types import Claim, Run, Suite
+    from assay.types import AnalysisPlan, Run, Suite
 
 
 class Once(argparse.Action):
@@ -117,7 +117,7 @@ def typed(args: argparse.Namespace, *names: str) -> list[str]:
     return words
 
 
-def claim_for(run: Run, args: argparse.Namespace) -> Claim:
+def claim_for(run: Run, args: argparse.Namespace) -> AnalysisPlan:
     """Take the claim that a run was made for, changed by the flags given now."""
     from assay.experiment.spec.model import changed, check_claim, check_suite, claim_of, resolved_family
 
@@ -130,7 +130,7 @@ def claim_for(run: Run, args: argparse.Namespace) -> Claim:
     return check_claim(claim, run.k, names)
 
 
-def refuse(args: argparse.Namespace, what: str, *flags: str) -> None:
+def reject_flags(args: argparse.Namespace, what: str, *flags: str) -> None:
     """Refuse flags that mean nothing here: a flag without an effect is worse than none."""
     for flag in flags:
         if getattr(args, flag) is not None:
@@ -150,12 +150,12 @@ def read_results(text: str) -> Run:
 
 def split_today(suite: Suite) -> Suite:
     """Give the queries of a run the parts that their sets have now: a run from before the split tells no less."""
-    from assay.gold.loading import set_today
+    from assay.gold.loading import reload_set
     from assay.gold.split import TAG, part_of
 
     golds = []
     for gold in suite.golds:
-        now = set_today(gold)
+        now = reload_set(gold)
         parts = {query.id: part_of(query) for query in now.queries} if now else {}
         tagged = [replace(q, tags={**q.tags, TAG: part}) if (part := parts.get(q.id)) else q for q in gold.queries]
         golds.append(replace(gold, queries=tuple(tagged)))
@@ -164,13 +164,13 @@ def split_today(suite: Suite) -> Suite:
 
 def log_look(args: argparse.Namespace, run: Run, command: str) -> None:
     """Write down that results on sealed queries are shown once more."""
-    from assay.cli.output import say
-    from assay.gold.loading import log_looks_again
+    from assay.cli.output import info
+    from assay.gold.loading import log_reaccess
     from assay.gold.split import sealed_queries
 
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
-    if sealed and not log_looks_again(run.suite, command, [engine.name for engine in run.engines]):
-        say(args, f"{sealed} sealed queries are in this run; their gold file is not here, so the look is not logged")
+    if sealed and not log_reaccess(run.suite, command, [engine.name for engine in run.engines]):
+        info(args, f"{sealed} sealed queries are in this run; their gold file is not here, so the look is not logged")
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
@@ -298,7 +298,7 @@ def varied_spec(args: argparse.Namespace) -> Spec:
     return override(declared_by(args), **question_flags(args), **claim_flags(args), jobs=args.jobs)
 
 
-def varied_data(args: argparse.Namespace, spec: Spec, use: Use) -> DevData:
+def varied_data(args: argparse.Namespace, spec: Spec, use: SplitUse) -> DevData:
     """Load the queries that may be used; what a flag or the file asks for and may not have is refused by name."""
     from assay.experiment.ablation import dev_data
     from assay.experiment.running.loading import load_suite
@@ -320,11 +320,11 @@ def run_varied(args: argparse.Namespace, spec: Spec, suite: Suite) -> Run:
     """Run a specification."""
     from assay.experiment import check_folder
     from assay.experiment.running.experiments import run_spec
-    from assay.experiment.running.matrix import How
+    from assay.experiment.running.matrix import ExecutionOptions
 
     folder = check_folder(Path(args.out)) if args.out else None
     missing: Missing | None = "report" if args.allow_missing else None
-    return run_spec(spec, suite, missing=missing, progress=teller(args), how=How(folder=folder))
+    return run_spec(spec, suite, missing=missing, progress=progress_callback(args), how=ExecutionOptions(folder=folder))
 
 
 def keep_run(args: argparse.Namespace, made: Run, spec: Spec, suite: Suite) -> None:
@@ -334,7 +334,7 @@ def keep_run(args: argparse.Namespace, made: Run, spec: Spec, suite: Suite) -> N
 
     if args.out:
         publish(made, spec.claim(), Path(args.out), declared=declared_hashes(spec, suite))
-        say(args, f"written to {args.out}/")
+        info(args, f"written to {args.out}/")
 
 
 def plan_ledger(args: argparse.Namespace, spec: Spec) -> LedgerPlan | None:
@@ -348,16 +348,16 @@ def plan_ledger(args: argparse.Namespace, spec: Spec) -> LedgerPlan | None:
     return plan
 
 
-def add_found(args: argparse.Namespace, plan: LedgerPlan, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def add_found(args: argparse.Namespace, plan: LedgerPlan, entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     """Add entries and say which."""
-    from assay.experiment.ablation import used_up
+    from assay.experiment.ablation import spent_warning
     from assay.experiment.ledger import add_entries
 
     added = add_entries(plan.path, entries, again=args.again)
     accepted = sum(entry.accepted for entry in added)
     numbers = f"{added[0].number}" if len(added) == 1 else f"{added[0].number} to {added[-1].number}"
-    say(args, f"{plan.path}: entry {numbers} added; {accepted} of {len(added)} accepted")
+    info(args, f"{plan.path}: entry {numbers} added; {accepted} of {len(added)} accepted")
     spent = sorted({part for entry in added for part in entry.spent})
     if spent:
-        warn(f"{plan.path}: entry {numbers}: {used_up(spent).text}")
+        warn(f"{plan.path}: entry {numbers}: {spent_warning(spent).text}")
     return added

@@ -17,7 +17,7 @@ from assay.errors import ConfigError
 if TYPE_CHECKING:
     from assay.experiment import Progress
     from assay.report.render.document import Document
-    from assay.search.trace import Excerpt
+    from assay.search.trace import Snippet
     from assay.types import Hit
 
 
@@ -52,12 +52,12 @@ def fit_for(args: argparse.Namespace, text: str) -> str:
     """Give a text as it can be printed: where GitHub's runner reads it, words of others must command nothing."""
     if not for_runner(args):
         return text
-    from assay.report.render.text import inert
+    from assay.report.render.text import escape_commands
 
-    return inert(text)
+    return escape_commands(text)
 
 
-def say(args: argparse.Namespace, text: str) -> None:
+def info(args: argparse.Namespace, text: str) -> None:
     """Tell something on stderr, unless asked to be quiet."""
     if not args.quiet:
         print(fit_for(args, text), file=sys.stderr, flush=True)  # noqa: T201  # stderr is for people who wait
@@ -68,7 +68,7 @@ def warn(text: str) -> None:
     print(text, file=sys.stderr, flush=True)  # noqa: T201  # stderr is for what is not the result
 
 
-def teller(args: argparse.Namespace) -> Callable[[Progress], None] | None:
+def progress_callback(args: argparse.Namespace) -> Callable[[Progress], None] | None:
     """Make the function that shows a run's progress: a moving line on a terminal, a line a step elsewhere."""
     if args.quiet:
         return None
@@ -103,13 +103,13 @@ def _words(progress: Progress) -> str:
     return f"{progress.engine}: {progress.done}/{progress.total} queries of {progress.gold}"
 
 
-def counted(number: int, thing: str, things: str = "") -> str:
+def pluralize(number: int, thing: str, things: str = "") -> str:
     """Count things: 1 item, 2 items."""
     return f"{number} {thing if number == 1 else things or thing + 's'}"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ResultLayout:
     """How wide and how long."""
 
     lines: int = 6  # of a result: ten results are read in one look
@@ -118,11 +118,11 @@ class Layout:
     number: int = 6  # columns of a line number
 
 
-LAYOUT: Final = Layout()
+LAYOUT: Final = ResultLayout()
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ResultPrinter:
     """Where results are shown."""
 
     width: int
@@ -145,15 +145,17 @@ class Page:
         return self.paint(text, "1;33")
 
 
-def page() -> Page:
+def page() -> ResultPrinter:
     """Look at where stdout goes."""
     from assay.screen import screen_of
 
     screen = screen_of(sys.stdout, LAYOUT.piped)
-    return Page(screen.width, screen.colour)
+    return ResultPrinter(screen.width, screen.colour)
 
 
-def show_hit(page: Page, rank: int, hit: Hit, excerpt: Excerpt | None, weights: Mapping[str, float]) -> Iterator[str]:
+def show_hit(
+    page: ResultPrinter, rank: int, hit: Hit, excerpt: Snippet | None, weights: Mapping[str, float]
+) -> Iterator[str]:
     """Write a result as lines."""
     yield headline(page, rank, hit)
     if excerpt is not None:
@@ -162,13 +164,13 @@ def show_hit(page: Page, rank: int, hit: Hit, excerpt: Excerpt | None, weights: 
             yield label + _marked(page, fit(line, page.width - LAYOUT.number - 3), weights)
 
 
-def headline(page: Page, rank: int, hit: Hit, more: str = "") -> str:
+def headline(page: ResultPrinter, rank: int, hit: Hit, more: str = "") -> str:
     """Write where a result is, and how good."""
     score = "" if hit.score is None else page.dim(f"  {hit.score:.3f}")
     return f"{rank:>3}  {page.bold(clean(str(hit.span)))}{score}{more}"
 
 
-def _marked(page: Page, line: str, weights: Mapping[str, float]) -> str:
+def _marked(page: ResultPrinter, line: str, weights: Mapping[str, float]) -> str:
     """Mark the words that were asked for."""
     if not page.colour or not weights:
         return line

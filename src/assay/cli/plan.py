@@ -13,12 +13,12 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from assay.cli.options import claim_for, log_look, read_results, refuse
+from assay.cli.options import claim_for, log_look, read_results, reject_flags
 from assay.cli.output import emit
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.stats.records import Plan
+    from assay.stats.records import SamplePlan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,12 +62,12 @@ def _size(args: argparse.Namespace) -> str:
     return f"{repositories} {'repository' if repositories == 1 else 'repositories'} of {args.queries or 20:g} queries"
 
 
-def _assumed(args: argparse.Namespace) -> tuple[Plan, str]:
+def _assumed(args: argparse.Namespace) -> tuple[SamplePlan, str]:
     """Plan from assumptions."""
     from assay.stats import components_of, plan
     from assay.stats.config import DEFAULT
 
-    refuse(args, "a plan from assumptions", "results", "engine", "baseline", "primary", "cluster_by")
+    reject_flags(args, "a plan from assumptions", "results", "engine", "baseline", "primary", "cluster_by")
     icc, repositories = DEFAULT.assumed_icc if args.icc is None else args.icc, args.repositories
     components = components_of(
         args.sd, icc, 1 if repositories is None else repositories, 20.0 if args.queries is None else args.queries
@@ -82,18 +82,18 @@ def _assumed(args: argparse.Namespace) -> tuple[Plan, str]:
     return found, f"Standard deviation {args.sd:g}, as given"
 
 
-def _piloted(args: argparse.Namespace) -> tuple[Plan, str]:
+def _piloted(args: argparse.Namespace) -> tuple[SamplePlan, str]:
     """Plan from the paired differences of a run."""
-    from assay.report.scored_run import dead_engines, family_of
+    from assay.report.scored_run import failed_engines, family_of
     from assay.scoring import score
     from assay.stats import plan_claim
 
-    refuse(args, "a plan from a pilot", "repositories", "queries")
+    reject_flags(args, "a plan from a pilot", "repositories", "queries")
     folder = args.results or "results"
     run = read_results(folder)
     log_look(args, run, "plan")
     claim = claim_for(run, args)
-    alive = [name for name in family_of(run, claim) if name not in dead_engines(run)]
+    alive = [name for name in family_of(run, claim) if name not in failed_engines(run)]
     engine = args.engine or next(iter(alive), None)
     if engine is None:
         raise ConfigError(f"no engine to compare with {claim.baseline}", hint="name one with --engine")

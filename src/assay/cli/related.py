@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.output import Page, clean, fit, headline, page
+from assay.cli.output import ResultPrinter, clean, fit, headline, page
 from assay.cli.search_options import add_folder, add_settings, check_count, open_index, path_inside
 from assay.errors import ConfigError
 
@@ -74,7 +74,7 @@ def _hit_json(hit: Hit) -> dict[str, Any]:
     return {"path": hit.path, "start": hit.start, "end": hit.end}
 
 
-def _shown(page: Page, found: Related) -> Iterator[str]:
+def _shown(page: ResultPrinter, found: Related) -> Iterator[str]:
     """Write the unit, then its relatives by kind."""
     names = f"  {', '.join(map(clean, found.names))}" if found.names else ""
     yield page.bold(clean(str(found.unit.span))) + names

@@ -21,7 +21,7 @@ from assay.cli.serving import open_page
 from assay.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from assay.report.explorer.page import Page
+    from assay.report.explorer.page import HtmlReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +75,7 @@ def _again(args: argparse.Namespace, *more: str) -> str:
     return shlex.join([args.results, *typed(args, "out", *CLAIM, *more)])
 
 
-def _tell(args: argparse.Namespace, out: Path, title: str, made: Page) -> None:
+def _tell(args: argparse.Namespace, out: Path, title: str, made: HtmlReport) -> None:
     """Say where the page is, and what is not in it."""
     from assay.report.explorer.page import in_folder
     from assay.report.render.document import Document, Paragraph

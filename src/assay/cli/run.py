@@ -33,17 +33,17 @@ from assay.cli.options import (
     page_flags,
     question_flags,
 )
-from assay.cli.output import counted, emit, fit_for, say, teller, warn
+from assay.cli.output import emit, fit_for, info, pluralize, progress_callback, warn
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
     from assay.experiment.corpora import Missing
-    from assay.experiment.records.merge import Declared
-    from assay.experiment.running.experiments import Carried
+    from assay.experiment.records.merge import RetainedEngine
+    from assay.experiment.running.experiments import CompletedRun
     from assay.experiment.spec import Spec
     from assay.report.explorer.page import PagePlan
-    from assay.report.publish import Published
-    from assay.types import Claim, Run, Suite
+    from assay.report.publish import WrittenRun
+    from assay.types import AnalysisPlan, Run, Suite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +113,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.cli.execution import carried_out, how_of
+    from assay.cli.execution import carried_out, execution_options
     from assay.experiment import check_folder
     from assay.experiment.records.merge import declared_hashes
     from assay.report import require_parquet
@@ -123,9 +123,9 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing
     if args.parquet:
         require_parquet()
     _tell_sealed(args, spec, suite)
-    with how_of(args, folder) as how:
+    with execution_options(args, folder) as how:
         carried = carried_out(args, spec, suite, missing, how)
-    return present(args, carried, spec.claim(), folder, declared_hashes(spec, suite), page)
+    return write_report(args, carried, spec.claim(), folder, declared_hashes(spec, suite), page)
 
 
 def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
@@ -133,7 +133,7 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
 
     Nothing that was kept is used: an answer that is taken from another repeat says nothing about chance.
     """
-    from assay.cli.execution import carried_out, how_of
+    from assay.cli.execution import carried_out, execution_options
     from assay.experiment.records.folder import repeat_folders
     from assay.experiment.records.merge import declared_hashes
     from assay.report import require_parquet
@@ -145,8 +145,8 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
     anew = argparse.Namespace(**{**vars(args), "fresh": True})
     runs = []
     for number, folder in enumerate(folders, 1):
-        say(args, f"repeat {number} of {len(folders)}")
-        with how_of(anew, folder) as how:
+        info(args, f"repeat {number} of {len(folders)}")
+        with execution_options(anew, folder) as how:
             carried = carried_out(anew, spec, suite, missing, how)
         published(args, carried, spec.claim(), folder, declared_hashes(spec, suite), page)
         runs.append(carried.run)
@@ -156,47 +156,47 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
 
 def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> None:
     """Say how steady engines are."""
-    from assay.report.evidence import gather, steadiness, steadiness_blocks
+    from assay.report.evidence import gather, stability, steadiness_blocks
     from assay.report.render.document import Document
     from assay.report.scored_run import real_engines
 
     claim = spec.claim()
     seen = gather(runs, (claim.primary,), spec.out)
-    found = [steadiness(seen, name, claim.primary) for name in real_engines(seen)]
+    found = [stability(seen, name, claim.primary) for name in real_engines(seen)]
     data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": found}
     emit(args, Document(f"assay run: {len(runs)} repeats", tuple(steadiness_blocks(found))), data)
-    say(args, f"\nwritten to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
+    info(args, f"\nwritten to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
 
 
 def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run one shard and write it down."""
-    from assay.cli.execution import how_of
+    from assay.cli.execution import execution_options
     from assay.experiment import check_folder
     from assay.experiment.shards import parse_shard, run_part, shard_path, write_shard
 
     shard = parse_shard(args.shard)
     folder = check_folder(Path(spec.out))
-    with how_of(args, folder) as how:
-        part = run_part(spec, suite, shard, how, missing=missing, progress=teller(args))
+    with execution_options(args, folder) as how:
+        part = run_part(spec, suite, shard, how, missing=missing, progress=progress_callback(args))
     for trouble in part.keeper.all_troubles if part.keeper else ():
-        say(args, trouble)
+        info(args, trouble)
     path = shard_path(folder, shard)
     write_shard(path, part)
     if part.keeper:
         part.keeper.finish()
-    cells = counted(len(part.work.cells), "cell")
+    cells = pluralize(len(part.work.cells), "cell")
     if not part.work.cells:  # of more shards than there are cells, some have none; the others need it all the same
-        cells = f"which is empty (the run has {counted(len(part.outline.slots), 'cell')})"
-    say(args, f"shard {shard}, {cells}, written to {path}; when all are there: assay merge {folder}")
+        cells = f"which is empty (the run has {pluralize(len(part.outline.slots), 'cell')})"
+    info(args, f"shard {shard}, {cells}, written to {path}; when all are there: assay merge {folder}")
     return 0
 
 
-def present(
+def write_report(
     args: argparse.Namespace,
-    carried: Carried,
-    claim: Claim,
+    carried: CompletedRun,
+    claim: AnalysisPlan,
     folder: Path,
-    declared: Mapping[str, Declared],
+    declared: Mapping[str, RetainedEngine],
     page: PagePlan,
 ) -> int:
     """Write the records and the reports of a run, and print the report."""
@@ -204,7 +204,7 @@ def present(
 
     done = published(args, carried, claim, folder, declared, page)
     emit(args, document(done.results, full=args.full), results_json(done.results) if args.json else {})
-    say(args, f"\nwritten to {folder}/: {WRITTEN}")
+    info(args, f"\nwritten to {folder}/: {WRITTEN}")
     return _check_answered(args, [carried.run])
 
 
@@ -220,12 +220,12 @@ def _check_answered(args: argparse.Namespace, runs: Sequence[Run]) -> int:
 
 def published(
     args: argparse.Namespace,
-    carried: Carried,
-    claim: Claim,
+    carried: CompletedRun,
+    claim: AnalysisPlan,
     folder: Path,
-    declared: Mapping[str, Declared],
+    declared: Mapping[str, RetainedEngine],
     page: PagePlan,
-) -> Published:
+) -> WrittenRun:
     """Write the records and the reports of a run into its folder, beside what stands there."""
     from assay.cli.execution import write_down
     from assay.report import publish
@@ -242,10 +242,10 @@ def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
 
     chosen = select(suite, spec.split)
     if chosen.sealed:
-        sealed = counted(chosen.sealed, "sealed query", "sealed queries")
-        say(args, f"{sealed} left out; --split {SEALED} asks them and logs the look")
+        sealed = pluralize(chosen.sealed, "sealed query", "sealed queries")
+        info(args, f"{sealed} left out; --split {SEALED} asks them and logs the look")
     elif SEALED in spec.split:
-        say(args, "sealed queries are asked: the look is written down beside the set")
+        info(args, "sealed queries are asked: the look is written down beside the set")
 
 
 def _spec(args: argparse.Namespace) -> Spec:
@@ -282,7 +282,7 @@ def _flagged(args: argparse.Namespace, spec: Spec) -> Spec:
 
 def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
     """Refuse what cannot be run here, and tell what would be run twice."""
-    from assay.experiment.spec import twin_notes, unmet
+    from assay.experiment.spec import missing_requirement, twin_notes
     from assay.experiment.spec.layers import environment_note
 
     if args.repeat is not None and args.repeat < 2:
@@ -293,11 +293,11 @@ def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
     if spec.times and flag:
         raise ConfigError(f"times = true with --{flag}", hint="cells that run side by side have no times: --no-times")
     baseline = spec.subject(spec.claim().baseline)
-    reason = unmet(baseline.requires) if baseline else None
+    reason = missing_requirement(baseline.requires) if baseline else None
     if baseline and reason:
         raise ConfigError(f"baseline = {baseline.name!r} cannot run here: {reason}", hint="choose another --baseline")
     for note in twin_notes(spec):
         warn(note)
     note = environment_note(spec)
     if note:
-        say(args, note)
+        info(args, note)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import add_claim, add_full, add_page, claim_for, log_look, page_flags, read_results
-from assay.cli.output import emit, say, warn, without_collecting
+from assay.cli.output import emit, info, warn, without_collecting
 from assay.errors import AssayError, ConfigError
 
 if TYPE_CHECKING:
-    from assay.types import Gold, Query, Run
+    from assay.types import GoldSet, Query, Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.write:
         with writing(Path(args.results)):
             write_reports(results, found.case, Path(args.results), parquet=args.parquet, page=page)
-        say(args, f"written to {args.results}/")
+        info(args, f"written to {args.results}/")
     shown, data = document(results, full=args.full), results_json(results)
     if args.without_pooled:
         own = score_unpooled(run, claim, results)
@@ -69,7 +69,7 @@ def _check_flags(args: argparse.Namespace) -> None:
             raise ConfigError(f"--{flag.replace('_', '-')} means nothing without --write", hint="add --write")
 
 
-def _changed(run: Run, gold: Gold) -> int:
+def _changed(run: Run, gold: GoldSet) -> int:
     """Count the queries of a set that are not what the run asked, or are new in its parts; no corpus is opened."""
     from assay.gold import load_gold
     from assay.gold.split import part_of
@@ -89,7 +89,7 @@ def _changed(run: Run, gold: Gold) -> int:
     return new + sum(not _same(today.get(query.id), query, gold, run, partial) for query in gold.queries)
 
 
-def _same(now: Query | None, ran: Query, gold: Gold, run: Run, partial: bool) -> bool:
+def _same(now: Query | None, ran: Query, gold: GoldSet, run: Run, partial: bool) -> bool:
     """Tell whether a query is what it was; a run that left targets out is compared by what it kept."""
     from assay.gold import query_hash
 

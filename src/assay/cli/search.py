@@ -169,11 +169,11 @@ def _print_hits(index: Index, query: str, hits: Iterable[Hit], lines: int) -> No
 
 def _shown(index: Index, query: str, hits: Iterable[Hit], lines: int) -> Iterator[str]:
     """Write each result, with the lines of it that tell most."""
-    from assay.search.query import ask
+    from assay.search.query import parse_query
     from assay.search.trace import choose_lines, term_weights
 
     where = page()
-    weights = term_weights(ask(query), index.view)
+    weights = term_weights(parse_query(query), index.view)
     for rank, hit in enumerate(hits, start=1):
         whole = hit.snippet if lines and hit.start is not None else None
         excerpt = None if whole is None else choose_lines(whole, hit.start or 1, weights, lines)

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import say
-from assay.errors import ConfigError, meant
+from assay.cli.output import info
+from assay.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from assay.search import Index, SearchConfig
@@ -81,7 +81,9 @@ def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
     names = sorted(known)
     for name in given:
         if name not in names:
-            raise ConfigError(f"unknown {what} {name!r}", hint=meant(name, names) or f"there are {', '.join(names)}")
+            raise ConfigError(
+                f"unknown {what} {name!r}", hint=did_you_mean(name, names) or f"there are {', '.join(names)}"
+            )
 
 
 def open_index(args: argparse.Namespace) -> Index:
@@ -89,20 +91,20 @@ def open_index(args: argparse.Namespace) -> Index:
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
     from assay.search import Index
-    from assay.search.building import shape
+    from assay.search.building import index_key
     from assay.search.index_files import index_file
 
-    new = not index_file(folder, shape(config.index)).exists()
+    new = not index_file(folder, index_key(config.index)).exists()
     if new:
-        say(args, f"indexing {folder.resolve()}, which is new here ...")
+        info(args, f"indexing {folder.resolve()}, which is new here ...")
     began = time.perf_counter()
     index = Index.open(folder, config, workers=workers)
     if new:
         spent = time.perf_counter() - began
         size = f"{len(index.table.files):,} files, {len(index.table.units):,} units"
-        say(args, f"{size} in {spent:.1f} s; kept for later")
+        info(args, f"{size} in {spent:.1f} s; kept for later")
     for note in index.notes:
-        say(args, note)
+        info(args, note)
     return index
 
 

@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import say
+from assay.cli.output import info
 from assay.cli.serving import add_listening, announce, listen
 
 if TYPE_CHECKING:
@@ -34,17 +34,17 @@ def handle(args: argparse.Namespace) -> int:
     """Serve until somebody ends it."""
     from assay.web.explorer import explorer_routes
     from assay.web.reviewers import port_file
-    from assay.web.runs import Library
+    from assay.web.runs import RunList
 
     folders = [Path(name) for name in args.folders or ["."]]
     routes = (*explorer_routes(folders, review=args.gold is not None), *_review_routes(args.gold))
     facts: dict[str, object] = {"folders": [str(folder.resolve()) for folder in folders], "gold": args.gold}
-    if not Library(folders).scan():
-        say(args, "there is no run there yet: the page shows the first that `assay run` writes")
+    if not RunList(folders).scan():
+        info(args, "there is no run there yet: the page shows the first that `assay run` writes")
     with listen(args, routes, port_file(Path(args.gold)) if args.gold else None) as server:
         announce(args, server, "/", facts)
         server.wait()
-    say(args, "\nended")
+    info(args, "\nended")
     return 0
 
 
@@ -53,9 +53,9 @@ def _review_routes(gold: str | None) -> tuple[Route, ...]:
     if gold is None:
         return ()
     from assay.cli.gold.browsing import desk_routes
-    from assay.cli.gold.vote import open_desk, tell_torn
+    from assay.cli.gold.vote import open_review, warn_truncated
     from assay.gold.review.standing import ReviewRules
 
-    desk = open_desk(Path(gold), None)
-    tell_torn(desk)
+    desk = open_review(Path(gold), None)
+    warn_truncated(desk)
     return desk_routes(desk, ReviewRules())

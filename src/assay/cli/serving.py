@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import say, warn
-from assay.errors import EnvironmentFailure
+from assay.cli.output import info, warn
+from assay.errors import SetupError
 
 if TYPE_CHECKING:
-    from assay.web.server import Route, Server
+    from assay.web.server import Route, WebServer
 
 
 def add_listening(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def add_listening(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help="open the browser")
 
 
-def listen(args: argparse.Namespace, routes: Sequence[Route], last: Path | None = None) -> Server:
+def listen(args: argparse.Namespace, routes: Sequence[Route], last: Path | None = None) -> WebServer:
     """Open the server where the flags say; `last` is a file with the port to come back at, and is told the new one.
 
     A page keeps what was not saved yet by its address, port and all: at another one it would not find it.
@@ -36,7 +36,7 @@ def listen(args: argparse.Namespace, routes: Sequence[Route], last: Path | None 
     before = _port_in(last) if last and args.port is None else 0
     try:
         server = serve(routes, port=args.port or before, host=host)
-    except EnvironmentFailure:
+    except SetupError:
         if not before:
             raise
         server = serve(routes, host=host)
@@ -54,14 +54,14 @@ def _port_in(file: Path) -> int:
     return 0
 
 
-def announce(args: argparse.Namespace, server: Server, path: str, facts: dict[str, object]) -> None:
+def announce(args: argparse.Namespace, server: WebServer, path: str, facts: dict[str, object]) -> None:
     """Print the address that lets in, and open it where that is wanted."""
     url = server.address(path)
     if args.json:
         print(json.dumps({"schema": "assay/serve/1", "url": url, **facts}), flush=True)  # noqa: T201  # stdout is the result
     else:
         print(url, flush=True)  # noqa: T201  # stdout is the result
-        say(
+        info(
             args, "open this address in a browser on this machine; it is a key, so keep it to yourself. Ctrl-C ends it."
         )
     if args.open:
@@ -73,4 +73,4 @@ def open_page(args: argparse.Namespace, url: str, what: str) -> None:
     import webbrowser
 
     if not webbrowser.open(url):
-        say(args, f"no browser was found; open {what} yourself")
+        info(args, f"no browser was found; open {what} yourself")

@@ -17,8 +17,8 @@ from assay.cli.output import emit
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.report.show import Subject
-    from assay.types import Claim, Run
+    from assay.report.show import ShownEngine
+    from assay.types import AnalysisPlan, Run
 
 #: Where a run lies when nobody says.
 _USUAL = "results"
@@ -68,26 +68,26 @@ def _words(words: list[str]) -> tuple[list[str], str]:
     return words[:-1] or [_USUAL], words[-1]
 
 
-def _subjects(args: argparse.Namespace, runs: list[Run], folders: list[str], claim: Claim) -> list[Subject]:
+def _subjects(args: argparse.Namespace, runs: list[Run], folders: list[str], claim: AnalysisPlan) -> list[ShownEngine]:
     """Choose whose rankings are shown."""
-    from assay.report.show import Subject
+    from assay.report.show import ShownEngine
 
     if len(runs) == 2:
         names = args.engines or [args.engine or _shared(runs, claim)] * 2
         told = [f"{name} ({folder})" for name, folder in zip(names, folders, strict=True)]
-        return [Subject(*three) for three in zip(told, names, runs, strict=True)]
+        return [ShownEngine(*three) for three in zip(told, names, runs, strict=True)]
     names = args.engines or ([args.engine] if args.engine else _pair(runs[0], claim))
-    return [Subject(name, name, runs[0]) for name in dict.fromkeys(names)]
+    return [ShownEngine(name, name, runs[0]) for name in dict.fromkeys(names)]
 
 
-def _pair(run: Run, claim: Claim) -> list[str]:
+def _pair(run: Run, claim: AnalysisPlan) -> list[str]:
     """Name the baseline and the best of those that are compared with it; where it stands alone, it alone."""
     from assay.report.analysis import challenger_of
 
     return list(dict.fromkeys((claim.baseline, challenger_of(run, claim))))
 
 
-def _shared(runs: list[Run], claim: Claim) -> str:
+def _shared(runs: list[Run], claim: AnalysisPlan) -> str:
     """Name the engine to follow from one run to the other: the best rival, else the first that both have."""
     old, new = ([engine.name for engine in run.engines] for run in runs)
     best = _pair(runs[1], claim)[-1]

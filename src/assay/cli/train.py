@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay.cli.output import emit, say
-from assay.errors import ConfigError, EnvironmentFailure, install_hint
+from assay.cli.output import emit, info
+from assay.errors import ConfigError, SetupError, install_hint
 
 if TYPE_CHECKING:
     from assay.report.render.document import Block
@@ -67,7 +67,7 @@ def handle(args: argparse.Namespace) -> int:
         return adapt(args, _config(args, AdaptConfig))
     order, config = _order(args), _config(args, TrainConfig)
     began = time.perf_counter()
-    packed = train(order, config, lambda line: say(args, f"{time.perf_counter() - began:7.1f} s  {line}"))
+    packed = train(order, config, lambda line: info(args, f"{time.perf_counter() - began:7.1f} s  {line}"))
     data = _data(order.out / MODEL_DIR) | {
         "identity": packed.identity,
         "seconds": round(time.perf_counter() - began, 1),
@@ -84,7 +84,7 @@ def _check_extra() -> None:
         try:
             importlib.import_module(name)
         except ImportError as error:
-            raise EnvironmentFailure(
+            raise SetupError(
                 f"training needs the package {name}, which cannot be imported: {error}",
                 hint=install_hint("train"),
             ) from error
@@ -191,7 +191,7 @@ def adapt(args: argparse.Namespace, config: AdaptConfig) -> int:
     _check(args)
     order = Order(Path(args.adapt), Path(args.out), Path(args.start) if args.start else None)
     began = time.perf_counter()
-    adapted = adapt(order, config, lambda line: say(args, f"{time.perf_counter() - began:7.1f} s  {line}"))
+    adapted = adapt(order, config, lambda line: info(args, f"{time.perf_counter() - began:7.1f} s  {line}"))
     seconds = round(time.perf_counter() - began, 1)
     folder = None if adapted.folder is None else str(adapted.folder)
     earlier = None if adapted.earlier is None else str(adapted.earlier)

@@ -24,18 +24,18 @@ from assay.cli.options import (
     varied_data,
     varied_spec,
 )
-from assay.cli.output import emit, say
+from assay.cli.output import emit, info
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.experiment.ablation import DataNote
-    from assay.experiment.ledger import Entry, Rule
+    from assay.experiment.ledger import AcceptanceRule, LedgerEntry
     from assay.experiment.spec import Spec
     from assay.experiment.tuning import GridPoint, TuneSettings
     from assay.report.tuning import TuneReport
-    from assay.types import Claim, Run
+    from assay.types import AnalysisPlan, Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def handle(args: argparse.Namespace) -> int:
         added = add_found(args, book, entries) if entries else ()
         shown["ledger"] = {"file": str(book.path), "entries": [entry.number for entry in added]}
         if not entries:
-            say(args, f"{book.path}: nothing added; the best point is the default itself")
+            info(args, f"{book.path}: nothing added; the best point is the default itself")
     emit(args, tune_document(report), shown)
     return 4 if len(report.points) < len(grid.points) else 0
 
@@ -118,15 +118,15 @@ def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid
     return _Grid(grid, base.name, points)
 
 
-def _tuned(grid: _Grid, made: Run, claim: Claim, partitions: int, notes: Sequence[DataNote]) -> TuneReport:
+def _tuned(grid: _Grid, made: Run, claim: AnalysisPlan, partitions: int, notes: Sequence[DataNote]) -> TuneReport:
     """Choose among the points that answered."""
     from assay.experiment.ablation import DataNote
     from assay.experiment.tuning import tune_scores
-    from assay.report.scored_run import dead_engines, pick
+    from assay.report.scored_run import failed_engines, pick
     from assay.report.tuning import TuneReport
     from assay.scoring import score
 
-    dead = dead_engines(made)
+    dead = failed_engines(made)
     points = tuple(point for point in grid.points if point.change.name not in dead)
     if grid.engine in dead or not points:
         raise EngineError(f"{', '.join(sorted(dead))} answered no query", hint="`assay engines check` tells why")
@@ -136,16 +136,18 @@ def _tuned(grid: _Grid, made: Run, claim: Claim, partitions: int, notes: Sequenc
     return TuneReport(tune_scores(scores, grid.engine, points, claim, partitions), points, (*notes, *failed))
 
 
-def _entries(args: argparse.Namespace, rule: Rule, report: TuneReport, made: Run, claim: Claim) -> list[Entry]:
+def _entries(
+    args: argparse.Namespace, rule: AcceptanceRule, report: TuneReport, made: Run, claim: AnalysisPlan
+) -> list[LedgerEntry]:
     """Make the entry of the choice: its difference is the honest one; no entry where the default is best."""
-    from assay.experiment.ledger import Heading, Measured, Tuning, make_entry
+    from assay.experiment.ledger import ChangeInfo, MeasuredChange, Tuning, make_entry
 
     found = report.tuned
     if found.best == 0:
         return []
     engines = {engine.name: engine for engine in made.engines}
     best = found.tried[found.best].name
-    measured = Measured(made, engines[best], engines[found.engine], found.gain, found.repositories)
+    measured = MeasuredChange(made, engines[best], engines[found.engine], found.gain, found.repositories)
     apparent = found.honest.mean + found.optimism.difference
     tuning = Tuning(len(found.tried), found.partitions, apparent, found.honest.mean)
-    return [make_entry(Heading(f"{found.engine} tuned: {best}", "tune", args.by), measured, claim, rule, tuning)]
+    return [make_entry(ChangeInfo(f"{found.engine} tuned: {best}", "tune", args.by), measured, claim, rule, tuning)]

@@ -1,16 +1,16 @@
 """Where the code comes from, and which files count."""
 
 from assay.corpus.cache import cache_dir
-from assay.corpus.config import Limits, Walking
+from assay.corpus.config import ArchiveLimits, WalkConfig
 from assay.corpus.copying import decode_text, read_bytes, read_text
 from assay.corpus.opening import open_corpus
 from assay.corpus.spec import parse_spec, spec_text
-from assay.corpus.stat_cache import Memory
+from assay.corpus.stat_cache import StatCache
 
 __all__ = [
-    "Limits",
-    "Memory",
-    "Walking",
+    "ArchiveLimits",
+    "StatCache",
+    "WalkConfig",
     "cache_dir",
     "decode_text",
     "open_corpus",

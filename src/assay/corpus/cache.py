@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.files import remove_leftovers, sync_folder, write_atomic
 
 #: Raised when the layout, or what unpacking writes, changes; older entries are then simply not found.
@@ -34,7 +34,7 @@ _FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedTree:
     """What a fetch brought: files in `tree`, and where they come from."""
 
     tree: Path
@@ -46,7 +46,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CachedTree:
     """A tree in the cache."""
 
     tree: Path
@@ -80,22 +80,22 @@ def cache_dir() -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class CorpusCache:
     """The cache of one folder, safe against other processes and against being killed."""
 
     root: Path
 
-    def obtain(self, request: str, fetch: Callable[[Path], Fetched]) -> Entry:
+    def obtain(self, request: str, fetch: Callable[[Path], FetchedTree]) -> CachedTree:
         """Return the tree that a request led to, fetching it once; `fetch` works in a folder of its own."""
         with self.lock(request):
             return self._recall(request) or self._fetch(request, fetch)
 
-    def refresh(self, request: str, fetch: Callable[[Path], Fetched]) -> Entry:
+    def refresh(self, request: str, fetch: Callable[[Path], FetchedTree]) -> CachedTree:
         """Fetch anew, for requests whose answer may change: a branch, a range of versions."""
         with self.lock(request):
             return self._fetch(request, fetch)
 
-    def recall(self, request: str) -> Entry | None:
+    def recall(self, request: str) -> CachedTree | None:
         """Return what a request led to the last time, without asking anyone."""
         with self.lock(request):
             return self._recall(request)
@@ -130,7 +130,7 @@ class Store:
             os.rename(folder, grave / "folder")
         shutil.rmtree(grave, ignore_errors=True)
 
-    def _recall(self, request: str) -> Entry | None:
+    def _recall(self, request: str) -> CachedTree | None:
         """Read a ref and the entry it names; anything unreadable counts as not there."""
         try:
             ref = json.loads((self.root / "refs" / f"{digest(request)}.json").read_bytes())
@@ -140,9 +140,9 @@ class Store:
             return None
         if ref.get("format") != _FORMAT or ref.get("request") != request:
             return None
-        return Entry(folder / "tree", ref["content"], manifest, ref["revision"], ref["root"], tuple(ref["notes"]))
+        return CachedTree(folder / "tree", ref["content"], manifest, ref["revision"], ref["root"], tuple(ref["notes"]))
 
-    def _fetch(self, request: str, fetch: Callable[[Path], Fetched]) -> Entry:
+    def _fetch(self, request: str, fetch: Callable[[Path], FetchedTree]) -> CachedTree:
         """Fetch into a folder beside, publish the tree, then the ref."""
         self._sweep(request)
         work = self._temporary(digest(request))
@@ -153,9 +153,9 @@ class Store:
                 self._write_ref(request, fetched)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-        return Entry(tree, fetched.content, fetched.manifest, fetched.revision, fetched.root, fetched.notes)
+        return CachedTree(tree, fetched.content, fetched.manifest, fetched.revision, fetched.root, fetched.notes)
 
-    def _publish(self, work: Path, fetched: Fetched) -> Path:
+    def _publish(self, work: Path, fetched: FetchedTree) -> Path:
         """Rename a finished tree into the store; a tree of that content that is already there stays."""
         if not re.fullmatch(r"[a-z0-9]+-[0-9a-f]{40,128}", fetched.content):
             raise ValueError(f"not the name of a content: {fetched.content!r}")
@@ -172,7 +172,7 @@ class Store:
         sync_folder(final.parent)
         return final / "tree"
 
-    def _write_ref(self, request: str, fetched: Fetched) -> None:
+    def _write_ref(self, request: str, fetched: FetchedTree) -> None:
         """Write what a request led to."""
         ref = _Ref(_FORMAT, request, fetched.content, fetched.revision, fetched.root, fetched.notes)
         final = self._folder("refs") / f"{digest(request)}.json"
@@ -212,7 +212,7 @@ def _writable(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise EnvironmentFailure(
+        raise SetupError(
             f"the cache cannot be written: {error.strerror or error}",
             file=root,
             hint="free some space, or set ASSAY_CACHE_DIR to a folder you can write",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ArchiveLimits:
     """How much an archive may be before it is refused as a bomb, and how long a tool may take."""
 
     #: The biggest wheel on PyPI that holds source is below this; the rest (CUDA, torch) is binaries.
@@ -26,7 +26,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Walking:
+class WalkConfig:
     """Which files of a tree count."""
 
     #: The limit of semble, so that both see the same files. The largest module of the standard library has 757,011
@@ -43,5 +43,5 @@ class Walking:
     listed: int = 5
 
 
-DEFAULT_LIMITS = Limits()
-DEFAULT_WALKING = Walking()
+DEFAULT_LIMITS = ArchiveLimits()
+DEFAULT_WALKING = WalkConfig()

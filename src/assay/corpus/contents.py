@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from assay.corpus.config import Walking
+from assay.corpus.config import WalkConfig
 
 #: Folders of tools. Nobody keeps source of their own in one; when git tracks files in them, those count.
 ALWAYS: Final = frozenset(
@@ -99,7 +99,7 @@ _PAGE: Final = re.compile(
 _DATA: Final = re.compile(rb'\s*\{\s*"schema":\s*"assay/[a-z-]+/\d+"')
 
 
-def written_by_assay(real: str, head: bytes) -> str | None:
+def own_file_reason(real: str, head: bytes) -> str | None:
     """Say why a file counts as Assay's own, by its name and its first bytes; None for anybody else's."""
     if real.endswith(".html"):
         return "a page that Assay made" if _PAGE.match(head) else None
@@ -145,7 +145,7 @@ _CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class FileContents:
     """A text file that was read: enough to place it in a corpus."""
 
     shebang: bytes  # the first line, when it is one
@@ -155,29 +155,29 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RejectedFile:
     """A file that was read and does not count: the word to count by, and the sentence."""
 
     reason: str
     detail: str
 
 
-def examine(real: str, walking: Walking) -> Contents | Refused:
+def examine(real: str, walking: WalkConfig) -> FileContents | RejectedFile:
     """Read a file and hash it, or say why it does not count."""
     with open(real, "rb") as stream:
         head = stream.read(walking.head_bytes)
         if found := binary(head, walking):
-            return Refused("binary", found)
-        if ours := written_by_assay(real, head[: walking.own_bytes]):
-            return Refused("written by Assay", ours)
+            return RejectedFile("binary", found)
+        if ours := own_file_reason(real, head[: walking.own_bytes]):
+            return RejectedFile("written by Assay", ours)
         data = head + stream.read(walking.max_bytes + 1 - len(head))
     if len(data) > walking.max_bytes:
-        return Refused("oversized", f"more than {walking.max_bytes:,} bytes")
+        return RejectedFile("oversized", f"more than {walking.max_bytes:,} bytes")
     shebang = head.partition(b"\n")[0] if head.startswith(b"#!") else b""
-    return Contents(shebang, len(data), hashlib.sha256(data).hexdigest(), _is_utf8(data))
+    return FileContents(shebang, len(data), hashlib.sha256(data).hexdigest(), _is_utf8(data))
 
 
-def binary(head: bytes, walking: Walking) -> str | None:
+def binary(head: bytes, walking: WalkConfig) -> str | None:
     """Say which binary format the first bytes belong to; None for text, in whatever encoding."""
     for magic, name in _MAGIC:
         if head.startswith(magic):

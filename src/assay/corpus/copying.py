@@ -7,10 +7,10 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from assay.corpus.config import Limits
+from assay.corpus.config import ArchiveLimits
 from assay.corpus.git import git
 from assay.corpus.writer import is_inside
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.errors import CorpusError, SetupError
 from assay.types import Corpus
 
 
@@ -94,7 +94,7 @@ def _write(path: Path, data: bytes) -> None:
 
 def _commit(root: Path) -> None:
     """Make a folder a git repository with one commit."""
-    limits = Limits()
+    limits = ArchiveLimits()
     for arguments in (
         ("init", "--quiet", "--initial-branch=main"),
         ("add", "--all", "--force"),
@@ -102,7 +102,7 @@ def _commit(root: Path) -> None:
     ):
         answer = git(*arguments, cwd=root, limits=limits)
         if answer.code:
-            raise EnvironmentFailure(
+            raise SetupError(
                 f"git failed in a copy of the corpus: {answer.last_words}", hint="run git init in an empty folder"
             )
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.corpus.git import find_top
-from assay.corpus.kinds import Located, Request, subfolder
-from assay.corpus.walk import Ground
+from assay.corpus.kinds import CorpusRequest, LocatedCorpus, subfolder
+from assay.corpus.walk import WalkRoot
 from assay.errors import CorpusError
 
 
-def locate(request: Request) -> Located:
+def locate(request: CorpusRequest) -> LocatedCorpus:
     """Find a folder."""
     named = named_folder(request)
     root = subfolder(request.spec, named)
-    return Located(Ground(root, find_top(root) or named, git=True, built_in=True))
+    return LocatedCorpus(WalkRoot(root, find_top(root) or named, git=True, built_in=True))
 
 
-def named_folder(request: Request) -> Path:
+def named_folder(request: CorpusRequest) -> Path:
     """Find the folder that a spec names, relative to the base."""
     if "\0" in request.spec.value:
         raise CorpusError("the name of a folder cannot hold a NUL byte", hint="check the corpus in the gold file")

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from assay.corpus.config import Limits
-from assay.corpus.ignore import Level, read_level
-from assay.corpus.tools import Answer, missing, run
-from assay.errors import EnvironmentFailure
+from assay.corpus.config import ArchiveLimits
+from assay.corpus.ignore import IgnoreFile, read_level
+from assay.corpus.tools import CommandOutput, missing, run
+from assay.errors import SetupError
 
 #: `git rev-parse --local-env-vars`: a hook sets some of them, and they would point git at another repository.
 _LOCAL_VARIABLES: Final = frozenset(
@@ -41,7 +41,7 @@ _LOCAL_VARIABLES: Final = frozenset(
 _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0")
 
 
-def git(*arguments: str, cwd: Path, limits: Limits) -> Answer:
+def git(*arguments: str, cwd: Path, limits: ArchiveLimits) -> CommandOutput:
     """Run git to its end."""
     return run(["git", *_SAFE, *arguments], tool="git", seconds=limits.tool_seconds, cwd=cwd, env=git_environment())
 
@@ -86,12 +86,12 @@ def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[byte
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class TrackedFiles:
     """The files git tracks, and the folders they lie in, as paths of the walk."""
 
     files: frozenset[str]
     folders: frozenset[str]
-    exclude: Level | None
+    exclude: IgnoreFile | None
 
     def tracks(self, path: str) -> bool:
         """Tell whether git tracks this file, or something below this folder."""
@@ -99,7 +99,7 @@ class Repository:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class GitFailure:
     """A repository that git did not read, and what it said."""
 
     why: str
@@ -123,20 +123,20 @@ def is_linked_worktree(folder: str) -> bool:
     return text.startswith(b"gitdir:") and b"/worktrees/" in text
 
 
-def read_repository(top: Path, below: Path, base: str, limits: Limits) -> Repository | Unreadable:
+def read_repository(top: Path, below: Path, base: str, limits: ArchiveLimits) -> TrackedFiles | GitFailure:
     """Ask git for the tracked files below a folder; `base` is the path of `top` in the walk."""
     try:
         where = git("rev-parse", "--show-toplevel", "--git-path", "info/exclude", cwd=below, limits=limits)
         listed = git("ls-files", "-z", "--full-name", cwd=below, limits=limits)
-    except EnvironmentFailure as error:
-        return Unreadable(error.message)
+    except SetupError as error:
+        return GitFailure(error.message)
     lines = os.fsdecode(where.out).split("\n")
     if where.code or listed.code or not os.path.isdir(lines[0]) or not os.path.samefile(lines[0], top):
-        return Unreadable((where if where.code else listed).last_words if where.code or listed.code else "not its own")
+        return GitFailure((where if where.code else listed).last_words if where.code or listed.code else "not its own")
     names = [os.fsdecode(name) for name in listed.out.split(b"\0") if name]
     prefix = f"{base}/" if base else ""
     files = frozenset(prefix + name for name in names)
-    return Repository(files, _folders(files), read_level(below / lines[1], base))
+    return TrackedFiles(files, _folders(files), read_level(below / lines[1], base))
 
 
 def _folders(files: Iterable[str]) -> frozenset[str]:

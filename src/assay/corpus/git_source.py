@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NoReturn
 
-from assay.corpus.cache import Entry, Fetched, Store, digest
-from assay.corpus.config import Limits
+from assay.corpus.cache import CachedTree, CorpusCache, FetchedTree, digest
+from assay.corpus.config import ArchiveLimits
 from assay.corpus.folder import named_folder
 from assay.corpus.git import git, git_stream
-from assay.corpus.kinds import Located, Request, from_entry
+from assay.corpus.kinds import CorpusRequest, LocatedCorpus, from_entry
 from assay.corpus.spec import is_url, without_credentials
-from assay.corpus.tools import Answer
+from assay.corpus.tools import CommandOutput
 from assay.corpus.writer import TreeWriter
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.errors import CorpusError, SetupError
 
 #: A full hash: what it names never changes.
 COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -46,7 +46,7 @@ class Mirror:
     commit: str
 
 
-def fetch_commit(store: Store, url: str, rev: str, limits: Limits) -> Mirror:
+def fetch_commit(store: CorpusCache, url: str, rev: str, limits: ArchiveLimits) -> Mirror:
     """Bring a revision into the mirror of a URL; the caller holds the lock of that mirror."""
     folder = store.mirror(url)
     if (folder / _BUSY).exists() or not (folder / "HEAD").exists():
@@ -59,15 +59,15 @@ def fetch_commit(store: Store, url: str, rev: str, limits: Limits) -> Mirror:
     return Mirror(folder, commit)
 
 
-def _create(folder: Path, limits: Limits) -> None:
+def _create(folder: Path, limits: ArchiveLimits) -> None:
     """Make an empty bare repository without hooks or templates."""
     folder.mkdir(parents=True)
     made = git("init", "--quiet", "--bare", "--template=", ".", cwd=folder, limits=limits)
     if made.code:
-        raise EnvironmentFailure(f"git init failed: {made.last_words}", file=folder, hint="check `git --version`")
+        raise SetupError(f"git init failed: {made.last_words}", file=folder, hint="check `git --version`")
 
 
-def _shallow(folder: Path, url: str, rev: str, limits: Limits) -> str | None:
+def _shallow(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> str | None:
     """Ask for one commit; None when the server gives no such thing by that name."""
     if re.search(r"[~^]", rev):
         return None
@@ -79,7 +79,7 @@ def _shallow(folder: Path, url: str, rev: str, limits: Limits) -> str | None:
     return None
 
 
-def _whole(folder: Path, url: str, rev: str, limits: Limits) -> str:
+def _whole(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> str:
     """Ask for all branches and tags, then look the revision up: an abbreviated commit, `v1~2`."""
     deepen = ("--unshallow",) if (folder / "shallow").exists() else ()
     options = ("--quiet", "--prune", "--update-head-ok", *deepen)
@@ -87,7 +87,7 @@ def _whole(folder: Path, url: str, rev: str, limits: Limits) -> str:
     if fetched.code and not _NO_REVISION.search(fetched.err):
         if _NO_REPOSITORY.search(fetched.err):
             _no_repository(url, fetched)
-        raise EnvironmentFailure(
+        raise SetupError(
             f"{without_credentials(url)} cannot be fetched: {without_credentials(fetched.last_words)}",
             hint="check the network and the URL",
         )
@@ -102,13 +102,13 @@ def _whole(folder: Path, url: str, rev: str, limits: Limits) -> str:
     return commit
 
 
-def _commit(folder: Path, rev: str, limits: Limits) -> str | None:
+def _commit(folder: Path, rev: str, limits: ArchiveLimits) -> str | None:
     """Resolve a revision to a commit."""
     found = _git(folder, "rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", limits=limits)
     return None if found.code else found.out.decode().strip()
 
 
-def _no_repository(url: str, fetched: Answer) -> NoReturn:
+def _no_repository(url: str, fetched: CommandOutput) -> NoReturn:
     """Say that there is no such repository, or none that we may read."""
     raise CorpusError(
         f"{without_credentials(url)} is no git repository that can be read: {without_credentials(fetched.last_words)}",
@@ -116,7 +116,7 @@ def _no_repository(url: str, fetched: Answer) -> NoReturn:
     )
 
 
-def _git(folder: Path, *arguments: str, limits: Limits) -> Answer:
+def _git(folder: Path, *arguments: str, limits: ArchiveLimits) -> CommandOutput:
     """Run git on a mirror, named relatively: a process that outlives us stays with the folder if it is moved."""
     return git("--git-dir=.", *arguments, cwd=folder, limits=limits)
 
@@ -136,7 +136,7 @@ class _Blob:
     path: str
 
 
-def locate(request: Request) -> Located:
+def locate(request: CorpusRequest) -> LocatedCorpus:
     """Find the commit and unpack it into the cache."""
     spec = request.spec
     rev = spec.rev or "HEAD"
@@ -152,10 +152,10 @@ def locate(request: Request) -> Located:
     return from_entry(request, entry, built_in=False)
 
 
-def _remote(request: Request, url: str, rev: str) -> Located:
+def _remote(request: CorpusRequest, url: str, rev: str) -> LocatedCorpus:
     """Use a commit that is already here; ask the remote for anything that can move."""
 
-    def fetch(work: Path) -> Fetched:
+    def fetch(work: Path) -> FetchedTree:
         """Fetch into a folder of our own."""
         with request.store.lock(f"mirror {url}"):
             mirror = fetch_commit(request.store, url, rev, request.limits)
@@ -166,7 +166,7 @@ def _remote(request: Request, url: str, rev: str) -> Located:
         return from_entry(request, request.store.obtain(key, fetch), built_in=False)
     try:
         return from_entry(request, request.store.refresh(key, fetch), built_in=False)
-    except EnvironmentFailure as error:
+    except SetupError as error:
         return _last_known(request, request.store.recall(key), rev, error)
 
 
@@ -176,7 +176,7 @@ def _identity(url: str) -> str:
     return without_credentials(url) + (f"?{digest(tail[0])}" if tail else "")
 
 
-def _last_known(request: Request, entry: Entry | None, rev: str, error: EnvironmentFailure) -> Located:
+def _last_known(request: CorpusRequest, entry: CachedTree | None, rev: str, error: SetupError) -> LocatedCorpus:
     """Fall back to what a branch or tag was when it was last fetched, and say so."""
     if entry is None:
         raise error
@@ -195,7 +195,7 @@ def _checked_url(url: str) -> str:
     return url
 
 
-def _resolve(repository: Path, rev: str, request: Request) -> str:
+def _resolve(repository: Path, rev: str, request: CorpusRequest) -> str:
     """Turn a revision of a local repository into a commit."""
     inside = git("rev-parse", "--git-dir", cwd=repository, limits=request.limits)
     if inside.code:
@@ -212,7 +212,7 @@ def _resolve(repository: Path, rev: str, request: Request) -> str:
     return found.out.decode().strip()
 
 
-def _unpack(repository: Path, commit: str, work: Path, request: Request, source: str) -> Fetched:
+def _unpack(repository: Path, commit: str, work: Path, request: CorpusRequest, source: str) -> FetchedTree:
     """Write the blobs of a commit; links may point anywhere here, the walk follows only those that stay inside."""
     blobs = list(_list(repository, commit, request))
     with TreeWriter(work / "tree", source=f"{source}@{commit[:12]}", limits=request.limits) as writer:
@@ -220,10 +220,10 @@ def _unpack(repository: Path, commit: str, work: Path, request: Request, source:
         manifest = writer.finish(outside_links=True)
     modules = sorted(blob.path for blob in blobs if blob.kind == "commit")
     notes = (f"submodules are not part of the corpus: {', '.join(modules)}",) if modules else ()
-    return Fetched(writer.root, f"git-{commit}", manifest, commit, notes=notes)
+    return FetchedTree(writer.root, f"git-{commit}", manifest, commit, notes=notes)
 
 
-def _list(repository: Path, commit: str, request: Request) -> Iterator[_Blob]:
+def _list(repository: Path, commit: str, request: CorpusRequest) -> Iterator[_Blob]:
     """List everything in a commit."""
     listed = git("ls-tree", "-r", "-z", "--full-tree", commit, cwd=repository, limits=request.limits)
     if listed.code:

@@ -40,7 +40,7 @@ _END: Final = "(?:(?P<ps_d>/)|$)"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class IgnoreRule:
     """One line: what it matches and whether it leaves out or takes back."""
 
     ignore: bool
@@ -71,11 +71,11 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class IgnoreFile:
     """The rules of one file, and the folder they are relative to."""
 
     base: str  # relative to the top of the walk, "" for the top itself
-    rules: tuple[Rule, ...]
+    rules: tuple[IgnoreRule, ...]
     sieve: re.Pattern[str] | None = None  # lets through every path that a rule matches, and few others
 
     def verdict(self, path: str, folder: bool) -> bool | None:
@@ -94,7 +94,7 @@ class Level:
         return any(not rule.ignore and rule.opens(relative) for rule in self.rules)
 
 
-def verdict(levels: Iterable[Level], path: str, folder: bool) -> bool | None:
+def verdict(levels: Iterable[IgnoreFile], path: str, folder: bool) -> bool | None:
     """Ask the levels, deepest first: the first that has an opinion decides."""
     for level in levels:
         found = level.verdict(path, folder)
@@ -103,7 +103,7 @@ def verdict(levels: Iterable[Level], path: str, folder: bool) -> bool | None:
     return None
 
 
-def read_level(file: str | os.PathLike[str], base: str) -> Level | None:
+def read_level(file: str | os.PathLike[str], base: str) -> IgnoreFile | None:
     """Read an ignore file; one that is not there, or is a link, as git has it, has no rules."""
     try:
         if Path(file).is_symlink():
@@ -114,10 +114,10 @@ def read_level(file: str | os.PathLike[str], base: str) -> Level | None:
         return None
     text = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
     rules = tuple(rule for line in text.split("\n") if (rule := _rule(line.removesuffix("\r"))))
-    return Level(base, rules, _sieve(rules)) if rules else None
+    return IgnoreFile(base, rules, _sieve(rules)) if rules else None
 
 
-def _sieve(rules: Iterable[Rule]) -> re.Pattern[str] | None:
+def _sieve(rules: Iterable[IgnoreRule]) -> re.Pattern[str] | None:
     """Make one expression of all rules: most names match none, and one question is five times faster than forty."""
     patterns = [rule.pattern.pattern for rule in rules]
     if not all(pattern.startswith("^") for pattern in patterns):
@@ -150,7 +150,7 @@ def _spelled_out(pattern: str) -> str:
     return re.sub(r"\[:(\w+):\]", lambda match: _CLASSES.get(match[1], match[0]), pattern)
 
 
-def _rule(line: str) -> Rule | None:
+def _rule(line: str) -> IgnoreRule | None:
     """Translate a line; a blank, a comment or a pattern git discards is None."""
     from pathspec.patterns.gitignore import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -170,7 +170,7 @@ def _rule(line: str) -> Rule | None:
         return None
     everything, below = pattern.pattern == ".", stem.endswith("/**")
     parts = tuple(part for part in stem.split("/") if part) if "/" in stem else ()
-    return Rule(ignore, folders_only, everything, below, pattern, parts)
+    return IgnoreRule(ignore, folders_only, everything, below, pattern, parts)
 
 
 def _trimmed(line: str) -> str:

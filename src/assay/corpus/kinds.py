@@ -12,9 +12,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from assay.corpus.cache import Entry, Store
-from assay.corpus.config import Limits
-from assay.corpus.walk import Ground
+from assay.corpus.cache import CachedTree, CorpusCache
+from assay.corpus.config import ArchiveLimits
+from assay.corpus.walk import WalkRoot
 from assay.errors import CorpusError
 from assay.types import CorpusKind, CorpusSpec
 
@@ -52,40 +52,40 @@ _ALL = (
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})
 
 
-def words() -> str:
+def kind_examples() -> str:
     """List what each kind looks like, for a hint."""
     *most, last = (kind.word for kind in KINDS.values())
     return f"{', '.join(most)} or {last}"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CorpusRequest:
     """What is asked for, and what may be used to get it."""
 
     spec: CorpusSpec
     base: Path  # relative folders begin here
-    store: Store
-    limits: Limits
+    store: CorpusCache
+    limits: ArchiveLimits
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedCorpus:
     """A corpus that is on this machine now."""
 
-    ground: Ground
+    ground: WalkRoot
     revision: str | None = None
     notes: tuple[str, ...] = ()
-    entry: Entry | None = None  # where in the cache, for trees that came from elsewhere
+    entry: CachedTree | None = None  # where in the cache, for trees that came from elsewhere
 
 
-class Door(Protocol):
+class CorpusSource(Protocol):
     """What the module of a kind offers."""
 
-    def locate(self, request: Request) -> Located:
+    def locate(self, request: CorpusRequest) -> LocatedCorpus:
         """Bring a corpus of this kind onto this machine."""
 
 
-def locate(request: Request) -> Located:
+def locate(request: CorpusRequest) -> LocatedCorpus:
     """Bring a corpus onto this machine."""
     kind = KINDS.get(request.spec.kind)
     if kind is None:
@@ -94,17 +94,19 @@ def locate(request: Request) -> Located:
         raise CorpusError(
             f"a corpus of kind {kind.name!r} has no revision", hint=f"for a commit write git:{request.spec.value}@REV"
         )
-    door: Door = importlib.import_module(kind.module)
+    door: CorpusSource = importlib.import_module(kind.module)
     return door.locate(request)
 
 
-def from_entry(request: Request, entry: Entry, *, built_in: bool, notes: tuple[str, ...] = ()) -> Located:
+def from_entry(
+    request: CorpusRequest, entry: CachedTree, *, built_in: bool, notes: tuple[str, ...] = ()
+) -> LocatedCorpus:
     """Place a cached tree: what was published counts, whatever its .gitignore says."""
     tree = entry.tree.resolve()
     top = tree / entry.root if entry.root else tree
     published = frozenset(f"{tree}/{path}" for path in entry.manifest)
-    ground = Ground(subfolder(request.spec, top), top, git=False, built_in=built_in, published=published)
-    return Located(ground, entry.revision, (*entry.notes, *notes), entry)
+    ground = WalkRoot(subfolder(request.spec, top), top, git=False, built_in=built_in, published=published)
+    return LocatedCorpus(ground, entry.revision, (*entry.notes, *notes), entry)
 
 
 def subfolder(spec: CorpusSpec, top: Path) -> Path:

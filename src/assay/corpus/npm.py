@@ -11,12 +11,12 @@ import re
 from pathlib import Path
 from typing import Final, NoReturn
 
-from assay.corpus.cache import Fetched
-from assay.corpus.config import Limits
-from assay.corpus.kinds import Located, Request, from_entry
-from assay.corpus.tools import Answer, npm_fingerprint, run
+from assay.corpus.cache import FetchedTree
+from assay.corpus.config import ArchiveLimits
+from assay.corpus.kinds import CorpusRequest, LocatedCorpus, from_entry
+from assay.corpus.tools import CommandOutput, npm_fingerprint, run
 from assay.corpus.unpack import hash_of, unpack
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.errors import CorpusError, SetupError
 
 #: Neither a path, nor a URL, nor an alias, nor an option: only what a registry can have.
 _NAME: Final = re.compile(r"(?:@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*")
@@ -27,11 +27,11 @@ _TAMPERED: Final = re.compile(r"\bEINTEGRITY\b")
 _HASHES: Final = ("sha512", "sha384", "sha256", "sha1")
 
 
-def locate(request: Request) -> Located:
+def locate(request: CorpusRequest) -> LocatedCorpus:
     """Fetch a package; one exact version only once."""
     name, version = parse_package(request.spec.value)
 
-    def fetch(work: Path) -> Fetched:
+    def fetch(work: Path) -> FetchedTree:
         """Fetch into a folder of our own."""
         return pack(f"{name}@{version}", work, request.limits)
 
@@ -50,7 +50,7 @@ def parse_package(value: str) -> tuple[str, str]:
     return name, version
 
 
-def pack(what: str, work: Path, limits: Limits) -> Fetched:
+def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
     """Bring a tarball and unpack it."""
     into = work / "tarball"
     into.mkdir()
@@ -61,14 +61,14 @@ def pack(what: str, work: Path, limits: Limits) -> Fetched:
     packed = _packed(done)
     tarballs = sorted(into.glob("*.tgz"))
     if not packed or len(tarballs) != 1:
-        raise EnvironmentFailure(f"npm pack gave no tarball for {what}", hint=f"run `npm pack {what}` by hand")
+        raise SetupError(f"npm pack gave no tarball for {what}", hint=f"run `npm pack {what}` by hand")
     _verify(tarballs[0], str(packed.get("integrity") or ""))
     version = str(packed.get("version") or what.rpartition("@")[2])
     note = f"npm:{what} is {packed.get('name')}@{version}"
     return unpack(tarballs[0], work / "tree", limits=limits, revision=version, notes=(note,))
 
 
-def _packed(done: Answer) -> dict[str, object]:
+def _packed(done: CommandOutput) -> dict[str, object]:
     """Read what `npm pack --json` printed: a list in older versions, a mapping in newer ones."""
     try:
         value = json.loads(done.out)
@@ -88,16 +88,14 @@ def _verify(tarball: Path, integrity: str) -> None:
         raise _tampered(tarball.name)
 
 
-def _failed(what: str, done: Answer) -> NoReturn:
+def _failed(what: str, done: CommandOutput) -> NoReturn:
     """Say whether the package, its hash or the network is wrong."""
     said = done.err + done.out.decode("utf-8", "replace")
     if _TAMPERED.search(said):
         raise _tampered(what)
     if _NOT_FOUND.search(said):
         raise CorpusError(f"npm has no {what}", hint=f"see `npm view {what.rpartition('@')[0]} versions`")
-    raise EnvironmentFailure(
-        f"npm pack {what} failed: {done.last_words}", hint="check the network and `npm config list`"
-    )
+    raise SetupError(f"npm pack {what} failed: {done.last_words}", hint="check the network and `npm config list`")
 
 
 def _tampered(what: str) -> CorpusError:

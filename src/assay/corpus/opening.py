@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.corpus.cache import Entry, Fetched, Store, cache_dir
-from assay.corpus.config import DEFAULT_LIMITS, DEFAULT_WALKING, Limits, Walking
+from assay.corpus.cache import CachedTree, CorpusCache, FetchedTree, cache_dir
+from assay.corpus.config import DEFAULT_LIMITS, DEFAULT_WALKING, ArchiveLimits, WalkConfig
 from assay.corpus.copying import decode_text, inside
 from assay.corpus.ignore import Globs, compile_globs
-from assay.corpus.kinds import Located, Request, locate
+from assay.corpus.kinds import CorpusRequest, LocatedCorpus, locate
 from assay.corpus.spec import is_url, spec_text, without_credentials
-from assay.corpus.stat_cache import Memory
-from assay.corpus.walk import Walked, walk
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.corpus.stat_cache import StatCache
+from assay.corpus.walk import WalkResult, walk
+from assay.errors import CorpusError, SetupError
 from assay.types import Corpus, CorpusSpec
 
 
@@ -26,16 +26,16 @@ def open_corpus(
     *,
     base: Path | None = None,
     cache: Path | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    walking: Walking = DEFAULT_WALKING,
-    memory: Memory | None = None,
+    limits: ArchiveLimits = DEFAULT_LIMITS,
+    walking: WalkConfig = DEFAULT_WALKING,
+    memory: StatCache | None = None,
 ) -> Corpus:
     """Bring a corpus onto this machine and list the files that count.
 
     A memory spares reading what has not changed since it was last used, and then holds what was met this time.
     """
-    store = Store((cache or cache_dir()).absolute())
-    request = Request(spec, (base or Path.cwd()).absolute(), store, limits)
+    store = CorpusCache((cache or cache_dir()).absolute())
+    request = CorpusRequest(spec, (base or Path.cwd()).absolute(), store, limits)
     opened = _checked(request, _Way(compile_globs(spec), walking, memory))
     located, walked = opened.located, opened.walked
     if not walked.files:
@@ -66,11 +66,11 @@ class _Way:
     """How to walk."""
 
     globs: Globs
-    walking: Walking
-    memory: Memory | None
+    walking: WalkConfig
+    memory: StatCache | None
 
 
-def _checked(request: Request, way: _Way) -> _Opened:
+def _checked(request: CorpusRequest, way: _Way) -> _Opened:
     """Locate and walk; a cached tree that is no longer what was unpacked is fetched once more."""
     opened = _located_and_walked(request, way)
     if opened.intact():
@@ -80,12 +80,12 @@ def _checked(request: Request, way: _Way) -> _Opened:
     again = _located_and_walked(request, way)
     if again.intact():
         return again
-    raise EnvironmentFailure(
+    raise SetupError(
         "a tree changes while it is read", file=request.store.root, hint="set ASSAY_CACHE_DIR to a folder of its own"
     )
 
 
-def _located_and_walked(request: Request, way: _Way) -> _Opened:
+def _located_and_walked(request: CorpusRequest, way: _Way) -> _Opened:
     """Locate and walk; what came from the cache is read whole every time, for it is compared with what was fetched."""
     located = locate(request)
     memory = way.memory if located.entry is None else None
@@ -96,8 +96,8 @@ def _located_and_walked(request: Request, way: _Way) -> _Opened:
 class _Opened:
     """A located corpus and what the walk found in it."""
 
-    located: Located
-    walked: Walked
+    located: LocatedCorpus
+    walked: WalkResult
 
     def intact(self) -> bool:
         """Compare a cached tree with what was unpacked; a tree that is not cached has nothing to compare with."""
@@ -109,12 +109,12 @@ class _Opened:
         tree = os.path.realpath(entry.tree)
         return all(self._recorded(entry, tree, path) == sha for path, sha in self.walked.hashes.items())
 
-    def _recorded(self, entry: Entry, tree: str, path: str) -> str | None:
+    def _recorded(self, entry: CachedTree, tree: str, path: str) -> str | None:
         """Look up the hash a file had, under its real name."""
         return entry.manifest.get(os.path.relpath(os.path.realpath(f"{self.located.ground.root}/{path}"), tree))
 
 
-def _empty(request: Request, opened: _Opened) -> CorpusError:
+def _empty(request: CorpusRequest, opened: _Opened) -> CorpusError:
     """Say that nothing is left, and why."""
     reasons = Counter(skipped.reason for skipped in opened.walked.skipped)
     left_out = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
@@ -128,7 +128,7 @@ def _empty(request: Request, opened: _Opened) -> CorpusError:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCorpus:
+class LocalCorpus:
     """The folder of a corpus; which of its files count is for whoever asks to know."""
 
     root: str  # real
@@ -140,10 +140,10 @@ class KeptCorpus:
             return decode_text(stream.read())
 
 
-class _Shut(Store):
+class _OfflineCache(CorpusCache):
     """A cache that fetches nothing."""
 
-    def obtain(self, request: str, fetch: Callable[[Path], Fetched]) -> Entry:  # noqa: ARG002 - a cache's signature
+    def obtain(self, request: str, fetch: Callable[[Path], FetchedTree]) -> CachedTree:  # noqa: ARG002 - a cache's signature
         """Give what is there."""
         found = self.recall(request)
         if found is None:
@@ -153,12 +153,12 @@ class _Shut(Store):
     refresh = obtain
 
 
-def find_kept(
+def find_local(
     spec: CorpusSpec, *, base: Path | None = None, cache: Path | None = None, revision: str | None = None
-) -> KeptCorpus:
+) -> LocalCorpus:
     """Find a corpus on this machine; of a repository here, the revision that was used then."""
     if spec.kind == "git" and revision and not is_url(spec.value):
         spec = CorpusSpec(spec.kind, spec.value, revision, spec.root, spec.include, spec.exclude)
-    store = _Shut((cache or cache_dir()).absolute())
-    located = locate(Request(spec, (base or Path.cwd()).absolute(), store, DEFAULT_LIMITS))
-    return KeptCorpus(os.path.realpath(located.ground.root), located.revision)
+    store = _OfflineCache((cache or cache_dir()).absolute())
+    located = locate(CorpusRequest(spec, (base or Path.cwd()).absolute(), store, DEFAULT_LIMITS))
+    return LocalCorpus(os.path.realpath(located.ground.root), located.revision)

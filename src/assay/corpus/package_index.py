@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 
-from assay.corpus.config import Limits
+from assay.corpus.config import ArchiveLimits
 from assay.corpus.spec import without_credentials
-from assay.corpus.tools import Answer, missing, run
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.corpus.tools import CommandOutput, missing, run
+from assay.errors import CorpusError, SetupError
 
 #: The pattern of PEP 440, appendix B.
 _VERSION: Final = re.compile(
@@ -95,11 +95,11 @@ class PipSettings:
     proxy: str | None
 
 
-def pip_settings(limits: Limits) -> PipSettings:
+def pip_settings(limits: ArchiveLimits) -> PipSettings:
     """Ask pip for its configuration."""
     listed = run([*_pip(), "config", "list"], tool="pip", seconds=limits.tool_seconds)
     if listed.code:
-        raise EnvironmentFailure(f"`pip config list` failed: {listed.last_words}", hint="run it by hand and mend it")
+        raise SetupError(f"`pip config list` failed: {listed.last_words}", hint="run it by hand and mend it")
     return settings_from(parse_config(listed.out.decode("utf-8", "replace")))
 
 
@@ -129,7 +129,7 @@ def settings_from(config: Mapping[str, str]) -> PipSettings:
     )
 
 
-def download_wheel(name: str, version: str, into: Path, limits: Limits) -> Path | None:
+def download_wheel(name: str, version: str, into: Path, limits: ArchiveLimits) -> Path | None:
     """Download the wheel of a version; None when pip finds none. Never an sdist: that would run its setup.py."""
     into.mkdir()
     # --only-binary comes last and names everything, so it also beats a `no-binary` of the user's configuration.
@@ -142,7 +142,7 @@ def download_wheel(name: str, version: str, into: Path, limits: Limits) -> Path 
     return None
 
 
-def _check_hash(done: Answer, what: str) -> None:
+def _check_hash(done: CommandOutput, what: str) -> None:
     """Raise when pip refused a wheel for its hash."""
     if "DO NOT MATCH THE HASHES" in done.err or re.search(r"Expected sha\d+", done.err):
         raise CorpusError(
@@ -173,7 +173,7 @@ _SCHEMES: Final = frozenset({"file", "http", "https"})
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PackageLink:
     """A file that an index offers."""
 
     filename: str
@@ -184,16 +184,16 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class IndexListing:
     """What the indexes said: the files, and the indexes that did not answer."""
 
-    links: tuple[Link, ...]
+    links: tuple[PackageLink, ...]
     silent: tuple[str, ...]
 
 
-def read_indexes(name: str, settings: PipSettings, limits: Limits) -> Listing:
+def read_indexes(name: str, settings: PipSettings, limits: ArchiveLimits) -> IndexListing:
     """Ask every configured index, in order, and every find-links place for the files of a package."""
-    links: list[Link] = []
+    links: list[PackageLink] = []
     silent: list[str] = []
     pages = [f"{index.rstrip('/')}/{name}/" for index in settings.indexes]
     for page in (*pages, *(_as_url(place) for place in settings.find_links)):
@@ -202,10 +202,10 @@ def read_indexes(name: str, settings: PipSettings, limits: Limits) -> Listing:
         except (OSError, HTTPException, ValueError) as error:
             if not _is_absent(error):
                 silent.append(f"{without_credentials(page)}: {getattr(error, 'reason', None) or error}")
-    return Listing(tuple(links), tuple(silent))
+    return IndexListing(tuple(links), tuple(silent))
 
 
-def download(link: Link, into: Path, settings: PipSettings, limits: Limits) -> Path:
+def download(link: PackageLink, into: Path, settings: PipSettings, limits: ArchiveLimits) -> Path:
     """Download a file, and check it against the hash its index gave."""
     target = into / link.filename
     sha = hashlib.new(link.algorithm or "sha256", usedforsecurity=False)
@@ -215,7 +215,7 @@ def download(link: Link, into: Path, settings: PipSettings, limits: Limits) -> P
                 sha.update(chunk)
                 stream.write(chunk)
     except (urllib.error.URLError, HTTPException, TimeoutError) as error:
-        raise EnvironmentFailure(
+        raise SetupError(
             f"{without_credentials(link.url)} cannot be downloaded: {error}", hint="check the network, then try again"
         ) from error
     if link.expected is not None and sha.hexdigest() != link.expected.lower():
@@ -227,7 +227,7 @@ def download(link: Link, into: Path, settings: PipSettings, limits: Limits) -> P
     return target
 
 
-def _page(url: str, settings: PipSettings, limits: Limits) -> Iterator[Link]:
+def _page(url: str, settings: PipSettings, limits: ArchiveLimits) -> Iterator[PackageLink]:
     """Read one page, or one folder."""
     folder = _folder(url)
     if folder is not None and not (folder / "index.html").is_file():
@@ -241,18 +241,18 @@ def _page(url: str, settings: PipSettings, limits: Limits) -> Iterator[Link]:
     yield from _from_json(body, final) if kind.endswith("+json") else _from_html(body, final)
 
 
-def _from_json(body: bytes, page: str) -> Iterator[Link]:
+def _from_json(body: bytes, page: str) -> Iterator[PackageLink]:
     """Read PEP 691."""
     for file in json.loads(body)["files"]:
         hashes = file.get("hashes") or {}
         algorithm = next((name for name in _ALGORITHMS if name in hashes), None)
         url = _safe(urljoin(page, file["url"]), page)
-        yield Link(
+        yield PackageLink(
             _plain(file["filename"]), url, algorithm, hashes[algorithm] if algorithm else None, bool(file.get("yanked"))
         )
 
 
-def _from_html(body: bytes, page: str) -> Iterator[Link]:
+def _from_html(body: bytes, page: str) -> Iterator[PackageLink]:
     """Read PEP 503."""
     anchors = _Anchors()
     anchors.feed(body.decode("utf-8", "replace"))
@@ -264,12 +264,12 @@ def _from_html(body: bytes, page: str) -> Iterator[Link]:
         yield _link(url, unquote(urlsplit(url).path).rpartition("/")[2], page, yanked)
 
 
-def _link(url: str, filename: str, page: str, yanked: bool = False) -> Link:
+def _link(url: str, filename: str, page: str, yanked: bool = False) -> PackageLink:
     """Make a link; its hash stands in the fragment."""
     address, fragment = urldefrag(url)
     algorithm, _, expected = fragment.partition("&")[0].partition("=")
     known = algorithm in _ALGORITHMS and bool(expected)
-    return Link(
+    return PackageLink(
         _plain(filename), _safe(address, page), algorithm if known else None, expected if known else None, yanked
     )
 
@@ -304,7 +304,7 @@ class _Anchors(HTMLParser):
             self.found.append((values["href"] or "", "data-yanked" in values))
 
 
-def _open(url: str, settings: PipSettings, limits: Limits) -> Any:  # noqa: ANN401  # urllib's answers share no type
+def _open(url: str, settings: PipSettings, limits: ArchiveLimits) -> Any:  # noqa: ANN401  # urllib's answers share no type
     """Open a URL as the user's pip would: its certificates, its proxy, its credentials."""
     parts = urlsplit(url)
     user, at, host = parts.netloc.rpartition("@")

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.cache import Fetched
-from assay.corpus.config import Limits
-from assay.corpus.kinds import Located, Request, from_entry
+from assay.corpus.cache import FetchedTree
+from assay.corpus.config import ArchiveLimits
+from assay.corpus.kinds import CorpusRequest, LocatedCorpus, from_entry
 from assay.corpus.package_index import (
-    Link,
-    Listing,
+    IndexListing,
+    PackageLink,
     PipSettings,
     Version,
     canonical_name,
@@ -25,7 +25,7 @@ from assay.corpus.package_index import (
 from assay.corpus.spec import without_credentials
 from assay.corpus.tools import pip_fingerprint
 from assay.corpus.unpack import unpack
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.errors import CorpusError, SetupError
 
 _FORMS: Final = ("any", "wheel", "sdist")
 _SDIST: Final = (".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
@@ -45,11 +45,11 @@ class Package:
         return f"{self.name}=={self.text}"
 
 
-def locate(request: Request) -> Located:
+def locate(request: CorpusRequest) -> LocatedCorpus:
     """Fetch a package, once."""
     package = parse_package(request.spec.value)
 
-    def fetch(work: Path) -> Fetched:
+    def fetch(work: Path) -> FetchedTree:
         """Fetch into a folder of our own."""
         return _fetch(package, work, request.limits)
 
@@ -75,7 +75,7 @@ def _key(package: Package) -> str:
     return f"pypi {package} {package.form} {pip_fingerprint()} {sys.implementation.cache_tag} {sys.platform}"
 
 
-def _fetch(package: Package, work: Path, limits: Limits) -> Fetched:
+def _fetch(package: Package, work: Path, limits: ArchiveLimits) -> FetchedTree:
     """Take the wheel, else the sdist."""
     if package.form != "sdist":
         wheel = download_wheel(package.name, package.text, work / "wheel", limits)
@@ -91,14 +91,14 @@ def _fetch(package: Package, work: Path, limits: Limits) -> Fetched:
     return unpack(archive, work / "tree", limits=limits, revision=package.text, notes=_notes(package, link))
 
 
-def find_sdist(package: Package, listing: Listing) -> Link | None:
+def find_sdist(package: Package, listing: IndexListing) -> PackageLink | None:
     """Pick the sdist of a version: the kinds of archive in their order, then the order of the indexes."""
     found = [link for link in listing.links if _version_of(link, package) == package.version and _is_sdist(link)]
     by_kind = [link for suffix in _SDIST for link in found if link.filename.endswith(suffix)]
     return by_kind[0] if by_kind else None
 
 
-def _notes(package: Package, link: Link) -> tuple[str, ...]:
+def _notes(package: Package, link: PackageLink) -> tuple[str, ...]:
     """Say what was taken, and what should make one look twice."""
     notes = [f"pypi:{package} is the sdist {link.filename}"]
     if package.form == "any":
@@ -110,12 +110,12 @@ def _notes(package: Package, link: Link) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _is_sdist(link: Link) -> bool:
+def _is_sdist(link: PackageLink) -> bool:
     """Tell an sdist from a wheel, an installer or a signature."""
     return link.filename.endswith(_SDIST)
 
 
-def _version_of(link: Link, package: Package) -> Version | None:
+def _version_of(link: PackageLink, package: Package) -> Version | None:
     """Read the version out of a file name of this package; a name may itself hold dashes."""
     stem = link.filename
     for suffix in (*_SDIST, ".whl"):
@@ -129,11 +129,11 @@ def _version_of(link: Link, package: Package) -> Version | None:
     return None
 
 
-def _not_found(package: Package, listing: Listing, settings: PipSettings) -> CorpusError | EnvironmentFailure:
+def _not_found(package: Package, listing: IndexListing, settings: PipSettings) -> CorpusError | SetupError:
     """Say whether the network, the package, the version or the form is missing."""
     offered = [link for link in listing.links if _version_of(link, package) is not None]
     if listing.silent and not offered:
-        return EnvironmentFailure(
+        return SetupError(
             f"{package} cannot be fetched: {'; '.join(listing.silent)}", hint="check the network and `pip config list`"
         )
     if not offered:
@@ -149,7 +149,7 @@ def _not_found(package: Package, listing: Listing, settings: PipSettings) -> Cor
     return CorpusError(f"{package} has no {wanted}", hint=f"there is {', '.join(sorted(this)[:5])}")
 
 
-def _order(link: Link, package: Package) -> tuple[int, tuple[int, ...]]:
+def _order(link: PackageLink, package: Package) -> tuple[int, tuple[int, ...]]:
     """Sort files by version."""
     version = _version_of(link, package)
     return (version.epoch, version.release) if version else (-1, ())

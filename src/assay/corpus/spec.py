@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import quote, unquote
 
-from assay.corpus.kinds import KINDS, words
+from assay.corpus.kinds import KINDS, kind_examples
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 
@@ -37,7 +37,7 @@ def parse_spec(text: str) -> CorpusSpec:
     """Read a corpus from one word."""
     body, options = _split_options(text.strip())
     if not body or "\0" in body:
-        raise CorpusError(f"{text!r} does not name a corpus", hint=f"name {words()}")
+        raise CorpusError(f"{text!r} does not name a corpus", hint=f"name {kind_examples()}")
     if body == "stdlib":
         return CorpusSpec("stdlib", root=options.root, include=options.include, exclude=options.exclude)
     scheme = _SCHEME.match(body)
@@ -91,7 +91,7 @@ def _with_scheme(scheme: str, value: str, text: str, options: _Options) -> Corpu
     if value.startswith("//") and scheme == "git":
         raise CorpusError(f"{text!r} is a URL without its kind", hint=f"write git:{text}")
     if not value:
-        raise CorpusError(f"{text!r} names nothing after {scheme}:", hint=f"name {words()}")
+        raise CorpusError(f"{text!r} names nothing after {scheme}:", hint=f"name {kind_examples()}")
     rev = None
     if kind.has_revision:
         value, rev = _split_revision(value)
@@ -108,8 +108,8 @@ def _with_scheme(scheme: str, value: str, text: str, options: _Options) -> Corpu
 def _scheme_hint(scheme: str, text: str) -> str:
     """Say what was probably meant."""
     if scheme in ("http", "https", "ssh", "file"):
-        return f"for a git repository write git:{text}; otherwise name {words()}"
-    return f"name {words()}; a folder whose name holds a colon is written ./{text}"
+        return f"for a git repository write git:{text}; otherwise name {kind_examples()}"
+    return f"name {kind_examples()}; a folder whose name holds a colon is written ./{text}"
 
 
 def _split_revision(value: str) -> tuple[str, str | None]:

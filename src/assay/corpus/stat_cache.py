@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from assay._version import __version__
-from assay.corpus.config import DEFAULT_WALKING, Walking
-from assay.corpus.contents import Contents, Refused, examine
+from assay.corpus.config import DEFAULT_WALKING, WalkConfig
+from assay.corpus.contents import FileContents, RejectedFile, examine
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,27 +40,27 @@ class _State(NamedTuple):
     device: int
 
 
-class Memory:
+class StatCache:
     """What was found in the files of one tree; used by one walk at a time, and left holding what that walk met."""
 
-    def __init__(self, walking: Walking = DEFAULT_WALKING, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, walking: WalkConfig = DEFAULT_WALKING, clock: Callable[[], int] = time.time_ns) -> None:
         self._walking = walking
         self._clock = clock
         self._moment = clock()
-        self._known: dict[str, tuple[_State, Contents | Refused]] = {}
+        self._known: dict[str, tuple[_State, FileContents | RejectedFile]] = {}
         self.changed = False  # since it was made or read: whether writing it down again is worth anything
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def begin(self, walking: Walking) -> None:
+    def begin(self, walking: WalkConfig) -> None:
         """Begin a walk: what was found under other settings is forgotten, and from now on files may change."""
         if walking != self._walking:
             self._known.clear()
         self._walking = walking
         self._moment = self._clock()
 
-    def examine(self, real: str, state: os.stat_result) -> Contents | Refused:
+    def examine(self, real: str, state: os.stat_result) -> FileContents | RejectedFile:
         """Say what is in a file; `state` was asked for since the walk began, and before this."""
         now = _State(state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
         known = self._known.get(real)
@@ -86,8 +86,8 @@ class Memory:
         rows = sorted(self._known.items())
         states = [known[0] for _, known in rows]
         founds = [known[1] for _, known in rows]
-        texts = [found if isinstance(found, Contents) else _NO_CONTENTS for found in founds]
-        refusals = [found if isinstance(found, Refused) else _NO_REFUSAL for found in founds]
+        texts = [found if isinstance(found, FileContents) else _NO_CONTENTS for found in founds]
+        refusals = [found if isinstance(found, RejectedFile) else _NO_REFUSAL for found in founds]
         return {
             "stamp": _joined([_stamp(self._walking)]),
             "paths": _joined(os.fsencode(real) for real, _ in rows),
@@ -105,9 +105,9 @@ class Memory:
     def from_columns(
         cls,
         columns: Mapping[str, NDArray[Any]],
-        walking: Walking = DEFAULT_WALKING,
+        walking: WalkConfig = DEFAULT_WALKING,
         clock: Callable[[], int] = time.time_ns,
-    ) -> Memory:
+    ) -> StatCache:
         """Read what `columns` wrote; of another version or under other settings nothing is known."""
         memory = cls(walking, clock)
         if _parted(columns["stamp"]) != [_stamp(walking)]:
@@ -120,11 +120,11 @@ class Memory:
 
 
 #: What stands in the columns of a text for a file that was refused, and the other way round.
-_NO_CONTENTS: Final = Contents(b"", 0, "00" * _SHA_BYTES, True)
-_NO_REFUSAL: Final = Refused("", "")
+_NO_CONTENTS: Final = FileContents(b"", 0, "00" * _SHA_BYTES, True)
+_NO_REFUSAL: Final = RejectedFile("", "")
 
 
-def _founds(columns: Mapping[str, NDArray[Any]]) -> Iterable[Contents | Refused]:
+def _founds(columns: Mapping[str, NDArray[Any]]) -> Iterable[FileContents | RejectedFile]:
     """Read what was found in each file."""
     hexadecimal = columns["sha256"].tobytes().hex()
     width = 2 * _SHA_BYTES
@@ -139,11 +139,13 @@ def _founds(columns: Mapping[str, NDArray[Any]]) -> Iterable[Contents | Refused]
     )
     for shebang, size, sha256, utf8, reason, detail in rows:
         yield (
-            Refused(reason.decode("utf-8"), detail.decode("utf-8")) if reason else Contents(shebang, size, sha256, utf8)
+            RejectedFile(reason.decode("utf-8"), detail.decode("utf-8"))
+            if reason
+            else FileContents(shebang, size, sha256, utf8)
         )
 
 
-def _stamp(walking: Walking) -> bytes:
+def _stamp(walking: WalkConfig) -> bytes:
     """Name everything that an answer depends on beside the file: this program and its settings."""
     return f"{__version__} {walking!r}".encode()
 

@@ -7,9 +7,9 @@ import sysconfig
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.kinds import Located, Request, subfolder
-from assay.corpus.walk import Ground
-from assay.errors import EnvironmentFailure
+from assay.corpus.kinds import CorpusRequest, LocatedCorpus, subfolder
+from assay.corpus.walk import WalkRoot
+from assay.errors import SetupError
 
 #: What pip and distributions put inside the library folder; not part of it.
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
@@ -17,16 +17,16 @@ _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _FEWEST_TESTS: Final = 50
 
 
-def locate(request: Request) -> Located:
+def locate(request: CorpusRequest) -> LocatedCorpus:
     """Find the standard library."""
     top = Path(sysconfig.get_path("stdlib")).resolve()
     if not (top / "os.py").is_file():
-        raise EnvironmentFailure(
+        raise SetupError(
             f"this interpreter has no standard library in source form at {top}",
             hint="use an interpreter that has one: python.org, uv, pyenv or the distribution's",
         )
-    ground = Ground(subfolder(request.spec, top), top, git=False, built_in=True, barred=_INSTALLED)
-    return Located(ground, platform.python_version(), _missing_tests(top))
+    ground = WalkRoot(subfolder(request.spec, top), top, git=False, built_in=True, barred=_INSTALLED)
+    return LocatedCorpus(ground, platform.python_version(), _missing_tests(top))
 
 
 def _missing_tests(top: Path) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from assay.errors import EnvironmentFailure
-from assay.processes import ProcessLimits, Task, run_process
+from assay.errors import SetupError
+from assay.processes import ProcessLimits, ProgramSpec, run_process
 
 _INSTALL: Final = {
     "git": "install git (https://git-scm.com/downloads), or point the corpus at a folder",
@@ -24,7 +24,7 @@ _LIMITS: Final = ProcessLimits(stdout=200_000_000, stderr=1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandOutput:
     """How a tool ended and what it said."""
 
     code: int
@@ -46,28 +46,26 @@ def run(
     seconds: float,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-) -> Answer:
+) -> CommandOutput:
     """Run a tool to its end; one that is missing, hangs or does not stop printing is an EnvironmentFailure."""
     try:
-        done = run_process(Task(tuple(argv), cwd, env), seconds, _LIMITS)
-    except EnvironmentFailure as error:
+        done = run_process(ProgramSpec(tuple(argv), cwd, env), seconds, _LIMITS)
+    except SetupError as error:
         if isinstance(error.__cause__, FileNotFoundError) and (cwd is None or cwd.is_dir()):
             raise missing(tool) from error
         raise
     if done.end == "timeout":
-        raise EnvironmentFailure(
-            f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again"
-        )
+        raise SetupError(f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again")
     if done.end == "flood":
-        raise EnvironmentFailure(
+        raise SetupError(
             f"{tool} printed more than {_LIMITS.stdout:,} bytes", hint="name a smaller repository or a package"
         )
-    return Answer(done.code, done.stdout, done.stderr.decode("utf-8", "replace"))
+    return CommandOutput(done.code, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 
-def missing(tool: str) -> EnvironmentFailure:
+def missing(tool: str) -> SetupError:
     """Say that a tool is not there and how to get it."""
-    return EnvironmentFailure(f"{tool} is not installed or not on PATH", hint=_INSTALL[tool])
+    return SetupError(f"{tool} is not installed or not on PATH", hint=_INSTALL[tool])
 
 
 _PIP_VARIABLES: Final = (

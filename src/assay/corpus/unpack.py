@@ -17,8 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Final, cast
 
-from assay.corpus.cache import Fetched
-from assay.corpus.config import Limits
+from assay.corpus.cache import FetchedTree
+from assay.corpus.config import ArchiveLimits
 from assay.corpus.copying import inside
 from assay.corpus.writer import TreeWriter
 from assay.errors import CorpusError
@@ -48,7 +48,9 @@ _BROKEN: Final = (
 )
 
 
-def unpack(archive: Path, into: Path, *, limits: Limits, revision: str, notes: tuple[str, ...] = ()) -> Fetched:
+def unpack(
+    archive: Path, into: Path, *, limits: ArchiveLimits, revision: str, notes: tuple[str, ...] = ()
+) -> FetchedTree:
     """Unpack an archive into a folder that is not there yet, whole or not at all; the hash of the archive names it."""
     size = archive.stat().st_size
     if size > limits.archive_bytes:
@@ -62,7 +64,7 @@ def unpack(archive: Path, into: Path, *, limits: Limits, revision: str, notes: t
             ) from error
         manifest = writer.finish(outside_links=False)
     root = "" if archive.name.endswith(".whl") else _wrapper(manifest)
-    return Fetched(into, f"sha256-{hash_of(archive, 'sha256').hex()}", manifest, revision, root, notes)
+    return FetchedTree(into, f"sha256-{hash_of(archive, 'sha256').hex()}", manifest, revision, root, notes)
 
 
 def hash_of(path: Path, algorithm: str) -> bytes:
@@ -71,7 +73,7 @@ def hash_of(path: Path, algorithm: str) -> bytes:
         return hashlib.file_digest(stream, algorithm).digest()
 
 
-def _members(archive: Path, writer: TreeWriter, limits: Limits) -> None:
+def _members(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
     """Hand every member to the writer."""
     if archive.name.endswith(ZIPS):
         _from_zip(archive, writer, limits)
@@ -87,7 +89,7 @@ def _wrapper(manifest: dict[str, str]) -> str:
     return next(iter(tops)) if len(tops) == 1 and all("/" in path for path in manifest) else ""
 
 
-def _from_zip(archive: Path, writer: TreeWriter, limits: Limits) -> None:
+def _from_zip(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
     """Read a zip or wheel."""
     with zipfile.ZipFile(archive) as zipped:
         infos = zipped.infolist()
@@ -115,7 +117,7 @@ def _zip_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, writer: TreeWrit
             writer.file(name, _chunks(member))
 
 
-def _from_tar(archive: Path, writer: TreeWriter, limits: Limits) -> None:
+def _from_tar(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
     """Read a tar as a stream, counting what comes out of the decompressor: headers can be bombs too."""
     allowed = max(limits.ratio_grace_bytes, limits.ratio * archive.stat().st_size)
     with _decompressed(archive) as raw:

@@ -8,22 +8,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.config import Limits, Walking
-from assay.corpus.contents import ALWAYS, AMBIGUOUS, Contents, Refused, marked
-from assay.corpus.git import Repository, Unreadable, find_top, is_linked_worktree, read_repository
-from assay.corpus.ignore import Globs, Level, read_level, verdict
+from assay.corpus.config import ArchiveLimits, WalkConfig
+from assay.corpus.contents import ALWAYS, AMBIGUOUS, FileContents, RejectedFile, marked
+from assay.corpus.git import GitFailure, TrackedFiles, find_top, is_linked_worktree, read_repository
+from assay.corpus.ignore import Globs, IgnoreFile, read_level, verdict
 from assay.corpus.languages import detect
-from assay.corpus.stat_cache import Memory
+from assay.corpus.stat_cache import StatCache
 from assay.corpus.writer import is_inside
 from assay.errors import CorpusError
-from assay.types import Skipped, SourceFile
+from assay.types import SkippedFile, SourceFile
 
 #: What changes the rules of the folder it lies in.
 _RULES: Final = frozenset({".git", ".gitignore", ".assayignore"})
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class WalkRoot:
     """A tree on disk and which customs hold there."""
 
     root: Path  # of the corpus; real
@@ -35,12 +35,12 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class WalkResult:
     """What a walk found."""
 
     files: tuple[SourceFile, ...]
     hashes: dict[str, str]  # path -> sha256
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedFile, ...]
     notes: tuple[str, ...]
 
 
@@ -50,10 +50,10 @@ class _Frame:
 
     path: str  # relative to the top
     real: str
-    git: tuple[Level, ...] = ()  # deepest first
-    assay: tuple[Level, ...] = ()
-    repository: Repository | None = None
-    closed: Skipped | None = None  # left out, entered only for what git tracks or .assayignore takes back
+    git: tuple[IgnoreFile, ...] = ()  # deepest first
+    assay: tuple[IgnoreFile, ...] = ()
+    repository: TrackedFiles | None = None
+    closed: SkippedFile | None = None  # left out, entered only for what git tracks or .assayignore takes back
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,11 @@ class _Link:
     frame: _Frame
 
 
-def walk(ground: Ground, globs: Globs, walking: Walking, limits: Limits, memory: Memory | None = None) -> Walked:
+def walk(
+    ground: WalkRoot, globs: Globs, walking: WalkConfig, limits: ArchiveLimits, memory: StatCache | None = None
+) -> WalkResult:
     """Walk a tree and read what counts; the order of the file system has no influence."""
-    memory = Memory() if memory is None else memory
+    memory = StatCache() if memory is None else memory
     memory.begin(walking)
     walker = _Walker(ground, globs, walking, limits, memory)
     walked = walker.run()
@@ -78,14 +80,14 @@ def walk(ground: Ground, globs: Globs, walking: Walking, limits: Limits, memory:
 class _Walker:
     """The state of one walk."""
 
-    ground: Ground
+    ground: WalkRoot
     globs: Globs
-    walking: Walking
-    limits: Limits
-    memory: Memory
+    walking: WalkConfig
+    limits: ArchiveLimits
+    memory: StatCache
     files: dict[str, SourceFile] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)  # files that are not UTF-8
     visited: set[str] = field(default_factory=set)  # real folders
@@ -93,7 +95,7 @@ class _Walker:
     links: list[_Link] = field(default_factory=list)
     prefix: str = ""  # of the corpus root, as seen from the top
 
-    def run(self) -> Walked:
+    def run(self) -> WalkResult:
         """Walk the folders, then follow links round by round until none leads anywhere new."""
         self._descend(self._start())
         while self.links:
@@ -103,7 +105,7 @@ class _Walker:
         self._note_foreign()
         files = tuple(self.files[path] for path in sorted(self.files))
         skipped = sorted(self.skipped, key=lambda one: (one.path, one.reason, one.detail))
-        return Walked(files, self.hashes, tuple(skipped), tuple(self.notes))
+        return WalkResult(files, self.hashes, tuple(skipped), tuple(self.notes))
 
     def _start(self) -> _Frame:
         """Collect the rules above the corpus root."""
@@ -138,7 +140,7 @@ class _Walker:
     def _adopt(self, frame: _Frame, below: Path) -> _Frame:
         """Take over what git knows about the work tree that begins at this folder."""
         found = read_repository(Path(frame.real), below, frame.path, self.limits)
-        if isinstance(found, Unreadable):
+        if isinstance(found, GitFailure):
             self.notes.append(
                 f"git could not be asked about {frame.real} ({found.why}); files that it tracks in spite of an ignore"
                 " rule may be missing"
@@ -175,7 +177,7 @@ class _Walker:
         below = (self._entry(frame, entry) for entry in found if entry.name != ".git")
         return [inner for inner in below if inner is not None]
 
-    def _refused(self, frame: _Frame, names: frozenset[str]) -> Skipped | None:
+    def _refused(self, frame: _Frame, names: frozenset[str]) -> SkippedFile | None:
         """Leave out a folder for what lies in it: a virtual environment, a cache, a second work tree."""
         tracked = frame.repository is not None and frame.repository.tracks(frame.path)
         if frame.real == str(self.ground.root) or frame.closed or tracked or not self.ground.built_in:
@@ -183,9 +185,9 @@ class _Walker:
         if verdict(frame.assay, frame.path, True) is False:
             return None
         if why := marked(frame.real, names):
-            return Skipped(self._shown(frame.path) + "/", "built-in", why)
+            return SkippedFile(self._shown(frame.path) + "/", "built-in", why)
         if self.ground.git and ".git" in names and is_linked_worktree(frame.real):
-            return Skipped(self._shown(frame.path) + "/", "worktree", "a second work tree of a git repository")
+            return SkippedFile(self._shown(frame.path) + "/", "worktree", "a second work tree of a git repository")
         return None
 
     def _with_rules(self, frame: _Frame, names: frozenset[str]) -> _Frame:
@@ -230,7 +232,7 @@ class _Walker:
             self._file(path, entry.path)
         return None
 
-    def _left_out(self, frame: _Frame, path: str, name: str, folder: bool) -> Skipped | None:
+    def _left_out(self, frame: _Frame, path: str, name: str, folder: bool) -> SkippedFile | None:
         """Say why a name does not count; the order of the questions is the order of precedence."""
         asked = verdict(frame.assay, path, folder)
         if asked is not None:
@@ -250,11 +252,11 @@ class _Walker:
             return self._skipped(path, folder, "built-in", why)
         return None
 
-    def _skipped(self, path: str, folder: bool, reason: str, detail: str = "") -> Skipped:
+    def _skipped(self, path: str, folder: bool, reason: str, detail: str = "") -> SkippedFile:
         """Write down what is left out; a folder ends in a slash."""
-        return Skipped(self._shown(path) + ("/" if folder else ""), reason, detail)
+        return SkippedFile(self._shown(path) + ("/" if folder else ""), reason, detail)
 
-    def _inner(self, frame: _Frame, path: str, entry: os.DirEntry[str], left_out: Skipped | None) -> _Frame | None:
+    def _inner(self, frame: _Frame, path: str, entry: os.DirEntry[str], left_out: SkippedFile | None) -> _Frame | None:
         """Decide whether to enter a folder, and with which rules."""
         if self.globs.prunes(self._shown(path)):
             return None
@@ -286,12 +288,12 @@ class _Walker:
         except OSError as error:
             self._skip(path, "unreadable", error.strerror or str(error))
             return
-        if isinstance(found, Refused):
+        if isinstance(found, RejectedFile):
             self._skip(path, found.reason, found.detail)
         else:
             self._keep(shown, found)
 
-    def _keep(self, shown: str, found: Contents) -> None:
+    def _keep(self, shown: str, found: FileContents) -> None:
         """Add a file to the corpus."""
         kind = detect(shown, found.shebang)
         self.files[shown] = SourceFile(shown, found.size, kind.kind, kind.language)
@@ -334,7 +336,7 @@ class _Walker:
     def _skip(self, path: str, reason: str, detail: str) -> None:
         """Report something that was left out; a name that is not UTF-8 is escaped."""
         shown = self._shown(path).encode("utf-8", "backslashreplace").decode("utf-8")
-        self.skipped.append(Skipped(shown, reason, detail))
+        self.skipped.append(SkippedFile(shown, reason, detail))
 
     def _note_foreign(self) -> None:
         """Say which files are not UTF-8."""
@@ -355,7 +357,7 @@ def vanished(root: Path, error: OSError) -> CorpusError:
     )
 
 
-def _deeper(levels: tuple[Level, ...], level: Level | None) -> tuple[Level, ...]:
+def _deeper(levels: tuple[IgnoreFile, ...], level: IgnoreFile | None) -> tuple[IgnoreFile, ...]:
     """Put the rules of a deeper folder first."""
     return levels if level is None else (level, *levels)
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NoReturn, Self
 
-from assay.corpus.config import Limits
+from assay.corpus.config import ArchiveLimits
 from assay.errors import CorpusError
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:/")
@@ -28,7 +28,7 @@ _BAD_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, e
 class TreeWriter:
     """Fill a new folder from an archive and keep the hash of what was written; as a context, all of it or nothing."""
 
-    def __init__(self, root: Path, *, source: str, limits: Limits, archive_bytes: int | None = None) -> None:
+    def __init__(self, root: Path, *, source: str, limits: ArchiveLimits, archive_bytes: int | None = None) -> None:
         self.root = root
         self.manifest: dict[str, str] = {}
         self._source = source
@@ -165,7 +165,7 @@ def is_inside(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def _allowance(limits: Limits, archive_bytes: int | None) -> int:
+def _allowance(limits: ArchiveLimits, archive_bytes: int | None) -> int:
     """Say how many bytes may come out of an archive of that size."""
     if archive_bytes is None:
         return limits.unpacked_bytes

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from assay.engines.base import Context, Engine, EngineCrash, FullEngine, Session, TimedEngine, TimedSession
-from assay.engines.kinds import KINDS, Kind, KindPage, SettingPage, describe
+from assay.engines.base import Engine, EngineContext, EngineCrash, FullEngine, Session, TimedEngine, TimedSession
+from assay.engines.kinds import KINDS, EngineKind, KindPage, SettingPage, describe
 from assay.engines.wrapping import as_engine, with_notes
 from assay.errors import ConfigError
 from assay.redaction import declare
@@ -18,11 +18,11 @@ from assay.types import Suite
 
 __all__ = [
     "KINDS",
-    "Context",
     "Engine",
+    "EngineContext",
     "EngineCrash",
+    "EngineKind",
     "FullEngine",
-    "Kind",
     "KindPage",
     "Session",
     "SettingPage",
@@ -39,7 +39,7 @@ def make_engine(
     spec: str | Mapping[str, object], *, suite: Suite | None = None, seed: int = 0, folder: Path = Path()
 ) -> FullEngine:
     """Make an engine from `kind`, `kind:value`, a preset's name, a preset's file, or a table with kind or preset."""
-    context = Context(suite, seed, folder)
+    context = EngineContext(suite, seed, folder)
     if isinstance(spec, str):
         kind = spec.partition(":")[0]
         return _make(*_read_text(spec), context) if kind in KINDS else _make_preset(spec, {}, context)
@@ -47,7 +47,7 @@ def make_engine(
     return _make_preset(named, settings, context) if "preset" in spec else _make(named, settings, context)
 
 
-def _make(kind: str, settings: Mapping[str, object], context: Context) -> FullEngine:
+def _make(kind: str, settings: Mapping[str, object], context: EngineContext) -> FullEngine:
     """Make an engine of a kind."""
     if kind not in KINDS:
         raise unknown("unknown kind of engine", kind, sorted(KINDS), "kinds")
@@ -55,9 +55,9 @@ def _make(kind: str, settings: Mapping[str, object], context: Context) -> FullEn
     return as_engine(cast(Engine, import_module(KINDS[kind].module).make(settings, context)))
 
 
-def _make_preset(named: str, changes: Mapping[str, object], context: Context) -> FullEngine:
+def _make_preset(named: str, changes: Mapping[str, object], context: EngineContext) -> FullEngine:
     """Make the engine of a preset, which ships or is a file, with some settings changed."""
-    from assay.engines.presets import check_needs, named_preset, place, settings_of, told
+    from assay.engines.presets import check_needs, named_preset, place, preset_notes, settings_of
 
     preset = named_preset(named, context.folder)
     if "kind" in changes:
@@ -67,7 +67,7 @@ def _make_preset(named: str, changes: Mapping[str, object], context: Context) ->
         made = _make(preset.kind, settings_of(preset, changes), replace(context, preset=preset.path.parent))
     except ConfigError as problem:
         raise place(problem, preset, changes) from problem
-    return with_notes(made, told(preset))
+    return with_notes(made, preset_notes(preset))
 
 
 def table_of(spec: str) -> dict[str, object]:

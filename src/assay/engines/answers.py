@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import cast
 
-from assay.engines.base import Reply
+from assay.engines.base import EngineReply
 from assay.engines.json_answers import (
     Documents,
-    Row,
+    SelectedRow,
     Selector,
     clean,
     documents_among_talk,
@@ -26,15 +26,15 @@ from assay.engines.text_answers import (
     Format,
     ReadingSettings,
     TextRules,
-    declarable,
+    failure_text,
+    is_empty_result,
     is_location,
     parse_location,
     parse_rules,
     propose_path,
     read_text,
-    says_nothing,
+    suggest_setting,
     there_is,
-    told_failure,
 )
 from assay.errors import ConfigError, EngineError
 from assay.types import Cost, Hit
@@ -58,7 +58,7 @@ FIELD_NAMES = FieldNames()
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class OutputLayout:
     """How the answers of a tool are to be read."""
 
     format: Format = "auto"
@@ -72,7 +72,7 @@ class Layout:
     text: TextRules = field(default_factory=TextRules)
 
 
-def make_layout(settings: ReadingSettings, where: str) -> Layout:
+def make_layout(settings: ReadingSettings, where: str) -> OutputLayout:
     """Check what is declared; fields of a result may be written from the document or from the result."""
     written = {name: getattr(settings, name) for name in (*_RESULT, *_BILL)}
     declared = {name: parse_selector(text, f"{where}: {name}") for name, text in written.items() if text}
@@ -81,7 +81,7 @@ def make_layout(settings: ReadingSettings, where: str) -> Layout:
         raise ConfigError(f"{where}: {', '.join(sorted(declared))} without path", hint="declare path as well")
     _check_format(settings, bool(declared), where)
     rooted = {name: _rooted(field, path) if name in _RESULT else field for name, field in declared.items()}
-    return Layout(settings.format, text=rules, **rooted)
+    return OutputLayout(settings.format, text=rules, **rooted)
 
 
 def _rules(settings: ReadingSettings, where: str) -> TextRules:
@@ -108,30 +108,30 @@ def _rooted(field: Selector, path: Selector | None) -> Selector:
     return Selector((*path.lists, *field.steps))
 
 
-def read_output(data: bytes | str, layout: Layout, known: frozenset[str]) -> Reply:
+def read_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
     """Read an answer; raise EngineError when there is one and no way to read it. `known` are the corpus's paths."""
     text = clean(data)
     return _judged(lambda: text, layout.text, lambda: _read(text, layout, known))
 
 
-def _judged(text: Callable[[], str], rules: TextRules, read: Callable[[], Reply]) -> Reply:
+def _judged(text: Callable[[], str], rules: TextRules, read: Callable[[], EngineReply]) -> EngineReply:
     """Read an answer; one without results may say that it failed, and one that cannot be read that there is nothing."""
     try:
         reply = _limited(read())
     except EngineError:
-        failure = told_failure(text(), rules.failed)
+        failure = failure_text(text(), rules.failed)
         if failure is not None:
             raise failure from None
-        if says_nothing(text(), rules):
-            return Reply(())
+        if is_empty_result(text(), rules):
+            return EngineReply(())
         raise
-    failure = None if reply.hits else told_failure(text(), rules.failed)
+    failure = None if reply.hits else failure_text(text(), rules.failed)
     if failure is not None:
         raise failure
     return reply
 
 
-def _read(text: str, layout: Layout, known: frozenset[str]) -> Reply:
+def _read(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
     """Read an answer by its format."""
     if layout.format == "text" or layout.text.pattern:
         return read_text(text, layout.text, known)
@@ -147,23 +147,23 @@ def _read(text: str, layout: Layout, known: frozenset[str]) -> Reply:
     return _read_found(found, layout)
 
 
-def _advice(text: str, layout: Layout) -> str:
+def _advice(text: str, layout: OutputLayout) -> str:
     """Say what to do about an output that is no JSON: one without a sign of it is something that the tool says."""
     if text and not any(sign in text for sign in "{["):
-        return f"see what the tool says, or change format{declarable(text, layout.text)}"
+        return f"see what the tool says, or change format{suggest_setting(text, layout.text)}"
     return "let the tool print nothing else, or change format"
 
 
-def read_document(document: object, layout: Layout) -> Reply:
+def read_document(document: object, layout: OutputLayout) -> EngineReply:
     """Read an answer that is a JSON document already."""
     return _judged(
         lambda: json.dumps(document, ensure_ascii=False), layout.text, lambda: _read_all(Documents((document,)), layout)
     )
 
 
-def _read_auto(text: str, layout: Layout, known: frozenset[str]) -> Reply:
+def _read_auto(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
     """Read JSON where there is any, else text; JSON without results stands back behind locations."""
-    among: Reply | None = None
+    among: EngineReply | None = None
     problem: EngineError | None = None
     for find in (whole_document, documents_by_line) if text[:1] in ("{", "[") else ():
         found = _attempt(find, text)
@@ -186,7 +186,7 @@ def _read_auto(text: str, layout: Layout, known: frozenset[str]) -> Reply:
         return among
 
 
-def _read_glued(text: str, layout: Layout, known: frozenset[str]) -> Reply | None:
+def _read_glued(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply | None:
     """Read JSON that begins inside a line, behind progress; None where what stands before it is a location of grep."""
     found = _attempt(lambda talk: documents_among_talk(talk, anywhere=True), text)
     if not found or not found.values or any(is_location(talk, known) for talk in found.talk):
@@ -215,11 +215,11 @@ def _find_documents(text: str, form: Format) -> Documents:
     return documents_among_talk(text, anywhere=True)
 
 
-def _read_found(found: Documents, layout: Layout) -> Reply:
+def _read_found(found: Documents, layout: OutputLayout) -> EngineReply:
     """Read all documents of an output without talk or of lines; else the last with results: logs may be JSON too."""
     if not found.talk or layout.format == "jsonl":
         return _read_all(found, layout)
-    replies, problem = list[Reply](), None
+    replies, problem = list[EngineReply](), None
     for value in found.values:
         try:
             replies.append(_read_all(Documents((value,), found.talk), layout))
@@ -230,24 +230,24 @@ def _read_found(found: Documents, layout: Layout) -> Reply:
     return next((reply for reply in reversed(replies) if reply.hits), replies[-1])
 
 
-def _read_all(found: Documents, layout: Layout) -> Reply:
+def _read_all(found: Documents, layout: OutputLayout) -> EngineReply:
     """Read the results of documents, one after the other, and what they say they cost."""
     hits = tuple(hit for document in found.values for hit in _read_results(document, layout))
     cost = _read_cost(found.values, layout)
     unbilled = ("no cost is where it is declared",) if cost is None and (layout.tokens or layout.calls) else ()
-    return Reply(hits, cost, (*found.notes, *unbilled))
+    return EngineReply(hits, cost, (*found.notes, *unbilled))
 
 
-def _limited(reply: Reply) -> Reply:
+def _limited(reply: EngineReply) -> EngineReply:
     """Cut an answer that never ends."""
     hits = tuple(islice(reply.hits, HIT_LIMITS.hits))
     if len(hits) == len(reply.hits):
         return reply
     told = f"{len(reply.hits)} results: only the first {len(hits)} were read"
-    return Reply(hits, reply.cost, (*reply.notes, told))
+    return EngineReply(hits, reply.cost, (*reply.notes, told))
 
 
-def _read_cost(documents: Iterable[object], layout: Layout) -> Cost | None:
+def _read_cost(documents: Iterable[object], layout: OutputLayout) -> Cost | None:
     """Add up what is billed; None when nothing is there."""
     documents = tuple(documents)
     calls, tokens = _sum(documents, layout.calls), _sum(documents, layout.tokens)
@@ -263,7 +263,7 @@ def _sum(documents: Sequence[object], field: Selector | None) -> int | None:
     return round(sum(numbers)) if numbers else None
 
 
-def _rows(document: object, field: Selector) -> Sequence[Row]:
+def _rows(document: object, field: Selector) -> Sequence[SelectedRow]:
     """Look a field up; a list that is not there has no rows."""
     try:
         return tuple(select(document, (field,)))
@@ -271,7 +271,7 @@ def _rows(document: object, field: Selector) -> Sequence[Row]:
         return ()
 
 
-def _read_results(document: object, layout: Layout) -> list[Hit]:
+def _read_results(document: object, layout: OutputLayout) -> list[Hit]:
     """Read the results of a document by the declared fields, or by the names tools usually give them."""
     if layout.path is None:
         return [_guess(item, document) for item in _guess_results(document)]

@@ -13,7 +13,7 @@ from assay.types import Corpus, Cost, Hit, Role, Suite, Waterfall
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class EngineReply:
     """An answer with what people must know of it: that a part was not understood, that it took three attempts."""
 
     hits: tuple[Hit, ...]
@@ -22,11 +22,11 @@ class Reply:
     waited: float = 0.0  # seconds that were our own doing, such as a rate we keep to; no part of the engine's time
 
 
-Answered = Sequence[Hit] | Reply
+Answered = Sequence[Hit] | EngineReply
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class SessionUsage:
     """What a session took and said, asked for after the last query; None where it cannot tell."""
 
     startup_seconds: float | None = None
@@ -37,7 +37,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SearchFilter:
     """Which results are wanted: paths as globs (`src/**`), languages by name; empty is all."""
 
     paths: tuple[str, ...] = ()
@@ -123,12 +123,12 @@ class TimedSession(Protocol):
 class MeasuredSession(Protocol):
     """A session that knows what it took."""
 
-    def usage(self) -> Usage:
+    def usage(self) -> SessionUsage:
         """Tell it, after the last query and before the end."""
 
 
 @runtime_checkable
-class RemarkingSession(Protocol):
+class SessionWithNotes(Protocol):
     """A session of which there is something to tell when all is over."""
 
     def remarks(self) -> tuple[str, ...]:
@@ -149,9 +149,9 @@ class FilteringSession(Protocol):
 
     @property
     def filters(self) -> frozenset[str]:
-        """The fields of `Wanted` that it takes."""
+        """The fields of `SearchFilter` that it takes."""
 
-    def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Search among what is wanted only."""
 
 
@@ -171,7 +171,7 @@ class TimedEngine(Protocol):
         """Get ready for a corpus; raise EngineTimeout when the seconds are over, with nothing left running."""
 
 
-class InHouse:
+class InProcessDefaults:
     """What an engine declares that runs in this process, only reads the corpus and knows no secret."""
 
     __slots__ = ()
@@ -192,7 +192,7 @@ class EngineCrash(EngineError):
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class EngineContext:
     """What an engine may be told besides its settings."""
 
     suite: Suite | None = None  # the answers, for the oracle and to map run files

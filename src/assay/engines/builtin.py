@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.digests import digest_of
-from assay.engines.base import Context, InHouse, Session, Wanted
+from assay.engines.base import EngineContext, InProcessDefaults, SearchFilter, Session
 from assay.engines.fingerprints import fingerprint_of
-from assay.engines.kinds import Part
-from assay.engines.sharing import Shelf, Step, step_key
+from assay.engines.kinds import Component
+from assay.engines.sharing import SharedCache, SharedStep, step_key
 from assay.search import Index, Per, SearchConfig
 from assay.search.laws import STAGES, flatten
 from assay.search.settings import TABLE, from_environment
 from assay.search.sharing import (
-    Keys,
+    PartKeys,
     candidates_digest,
     ranking_digest,
     search_identity,
@@ -36,7 +36,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltinEngine(InHouse):
+class BuiltinEngine(InProcessDefaults):
     """The reference engine with its settings."""
 
     settings: Settings
@@ -64,22 +64,26 @@ class BuiltinEngine(InHouse):
         """The identity; with a model behind an address the settings, the code and what there is of models."""
         return self.identity or fingerprint_of(self.config, [step.digest for step in self.steps()])
 
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[SharedStep, ...]:
         """List the way from corpus to ranking."""
         search, per = self.settings.search, self.settings.per
         dense = search.dense.shown()
         model = " and ".join(filter(None, (dense.model, dense.docs_model))) or "no model"
         return (
-            Step("chunks", table_digest(search), unusual(search, "index") or f"cut by {search.index.chunks.kind}"),
-            Step("vectors", vectors_digest(search.dense), model),
-            Step("candidates", candidates_digest(search, per), unusual(search, "lexical", "translation", "dense")),
-            Step("ranking", digest_of([ranking_digest(search, per), _own_code()]), f"per {per}"),
+            SharedStep(
+                "chunks", table_digest(search), unusual(search, "index") or f"cut by {search.index.chunks.kind}"
+            ),
+            SharedStep("vectors", vectors_digest(search.dense), model),
+            SharedStep(
+                "candidates", candidates_digest(search, per), unusual(search, "lexical", "translation", "dense")
+            ),
+            SharedStep("ranking", digest_of([ranking_digest(search, per), _own_code()]), f"per {per}"),
         )
 
-    def open_shared(self, corpus: Corpus, shelf: Shelf, _seconds: float | None) -> Session:
+    def open_shared(self, corpus: Corpus, shelf: SharedCache, _seconds: float | None) -> Session:
         """Open on a table and vectors that others made or will use."""
         steps = self.steps()
-        keys = Keys(step_key(corpus.digest, steps[:1]), step_key(corpus.digest, steps[:2]))
+        keys = PartKeys(step_key(corpus.digest, steps[:1]), step_key(corpus.digest, steps[:2]))
         return BuiltinSession(share_index(corpus, self.settings.search, shelf, keys), self.settings.per)
 
 
@@ -101,7 +105,7 @@ class BuiltinSession:
         """Give the k best files or spans."""
         return self._index.search(query, k, per=self._per)
 
-    def search_filtered(self, query: str, k: int, wanted: Wanted, _seconds: float | None) -> Sequence[Hit]:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, _seconds: float | None) -> Sequence[Hit]:
         """Give the k best of those that are wanted."""
         return self._index.search(query, k, per=self._per, paths=wanted.paths, languages=wanted.languages)
 
@@ -128,7 +132,7 @@ def unusual(search: SearchConfig, *tables: str) -> str:
     return ", ".join(f"{name.partition('.')[2]} {value}" for name, value in changed.items())
 
 
-def make(settings: Mapping[str, object], _context: Context) -> BuiltinEngine:
+def make(settings: Mapping[str, object], _context: EngineContext) -> BuiltinEngine:
     """Make the engine from its settings."""
     return BuiltinEngine(read_settings(Settings, settings, "engine builtin"))
 
@@ -144,37 +148,37 @@ _UNSAID = ("model", "url", "token_env")
 _SILENT: Mapping[Per, frozenset[str]] = {"file": frozenset({"neighbours", "scope"}), "span": frozenset({"references"})}
 
 
-def ablations(settings: Mapping[str, object]) -> tuple[Part, ...]:
+def ablations(settings: Mapping[str, object]) -> tuple[Component, ...]:
     """Name what can be left out of the engine, in the order it works; what is off already is no part."""
     read = read_settings(Settings, settings, "engine builtin")
     return (*_sources(read), *_signals(read))
 
 
-def _sources(read: Settings) -> Iterator[Part]:
+def _sources(read: Settings) -> Iterator[Component]:
     """Name where matches come from beside the words of the code."""
     search = read.search
     fields = search.index.fields
     for name, keys in (("names", ("name", "scope", "signature")), ("paths", ("stem", "folder"))):
         used = [key for key in keys if getattr(fields, key)]
         if used:
-            yield Part(name, {f"search.index.fields.{key}": 0.0 for key in used})
+            yield Component(name, {f"search.index.fields.{key}": 0.0 for key in used})
     if search.index.description.url:
-        yield Part("description", {"search.index.description.url": ""})
+        yield Component("description", {"search.index.description.url": ""})
     if search.translation.model:
-        yield Part("translation", {"search.translation.model": ""})
+        yield Component("translation", {"search.translation.model": ""})
     if search.dense.model:
-        yield Part("dense", {"search.dense.model": ""})
+        yield Component("dense", {"search.dense.model": ""})
     if search.dense.model and search.dense.feedback.weight and read.per == "span":
-        yield Part("feedback", {"search.dense.feedback.weight": 0.0})
+        yield Component("feedback", {"search.dense.feedback.weight": 0.0})
 
 
-def _signals(read: Settings) -> Iterator[Part]:
+def _signals(read: Settings) -> Iterator[Component]:
     """Name the signals, and what orders results anew; a ranking of files is made of coherence, which is cut down."""
     left = [stage for stage in STAGES if stage not in read.search.without and stage not in _SILENT[read.per]]
     for stage in left:
         if stage != "coherence" or read.per == "span":
-            yield Part(stage, {"search.without": [stage]})
+            yield Component(stage, {"search.without": [stage]})
         elif read.search.coherence.chunks > 1:
-            yield Part(stage, {"search.coherence.chunks": 1})
+            yield Component(stage, {"search.coherence.chunks": 1})
     if read.search.rerank.model:
-        yield Part("rerank", {"search.rerank.model": ""})
+        yield Component("rerank", {"search.rerank.model": ""})

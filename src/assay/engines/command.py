@@ -7,23 +7,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from assay.clock import Clock, shortest
+from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
-from assay.engines.answers import Layout, make_layout, read_output
-from assay.engines.base import Answered, Context, Reply, TimedSession, Usage, Wanted
-from assay.engines.command_settings import WHERE, Settings, Templates, read_templates
+from assay.engines.answers import OutputLayout, make_layout, read_output
+from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage, TimedSession
+from assay.engines.command_settings import WHERE, CommandTemplates, Settings, read_templates
 from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
-from assay.engines.dialogue import Conversation, Dialogue, FollowingConversation, Tool, Workplace, make_dialogue
-from assay.engines.fingerprints import Told, fingerprint_of, seen_of
-from assay.engines.index_dir import Spot
-from assay.engines.index_keys import Declared, Indexing, Maker, read_indexing
+from assay.engines.dialogue import (
+    InteractiveSession,
+    Tool,
+    ToolWorkspace,
+    UpdatableInteractiveSession,
+    WireProtocol,
+    make_dialogue,
+)
+from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
+from assay.engines.index_dir import IndexWorkspace
+from assay.engines.index_keys import IndexDeclaration, IndexSettings, Maker, read_indexing
 from assay.engines.secrets import recorded_table, secret_values
-from assay.engines.shared_index import Sharing
+from assay.engines.shared_index import SharedIndexEngine
 from assay.engines.templates import named_secrets, names_place
-from assay.engines.tool import by_hand, describe_failure, file_facts, place_names, run_tool, settled_places
-from assay.engines.wrapping import AskedSession
+from assay.engines.tool import describe_failure, file_facts, place_names, repro_command, run_tool, settled_places
+from assay.engines.wrapping import ExternalSession
 from assay.errors import EngineError
-from assay.processes import Finished, Task
+from assay.processes import CompletedProgram, ProgramSpec
 from assay.settings import read_settings
 from assay.store import scratch
 from assay.types import Corpus, Role
@@ -35,7 +42,7 @@ _MISSED = 1  # what grep, rg and ag exit with when they find nothing
 _SELDOM = ("mode", "request", "answer_id", "prompt", "ready", "git")
 
 
-def make(settings: Mapping[str, object], context: Context) -> CommandEngine:
+def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngine:
     """Make the engine from its settings."""
     read = read_settings(Settings, settings, WHERE)
     places = settled_places(context)
@@ -48,24 +55,24 @@ def make(settings: Mapping[str, object], context: Context) -> CommandEngine:
 
 
 def _indexing(
-    settings: Settings, templates: Templates, places: Mapping[str, str], config: ConfigTemplate | None
-) -> Indexing:
+    settings: Settings, templates: CommandTemplates, places: Mapping[str, str], config: ConfigTemplate | None
+) -> IndexSettings:
     """Say what decides the index: that of a program that makes it when it starts is decided by the program too."""
     texts = (*templates.all(), *(config.said if config else ()))
     starts = settings.mode != "once" and names_place(texts, "store")
     maker: Maker = "program" if templates.index else "itself" if starts else "nobody"
     always = ("index", "git", "update", "version", *(("argv", "mode") if maker == "itself" else ()))
     about = shlex.join(templates.index or templates.argv)
-    return read_indexing(Declared(WHERE, settings, always, maker, places, config, about))
+    return read_indexing(IndexDeclaration(WHERE, settings, always, maker, places, config, about))
 
 
 @dataclass(frozen=True, slots=True)
-class CommandEngine(Sharing):
+class CommandEngine(SharedIndexEngine):
     """A command line tool with its templates."""
 
     tool: Tool
-    layout: Layout
-    dialogue: Dialogue | None  # None: the program is run once for each query
+    layout: OutputLayout
+    dialogue: WireProtocol | None  # None: the program is run once for each query
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
     identity: str | None = None  # what a program or a server is today is not known
@@ -91,11 +98,11 @@ class CommandEngine(Sharing):
     def fingerprint(self) -> str:
         """The templates, the programs, the files and the values of variables that they name."""
         tool = self.tool
-        told = Told(tool.places, tool.templates.commands(), tool.settings.env, tool.texts)
-        return fingerprint_of(self.config, seen_of(told))
+        told = EngineInputs(tool.places, tool.templates.commands(), tool.settings.env, tool.texts)
+        return fingerprint_of(self.config, fingerprint_inputs(told))
 
     @property
-    def indexing(self) -> Indexing:
+    def indexing(self) -> IndexSettings:
         """What decides its index."""
         return self.tool.indexing
 
@@ -121,24 +128,26 @@ class CommandEngine(Sharing):
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
         """Look for the programs, then index, then start what stays; the shorter of the two time limits holds."""
-        return self.open_at(Spot(corpus), seconds, indexed=False)
+        return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
-    def open_at(self, spot: Spot, seconds: float | None, *, indexed: bool) -> CommandSession | Conversation:
+    def open_at(
+        self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool
+    ) -> CommandSession | InteractiveSession:
         """Open where the index is, or make it first."""
-        place = Workplace(self.tool, spot.corpus, spot.store)
+        place = ToolWorkspace(self.tool, spot.corpus, spot.store)
         with _closed_on_failure(place):
-            return self._open(place, Clock(seconds, self.tool.settings.index_timeout), indexed)
+            return self._open(place, Deadline(seconds, self.tool.settings.index_timeout), indexed)
 
-    def make_index(self, spot: Spot, seconds: float | None) -> str:
+    def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
         """Make the index with what belongs to it alone, and give what was said."""
-        place = Workplace(self.tool.for_index(), spot.corpus, spot.store)
+        place = ToolWorkspace(self.tool.for_index(), spot.corpus, spot.store)
         with _closed_on_failure(place):
-            clock = Clock(seconds, self.tool.settings.index_timeout)
+            clock = Deadline(seconds, self.tool.settings.index_timeout)
             place.check_programs()
             if self.tool.templates.index:
                 place.prepare(self.tool.templates.index, clock.rest(), "indexing")
             elif self.dialogue is not None:  # it indexes when it starts
-                conversation = Conversation(place, self.dialogue)
+                conversation = InteractiveSession(place, self.dialogue)
                 conversation.start(clock.rest())
                 place.witness.note_words(conversation.drop())
         place.close()
@@ -148,7 +157,7 @@ class CommandEngine(Sharing):
         """Ask the tool for its version, look at its files, and read the variables that its index depends on."""
         tool = self.tool.for_index()
         with scratch() as folder:
-            place = Workplace(tool, replace(corpus, root=folder))
+            place = ToolWorkspace(tool, replace(corpus, root=folder))
             try:
                 version = place.version()
             finally:
@@ -156,21 +165,23 @@ class CommandEngine(Sharing):
         named = [tool.templates.index, tool.settings.env, tool.config.said if tool.config else []]
         return [version, file_facts(tool.templates.commands(), tool.places), digest_of(named_secrets(named))]
 
-    def _open(self, place: Workplace, clock: Clock, indexed: bool) -> CommandSession | Conversation:
+    def _open(self, place: ToolWorkspace, clock: Deadline, indexed: bool) -> CommandSession | InteractiveSession:
         """Get ready."""
         place.check_programs()
         if self.tool.templates.index and not indexed:
             place.prepare(self.tool.templates.index, clock.rest(), "indexing")
         if self.dialogue is None:
             follows = self.tool.templates.update or not self.tool.templates.index
-            return (FollowingSession if follows else CommandSession)(place, self.layout)
-        conversation = (FollowingConversation if self.tool.settings.update else Conversation)(place, self.dialogue)
+            return (UpdatableCommandSession if follows else CommandSession)(place, self.layout)
+        conversation = (UpdatableInteractiveSession if self.tool.settings.update else InteractiveSession)(
+            place, self.dialogue
+        )
         conversation.start(clock.rest())
         return conversation
 
 
 @contextmanager
-def _closed_on_failure(place: Workplace) -> Iterator[None]:
+def _closed_on_failure(place: ToolWorkspace) -> Iterator[None]:
     """Leave nothing behind when a tool does not open, an interrupt included, and keep what it said."""
     try:
         with place.redactor.cleaning():
@@ -182,22 +193,22 @@ def _closed_on_failure(place: Workplace) -> Iterator[None]:
         raise
 
 
-class CommandSession(AskedSession):
+class CommandSession(ExternalSession):
     """A tool on one corpus that is run once for each query."""
 
-    def __init__(self, place: Workplace, layout: Layout) -> None:
+    def __init__(self, place: ToolWorkspace, layout: OutputLayout) -> None:
         self.place = place
         self.places = place.places
         self.filtering = place.tool.templates.filters
         self._layout = layout
 
-    def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Run the command with the arguments of the filters."""
         with self.place.redactor.cleaning():
             reply = self._run(self._task(query, k, wanted), seconds)
         return replace(reply, notes=tuple(map(self.place.redactor.text, reply.notes)))
 
-    def usage(self) -> Usage:
+    def usage(self) -> SessionUsage:
         """Tell what the runs took."""
         return self.place.usage()
 
@@ -209,7 +220,7 @@ class CommandSession(AskedSession):
         """Tell what the tool left running."""
         return self.place.leftovers.remarks()
 
-    def _task(self, query: str, k: int, wanted: Wanted) -> Task:
+    def _task(self, query: str, k: int, wanted: SearchFilter) -> ProgramSpec:
         """Fill the command in; filters stand before a -- because what follows it is no option."""
         argv, asked = self.place.tool.templates.argv, {"query": query, "k": str(k)}
         cut = argv.index("--") if "--" in argv else len(argv)
@@ -217,14 +228,14 @@ class CommandSession(AskedSession):
         added = self.filtering.arguments(wanted, {**self.place.places, **asked})
         return replace(task, argv=(*task.argv[:cut], *added, *task.argv[cut:]))
 
-    def _run(self, task: Task, seconds: float | None) -> Reply:
+    def _run(self, task: ProgramSpec, seconds: float | None) -> EngineReply:
         """Run the command and read what it prints."""
         settings = self.place.tool.settings
-        limit = shortest(seconds, settings.timeout)
+        limit = min_timeout(seconds, settings.timeout)
         finished = run_tool(task, limit, hint="raise timeout", seen=self.place.witness.see_query)
         failed = not _may_be_empty(finished, settings.ok_codes)
         if finished.code and not failed and not finished.stdout.strip():
-            return Reply(())
+            return EngineReply(())
         try:
             reply = read_output(finished.stdout, self._layout, self.place.known)
         except EngineError as problem:
@@ -233,20 +244,20 @@ class CommandSession(AskedSession):
             raise self._failure(task, finished)
         return self._with_failure(reply, task, finished) if failed else reply
 
-    def _with_failure(self, reply: Reply, task: Task, finished: Finished) -> Reply:
+    def _with_failure(self, reply: EngineReply, task: ProgramSpec, finished: CompletedProgram) -> EngineReply:
         """Take results of a program that failed, but not in silence: they may be a part of them."""
         self.place.witness.note_failure(finished.stderr)
         count = "1 result" if len(reply.hits) == 1 else f"{len(reply.hits)} results"
         return replace(reply, notes=(*reply.notes, f"{describe_failure(task, finished)} (after {count})"))
 
-    def _failure(self, task: Task, finished: Finished) -> EngineError:
+    def _failure(self, task: ProgramSpec, finished: CompletedProgram) -> EngineError:
         """Say that a program failed, and what to declare if it did not."""
         self.place.witness.note_failure(finished.stderr)
-        hint = f"if that means no results, add {finished.code} to ok_codes; else {by_hand(task)}"
+        hint = f"if that means no results, add {finished.code} to ok_codes; else {repro_command(task)}"
         return EngineError(describe_failure(task, finished), hint=hint)
 
 
-class FollowingSession(CommandSession):
+class UpdatableCommandSession(CommandSession):
     """A tool that can follow its files: it has a command for that, or reads them anew for each query."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
@@ -255,10 +266,10 @@ class FollowingSession(CommandSession):
         template = self.place.tool.templates.update
         if template:
             with self.place.redactor.cleaning():
-                self.place.prepare(template, shortest(seconds, self.place.tool.settings.index_timeout), "updating")
+                self.place.prepare(template, min_timeout(seconds, self.place.tool.settings.index_timeout), "updating")
 
 
-def _may_be_empty(finished: Finished, ok_codes: Sequence[int] | None) -> bool:
+def _may_be_empty(finished: CompletedProgram, ok_codes: Sequence[int] | None) -> bool:
     """Tell whether a program that gave no results found none, rather than failed."""
     if ok_codes is not None:
         return finished.code in ok_codes

@@ -148,7 +148,7 @@ class Settings(ReadingSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class Templates:
+class CommandTemplates:
     """The commands of a tool, split and checked, and all else that is filled in."""
 
     argv: tuple[str, ...]
@@ -168,14 +168,14 @@ class Templates:
         return (*self.commands(), self.filters.paths, self.filters.languages, self.request, self.env)
 
 
-def read_templates(settings: Settings, folders: Sequence[str]) -> Templates:
+def read_templates(settings: Settings, folders: Sequence[str]) -> CommandTemplates:
     """Split and check everything that is a template; `folders` are those that it may name."""
     _check_mode(settings)
     asked = (*folders, *ASKED) if settings.mode == "once" else folders
     by_path, by_language = (
         _read_filter(settings, name, (*folders, *ASKED)) for name in ("path_filter", "language_filter")
     )
-    templates = Templates(
+    templates = CommandTemplates(
         read_argv(settings.argv, asked, f"{WHERE}: argv"),
         read_argv(settings.index, folders, f"{WHERE}: index"),
         _read_update(settings, folders),
@@ -191,7 +191,7 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> Templates:
     return templates
 
 
-def _named(templates: Templates) -> Mapping[str, object]:
+def _named(templates: CommandTemplates) -> Mapping[str, object]:
     """Give what is written in settings under their names."""
     named = {name: getattr(templates, name) for name in ("argv", "index", "update", "version", "request", "env")}
     return {**named, "path_filter": templates.filters.paths, "language_filter": templates.filters.languages}

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from assay.clock import Clock, told
-from assay.engines.answers import Layout, make_layout, read_document, read_output
-from assay.engines.base import Answered, EngineCrash, Reply, Usage, Wanted
-from assay.engines.command_settings import WHERE, Settings, Templates, compile_marker
+from assay.clock import Deadline, format_duration
+from assay.engines.answers import OutputLayout, make_layout, read_document, read_output
+from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
+from assay.engines.command_settings import WHERE, CommandTemplates, Settings, compile_marker
 from assay.engines.configs.rendering import ConfigTemplate
 from assay.engines.filters import merge
-from assay.engines.index_keys import Indexing, index_config, index_env
+from assay.engines.index_keys import IndexSettings, index_config, index_env
 from assay.engines.json_answers import (
     Documents,
     Selector,
@@ -31,24 +31,24 @@ from assay.engines.json_answers import (
 from assay.engines.presets import PROBE_LIMITS
 from assay.engines.templates import fill, fill_json
 from assay.engines.tool import (
-    Files,
-    Folders,
-    Leftovers,
-    Restarted,
+    EngineFiles,
+    EngineWorkspace,
+    OrphanTracker,
+    RestartCost,
     Restarts,
-    Witness,
-    by_hand,
+    UsageTracker,
     check_program,
     make_task,
     prepare,
+    repro_command,
     run_tool,
     shown_program,
     start_tool,
 )
-from assay.engines.wrapping import AskedSession
-from assay.errors import EngineError, EngineTimeout, EnvironmentFailure
-from assay.processes import CHILD_LIMITS, Child, ChildFlood, ChildGone, ChildTimeout, Task, last_line
-from assay.redaction import hiding
+from assay.engines.wrapping import ExternalSession
+from assay.errors import EngineError, EngineTimeoutError, SetupError
+from assay.processes import CHILD_LIMITS, Child, ChildExited, ChildTimeout, OutputLimitExceeded, ProgramSpec, last_line
+from assay.redaction import make_redactor
 from assay.types import Corpus
 
 
@@ -57,9 +57,9 @@ class Tool:
     """What a command line tool is, wherever it works."""
 
     settings: Settings
-    templates: Templates
+    templates: CommandTemplates
     places: Mapping[str, str]  # {here} and {preset}
-    indexing: Indexing
+    indexing: IndexSettings
     secrets: tuple[str, ...] = field(default=(), repr=False)
     config: ConfigTemplate | None = None
 
@@ -84,18 +84,18 @@ class Tool:
         return replace(self, settings=settings, config=self.index_config)
 
 
-class Workplace:
+class ToolWorkspace:
     """One tool at one corpus."""
 
     def __init__(self, tool: Tool, corpus: Corpus, store: Path | None = None) -> None:
         """Make the tool's own folder when it wants one and has none."""
         self.tool = tool
         self.take(corpus)
-        self.witness = Witness()
-        self.leftovers = Leftovers()
-        self.redactor = hiding(tool.secrets)
-        files = Files(store, tool.config, tool.index_config)
-        self._folders = Folders(tool.places, corpus.root, tool.texts, files)
+        self.witness = UsageTracker()
+        self.leftovers = OrphanTracker()
+        self.redactor = make_redactor(tool.secrets)
+        files = EngineFiles(store, tool.config, tool.index_config)
+        self._folders = EngineWorkspace(tool.places, corpus.root, tool.texts, files)
         self.places = self._folders.places
 
     def take(self, corpus: Corpus) -> None:
@@ -103,7 +103,7 @@ class Workplace:
         self.corpus = corpus
         self.known = frozenset(file.path for file in corpus.files)
 
-    def task(self, template: Sequence[str], **values: str) -> Task:
+    def task(self, template: Sequence[str], **values: str) -> ProgramSpec:
         """Fill a command in."""
         return make_task(template, {**self.places, **values}, self.tool.settings.env, self.leftovers.marker)
 
@@ -117,10 +117,10 @@ class Workplace:
         task = make_task(template, self._folders.index_places, self.tool.index_env, self.leftovers.marker)
         prepare(task, seconds, what, self.witness.see_index)
 
-    def usage(self, startup_seconds: float | None = None) -> Usage:
+    def usage(self, startup_seconds: float | None = None) -> SessionUsage:
         """Tell what was taken up to now and what was said, and ask for the version."""
         store, peak = self._folders.store_bytes(), self.witness.peak_bytes
-        return Usage(startup_seconds, store, peak, self.version(), self.said())
+        return SessionUsage(startup_seconds, store, peak, self.version(), self.said())
 
     def said(self) -> str:
         """Give the end of what its programs said on stderr."""
@@ -132,7 +132,7 @@ class Workplace:
             return ""
         try:
             finished = run_tool(self.task(self.tool.templates.version), PROBE_LIMITS.seconds, hint="")
-        except (EngineError, EnvironmentFailure):
+        except (EngineError, SetupError):
             return ""
         lines = (finished.stdout + b"\n" + finished.stderr).decode(errors="replace").split("\n")
         return self.redactor.text(next((line.strip() for line in lines if line.strip()), ""))
@@ -151,7 +151,7 @@ _SHOWN = 60  # characters of what a program printed, at its end, that a message 
 FLATTENED = "line breaks in the query were sent as blanks"
 
 
-class Unready(ChildTimeout):
+class StartupTimeout(ChildTimeout):
     """A program did not say in time that it has started."""
 
     def __init__(self, setting: str, wanted: str, printed: str) -> None:
@@ -164,7 +164,7 @@ class Unready(ChildTimeout):
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
+class OutputMarker:
     """What is waited for, by the setting that says so."""
 
     setting: str
@@ -177,11 +177,11 @@ class Marker:
             child.read_until(self.pattern, deadline)
         except ChildTimeout as problem:
             printed = strip_ansi(child.skip().decode(errors="replace"))
-            raise Unready(self.setting, self.text, printed) from problem
+            raise StartupTimeout(self.setting, self.text, printed) from problem
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ToolRequest:
     """One question, with everything that its request may name."""
 
     places: Mapping[str, str]
@@ -192,7 +192,7 @@ class Question:
     added: Mapping[str, object] = field(default_factory=dict)  # to the request, by filters
 
 
-class Dialogue(Protocol):
+class WireProtocol(Protocol):
     """A way of talking to a program."""
 
     @property
@@ -202,18 +202,18 @@ class Dialogue(Protocol):
     def begin(self, child: Child, deadline: float | None) -> None:
         """Wait until the program has started."""
 
-    def ask(self, child: Child, question: Question, deadline: float | None) -> Reply:
+    def ask(self, child: Child, question: ToolRequest, deadline: float | None) -> EngineReply:
         """Write a request and read its answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class LineDialogue:
+class JsonLinesProtocol:
     """A line for each request, and a line of JSON for each answer."""
 
     request: str | Mapping[str, object]
-    layout: Layout
+    layout: OutputLayout
     answer_id: Selector | None
-    ready: Marker | None
+    ready: OutputMarker | None
 
     @property
     def waits(self) -> bool:
@@ -225,7 +225,7 @@ class LineDialogue:
         if self.ready is not None:
             self.ready.await_in(child, deadline)
 
-    def ask(self, child: Child, question: Question, deadline: float | None) -> Reply:
+    def ask(self, child: Child, question: ToolRequest, deadline: float | None) -> EngineReply:
         """Ask; lines before the answer that hold no JSON, or that of another request, are passed over."""
         unasked = () if self.answer_id else _tell_unasked(child.skip())
         request = encode_request(self.request, question)
@@ -241,7 +241,7 @@ class LineDialogue:
                 return replace(reply, notes=(*request.notes, *unasked, *_tell_talk(talk), *answer.notes, *reply.notes))
             size += len(line) + 1
             if size > CHILD_LIMITS.line:
-                raise ChildFlood(f"more than {CHILD_LIMITS.line:,} bytes")
+                raise OutputLimitExceeded(f"more than {CHILD_LIMITS.line:,} bytes")
             talk += [] if self.answer_id and found else [clean(line)]
 
     def _pick(self, found: Documents, number: int) -> Documents | None:
@@ -253,13 +253,13 @@ class LineDialogue:
 
 
 @dataclass(frozen=True, slots=True)
-class PromptDialogue:
+class PromptProtocol:
     """A line for each request, and all that is printed up to the next prompt for each answer."""
 
     request: str | Mapping[str, object]
-    layout: Layout
-    prompt: Marker
-    ready: Marker | None
+    layout: OutputLayout
+    prompt: OutputMarker
+    ready: OutputMarker | None
     waits: bool = True
 
     def begin(self, child: Child, deadline: float | None) -> None:
@@ -268,7 +268,7 @@ class PromptDialogue:
             self.ready.await_in(child, deadline)
         self.prompt.await_in(child, deadline)
 
-    def ask(self, child: Child, question: Question, deadline: float | None) -> Reply:
+    def ask(self, child: Child, question: ToolRequest, deadline: float | None) -> EngineReply:
         """Ask, and read all up to the next prompt."""
         unasked = _tell_unasked(child.skip())
         request = encode_request(self.request, question)
@@ -278,26 +278,26 @@ class PromptDialogue:
         return replace(reply, notes=(*request.notes, *unasked, *reply.notes))
 
 
-def make_dialogue(settings: Settings) -> Dialogue | None:
+def make_dialogue(settings: Settings) -> WireProtocol | None:
     """Make the way of talking that the settings ask for; None when the program does not stay."""
     if settings.mode == "lines":
         number = parse_selector(settings.answer_id, f"{WHERE}: answer_id") if settings.answer_id else None
         layout = make_layout(replace(settings, format="json"), WHERE)
         # the rest of the line must not be taken for an answer
         ready = _marker(settings.ready, "ready", after=rb"[^\n]*\n") if settings.ready else None
-        return LineDialogue(settings.request, layout, number, ready)
+        return JsonLinesProtocol(settings.request, layout, number, ready)
     if settings.mode == "prompt":
         # blanks and colours may follow a prompt, but nothing that could be more of the answer
         prompt = _marker(settings.prompt, "prompt", after=rb"(?:\x1b\[[0-?]*[ -/]*[@-~]|\s)*\Z")
         ready = _marker(settings.ready, "ready", after=b"") if settings.ready else None
-        return PromptDialogue(settings.request or "{query}", make_layout(settings, WHERE), prompt, ready)
+        return PromptProtocol(settings.request or "{query}", make_layout(settings, WHERE), prompt, ready)
     return None
 
 
-def _marker(text: str, name: str, *, after: bytes) -> Marker:
+def _marker(text: str, name: str, *, after: bytes) -> OutputMarker:
     """Read a regular expression, and add what is taken after it."""
     pattern = re.compile(b"(?:" + compile_marker(text, name).pattern + b")" + after, re.MULTILINE)
-    return Marker(name, text, pattern)
+    return OutputMarker(name, text, pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ class _Request:
     notes: tuple[str, ...] = ()
 
 
-def encode_request(template: str | Mapping[str, object], question: Question) -> _Request:
+def encode_request(template: str | Mapping[str, object], question: ToolRequest) -> _Request:
     """Write a question as one line: JSON from a table, else text in which line breaks have become blanks."""
     if not isinstance(template, str):
         values = {**question.places, "query": question.query, "k": question.k, "id": question.id}
@@ -354,10 +354,10 @@ def _tell_talk(talk: list[str]) -> tuple[str, ...]:
     return Documents((), tuple(filter(None, talk))).notes
 
 
-class Conversation(AskedSession):
+class InteractiveSession(ExternalSession):
     """A program on one corpus, asked one query after the other."""
 
-    def __init__(self, place: Workplace, dialogue: Dialogue) -> None:
+    def __init__(self, place: ToolWorkspace, dialogue: WireProtocol) -> None:
         self.place = place
         self.places = place.places
         self.filtering = place.tool.templates.filters
@@ -373,7 +373,7 @@ class Conversation(AskedSession):
         """Start the program and wait until it says that it is ready."""
         begin = time.monotonic()
         settings = self.place.tool.settings
-        whole = Clock(seconds, settings.index_timeout)
+        whole = Deadline(seconds, settings.index_timeout)
         clock = whole.within(settings.startup_timeout)
         limit = "startup_timeout" if whole.allows(settings.startup_timeout) else "index_timeout"
         self._child = start_tool(self._task)
@@ -382,16 +382,16 @@ class Conversation(AskedSession):
         self._startup = time.monotonic() - begin if self._startup is None else self._startup
         self._restarts.started(self._startup)
 
-    def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Ask with what the filters add to the request; a program that was lost is started again first."""
         with self.place.redactor.cleaning():
             again = self._restore()
             with again.apart():
-                reply = self._ask(query, k, wanted, Clock(seconds, self.place.tool.settings.timeout))
+                reply = self._ask(query, k, wanted, Deadline(seconds, self.place.tool.settings.timeout))
         notes = tuple(map(self.place.redactor.text, (*again.notes, *reply.notes)))
         return replace(reply, notes=notes, waited=again.seconds)
 
-    def usage(self) -> Usage:
+    def usage(self) -> SessionUsage:
         """Tell what it took."""
         if self._child is not None:
             self.place.witness.note_peak(self._child.peak_bytes())
@@ -418,49 +418,51 @@ class Conversation(AskedSession):
         self.place.witness.note_peak(child.peak_bytes())
         return child.stderr
 
-    def _restore(self) -> Restarted:
+    def _restore(self) -> RestartCost:
         """Start a program again that was lost, or that ended by itself after its last answer."""
         if self._child is not None and self._child.alive:
-            return Restarted()
+            return RestartCost()
         if self._child is not None:
             self._restarts.lose()
             self.drop()
         return self._restarts.again(self.start)
 
-    def _ask(self, query: str, k: int, wanted: Wanted, clock: Clock) -> Reply:
+    def _ask(self, query: str, k: int, wanted: SearchFilter, clock: Deadline) -> EngineReply:
         """Ask the running program."""
         assert self._child is not None
         self._asked += 1
         added = self.filtering.table(wanted, {**self.place.places, "query": query, "k": k, "id": self._asked})
-        question = Question(self.place.places, query, k, self._asked, self.place.known, added)
+        question = ToolRequest(self.place.places, query, k, self._asked, self.place.known, added)
         with self._watched(self._child, clock, "raise timeout"):
             reply = self._dialogue.ask(self._child, question, clock.deadline)
         self._restarts.answered()
         return reply
 
     @contextmanager
-    def _watched(self, child: Child, clock: Clock, hint: str) -> Iterator[None]:
+    def _watched(self, child: Child, clock: Deadline, hint: str) -> Iterator[None]:
         """Say in the engines' own errors what happened to the program; then it is ended, so that nothing comes late."""
         try:
             yield
         except EngineError:  # it answered, only not in a way that can be read
             raise
-        except Unready as problem:
+        except StartupTimeout as problem:
             said = self._fail()
-            message = f"{self._name} is not ready after {told(clock.limit)}: {problem}; {problem.setting} is "
-            raise EngineTimeout(
+            message = (
+                f"{self._name} is not ready after {format_duration(clock.limit)}: {problem}; {problem.setting} is "
+            )
+            raise EngineTimeoutError(
                 f"{message}{problem.wanted!r}{said}", hint=f"correct {problem.setting} to what it prints, or {hint}"
             ) from problem
         except ChildTimeout as problem:
             said = self._fail()
-            raise EngineTimeout(f"no answer after {told(clock.limit)}{said}", hint=hint) from problem
-        except ChildFlood as problem:
+            raise EngineTimeoutError(f"no answer after {format_duration(clock.limit)}{said}", hint=hint) from problem
+        except OutputLimitExceeded as problem:
             self._fail()
             raise EngineError(f"{self._name} printed {problem}", hint="ask it for less, as with {k}") from problem
-        except ChildGone as problem:
+        except ChildExited as problem:
             words, gone = child.describe_end(), not child.alive
             message = f"{self._name} {words}{self._fail()}"
-            raise (EngineCrash if gone else EngineError)(message, hint=by_hand(self._task)) from problem
+            raise (EngineCrash if gone else EngineError)(message, hint=repro_command(self._task)) from problem
         except BaseException:  # an interrupt in the middle of an answer
             self._fail()
             raise
@@ -474,12 +476,12 @@ class Conversation(AskedSession):
         return f": {words}" if words else ""
 
 
-class FollowingConversation(Conversation):
+class UpdatableInteractiveSession(InteractiveSession):
     """A program that is started again when files changed."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Run the update command and start the program anew, in the shorter of the two times together."""
-        clock = Clock(seconds, self.place.tool.settings.index_timeout)
+        clock = Deadline(seconds, self.place.tool.settings.index_timeout)
         self.place.take(corpus)
         with self.place.redactor.cleaning():
             self.drop()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from assay.engines.base import Wanted
+from assay.engines.base import SearchFilter
 from assay.engines.templates import check_template, fill, fill_json, names_place
 from assay.errors import ConfigError, EngineError
 
@@ -35,11 +35,11 @@ class Filters:
 
     @property
     def names(self) -> frozenset[str]:
-        """The fields of `Wanted` that it can be asked for."""
+        """The fields of `SearchFilter` that it can be asked for."""
         named = {"paths": self.paths, "languages": self.languages}
         return frozenset(name for name, template in named.items() if template)
 
-    def table(self, wanted: Wanted, places: Mapping[str, object], *, flat: bool = False) -> dict[str, object]:
+    def table(self, wanted: SearchFilter, places: Mapping[str, object], *, flat: bool = False) -> dict[str, object]:
         """Fill in what is added to a table; in a flat one, like a form, a value may stand there several times."""
         table: object = {}
         for one in self._asked(wanted):
@@ -47,7 +47,7 @@ class Filters:
             table = merge(table, fill_filter(template, one.place, one.values, places))
         return cast(dict[str, object], table)
 
-    def arguments(self, wanted: Wanted, places: Mapping[str, str]) -> tuple[str, ...]:
+    def arguments(self, wanted: SearchFilter, places: Mapping[str, str]) -> tuple[str, ...]:
         """Fill in what is added to a command, once for each value."""
         return tuple(
             fill(part, {**places, one.place: value})
@@ -61,7 +61,7 @@ class Filters:
         named = {"path_filter": self.paths, "language_filter": self.languages}
         return {name: one if isinstance(one, Mapping) else list(one) for name, one in named.items() if one}
 
-    def _asked(self, wanted: Wanted) -> Iterator[_Filter]:
+    def _asked(self, wanted: SearchFilter) -> Iterator[_Filter]:
         """List the filters of which something is wanted."""
         both = (_Filter(self.paths, "path", wanted.paths), _Filter(self.languages, "language", wanted.languages))
         return (one for one in both if one.template and one.values)

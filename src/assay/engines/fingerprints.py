@@ -40,7 +40,7 @@ _NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a program that is looked for
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EngineInputs:
     """What an engine is told that may lead to files and variables."""
 
     places: Mapping[str, str]  # {here}, {preset} and {python}
@@ -55,7 +55,7 @@ def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:
     return digest_of([dict(config), *facts])
 
 
-def seen_of(told: Told) -> list[object]:
+def fingerprint_inputs(told: EngineInputs) -> list[object]:
     """Look at the programs of an engine, at every file that it is told of, and at the variables that it names."""
     search = None if told.env is None or "PATH" not in told.env else _filled(told.env["PATH"], told.places)
     words = [_filled(text, told.places) for text in _texts([*told.commands, told.env or {}, *told.texts])]
@@ -148,7 +148,7 @@ def _packages(program: str) -> list[str]:
     return sorted(one.name for one in home.glob("lib/python*/site-packages/*.dist-info"))
 
 
-def _variables(told: Told) -> str:
+def _variables(told: EngineInputs) -> str:
     """Digest the values of all variables that are named."""
     named: list[object] = [*told.commands, told.env or {}, *told.texts]
     named += [f"{{env:{told.token_env}}}"] if told.token_env else []

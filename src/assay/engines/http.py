@@ -10,42 +10,42 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar, Literal, cast
 from urllib.parse import SplitResult, urlencode, urlsplit
 
-from assay.clock import Clock, shortest, told
-from assay.engines.answers import Layout, make_layout, read_output
-from assay.engines.base import Answered, Context, Reply, TimedSession, Usage, Wanted
+from assay.clock import Deadline, format_duration, min_timeout
+from assay.engines.answers import OutputLayout, make_layout, read_output
+from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage, TimedSession
 from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
 from assay.engines.configs.settings import ConfigSettings
 from assay.engines.filters import Filters, merge, read_filters
-from assay.engines.fingerprints import Told, fingerprint_of, seen_of
-from assay.engines.index_dir import Spot
-from assay.engines.index_keys import ABOUT, Declared, Indexing, Maker, index_config, read_indexing
+from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
+from assay.engines.index_dir import IndexWorkspace
+from assay.engines.index_keys import ABOUT, IndexDeclaration, IndexSettings, Maker, index_config, read_indexing
 from assay.engines.json_answers import parse_selector, select
 from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import Sharing
+from assay.engines.shared_index import SharedIndexEngine
 from assay.engines.templates import ASKED, check_template, fill, fill_json, fill_url, named_secrets, names_place
 from assay.engines.text_answers import ReadingSettings
-from assay.engines.tool import Files, Folders, place_names, settled_places
-from assay.engines.wrapping import AskedSession
-from assay.errors import AssayError, ConfigError, EngineError, EngineTimeout
+from assay.engines.tool import EngineFiles, EngineWorkspace, place_names, settled_places
+from assay.engines.wrapping import ExternalSession
+from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.http import (
-    Answer,
-    Call,
     Connections,
-    Heard,
-    Patience,
-    ask,
+    HttpRequest,
+    HttpResponse,
+    RawResponse,
+    RetryPolicy,
     asked_again,
     make_call,
     read_json,
     read_token,
+    send,
     web_address,
 )
-from assay.redaction import hiding
+from assay.redaction import make_redactor
 from assay.settings import check_counts, read_settings
 from assay.types import Corpus, Role
 
 
-class Pacer:
+class RateLimiter:
     """Let requests go at even distances: a burst is what servers complain of."""
 
     def __init__(self, rate: float | None) -> None:
@@ -70,7 +70,7 @@ Body = Mapping[str, object] | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class RequestTemplate:
     """A request: its address, and what is sent there."""
 
     url: str = field(metadata={"about": "the address"})
@@ -81,7 +81,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ready(Request):
+class ReadinessProbe(RequestTemplate):
     """A question that is put until the answer says that the index is ready."""
 
     path: str = field(metadata={"about": "where in the JSON it stands"})
@@ -123,13 +123,13 @@ class Settings(ReadingSettings):
     token_env: str | None = field(
         default=None, metadata={"about": "the variable that holds the bearer token, sent with every request"}
     )
-    index: Request | None = field(
+    index: RequestTemplate | None = field(
         default=None, metadata={"about": "made when the corpus is opened: url, method, headers, body, form"}
     )
-    update: Request | None = field(
+    update: RequestTemplate | None = field(
         default=None, metadata={"about": "made when files have changed; if not given, index is made again"}
     )
-    ready: Ready | None = field(
+    ready: ReadinessProbe | None = field(
         default=None,
         metadata={"about": "asked after index and update until path is value: url, path, value, every, headers, body"},
     )
@@ -162,9 +162,9 @@ class Settings(ReadingSettings):
             raise ConfigError(f"{self.where}: rate = {self.rate:g}", hint="it must be more than 0 requests a second")
 
     @property
-    def search(self) -> Request:
+    def search(self) -> RequestTemplate:
         """The request that a query is."""
-        return Request(url=self.url, method=self.method, headers=self.headers, body=self.body, form=self.form)
+        return RequestTemplate(url=self.url, method=self.method, headers=self.headers, body=self.body, form=self.form)
 
 
 _TYPES = {"json": "application/json", "form": "application/x-www-form-urlencoded", "text": "text/plain; charset=utf-8"}
@@ -178,7 +178,9 @@ class Sender:
     token_env: str | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
-    def build(self, request: Request, places: Mapping[str, object], added: Mapping[str, object] | None = None) -> Call:
+    def build(
+        self, request: RequestTemplate, places: Mapping[str, object], added: Mapping[str, object] | None = None
+    ) -> HttpRequest:
         """Fill the templates of a request; what is added goes into its body, or into its address if it has none."""
         texts = {name: _sendable(str(value)) for name, value in places.items()}
         headers = {name.lower(): fill(value, texts) for name, value in request.headers.items()}
@@ -193,7 +195,7 @@ class Sender:
         )
 
 
-def requests_of(settings: Settings) -> dict[str, Request]:
+def requests_of(settings: Settings) -> dict[str, RequestTemplate]:
     """Name the requests that an engine makes."""
     named = {"search": settings.search, "index": settings.index, "update": settings.update, "ready": settings.ready}
     return {name: request for name, request in named.items() if request is not None}
@@ -205,7 +207,7 @@ def templates_of(settings: Settings) -> list[object]:
     return [*requests, settings.path_filter, settings.language_filter]
 
 
-def check_request(request: Request, places: Sequence[str], asked: Sequence[str], where: str) -> None:
+def check_request(request: RequestTemplate, places: Sequence[str], asked: Sequence[str], where: str) -> None:
     """Refuse a request that cannot be made: before anything runs, and without repeating a secret."""
     check_template(request.url, (*places, *asked), f"{where}: url")
     check_template(request.headers, places, f"{where}: headers")
@@ -218,7 +220,7 @@ def check_request(request: Request, places: Sequence[str], asked: Sequence[str],
     Sender().build(request, dict.fromkeys((*places, *asked), "x"))
 
 
-def _check_address(request: Request, names: Sequence[str], where: str) -> None:
+def _check_address(request: RequestTemplate, names: Sequence[str], where: str) -> None:
     """Refuse an address that is none, and one whose host depends on what is asked: the token would go there."""
     ways = [_address(request.url, dict.fromkeys(names, value), where) for value in ("a", "b")]
     if ways[0].netloc != ways[1].netloc:
@@ -233,7 +235,7 @@ def _address(template: str, places: Mapping[str, object], where: str) -> SplitRe
         raise ConfigError(f"{where}: url: {problem.message}", hint=problem.hint) from None
 
 
-def _defaults(request: Request) -> dict[str, str]:
+def _defaults(request: RequestTemplate) -> dict[str, str]:
     """Say what is sent and what is liked; the headers of the settings hold before these."""
     if request.body is None:
         return {"accept": _ACCEPT}
@@ -241,7 +243,7 @@ def _defaults(request: Request) -> dict[str, str]:
     return {"accept": _ACCEPT, "content-type": _TYPES[kind]}
 
 
-def _fill_body(request: Request, places: Mapping[str, object], added: Mapping[str, object]) -> bytes | None:
+def _fill_body(request: RequestTemplate, places: Mapping[str, object], added: Mapping[str, object]) -> bytes | None:
     """Fill the template of a body, and put into it what is added."""
     if request.body is None:
         return None
@@ -282,49 +284,49 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-class HttpSession(AskedSession):
+class HttpSession(ExternalSession):
     """An API on one corpus; threads may search at once."""
 
     def __init__(
         self,
         settings: Settings,
-        layout: Layout,
+        layout: OutputLayout,
         sender: Sender,
         corpus: Corpus,
-        folders: Folders,
+        folders: EngineWorkspace,
         filters: Filters,
     ) -> None:
         self.filtering = filters
         self._settings = settings
         self._layout = layout
         self._sender = sender
-        self._redactor = hiding(sender.secrets)
+        self._redactor = make_redactor(sender.secrets)
         self._known = frozenset(file.path for file in corpus.files)
-        self._pacer = Pacer(settings.rate)
+        self._pacer = RateLimiter(settings.rate)
         self._folders = folders
         self.places = folders.places
         self._connections = Connections(keep=settings.concurrency)
 
-    def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Ask for a part of the corpus and read the answer."""
         places = {**self._folders.places, "query": query, "k": k}
         flat = self._settings.body is None or self._settings.form
         with self._redactor.cleaning():
             added = self.filtering.table(wanted, places, flat=flat)
             call = self._sender.build(self._settings.search, places, added)
-            heard = self._ask(call, shortest(seconds, self._settings.timeout))
+            heard = self._ask(call, min_timeout(seconds, self._settings.timeout))
             reply = self._read(heard.answer)
         notes = (*reply.notes, *_attempts(heard))
-        return Reply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), heard.waited)
+        return EngineReply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), heard.waited)
 
     def build_index(self, seconds: float | None) -> None:
         """Let the server index the corpus, and wait until it is ready."""
         if self._settings.index is not None:
             self._prepare(self._settings.index, seconds)
 
-    def usage(self) -> Usage:
+    def usage(self) -> SessionUsage:
         """Tell what lies in the store, where there is one."""
-        return Usage(store_bytes=self._folders.store_bytes())
+        return SessionUsage(store_bytes=self._folders.store_bytes())
 
     def close(self) -> None:
         """Close the connections and remove the store."""
@@ -333,14 +335,14 @@ class HttpSession(AskedSession):
         finally:
             self._folders.close()
 
-    def _ask(self, call: Call, limit: float | None) -> Heard:
+    def _ask(self, call: HttpRequest, limit: float | None) -> HttpResponse:
         """Send a request in its turn; the time limit is for all attempts together."""
-        patience = Patience(limit, self._settings.retries, limit)
-        return ask(call, self._connections, patience, turn=self._pacer.turn)
+        patience = RetryPolicy(limit, self._settings.retries, limit)
+        return send(call, self._connections, patience, turn=self._pacer.turn)
 
-    def _prepare(self, request: Request, seconds: float | None) -> None:
+    def _prepare(self, request: RequestTemplate, seconds: float | None) -> None:
         """Make a request that changes the index, and wait until the index is ready."""
-        clock = Clock(seconds, self._settings.index_timeout)
+        clock = Deadline(seconds, self._settings.index_timeout)
         try:
             with self._redactor.cleaning():
                 self._ask(self._sender.build(request, self._folders.index_places), clock.limit)
@@ -350,7 +352,7 @@ class HttpSession(AskedSession):
             told = f"indexing failed: {problem.message}"
             raise type(problem)(told, file=problem.file, line=problem.line, hint=problem.hint) from None
 
-    def _wait_for(self, ready: Ready, clock: Clock) -> None:
+    def _wait_for(self, ready: ReadinessProbe, clock: Deadline) -> None:
         """Ask until the index is ready, or the time is over."""
         call = self._sender.build(ready, self._folders.index_places)
         try:
@@ -358,16 +360,18 @@ class HttpSession(AskedSession):
                 time.sleep(min(ready.every, clock.left() or ready.every))
         except TimeoutError:
             hint = "raise index_timeout, or correct path and value of ready"
-            raise EngineTimeout(f"the index is not ready after {told(clock.limit)}", hint=hint) from None
+            raise EngineTimeoutError(
+                f"the index is not ready after {format_duration(clock.limit)}", hint=hint
+            ) from None
 
-    def _says_ready(self, call: Call, ready: Ready, clock: Clock) -> bool:
+    def _says_ready(self, call: HttpRequest, ready: ReadinessProbe, clock: Deadline) -> bool:
         """Ask once whether the index is ready."""
         answer = self._ask(call, clock.left()).answer
         document = read_json(call, answer, self._connections.limits)
         found = [row.values[0] for row in select(document, (parse_selector(ready.path, "ready"),))]
         return bool(found) and all(_same(value, ready.value) for value in found)
 
-    def _read(self, answer: Answer) -> Reply:
+    def _read(self, answer: RawResponse) -> EngineReply:
         """Read an answer."""
         try:
             text = answer.body.decode("utf-8")
@@ -377,7 +381,7 @@ class HttpSession(AskedSession):
         return read_output(text, self._layout, self._known)
 
 
-class FollowingHttpSession(HttpSession):
+class UpdatableHttpSession(HttpSession):
     """An API that can be told that files have changed."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
@@ -388,7 +392,7 @@ class FollowingHttpSession(HttpSession):
         self._prepare(request, seconds)
 
 
-def _attempts(heard: Heard) -> tuple[str, ...]:
+def _attempts(heard: HttpResponse) -> tuple[str, ...]:
     """Tell that a request had to be sent more than once."""
     return (asked_again(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
 
@@ -402,13 +406,13 @@ __all__ = ["HttpEngine", "Settings", "make"]
 
 
 @dataclass(frozen=True, slots=True)
-class HttpEngine(Sharing):
+class HttpEngine(SharedIndexEngine):
     """A search API with its templates; what the variables in them hold is read when it is needed, and kept nowhere."""
 
     settings: Settings
-    layout: Layout
+    layout: OutputLayout
     places: Mapping[str, str]  # {here} and {preset}
-    indexing: Indexing
+    indexing: IndexSettings
     template: ConfigTemplate | None = None  # of a file for the server
     filters: Filters = field(default_factory=Filters)
     role: Role = "contestant"
@@ -452,8 +456,8 @@ class HttpEngine(Sharing):
     @property
     def fingerprint(self) -> str:
         """The templates, and the files and values of variables that they name; of the server nothing is seen."""
-        told = Told(self.places, texts=self.texts, token_env=self.settings.token_env)
-        return fingerprint_of(self.config, seen_of(told))
+        told = EngineInputs(self.places, texts=self.texts, token_env=self.settings.token_env)
+        return fingerprint_of(self.config, fingerprint_inputs(told))
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -470,15 +474,15 @@ class HttpEngine(Sharing):
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
         """Let the server index the corpus; the shorter of the two time limits holds."""
-        return self.open_at(Spot(corpus), seconds, indexed=False)
+        return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
-    def open_at(self, spot: Spot, seconds: float | None, *, indexed: bool) -> HttpSession:
+    def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> HttpSession:
         """Open where the server has indexed, or let it do so first."""
         settings = self.settings
         follows = settings.update is not None or settings.index is not None
-        files = Files(spot.store, self.template, index_config(self.template, self.indexing.named))
-        folders = Folders(self.places, spot.corpus.root, self.texts, files)
-        session = (FollowingHttpSession if follows else HttpSession)(
+        files = EngineFiles(spot.store, self.template, index_config(self.template, self.indexing.named))
+        folders = EngineWorkspace(self.places, spot.corpus.root, self.texts, files)
+        session = (UpdatableHttpSession if follows else HttpSession)(
             settings, self.layout, Sender(settings.token_env, self.secrets), spot.corpus, folders, self.filters
         )
         try:
@@ -489,7 +493,7 @@ class HttpEngine(Sharing):
             raise
         return session
 
-    def make_index(self, spot: Spot, seconds: float | None) -> str:
+    def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
         """Let the server index, told what belongs to that alone; it says nothing that we could hear."""
         config = index_config(self.template, self.indexing.named)
         replace(self, template=config).open_at(spot, seconds, indexed=False).close()
@@ -500,7 +504,7 @@ class HttpEngine(Sharing):
         return []
 
 
-def make(settings: Mapping[str, object], context: Context) -> HttpEngine:
+def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     """Make the engine from its settings; what is wrong with them is said before anything is sent."""
     url = settings.get("url")
     if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
@@ -520,14 +524,14 @@ def make(settings: Mapping[str, object], context: Context) -> HttpEngine:
     return HttpEngine(read, make_layout(read, Settings.where), settled, indexing, config, filters)
 
 
-def _indexing(settings: Settings, places: Mapping[str, str], config: ConfigTemplate | None) -> Indexing:
+def _indexing(settings: Settings, places: Mapping[str, str], config: ConfigTemplate | None) -> IndexSettings:
     """Say what decides the index: what the server is told to make, and who is told."""
     index = settings.index
     address = "" if index is None else web_address(fill_url(index.url, dict.fromkeys(place_names(places), "x"))).netloc
     always = ("index", "update", "ready", "token_env")
     maker: Maker = "nobody" if index is None else "server"
     about = "" if index is None else recorded_url(index.url)
-    return read_indexing(Declared(Settings.where, settings, always, maker, places, config, about, address))
+    return read_indexing(IndexDeclaration(Settings.where, settings, always, maker, places, config, about, address))
 
 
 def _check(settings: Settings) -> None:
@@ -546,6 +550,6 @@ def _check(settings: Settings) -> None:
             raise ConfigError(f"{where}: ready without index", hint="name the request that it is to wait for")
 
 
-def _recorded(request: Request) -> dict[str, object]:
+def _recorded(request: RequestTemplate) -> dict[str, object]:
     """Write a request down."""
     return {**asdict(request), "url": recorded_url(request.url), **recorded_table("headers", request.headers)}

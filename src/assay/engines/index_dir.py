@@ -31,17 +31,17 @@ PLACE_LIMITS = PlaceLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class IndexWorkspace:
     """What an engine is given to work on: a corpus, and the folder of an index where it wants one."""
 
     corpus: Corpus
     store: Path | None = None
 
 
-class IndexPlace:
+class IndexDir:
     """A folder with a copy of a corpus and a store."""
 
-    def __init__(self, folder: Path, spot: Spot, on_close: Callable[[], None]) -> None:
+    def __init__(self, folder: Path, spot: IndexWorkspace, on_close: Callable[[], None]) -> None:
         self.folder = folder
         self.spot = spot
         self.users = 0
@@ -54,13 +54,13 @@ class IndexPlace:
 
     def settle(self, spare: Path | None) -> None:
         """Know the place as it is now: so it must stay; `spare` is the same once more."""
-        self._seen = look(self.folder)
+        self._seen = snapshot(self.folder)
         self._spare = spare
 
     @property
     def is_as_it_was(self) -> bool:
         """Whether every file is as making the index left it."""
-        return look(self.folder) == self._seen
+        return snapshot(self.folder) == self._seen
 
     def mend(self) -> bool:
         """Put everything back as it was; False when that cannot be done."""
@@ -78,18 +78,18 @@ class IndexPlace:
         self.on_close()
 
 
-def fresh(folder: Path, corpus: Corpus, *, git: bool, store: bool, on_close: Callable[[], None]) -> IndexPlace:
+def create(folder: Path, corpus: Corpus, *, git: bool, store: bool, on_close: Callable[[], None]) -> IndexDir:
     """Make a place in an empty folder."""
     copied = copy_corpus(corpus, folder / _CORPUS, commit=git)
     if store:
         (folder / _STORE).mkdir()
-    return IndexPlace(folder, Spot(copied, folder / _STORE if store else None), on_close)
+    return IndexDir(folder, IndexWorkspace(copied, folder / _STORE if store else None), on_close)
 
 
-def found(folder: Path, corpus: Corpus, *, store: bool, on_close: Callable[[], None]) -> IndexPlace:
+def reopen(folder: Path, corpus: Corpus, *, store: bool, on_close: Callable[[], None]) -> IndexDir:
     """Take a place as it was made before, in the same folder."""
     copied = replace(corpus, root=folder / _CORPUS / root_name(corpus))
-    return IndexPlace(folder, Spot(copied, folder / _STORE if store else None), on_close)
+    return IndexDir(folder, IndexWorkspace(copied, folder / _STORE if store else None), on_close)
 
 
 def root_name(corpus: Corpus) -> str:
@@ -97,7 +97,7 @@ def root_name(corpus: Corpus) -> str:
     return corpus.root.resolve().name or "corpus"
 
 
-def look(folder: Path) -> dict[str, tuple[int, int]]:
+def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
     """Give size and time of every file below a folder; what vanishes meanwhile is not there."""
     seen = {}
     for place, _, names in os.walk(folder):
@@ -114,7 +114,7 @@ def copy_tree(source: Path, target: Path) -> None:
     shutil.copytree(source, target, symlinks=True, ignore=_odd, dirs_exist_ok=True)
 
 
-def spare_copy(folder: Path, limits: PlaceLimits = PLACE_LIMITS) -> Path | None:
+def backup(folder: Path, limits: PlaceLimits = PLACE_LIMITS) -> Path | None:
     """Copy a place beside itself, if it is not too large."""
     if folder_bytes(folder) > limits.copy_bytes:
         return None

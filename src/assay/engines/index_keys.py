@@ -9,8 +9,8 @@ from typing import Any, Literal, cast
 from assay.digests import digest_of
 from assay.engines.configs.paths import Path, keys
 from assay.engines.configs.rendering import ConfigTemplate, matches
-from assay.engines.sharing import Step
-from assay.errors import ConfigError, nearest
+from assay.engines.sharing import SharedStep
+from assay.errors import ConfigError, closest_match
 from assay.settings import joined, parts
 
 #: How an index is made: not at all, by a program that ends, by the program that is asked, or by somebody's server.
@@ -23,7 +23,7 @@ ABOUT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Indexing:
+class IndexSettings:
     """What decides the index of an engine, and what its ranking."""
 
     maker: Maker
@@ -38,13 +38,13 @@ class Indexing:
         """Whether it was said what belongs to the index, so that others may have the same."""
         return self.named is not None
 
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[SharedStep, ...]:
         """List the way from corpus to ranking."""
-        return (Step("index", self.digest, self.about), Step("ranking", self.whole, "all settings"))
+        return (SharedStep("index", self.digest, self.about), SharedStep("ranking", self.whole, "all settings"))
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class IndexDeclaration:
     """What a kind of engine says of itself."""
 
     where: str
@@ -57,13 +57,13 @@ class Declared:
     address: str = ""
 
 
-def read_indexing(declared: Declared) -> Indexing:
+def read_indexing(declared: IndexDeclaration) -> IndexSettings:
     """Work out what belongs to the index; a name that means nothing is an error."""
     table = _table(declared.settings, declared.config)
     given: Sequence[str] | None = declared.settings.index_keys
     whole = digest_of([declared.where, {**table, "config": _effect(declared.config)}, dict(declared.places)])
     if given is None:
-        return Indexing(declared.maker, None, whole, whole, declared.about, declared.address)
+        return IndexSettings(declared.maker, None, whole, whole, declared.about, declared.address)
     if declared.maker == "nobody":
         raise ConfigError(
             f"{declared.where}: index_keys, but it makes no index that others could have",
@@ -77,7 +77,7 @@ def read_indexing(declared: Declared) -> Indexing:
         said["env"] = table["env"]
     said["config"] = _effect(index_config(declared.config, named))
     digest = digest_of([declared.where, said, dict(declared.places)])
-    return Indexing(declared.maker, named, digest, whole, declared.about, declared.address)
+    return IndexSettings(declared.maker, named, digest, whole, declared.about, declared.address)
 
 
 def index_env(env: Mapping[str, str], named: tuple[Path, ...] | None) -> Mapping[str, str]:
@@ -103,7 +103,7 @@ def _of_env(named: tuple[Path, ...]) -> frozenset[str]:
     return frozenset(path[1] for path in named if path[0] == "env" and len(path) > 1)
 
 
-def _read_key(key: str, table: Mapping[str, Any], declared: Declared) -> Path:
+def _read_key(key: str, table: Mapping[str, Any], declared: IndexDeclaration) -> Path:
     """Find what a name in index_keys means; `config.` stands for `config.edits.`."""
     path = parts(key)
     if path[0] == "config" and path[1:2] != ("edits",):
@@ -112,7 +112,7 @@ def _read_key(key: str, table: Mapping[str, Any], declared: Declared) -> Path:
     inside = () if declared.config is None else [("config", "edits", *parts(name)) for name in declared.config.known]
     known |= {("config", "edits", *path[2:cut]) for path in inside for cut in range(2, len(path) + 1)}
     if path not in known:
-        near = nearest(key, sorted(joined(one).replace("config.edits.", "config.", 1) for one in known))
+        near = closest_match(key, sorted(joined(one).replace("config.edits.", "config.", 1) for one in known))
         meant = f"did you mean {near[0]!r}? " if near else ""
         raise ConfigError(
             f"{declared.where}: index_keys has {key!r}, which is no setting here",

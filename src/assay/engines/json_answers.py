@@ -151,7 +151,7 @@ def parse_selector(text: str, where: str) -> Selector:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SelectedRow:
     """The values of one result, in the order of the selectors; None where there is none."""
 
     values: tuple[object, ...]
@@ -166,14 +166,14 @@ class _Place:
     outer: _Place | None
 
 
-def select(document: object, fields: Sequence[Selector | None]) -> Iterator[Row]:
+def select(document: object, fields: Sequence[Selector | None]) -> Iterator[SelectedRow]:
     """Give one row for each item of the innermost list; a field of an outer list is the same for all inside it."""
     deepest = max((field.lists for field in fields if field), key=len, default=())
     for field in fields:
         if field and deepest[: len(field.lists)] != field.lists:
             raise ConfigError(f"{field} lies in another list than {'.'.join(deepest)}", hint="lists must be nested")
     for place in _walk(_Place((), document, None), deepest):
-        yield Row(tuple(_value(place, field) for field in fields))
+        yield SelectedRow(tuple(_value(place, field) for field in fields))
 
 
 def _walk(place: _Place, steps: tuple[str, ...]) -> Iterator[_Place]:

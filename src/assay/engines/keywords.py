@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Literal, Protocol
 
 from assay.corpus import read_bytes
-from assay.engines.base import Context, InHouse, Session, Usage
+from assay.engines.base import EngineContext, InProcessDefaults, Session, SessionUsage
 from assay.engines.fingerprints import identity_of
-from assay.engines.tool import Witness, describe_failure, run_tool
+from assay.engines.tool import UsageTracker, describe_failure, run_tool
 from assay.errors import ConfigError, EngineError
-from assay.processes import Finished, ProcessLimits, Task
+from assay.processes import CompletedProgram, ProcessLimits, ProgramSpec
 from assay.settings import check_counts, read_settings
 from assay.syntax.identifiers import STOP_WORDS
 from assay.syntax.text import count_lines
@@ -108,7 +108,7 @@ class _ToolCounter:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._python = PythonCounter(corpus)
-        self._witness = Witness()
+        self._witness = UsageTracker()
 
     @property
     def peak_bytes(self) -> int | None:
@@ -119,13 +119,13 @@ class _ToolCounter:
         """Run a grep in the corpus; 1 means that nothing was found."""
         done = self._run(arguments)
         if done.code not in (0, 1):
-            raise EngineError(describe_failure(Task(tuple(arguments)), done), hint=_WAY_OUT)
+            raise EngineError(describe_failure(ProgramSpec(tuple(arguments)), done), hint=_WAY_OUT)
         return done.stdout
 
-    def _run(self, arguments: Sequence[str]) -> Finished:
+    def _run(self, arguments: Sequence[str]) -> CompletedProgram:
         """Run a tool in the corpus, with bytes for letters and without the machine's git configuration."""
         environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
-        task = Task(tuple(arguments), self._corpus.root, environment)
+        task = ProgramSpec(tuple(arguments), self._corpus.root, environment)
         return run_tool(task, LIMITS.seconds, hint=_WAY_OUT, limits=LIMITS.process, seen=self._witness.see_query)
 
 
@@ -281,7 +281,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class KeywordsEngine(InHouse):
+class KeywordsEngine(InProcessDefaults):
     """grep for every word of the query."""
 
     settings: Settings
@@ -335,9 +335,9 @@ class KeywordsSession:
         ranked = heapq.nsmallest(max(k, 0), distinct, key=lambda path: (-distinct[path], -total[path], path))
         return tuple(self._hit(path, words, _score(distinct[path], total[path])) for path in ranked)
 
-    def usage(self) -> Usage:
+    def usage(self) -> SessionUsage:
         """Tell what the programs took that count; what counts in this process is seen from outside."""
-        return Usage(peak_bytes=self._counter.peak_bytes)
+        return SessionUsage(peak_bytes=self._counter.peak_bytes)
 
     def close(self) -> None:
         """Forget the counts."""
@@ -379,7 +379,7 @@ def _tool_facts(backend: str) -> list[object]:
     return [path, facts.st_size, facts.st_mtime_ns]
 
 
-def make(settings: Mapping[str, object], _context: Context) -> KeywordsEngine:
+def make(settings: Mapping[str, object], _context: EngineContext) -> KeywordsEngine:
     """Make the engine from its settings; a backend that is asked for and missing is told at once."""
     read = read_settings(Settings, settings, "engine keywords")
     choose_backend(read.backend)

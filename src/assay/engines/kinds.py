@@ -13,7 +13,7 @@ from assay.settings import is_required, type_text
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EngineKind:
     """A kind of engine: its module has `make(settings, context) -> Engine`, and is imported when it is named."""
 
     name: str
@@ -25,27 +25,27 @@ class Kind:
 
 
 _ALL = (
-    Kind(
+    EngineKind(
         "builtin",
         "assay.engines.builtin",
         "per",
         "the reference engine; builtin:span for spans instead of files",
         ours=True,
     ),
-    Kind("command", "assay.engines.command", "argv", "any command line tool: command:tool {query} {k}"),
-    Kind("http", "assay.engines.http", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
-    Kind(
+    EngineKind("command", "assay.engines.command", "argv", "any command line tool: command:tool {query} {k}"),
+    EngineKind("http", "assay.engines.http", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
+    EngineKind(
         "keywords",
         "assay.engines.keywords",
         "backend",
         "files by distinct query words, then matches (grep)",
         ours=True,
     ),
-    Kind("mcp", "assay.engines.mcp.engine", None, "any MCP server, over stdio or HTTP: its search tool"),
-    Kind("oracle", "assay.engines.oracle", None, "the gold answers: the ceiling", ours=True, told=True),
-    Kind("python", "assay.engines.python", "target", "your own function or class: python:module:callable"),
-    Kind("random", "assay.engines.random", None, "seeded chance: the floor", ours=True),
-    Kind(
+    EngineKind("mcp", "assay.engines.mcp.engine", None, "any MCP server, over stdio or HTTP: its search tool"),
+    EngineKind("oracle", "assay.engines.oracle", None, "the gold answers: the ceiling", ours=True, told=True),
+    EngineKind("python", "assay.engines.python", "target", "your own function or class: python:module:callable"),
+    EngineKind("random", "assay.engines.random", None, "seeded chance: the floor", ours=True),
+    EngineKind(
         "runfile",
         "assay.engines.runfile",
         "path",
@@ -55,28 +55,28 @@ _ALL = (
     ),
 )
 
-KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})
+KINDS: Mapping[str, EngineKind] = MappingProxyType({kind.name: kind for kind in _ALL})
 
 
-def kind_named(name: object) -> Kind | None:
+def kind_named(name: object) -> EngineKind | None:
     """Find the kind that settings name; an engine that was passed as an object may name none."""
     return KINDS.get(name) if isinstance(name, str) else None
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Component:
     """Something that an engine can do without, and the dotted settings that switch it off."""
 
     name: str
     off: Mapping[str, object] = field(default_factory=dict)
 
 
-def parts_of(settings: Mapping[str, object]) -> tuple[Part, ...]:
+def parts_of(settings: Mapping[str, object]) -> tuple[Component, ...]:
     """Ask the kind of an engine for its parts, in the order they work; none where it names none."""
     kind = kind_named(settings.get("kind"))
     if kind is None or not kind.ours:  # a stranger's module is not imported for that: nobody knows what is in it
         return ()
-    named: Callable[[Mapping[str, object]], tuple[Part, ...]] | None
+    named: Callable[[Mapping[str, object]], tuple[Component, ...]] | None
     named = getattr(import_module(kind.module), "ablations", None)
     return () if named is None else named({key: value for key, value in settings.items() if key != "kind"})
 
@@ -106,7 +106,7 @@ def describe() -> tuple[KindPage, ...]:
     return tuple(_describe_kind(kind) for _, kind in sorted(KINDS.items()))
 
 
-def _describe_kind(kind: Kind) -> KindPage:
+def _describe_kind(kind: EngineKind) -> KindPage:
     """Describe one kind by the record of its settings."""
     record = import_module(kind.module).Settings
     return KindPage(kind.name, kind.main, kind.about, tuple(_describe_record(record, "")))

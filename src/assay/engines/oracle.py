@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.corpus import read_text
-from assay.engines.base import Context, InHouse, Session
+from assay.engines.base import EngineContext, InProcessDefaults, Session
 from assay.engines.fingerprints import identity_of
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings
@@ -20,7 +20,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class OracleEngine(InHouse):
+class OracleEngine(InProcessDefaults):
     """Knows the suite it is asked about."""
 
     suite: Suite
@@ -80,7 +80,7 @@ class OracleSession:
                 yield Span(path, symbol.start, symbol.end)
 
 
-def make(settings: Mapping[str, object], context: Context) -> OracleEngine:
+def make(settings: Mapping[str, object], context: EngineContext) -> OracleEngine:
     """Make the engine for the suite of the run."""
     read_settings(Settings, settings, "engine oracle")
     if context.suite is None:

@@ -13,8 +13,8 @@ from pathlib import Path, PurePath
 
 from assay.engines.kinds import KINDS
 from assay.engines.templates import INTERPRETER, fill
-from assay.errors import AssayError, ConfigError, EngineError, nearest
-from assay.processes import Task, run_process
+from assay.errors import AssayError, ConfigError, EngineError, closest_match
+from assay.processes import ProgramSpec, run_process
 from assay.settings import merge, read_settings, unknown
 from assay.toml import TomlFile, line_of, read_toml
 
@@ -31,7 +31,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ToolInfo:
     """What is known of a tool. `verified` is the version it ran with; without one the preset is from `docs` alone."""
 
     about: str
@@ -51,7 +51,7 @@ class Preset:
 
     name: str
     path: Path
-    facts: Facts
+    facts: ToolInfo
     settings: Mapping[str, object]  # of [engine], `kind` among them
     text: str = field(repr=False)  # of the file, to copy and to find lines in
 
@@ -77,7 +77,7 @@ def find_preset(name: str) -> Preset:
     """Read a preset that ships."""
     path = _shipped().get(name)
     if path is None:
-        near = nearest(name.partition(":")[0], (*KINDS, *_shipped()))
+        near = closest_match(name.partition(":")[0], (*KINDS, *_shipped()))
         meant = f"; did you mean {near[0]!r}?" if near else ""
         raise ConfigError(
             f"unknown engine {name!r}{meant}",
@@ -103,7 +103,7 @@ def read_preset(path: Path) -> Preset:
         missing = next(name for name in _TABLES if not isinstance(tables[name], dict))
         raise ConfigError(f"no table [{missing}]", file=path, hint=_HINT)
     try:
-        read = read_settings(Facts, facts, "[preset]")
+        read = read_settings(ToolInfo, facts, "[preset]")
     except ConfigError as problem:
         raise _placed(problem, file, _mentioned(problem, "preset", facts)) from problem
     return Preset(path.stem, path, read, _with_kind(settings, file), file.text)
@@ -199,7 +199,7 @@ def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
         return ""
     try:
         argv = tuple(fill(part, {**INTERPRETER, "preset": str(preset.path.parent)}) for part in probe.argv)
-        done = run_process(Task(argv), limits.seconds)
+        done = run_process(ProgramSpec(argv), limits.seconds)
     except AssayError:
         return ""
     if not done.ok:
@@ -249,7 +249,7 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def told(preset: Preset) -> tuple[str, ...]:
+def preset_notes(preset: Preset) -> tuple[str, ...]:
     """Say of what a preset's settings were made and what there is to know, for everybody who reads its numbers."""
     facts = preset.facts
     proof = (

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from assay.engines.base import Context, Engine, FullEngine, Session, TimedEngine, TimedSession
+from assay.engines.base import Engine, EngineContext, FullEngine, Session, TimedEngine, TimedSession
 from assay.engines.fingerprints import fingerprint_of, looked_at
 from assay.engines.wrapping import Search, as_engine, bad_signature, call_style, sources_seen
 from assay.errors import AssayError, ConfigError, EngineError
@@ -115,7 +115,7 @@ class TimedPythonEngine(PythonEngine):
         return cast(TimedEngine, self.inner).open_within(corpus, seconds)
 
 
-def make(settings: Mapping[str, object], context: Context) -> PythonEngine:
+def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine:
     """Import what is named and make an engine of it."""
     read = read_settings(Settings, settings, "engine python")
     inner = _build(_import(read, context.folder), read)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.corpus import read_text
-from assay.engines.base import Context, InHouse, Session
+from assay.engines.base import EngineContext, InProcessDefaults, Session
 from assay.engines.fingerprints import identity_of
 from assay.settings import check_counts, read_settings
 from assay.syntax.text import line_bytes
@@ -35,7 +35,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class RandomEngine(InHouse):
+class RandomEngine(InProcessDefaults):
     """Files in random order, each with a random window."""
 
     settings: Settings
@@ -59,7 +59,7 @@ class RandomEngine(InHouse):
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class RandomDraw:
     """Two independent numbers for one file: its place in the order, and its window."""
 
     place: int
@@ -90,12 +90,12 @@ class RandomSession:
         return Hit(path, start, min(start + self.settings.window - 1, lines)) if lines else Hit(path)
 
 
-def draw(seed: int, query: str, path: str) -> Draw:
+def draw(seed: int, query: str, path: str) -> RandomDraw:
     """Hash a file's name with seed and query; Python's own `hash` differs from process to process."""
     digest = hashlib.sha256(f"{seed}\0{query}\0{path}".encode("utf-8", "surrogatepass")).digest()
-    return Draw(int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big"))
+    return RandomDraw(int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big"))
 
 
-def make(settings: Mapping[str, object], context: Context) -> RandomEngine:
+def make(settings: Mapping[str, object], context: EngineContext) -> RandomEngine:
     """Make the engine; its seed is the run's unless it has its own."""
     return RandomEngine(read_settings(Settings, {"seed": context.seed, **settings}, "engine random"))

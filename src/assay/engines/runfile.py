@@ -23,13 +23,13 @@ from urllib.parse import unquote
 
 from assay.corpus.spec import find_document
 from assay.digests import text_digest
-from assay.engines.base import Context, InHouse, Session
+from assay.engines.base import EngineContext, InProcessDefaults, Session
 from assay.engines.fingerprints import identity_of
 from assay.engines.text_answers import parse_location, read_hit
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8
 from assay.settings import read_settings
-from assay.types import Corpus, Gold, Hit, Query, Role, Suite
+from assay.types import Corpus, GoldSet, Hit, Query, Role, Suite
 
 #: How the last column of a run that Assay wrote begins.
 TAG = "assay:"
@@ -99,7 +99,7 @@ Answers = Mapping[str, tuple[Hit | Docno, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class RunFileEngine(InHouse):
+class RunFileEngine(InProcessDefaults):
     """A run file that was read and found sound."""
 
     path: str
@@ -174,7 +174,7 @@ class RunFileSession:
         """Have nothing to close."""
 
 
-def _names(gold: Gold, query: Query, form: str) -> Iterator[str]:
+def _names(gold: GoldSet, query: Query, form: str) -> Iterator[str]:
     """List the names of one form of a query, the most exact first."""
     yield f"{gold.name}/{query.id}/{form}"
     if form == query.ordered_forms[0]:
@@ -182,7 +182,7 @@ def _names(gold: Gold, query: Query, form: str) -> Iterator[str]:
         yield query.id
 
 
-def make(settings: Mapping[str, object], context: Context) -> RunFileEngine:
+def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngine:
     """Read the file at once, so that what is wrong with it is said before anything runs."""
     read = read_settings(Settings, settings, "engine runfile")
     if context.suite is None:

@@ -15,24 +15,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from assay.clock import told
+from assay.clock import format_duration
 from assay.engines.base import (
     Answered,
     Engine,
     EngineCrash,
+    EngineReply,
     FilteringSession,
     MeasuredSession,
-    RemarkingSession,
-    Reply,
+    SearchFilter,
     Session,
+    SessionUsage,
+    SessionWithNotes,
     TimedEngine,
     TimedSession,
     UpdatingSession,
-    Usage,
-    Wanted,
 )
 from assay.engines.text_answers import read_reply
-from assay.errors import AssayError, EngineError, EngineTimeout
+from assay.errors import AssayError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ CALL_LIMITS = CallLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryOutcome:
     """How one query ended."""
 
     status: Status
@@ -65,7 +65,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenEngine:
     """An engine ready to be asked, and how long that took."""
 
     session: TimedSession
@@ -82,7 +82,7 @@ class _Done(Generic[T]):
     left: bool = False  # whether it was left running
 
 
-def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -> Opened:
+def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -> OpenEngine:
     """Open an engine on a corpus; whatever goes wrong is an EngineError (or the AssayError it raised)."""
     if isinstance(engine, TimedEngine):
         return _open_timed(engine, corpus, timeout)
@@ -94,41 +94,41 @@ def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -
     session = done.value
     if isinstance(session, TimedSession):
         thread.end()
-        return Opened(session, done.seconds)
-    return Opened(_Housed(session, thread), done.seconds)
+        return OpenEngine(session, done.seconds)
+    return OpenEngine(_ThreadedSession(session, thread), done.seconds)
 
 
-def _open_timed(engine: TimedEngine, corpus: Corpus, timeout: float | None) -> Opened:
+def _open_timed(engine: TimedEngine, corpus: Corpus, timeout: float | None) -> OpenEngine:
     """Open an engine that keeps to its time, in this thread: an interrupt must reach what it started."""
     done = _run(lambda: engine.open_within(corpus, timeout))
     if isinstance(done.problem, KeyboardInterrupt):
         raise done.problem
     if done.problem is not None or done.value is None:
         raise _opening_problem(done) from done.problem
-    return Opened(done.value, done.seconds)
+    return OpenEngine(done.value, done.seconds)
 
 
 def _opening_problem(done: _Done[T]) -> AssayError:
     """Say that an engine did not open, and what a timeout left; errors of ours speak for themselves."""
     problem = done.problem
-    if isinstance(problem, EngineTimeout):
+    if isinstance(problem, EngineTimeoutError):
         aftermath = "; it may still be running" if done.left else ""
         hint = None if done.left else problem.hint
-        late = EngineTimeout(f"cannot be opened: {problem.message}{aftermath}", hint=hint or _LATE)
+        late = EngineTimeoutError(f"cannot be opened: {problem.message}{aftermath}", hint=hint or _LATE)
         late.stderr = problem.stderr
         return late
     if isinstance(problem, AssayError):
         return problem
-    return EngineError(f"cannot be opened: {one_line(problem)}", hint="open it by itself to see where it fails")
+    return EngineError(f"cannot be opened: {summarize(problem)}", hint="open it by itself to see where it fails")
 
 
-def ask(session: Session, query: str, k: int, timeout: float | None = None) -> Answer:
+def ask(session: Session, query: str, k: int, timeout: float | None = None) -> QueryOutcome:
     """Ask for k results and tell how it ended; nothing but KeyboardInterrupt gets out."""
     if isinstance(session, TimedSession):
         return _answer(session, query, k, timeout)
     thread = _EngineThread()
     try:
-        return _answer(_Housed(session, thread), query, k, timeout)
+        return _answer(_ThreadedSession(session, thread), query, k, timeout)
     finally:
         thread.end()
 
@@ -138,42 +138,44 @@ def close_session(session: Session) -> str | None:
     done = _run(session.close)
     if isinstance(done.problem, KeyboardInterrupt):
         raise done.problem
-    return None if done.problem is None else f"did not close: {one_line(done.problem)}"
+    return None if done.problem is None else f"did not close: {summarize(done.problem)}"
 
 
-def ask_filtered(session: Session, query: str, k: int, wanted: Wanted, timeout: float | None = None) -> Answer | None:
+def ask_filtered(
+    session: Session, query: str, k: int, wanted: SearchFilter, timeout: float | None = None
+) -> QueryOutcome | None:
     """Ask for a part of the corpus and tell how it ended; None when the session has no such filter."""
-    inner = session.inner if isinstance(session, _Housed) else session
+    inner = session.inner if isinstance(session, _ThreadedSession) else session
     needed = {name for name in ("paths", "languages") if getattr(wanted, name)}
     if not isinstance(inner, FilteringSession) or not needed <= inner.filters:
         return None
     return _told(_bounded(session, lambda: read_reply(inner.search_filtered(query, k, wanted, timeout)), timeout))
 
 
-def update_session(session: Session, corpus: Corpus, timeout: float | None = None) -> Answer | None:
+def update_session(session: Session, corpus: Corpus, timeout: float | None = None) -> QueryOutcome | None:
     """Let a session take in that files changed and tell how it ended; None when it cannot."""
-    inner = session.inner if isinstance(session, _Housed) else session
+    inner = session.inner if isinstance(session, _ThreadedSession) else session
     if not isinstance(inner, UpdatingSession):
         return None
 
-    def update() -> Reply:
+    def update() -> EngineReply:
         inner.update_within(corpus, timeout)
-        return Reply(())
+        return EngineReply(())
 
     return _told(_bounded(session, update, timeout))
 
 
-def session_usage(session: Session) -> Usage:
+def session_usage(session: Session) -> SessionUsage:
     """Ask what a session took; one that does not know, or fails at it, took nothing that could be measured."""
-    inner = session.inner if isinstance(session, _Housed) else session
+    inner = session.inner if isinstance(session, _ThreadedSession) else session
     if not isinstance(inner, MeasuredSession):
-        return Usage()
-    return _bounded(session, inner.usage, CALL_LIMITS.close).value or Usage()
+        return SessionUsage()
+    return _bounded(session, inner.usage, CALL_LIMITS.close).value or SessionUsage()
 
 
 def _bounded(session: Session, function: Callable[[], T], timeout: float | None) -> _Done[T]:
     """Call into a session where its searches run: in its own thread, or here when it keeps to its time."""
-    done = session.call(function, timeout) if isinstance(session, _Housed) else _run(function)
+    done = session.call(function, timeout) if isinstance(session, _ThreadedSession) else _run(function)
     if isinstance(done.problem, KeyboardInterrupt):
         raise done.problem
     return done
@@ -181,12 +183,12 @@ def _bounded(session: Session, function: Callable[[], T], timeout: float | None)
 
 def session_notes(session: Session) -> tuple[str, ...]:
     """Say what happened in a session that people must know, once it is closed."""
-    if isinstance(session, _Housed):
+    if isinstance(session, _ThreadedSession):
         return (ABANDONED,) if session.abandoned else ()
-    return session.remarks() if isinstance(session, RemarkingSession) else ()
+    return session.remarks() if isinstance(session, SessionWithNotes) else ()
 
 
-def one_line(problem: BaseException | None) -> str:
+def summarize(problem: BaseException | None) -> str:
     """Say in one line what an exception says: with its next step where it is ours, with its kind where it is not."""
     if problem is None:
         return "it gave nothing back"
@@ -200,9 +202,9 @@ def _squeeze(text: str) -> str:
     return " ".join(text.split())[: CALL_LIMITS.message]
 
 
-def _answer(session: TimedSession, query: str, k: int, timeout: float | None) -> Answer:
+def _answer(session: TimedSession, query: str, k: int, timeout: float | None) -> QueryOutcome:
     """Ask a session that keeps to its time."""
-    if isinstance(session, _Housed):
+    if isinstance(session, _ThreadedSession):
         done = session.ask(query, k, timeout)
     else:
         done = _run(lambda: read_reply(session.search_within(query, k, timeout)))
@@ -211,18 +213,18 @@ def _answer(session: TimedSession, query: str, k: int, timeout: float | None) ->
     return _told(done)
 
 
-def _told(done: _Done[Reply]) -> Answer:
+def _told(done: _Done[EngineReply]) -> QueryOutcome:
     """Tell how a call ended."""
     if done.problem is not None or done.value is None:
         waited = done.problem.waited if isinstance(done.problem, EngineError) else 0.0
-        return Answer(_status(done.problem), (), max(done.seconds - waited, 0.0), one_line(done.problem))
+        return QueryOutcome(_status(done.problem), (), max(done.seconds - waited, 0.0), summarize(done.problem))
     reply = done.value
-    return Answer(Status.OK, reply.hits, max(done.seconds - reply.waited, 0.0), None, reply.cost, reply.notes)
+    return QueryOutcome(Status.OK, reply.hits, max(done.seconds - reply.waited, 0.0), None, reply.cost, reply.notes)
 
 
 def _status(problem: BaseException | None) -> Status:
     """Tell the status a problem leads to."""
-    if isinstance(problem, EngineTimeout):
+    if isinstance(problem, EngineTimeoutError):
         return Status.TIMEOUT
     return Status.CRASH if isinstance(problem, EngineCrash) else Status.ERROR
 
@@ -264,7 +266,7 @@ class _EngineThread:
         except queue.Empty:
             self.end()
             self._start()
-            late = EngineTimeout(f"no answer after {told(timeout)}", hint="raise timeout")
+            late = EngineTimeoutError(f"no answer after {format_duration(timeout)}", hint="raise timeout")
             return _Done(None, late, timeout or 0.0, left=True)
 
     def end(self) -> None:
@@ -283,7 +285,7 @@ def _serve(calls: queue.SimpleQueue[_Call[Any] | None]) -> None:
         call.make()
 
 
-class _Housed:
+class _ThreadedSession:
     """A session in a thread of its own."""
 
     abandoned = False  # whether a search was left running
@@ -292,7 +294,7 @@ class _Housed:
         self.inner = session
         self._thread = thread
 
-    def ask(self, query: str, k: int, timeout: float | None) -> _Done[Reply]:
+    def ask(self, query: str, k: int, timeout: float | None) -> _Done[EngineReply]:
         """Search in the session's thread and read the answer there too: it may be lazy."""
         return self.call(lambda: read_reply(self.inner.search(query, k)), timeout)
 

@@ -12,17 +12,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from assay.clock import Clock, today
+from assay.clock import Deadline, today
 from assay.digests import digest_of, text_digest
-from assay.engines.base import Answered, MeasuredSession, RemarkingSession, Reply, Session, Usage, Wanted
-from assay.engines.index_dir import IndexPlace, Spot, copy_tree, found, fresh, look, root_name, spare_copy
-from assay.engines.index_keys import Indexing
-from assay.engines.sharing import Shelf, Step
+from assay.engines.base import (
+    Answered,
+    EngineReply,
+    MeasuredSession,
+    SearchFilter,
+    Session,
+    SessionUsage,
+    SessionWithNotes,
+)
+from assay.engines.index_dir import IndexDir, IndexWorkspace, backup, copy_tree, create, reopen, root_name, snapshot
+from assay.engines.index_keys import IndexSettings
+from assay.engines.sharing import SharedCache, SharedStep
 from assay.engines.text_answers import read_reply
-from assay.engines.wrapping import AskedSession
+from assay.engines.wrapping import ExternalSession
 from assay.errors import AssayError, EngineError
-from assay.store import Artefacts, scratch
-from assay.store.locks import making
+from assay.store import ArtifactStore, scratch
+from assay.store.locks import build_lock
 from assay.store.paths import INDEXES, writing
 from assay.types import Corpus
 
@@ -34,7 +42,7 @@ OUTSIDE = "the index lies outside {root} and {store}: it cannot be kept"
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class ReuseKey:
     """What tells a kept index from others, beside the corpus."""
 
     digest: str
@@ -47,7 +55,7 @@ class _NothingThere(Exception):
     """Making an index left nothing that could be kept."""
 
 
-def kept(artefacts: Artefacts, corpus: Corpus, keep: Keep, make: Callable[[IndexPlace], bool]) -> IndexPlace | None:
+def kept(artefacts: ArtifactStore, corpus: Corpus, keep: ReuseKey, make: Callable[[IndexDir], bool]) -> IndexDir | None:
     """Give the place of an index, as an earlier run made it or as this one does; None while another process has it."""
     key = digest_of([corpus.digest, root_name(corpus), keep.digest, keep.tool, keep.git, keep.store])
     folder = artefacts.root / _AT_WORK / text_digest(key)[:40]
@@ -56,7 +64,7 @@ def kept(artefacts: Artefacts, corpus: Corpus, keep: Keep, make: Callable[[Index
             for holder in (folder.parent, artefacts.root / KIND):
                 _close_to_others(holder)
         _sweep(folder.parent)
-        if not stack.enter_context(making(folder.with_suffix(".lock"), wait=False)):
+        if not stack.enter_context(build_lock(folder.with_suffix(".lock"), wait=False)):
             return None
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stack.callback(artefacts.release, KIND, key)
@@ -66,10 +74,10 @@ def kept(artefacts: Artefacts, corpus: Corpus, keep: Keep, make: Callable[[Index
 
 
 def _obtained(
-    artefacts: Artefacts, key: str, folder: Path, corpus: Corpus, keep: Keep, make: Callable[[IndexPlace], bool]
-) -> IndexPlace:
+    artefacts: ArtifactStore, key: str, folder: Path, corpus: Corpus, keep: ReuseKey, make: Callable[[IndexDir], bool]
+) -> IndexDir:
     """Work in a folder that has one address for ever, with what is kept for it."""
-    made: list[IndexPlace] = []
+    made: list[IndexDir] = []
 
     def fill(content: Path) -> None:
         made.append(_new(folder, corpus, keep))
@@ -90,20 +98,20 @@ def _obtained(
     return place
 
 
-def _refilled(content: Path, folder: Path, corpus: Corpus, keep: Keep) -> IndexPlace:
+def _refilled(content: Path, folder: Path, corpus: Corpus, keep: ReuseKey) -> IndexDir:
     """Lay out again what an earlier run made."""
     copy_tree(content / "place", folder)
     about = json.loads((content / _ABOUT).read_text("utf-8"))
-    place = found(folder, corpus, store=keep.store, on_close=_nothing)
+    place = reopen(folder, corpus, store=keep.store, on_close=_nothing)
     place.stderr, place.left = about["stderr"], about["left"]
     place.notes = (f"its index is that of {about['day']}, reused",)
     return place
 
 
-def _new(folder: Path, corpus: Corpus, keep: Keep) -> IndexPlace:
+def _new(folder: Path, corpus: Corpus, keep: ReuseKey) -> IndexDir:
     """Begin anew in a folder."""
     shutil.rmtree(folder, ignore_errors=True)  # of a broken one that is made anew
-    return fresh(folder, corpus, git=keep.git, store=keep.store, on_close=_nothing)
+    return create(folder, corpus, git=keep.git, store=keep.store, on_close=_nothing)
 
 
 def _close_to_others(folder: Path) -> None:
@@ -117,7 +125,7 @@ def _sweep(at_work: Path) -> None:
     """Remove what killed processes left, where nobody works any more."""
     for folder in sorted(at_work.iterdir()):
         if folder.suffix != ".lock":
-            with making(folder.with_suffix(".lock"), wait=False) as free:
+            with build_lock(folder.with_suffix(".lock"), wait=False) as free:
                 if free:
                     shutil.rmtree(folder, ignore_errors=True)
 
@@ -126,7 +134,7 @@ def _nothing() -> None:
     """Leave it to whoever holds the folder."""
 
 
-class Words:
+class PathMask:
     """Says where things are as everybody knows them: the places of a shared index are nobody's business."""
 
     def __init__(self, corpus: Corpus, places: Mapping[str, str]) -> None:
@@ -166,9 +174,9 @@ class Words:
         return clean
 
 
-def words_of(corpus: Corpus, spot: Spot) -> Words:
+def words_of(corpus: Corpus, spot: IndexWorkspace) -> PathMask:
     """Give the words for a spot where a corpus lies in another place."""
-    return Words(corpus, {"root": str(spot.corpus.root), "store": str(spot.store or "")})
+    return PathMask(corpus, {"root": str(spot.corpus.root), "store": str(spot.store or "")})
 
 
 WROTE = "wrote into its index while it was asked; the next variant gets the index as it was"
@@ -178,7 +186,7 @@ class Indexed(Protocol):
     """An engine whose index can be made apart from asking."""
 
     @property
-    def indexing(self) -> Indexing:
+    def indexing(self) -> IndexSettings:
         """What decides its index."""
 
     @property
@@ -196,10 +204,10 @@ class Indexed(Protocol):
     def tool_facts(self, corpus: Corpus) -> list[object]:
         """Tell this tool from other versions of it; what making an index reads from the environment too."""
 
-    def make_index(self, spot: Spot, seconds: float | None) -> str:
+    def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
         """Make the index, with what belongs to it alone, and give what was said."""
 
-    def open_at(self, spot: Spot, seconds: float | None, *, indexed: bool) -> AskedSession:
+    def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession:
         """Open where the index is, or where it is still to be made."""
 
 
@@ -207,8 +215,8 @@ class Indexed(Protocol):
 class Lease:
     """The right to use a place until the end of a session."""
 
-    lot: Lot
-    place: IndexPlace
+    lot: SharedIndex
+    place: IndexDir
     notes: tuple[str, ...] = ()
 
     def end(self) -> None:
@@ -218,16 +226,16 @@ class Lease:
         self.lot.give_back(self.place)
 
 
-class Lot:
+class SharedIndex:
     """One index on one corpus, for all variants that have it in common."""
 
-    def __init__(self, engine: Indexed, corpus: Corpus, shelf: Shelf) -> None:
+    def __init__(self, engine: Indexed, corpus: Corpus, shelf: SharedCache) -> None:
         self.shared = engine.indexing.shared and engine.indexing.maker != "nobody"
         self._corpus = corpus
         self._shelf = shelf
         self._lock = threading.Lock()
-        self._place: IndexPlace | None = None
-        self._retired: list[IndexPlace] = []
+        self._place: IndexDir | None = None
+        self._retired: list[IndexDir] = []
         self._problem: AssayError | None = None
 
     def take(self, engine: Indexed, seconds: float | None) -> Lease:
@@ -242,7 +250,7 @@ class Lot:
             self._place.users += 1
             return Lease(self, self._place, self._place.notes)
 
-    def give_back(self, place: IndexPlace) -> None:
+    def give_back(self, place: IndexDir) -> None:
         """End a use; what is of no use to anybody is removed."""
         with self._lock:
             place.users -= 1
@@ -257,13 +265,13 @@ class Lot:
                 place.close()
             self._retired, self._place = [], None
 
-    def _is_usable(self, place: IndexPlace, indexing: Indexing) -> bool:
+    def _is_usable(self, place: IndexDir, indexing: IndexSettings) -> bool:
         """Tell whether a place is as it was, or can be put back; a server may have been told to index another."""
         if indexing.address and _servers(self._shelf).get(indexing.address) != indexing.digest:
             return False
         return place.is_as_it_was or (not place.users and place.mend())
 
-    def _retire(self, place: IndexPlace) -> None:
+    def _retire(self, place: IndexDir) -> None:
         """Take a place out of use; whoever has it keeps it."""
         self._place = None
         if place.users:
@@ -271,7 +279,7 @@ class Lot:
         else:
             place.close()
 
-    def _made(self, engine: Indexed, seconds: float | None) -> IndexPlace:
+    def _made(self, engine: Indexed, seconds: float | None) -> IndexDir:
         """Make the place and the index in it, or find both; a failure is everybody's."""
         try:
             place = self._kept(engine, seconds) if self._may_be_kept(engine) else None
@@ -286,42 +294,44 @@ class Lot:
         ours = engine.indexing.maker == "program" or (engine.indexing.maker == "itself" and engine.indexing.shared)
         return wanted and engine.private and ours
 
-    def _kept(self, engine: Indexed, seconds: float | None) -> IndexPlace | None:
+    def _kept(self, engine: Indexed, seconds: float | None) -> IndexDir | None:
         """Find the index of an earlier run, or make it so that later ones find it."""
         assert self._shelf.artefacts is not None
-        keep = Keep(engine.indexing.digest, engine.tool_facts(self._corpus), git=engine.git, store=engine.wants_store)
+        keep = ReuseKey(
+            engine.indexing.digest, engine.tool_facts(self._corpus), git=engine.git, store=engine.wants_store
+        )
         return kept(self._shelf.artefacts, self._corpus, keep, self._maker(engine, seconds))
 
-    def _new(self, engine: Indexed, seconds: float | None, notes: tuple[str, ...]) -> IndexPlace:
+    def _new(self, engine: Indexed, seconds: float | None, notes: tuple[str, ...]) -> IndexDir:
         """Make a place of this run's own."""
         if not engine.private:
-            place = IndexPlace(self._corpus.root, Spot(self._corpus), _nothing_lots)
+            place = IndexDir(self._corpus.root, IndexWorkspace(self._corpus), _nothing_lots)
             self._maker(engine, seconds)(place)
-            return _Elsewhere(place)
+            return _ReadOnlyCorpus(place)
         with ExitStack() as stack:
             folder = stack.enter_context(scratch()) / "index"
-            place = fresh(folder, self._corpus, git=engine.git, store=engine.wants_store, on_close=_nothing_lots)
+            place = create(folder, self._corpus, git=engine.git, store=engine.wants_store, on_close=_nothing_lots)
             self._maker(engine, seconds)(place)
-            place.settle(spare_copy(folder) if self.shared else None)
+            place.settle(backup(folder) if self.shared else None)
             place.notes = notes
             place.on_close = stack.pop_all().close
         return place
 
-    def _maker(self, engine: Indexed, seconds: float | None) -> Callable[[IndexPlace], bool]:
+    def _maker(self, engine: Indexed, seconds: float | None) -> Callable[[IndexDir], bool]:
         """Give what makes the index in a place, and tells whether it left anything there."""
 
-        def make(place: IndexPlace) -> bool:
+        def make(place: IndexDir) -> bool:
             indexing = engine.indexing
             if indexing.maker == "nobody" or (indexing.maker in ("itself", "server") and not indexing.shared):
                 return False  # left to the session
-            before = look(place.folder) if engine.private else {}
+            before = snapshot(place.folder) if engine.private else {}
             words = words_of(self._corpus, place.spot)
             with words.cleaning():
                 place.stderr = words.text(engine.make_index(place.spot, seconds))
             self._shelf.made["index"] += 1
             if indexing.address:
                 _servers(self._shelf)[indexing.address] = indexing.digest
-            after = look(place.folder) if engine.private else {}
+            after = snapshot(place.folder) if engine.private else {}
             place.left = _beside_the_code(after) - _beside_the_code(before)
             if indexing.maker == "itself" and before == after:
                 raise EngineError(
@@ -333,10 +343,10 @@ class Lot:
         return make
 
 
-class _Elsewhere(IndexPlace):
+class _ReadOnlyCorpus(IndexDir):
     """The corpus itself, which an engine does not work in: nothing of it can be changed or put back."""
 
-    def __init__(self, place: IndexPlace) -> None:
+    def __init__(self, place: IndexDir) -> None:
         super().__init__(place.folder, place.spot, _nothing_lots)
         self.stderr = place.stderr
 
@@ -355,7 +365,7 @@ def _beside_the_code(seen: dict[str, tuple[int, int]]) -> int:
     return sum(size for path, (size, _) in seen.items() if path.startswith("corpus/"))
 
 
-def _servers(shelf: Shelf) -> dict[str, str]:
+def _servers(shelf: SharedCache) -> dict[str, str]:
     """Remember which index each server was last told to make."""
     return shelf.once("servers of indexes", dict)
 
@@ -368,10 +378,10 @@ def _again(problem: AssayError) -> AssayError:
     return same
 
 
-def open_shared(engine: Indexed, corpus: Corpus, shelf: Shelf, seconds: float | None) -> SharedSession:
+def open_shared(engine: Indexed, corpus: Corpus, shelf: SharedCache, seconds: float | None) -> SharedSession:
     """Open an engine on the index that its variants have in common; the first one makes it."""
-    indexing, clock = engine.indexing, Clock(seconds)
-    lot = shelf.once(f"index {indexing.digest}", lambda: Lot(engine, corpus, shelf), Lot.close)
+    indexing, clock = engine.indexing, Deadline(seconds)
+    lot = shelf.once(f"index {indexing.digest}", lambda: SharedIndex(engine, corpus, shelf), SharedIndex.close)
     lease = lot.take(engine, clock.rest())
     words = words_of(corpus, lease.place.spot)
     try:
@@ -384,26 +394,26 @@ def open_shared(engine: Indexed, corpus: Corpus, shelf: Shelf, seconds: float | 
     return SharedSession(session, lease, words)
 
 
-class SharedSession(AskedSession):
+class SharedSession(ExternalSession):
     """A session of one variant. It cannot follow changes of files: the index is not its own."""
 
-    def __init__(self, inner: AskedSession, lease: Lease, words: Words) -> None:
+    def __init__(self, inner: ExternalSession, lease: Lease, words: PathMask) -> None:
         self.filtering = inner.filtering
         self.places = inner.places
         self._inner = inner
         self._lease = lease
-        self._words = Words(words.corpus, {**words.places, "config": inner.places.get("config", "")})
+        self._words = PathMask(words.corpus, {**words.places, "config": inner.places.get("config", "")})
 
-    def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Search, and give paths as if the corpus itself had been searched."""
         with self._words.cleaning():
             reply = read_reply(self._inner.search_filtered(query, k, wanted, seconds))
         hits = tuple(hit._replace(path=self._words.path(hit.path)) for hit in reply.hits)
-        return Reply(hits, reply.cost, tuple(map(self._words.text, reply.notes)), reply.waited)
+        return EngineReply(hits, reply.cost, tuple(map(self._words.text, reply.notes)), reply.waited)
 
-    def usage(self) -> Usage:
+    def usage(self) -> SessionUsage:
         """Tell what was taken; the index belongs to every variant."""
-        used = self._inner.usage() if isinstance(self._inner, MeasuredSession) else Usage()
+        used = self._inner.usage() if isinstance(self._inner, MeasuredSession) else SessionUsage()
         place = self._lease.place
         sizes = [size for size in (used.store_bytes, place.left or None) if size is not None]
         said = "\n".join(filter(None, (place.stderr, used.stderr)))
@@ -411,7 +421,7 @@ class SharedSession(AskedSession):
 
     def remarks(self) -> tuple[str, ...]:
         """Tell what it left running, and what there is to know of the index."""
-        own = self._inner.remarks() if isinstance(self._inner, RemarkingSession) else ()
+        own = self._inner.remarks() if isinstance(self._inner, SessionWithNotes) else ()
         return (*map(self._words.text, own), *self._lease.notes)
 
     def close(self) -> None:
@@ -422,15 +432,15 @@ class SharedSession(AskedSession):
             self._lease.end()
 
 
-class Sharing:
+class SharedIndexEngine:
     """What an engine has that shares its index."""
 
     __slots__ = ()
 
-    def steps(self: Indexed) -> tuple[Step, ...]:
+    def steps(self: Indexed) -> tuple[SharedStep, ...]:
         """List the way from corpus to ranking."""
         return self.indexing.steps()
 
-    def open_shared(self: Indexed, corpus: Corpus, shelf: Shelf, seconds: float | None) -> Session:
+    def open_shared(self: Indexed, corpus: Corpus, shelf: SharedCache, seconds: float | None) -> Session:
         """Open with an index that others made, or make it for them."""
         return open_shared(self, corpus, shelf, seconds)

@@ -15,13 +15,13 @@ from assay.store.paths import TABLES, VECTORS
 from assay.types import Corpus
 
 if TYPE_CHECKING:
-    from assay.store import Artefacts
+    from assay.store import ArtifactStore
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SharedStep:
     """A step on the way from corpus to ranking: two engines share it when it and all before it are equal."""
 
     name: str
@@ -33,17 +33,17 @@ class Step:
 class SharingEngine(Protocol):
     """An engine whose variants need not all begin at the beginning."""
 
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[SharedStep, ...]:
         """List the way from corpus to ranking; no corpus is needed for that."""
 
-    def open_shared(self, corpus: Corpus, shelf: Shelf, seconds: float | None) -> Session:
+    def open_shared(self, corpus: Corpus, shelf: SharedCache, seconds: float | None) -> Session:
         """Open with what others made; the answers are those of `open`, hit for hit."""
 
 
-class Shelf:
+class SharedCache:
     """What engines share on one corpus in one process; `artefacts` is what processes and runs share."""
 
-    def __init__(self, corpus: Corpus, artefacts: Artefacts | None = None, *, reuse_index: bool = False) -> None:
+    def __init__(self, corpus: Corpus, artefacts: ArtifactStore | None = None, *, reuse_index: bool = False) -> None:
         self.corpus = corpus
         self.artefacts = artefacts
         self.reuse_index = reuse_index
@@ -81,11 +81,11 @@ def sharing(engine: object) -> SharingEngine | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _OnShelf:
+class _CachedEngine:
     """An engine that is opened with what others made."""
 
     engine: SharingEngine
-    shelf: Shelf
+    shelf: SharedCache
     config: Mapping[str, object]
 
     def open(self, corpus: Corpus) -> Session:
@@ -94,7 +94,7 @@ class _OnShelf:
 
 
 @dataclass(frozen=True, slots=True)
-class _TimedOnShelf(_OnShelf):
+class _TimedOnShelf(_CachedEngine):
     """The same for an engine that keeps to a time limit when it is opened."""
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
@@ -102,21 +102,21 @@ class _TimedOnShelf(_OnShelf):
         return cast(TimedSession, self.engine.open_shared(corpus, self.shelf, seconds))
 
 
-def on_shelf(engine: FullEngine, shelf: Shelf | None) -> Engine:
+def with_cache(engine: FullEngine, shelf: SharedCache | None) -> Engine:
     """Give an engine that takes from a shelf what is there; one that cannot share stays as it is."""
     shares = sharing(engine)
     if shelf is None or shares is None:
         return engine
-    return (_TimedOnShelf if isinstance(engine, TimedEngine) else _OnShelf)(shares, shelf, engine.config)
+    return (_TimedOnShelf if isinstance(engine, TimedEngine) else _CachedEngine)(shares, shelf, engine.config)
 
 
-def place_of(session: object) -> Corpus | None:
+def corpus_copy(session: object) -> Corpus | None:
     """Tell on which copy of the corpus a session works, where it shares one."""
     found = getattr(session, "shared_corpus", None)
     return found if isinstance(found, Corpus) else None
 
 
-def step_key(corpus: str, steps: Sequence[Step]) -> str:
+def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:
     """Name what the last of some steps makes of a corpus, given by its digest: all steps before it decide it too."""
     way = [[step.name, step.digest] for step in steps]
     return digest_of([corpus, way])
@@ -126,7 +126,7 @@ def step_key(corpus: str, steps: Sequence[Step]) -> str:
 STEP_KINDS: Mapping[str, str] = {"chunks": TABLES.name, "vectors": VECTORS.name}
 
 
-def kept_steps(engine: SharingEngine, corpus: str, artefacts: Artefacts) -> frozenset[str]:
+def kept_steps(engine: SharingEngine, corpus: str, artefacts: ArtifactStore) -> frozenset[str]:
     """Name the steps of an engine whose work on a corpus is kept."""
     steps = engine.steps()
     return frozenset(

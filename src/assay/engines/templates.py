@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from assay.errors import ConfigError, EnvironmentFailure, nearest
+from assay.errors import ConfigError, SetupError, closest_match
 
 #: Known as soon as a corpus is opened.
 FOLDERS = ("here", "preset", "root", "store", "config")
@@ -99,7 +99,7 @@ def check_template(template: object, known: Sequence[str], where: str) -> None:
 
 def _is_meant(name: str, places: Sequence[str]) -> bool:
     """Tell a misspelt placeholder from braces of the tool's own."""
-    return name not in _OF_TOOLS and bool(nearest(name, places))
+    return name not in _OF_TOOLS and bool(closest_match(name, places))
 
 
 def _check_argument(kind: str, argument: str, where: str) -> None:
@@ -150,12 +150,12 @@ def find_python(program: str) -> str:
     """Find the interpreter that a program on the PATH starts with."""
     path = shutil.which(program)
     if path is None:
-        raise EnvironmentFailure(f"no program {program}", hint="install it, or put its folder on the PATH")
+        raise SetupError(f"no program {program}", hint="install it, or put its folder on the PATH")
     with Path(path).open("rb") as file:
         first, _, second = file.read(_HEAD).decode("utf-8", "replace").partition("\n")
     interpreter = _interpreter(first, second)
     if interpreter is None:
-        raise EnvironmentFailure(
+        raise SetupError(
             f"{path} does not begin with a Python: {first[:40]!r}",
             hint=f"name the interpreter of {program} by its path",
         )

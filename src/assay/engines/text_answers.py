@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import ClassVar, Literal
 
-from assay.engines.base import Reply
+from assay.engines.base import EngineReply
 from assay.engines.json_answers import Selector
 from assay.errors import ConfigError, EngineError
 from assay.settings import check_counts
@@ -42,11 +42,11 @@ def parse_location(text: str) -> Hit:
     return Hit(match["path"], start, int(match["end"] or start))
 
 
-def read_reply(answer: object) -> Reply:
+def read_reply(answer: object) -> EngineReply:
     """Read a whole answer: a Reply, or an iterable as `read_hits` takes it."""
-    if isinstance(answer, Reply):
+    if isinstance(answer, EngineReply):
         return replace(answer, hits=read_hits(answer.hits))
-    return Reply(read_hits(answer))
+    return EngineReply(read_hits(answer))
 
 
 def read_hits(answer: object) -> tuple[Hit, ...]:
@@ -273,7 +273,7 @@ def _with_groups(pattern: re.Pattern[str], where: str) -> re.Pattern[str]:
     return pattern
 
 
-def read_text(text: str, rules: TextRules, known: frozenset[str]) -> Reply:
+def read_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineReply:
     """Read hits from a text; raise EngineError when there is text and nothing of it is a location."""
     fenced = _split_fences(text)
     found = _by_pattern(fenced, rules.pattern) if rules.pattern else _by_line(fenced, known)
@@ -282,15 +282,15 @@ def read_text(text: str, rules: TextRules, known: frozenset[str]) -> Reply:
         raise _unread(said[0], rules)
     left = 0 if rules.pattern else len(said) - len(found)
     notes = _tell(left, len(said), fenced.unclosed)
-    return Reply(tuple(_with_snippets(found, fenced.fences)), None, notes)
+    return EngineReply(tuple(_with_snippets(found, fenced.fences)), None, notes)
 
 
-def says_nothing(text: str, rules: TextRules) -> bool:
+def is_empty_result(text: str, rules: TextRules) -> bool:
     """Tell whether a text says, in the words that are declared for it, that nothing was found."""
     return rules.nothing is not None and any(map(rules.nothing.search, _bounded_lines(text)))
 
 
-def told_failure(text: str, failed: re.Pattern[str] | None) -> EngineError | None:
+def failure_text(text: str, failed: re.Pattern[str] | None) -> EngineError | None:
     """Give what a text says, in the words that are declared for it, that failed; None when it says no such thing."""
     lines = list(_bounded_lines(text)) if failed is not None else []
     first = next((number for number, line in enumerate(lines) if failed and failed.search(line)), None)
@@ -399,7 +399,7 @@ def _split_fences(text: str) -> _Fenced:
     return _Fenced(tuple(lines), fences, begin if marks else None)
 
 
-def declarable(text: str, rules: TextRules) -> str:
+def suggest_setting(text: str, rules: TextRules) -> str:
     """Say what to declare for an answer that is no list of results, where that is not declared yet."""
     words = propose_words(text)
     nothing = "" if rules.nothing else f"; if that says that nothing was found: nothing = {words}"
@@ -420,7 +420,7 @@ def _is_path(text: str) -> bool:
 def _unread(line: str, rules: TextRules) -> EngineError:
     """Say that nothing in a text is a location."""
     begins = f"it begins {line[: TEXT_LIMITS.shown]!r}"
-    nothing = declarable(line, rules)
+    nothing = suggest_setting(line, rules)
     if rules.pattern:
         return EngineError(f"the pattern matches nothing in the output; {begins}", hint=f"correct the pattern{nothing}")
     return EngineError(

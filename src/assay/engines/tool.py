@@ -12,19 +12,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.clock import told
+from assay.clock import format_duration
 from assay.corpus.copying import folder_bytes
-from assay.engines.base import Context, EngineCrash
+from assay.engines.base import EngineContext, EngineCrash
 from assay.engines.configs.rendering import ConfigTemplate
 from assay.engines.templates import INTERPRETER, check_template, fill, names_place
-from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeout, EnvironmentFailure
+from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeoutError, SetupError
 from assay.processes import (
     PROCESS_LIMITS,
     Child,
-    Finished,
+    CompletedProgram,
     ProcessLimits,
-    Task,
-    end_stragglers,
+    ProgramSpec,
+    kill_orphans,
     new_marker,
     run_process,
 )
@@ -35,7 +35,7 @@ STORE, CONFIG = "assay-store-", "assay-config-"
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class EngineFiles:
     """What an engine may have beside its folders: a store that is there already, and configuration to render."""
 
     store: Path | None = None
@@ -43,7 +43,7 @@ class Files:
     index_config: ConfigTemplate | None = None  # what making an index sees of it; None: the same
 
 
-def settled_places(context: Context) -> dict[str, str]:
+def settled_places(context: EngineContext) -> dict[str, str]:
     """Give what is known before any corpus is, our own Python too; {preset} has a value in a preset only."""
     preset = {} if context.preset is None else {"preset": os.path.abspath(context.preset)}
     return {"here": os.path.abspath(context.folder), **INTERPRETER, **preset}
@@ -54,12 +54,14 @@ def place_names(settled: Mapping[str, str], config: ConfigTemplate | None = None
     return (*settled, "root", "store", *(() if config is None else ("config",)))
 
 
-class Folders:
+class EngineWorkspace:
     """The folders of an engine on one corpus; {store} is there only where a template names it."""
 
-    def __init__(self, settled: Mapping[str, str], root: Path, templates: object, files: Files | None = None) -> None:
+    def __init__(
+        self, settled: Mapping[str, str], root: Path, templates: object, files: EngineFiles | None = None
+    ) -> None:
         """Make the store, an empty folder of the engine's own, unless there is one; render its configuration."""
-        files = files or Files()
+        files = files or EngineFiles()
         self.root = Path(os.path.abspath(root))
         self._owned = ExitStack()
         self._store = files.store
@@ -97,13 +99,13 @@ class Folders:
 
 
 def run_tool(
-    task: Task,
+    task: ProgramSpec,
     seconds: float | None,
     *,
     hint: str,
     limits: ProcessLimits = PROCESS_LIMITS,
-    seen: Callable[[Finished], None] | None = None,
-) -> Finished:
+    seen: Callable[[CompletedProgram], None] | None = None,
+) -> CompletedProgram:
     """Run a program to its end and give it back whatever its exit code; `hint` is the way out of a timeout.
 
     `seen` is shown every run, those too that end in an error.
@@ -113,34 +115,34 @@ def run_tool(
     if seen is not None:
         seen(finished)
     if finished.end == "timeout":
-        raise EngineTimeout(f"no answer after {told(seconds)}{_said(finished)}", hint=hint)
+        raise EngineTimeoutError(f"no answer after {format_duration(seconds)}{_said(finished)}", hint=hint)
     if finished.end == "flood":
         raise EngineError(
             f"{task.argv[0]} printed more than {limits.stdout:,} bytes", hint="ask it for less, as with {k}"
         )
     if finished.end == "signal":
-        raise EngineCrash(f"{task.argv[0]} died by {finished.signal_name}{_said(finished)}", hint=by_hand(task))
+        raise EngineCrash(f"{task.argv[0]} died by {finished.signal_name}{_said(finished)}", hint=repro_command(task))
     return finished
 
 
-def start_tool(task: Task) -> Child:
+def start_tool(task: ProgramSpec) -> Child:
     """Start a program that stays."""
     with _started(task):
         return Child(task)
 
 
 @contextmanager
-def _started(task: Task) -> Iterator[None]:
+def _started(task: ProgramSpec) -> Iterator[None]:
     """Say it when a program cannot be started because the corpus is no longer there."""
     try:
         yield
-    except EnvironmentFailure as problem:
+    except SetupError as problem:
         if task.cwd is not None and not task.cwd.is_dir():
             raise CorpusError(f"the corpus folder is gone: {task.cwd}", hint="do not move it during a run") from problem
         raise
 
 
-def by_hand(task: Task) -> str:
+def repro_command(task: ProgramSpec) -> str:
     """Say how to see for oneself; our copy of the corpus and the store are gone by then."""
     root = str(task.cwd)
     argv = [re.sub(rf"\S*/{STORE}\w+", "../store", part.replace(root, ".")) for part in task.argv]
@@ -148,12 +150,12 @@ def by_hand(task: Task) -> str:
     return f"run it by hand in the folder of your code: {shlex.join(argv)}"
 
 
-def describe_failure(task: Task, finished: Finished) -> str:
+def describe_failure(task: ProgramSpec, finished: CompletedProgram) -> str:
     """Say that a program failed, with the last thing it said."""
     return f"{task.argv[0]} ended with exit code {finished.code}{_said(finished)}"
 
 
-def _said(finished: Finished) -> str:
+def _said(finished: CompletedProgram) -> str:
     """Give what a program said last, behind a colon."""
     return f": {finished.last_words}" if finished.last_words else ""
 
@@ -186,7 +188,7 @@ def check_restarts(where: str, restarts: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Restarted:
+class RestartCost:
     """What a restart took; nothing where none was needed."""
 
     seconds: float = 0.0
@@ -224,7 +226,7 @@ class Restarts:
         """Count anew: it works."""
         self._lost = 0
 
-    def again(self, start: Callable[[float], None]) -> Restarted:
+    def again(self, start: Callable[[float], None]) -> RestartCost:
         """Start the program again in a time of its own, unless it was lost too often."""
         if self._lost > self._most:
             raise EngineError(
@@ -239,26 +241,26 @@ class Restarts:
             raise
         seconds = time.monotonic() - begin
         note = f"{self._name} was started again before this query; the {seconds:.1f} s are no part of its time"
-        return Restarted(seconds, (note,))
+        return RestartCost(seconds, (note,))
 
     def _limit(self) -> float:
         """Say how long it may take, where the settings do not say less."""
         return max(RESTART_LIMITS.least, RESTART_LIMITS.patience * (self._first or 0.0))
 
 
-class Witness:
+class UsageTracker:
     """Keeps the most memory that any program took, and the end of what each last said on stderr."""
 
     def __init__(self) -> None:
         self.peak_bytes: int | None = None
         self._indexed = self._failed = self._said = ""
 
-    def see_index(self, finished: Finished) -> None:
+    def see_index(self, finished: CompletedProgram) -> None:
         """Keep what making the index took, and what was said."""
         self._indexed = _text(finished.stderr)
         self.note_peak(finished.peak_bytes)
 
-    def see_query(self, finished: Finished) -> None:
+    def see_query(self, finished: CompletedProgram) -> None:
         """Keep what a query took; what was said of one that did not come to its end is a failure's."""
         self.note_peak(finished.peak_bytes)
         if finished.end != "exit":
@@ -290,7 +292,7 @@ def _text(stderr: bytes) -> str:
     return stderr.decode("utf-8", "replace").strip()
 
 
-class Leftovers:
+class OrphanTracker:
     """Processes that outlive the programs of one session; they are known by its marker."""
 
     def __init__(self) -> None:
@@ -299,7 +301,7 @@ class Leftovers:
 
     def end(self) -> None:
         """End what is left, once every program of the session has ended."""
-        self._ended += end_stragglers(self.marker)
+        self._ended += kill_orphans(self.marker)
 
     def remarks(self) -> tuple[str, ...]:
         """Tell how many there were."""
@@ -331,21 +333,23 @@ def read_argv(template: Argv, known: Sequence[str], where: str) -> tuple[str, ..
     return parts
 
 
-def make_task(template: Sequence[str], places: Mapping[str, str], env: Mapping[str, str], marker: str = "") -> Task:
+def make_task(
+    template: Sequence[str], places: Mapping[str, str], env: Mapping[str, str], marker: str = ""
+) -> ProgramSpec:
     """Fill a command in; it runs in {root}, with some variables more. By a marker its leavings are known."""
     program, *arguments = (fill(part, places) for part in template)
     added = {name: fill(value, places) for name, value in env.items()}
     argv = (_locate(program, Path(places["here"])), *arguments)
-    return Task(argv, Path(places["root"]), {**os.environ, **added}, marker)
+    return ProgramSpec(argv, Path(places["root"]), {**os.environ, **added}, marker)
 
 
-def shown_program(template: Sequence[str], task: Task) -> str:
+def shown_program(template: Sequence[str], task: ProgramSpec) -> str:
     """Name a program in messages: the tool whose Python is run, else what is run."""
     tool = re.fullmatch(r"\{python:(?P<name>[^{}]+)\}", template[0])
     return tool["name"] if tool else task.argv[0]
 
 
-def check_program(task: Task) -> None:
+def check_program(task: ProgramSpec) -> None:
     """Say before the first query that a program is missing."""
     program = task.argv[0]
     if shutil.which(program, path=(task.environment or {}).get("PATH")) is None:
@@ -353,11 +357,11 @@ def check_program(task: Task) -> None:
         raise EngineError(f"no program {program}", hint=hint)
 
 
-def prepare(task: Task, seconds: float | None, what: str, seen: Callable[[Finished], None]) -> None:
+def prepare(task: ProgramSpec, seconds: float | None, what: str, seen: Callable[[CompletedProgram], None]) -> None:
     """Run a command that makes or mends an index to its end; any exit code but 0 is a failure."""
     finished = run_tool(task, seconds, hint="raise index_timeout or choose a smaller corpus", seen=seen)
     if finished.code:
-        raise EngineError(f"{what} failed: {describe_failure(task, finished)}", hint=by_hand(task))
+        raise EngineError(f"{what} failed: {describe_failure(task, finished)}", hint=repro_command(task))
 
 
 def file_facts(commands: Sequence[Sequence[str]], places: Mapping[str, str]) -> list[object]:

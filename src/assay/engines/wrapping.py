@@ -13,7 +13,17 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, cast
 
-from assay.engines.base import Answered, Engine, FullEngine, InHouse, Reply, Session, TimedEngine, TimedSession, Wanted
+from assay.engines.base import (
+    Answered,
+    Engine,
+    EngineReply,
+    FullEngine,
+    InProcessDefaults,
+    SearchFilter,
+    Session,
+    TimedEngine,
+    TimedSession,
+)
 from assay.engines.filters import Filters
 from assay.engines.fingerprints import code_in, file_seen, fingerprint_of
 from assay.engines.text_answers import read_reply
@@ -22,14 +32,14 @@ from assay.settings import check_counts
 from assay.types import Corpus, Role
 
 
-class AskedSession(ABC):
+class ExternalSession(ABC):
     """A session whose every search is one with filters, perhaps with none."""
 
     filtering: Filters  # those that are declared
     places: Mapping[str, str]  # what templates name
 
     @abstractmethod
-    def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Search among what is wanted only; the shorter of the two time limits holds."""
 
     @abstractmethod
@@ -47,7 +57,7 @@ class AskedSession(ABC):
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
         """Search in all of the corpus."""
-        return self.search_filtered(query, k, Wanted(), seconds)
+        return self.search_filtered(query, k, SearchFilter(), seconds)
 
 
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
@@ -213,7 +223,7 @@ def _written_in(thing: object) -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionEngine(InHouse):
+class FunctionEngine(InProcessDefaults):
     """A callable (query, k) or (query) that returns a list of Hit, path, 'path:10-20' or mapping."""
 
     function: Search
@@ -244,7 +254,7 @@ class FunctionSession:
     function: Search
     style: CallStyle
 
-    def search(self, query: str, k: int) -> Reply:
+    def search(self, query: str, k: int) -> EngineReply:
         """Call the function and read what it returns; one that takes no k may return more, which is cut."""
         if self.style == "query":
             reply = read_reply(self.function(query))

@@ -9,15 +9,15 @@ from typing import Literal
 
 import numpy as np
 
-from assay.engines.kinds import Part
+from assay.engines.kinds import Component
 from assay.errors import ConfigError, GoldError
 from assay.experiment.records.codec import join_sets
-from assay.experiment.tuning import Change
+from assay.experiment.tuning import SettingChange
 from assay.gold.split import DEV, SEALED, part_of, select
 from assay.scoring import score
 from assay.stats.config import DEFAULT
 from assay.stats.tables import column, headline
-from assay.types import Gold, Run, Suite
+from assay.types import GoldSet, Run, Suite
 
 Way = Literal["left out", "added"]
 BARE = "bare"
@@ -26,7 +26,7 @@ WAYS: Mapping[str, tuple[Way, ...]] = {"both": ("left out", "added"), "out": ("l
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class AblationStep:
     """One comparison of an ablation: a variant, and what it is compared with."""
 
     part: str
@@ -40,40 +40,42 @@ class Rung:
 class Ablation:
     """The variants that an ablation runs beside the whole engine, each once, and the steps between them."""
 
-    variants: tuple[Change, ...]
-    steps: tuple[Rung, ...]
+    variants: tuple[SettingChange, ...]
+    steps: tuple[AblationStep, ...]
 
 
-def plan_ablation(parts: Sequence[Part], base: str, ways: Sequence[Way] = WAYS["both"]) -> Ablation:
+def plan_ablation(parts: Sequence[Component], base: str, ways: Sequence[Way] = WAYS["both"]) -> Ablation:
     """Plan both ways: each part left out of the whole, and each added to those before it, from the bare engine up.
 
     The last step up is the whole engine, and the one before it lacks the last part alone: those are not run twice.
     """
     _check(parts)
-    out = [Change(f"without {part.name}", switched_off([part])) for part in parts] if "left out" in ways else []
+    out = [SettingChange(f"without {part.name}", switched_off([part])) for part in parts] if "left out" in ways else []
     up = list(_ladder(parts)) if "added" in ways else []
     every = [*out, *up]
     once = [one for at, one in enumerate(every) if _first(one, every) == at]
-    steps = [Rung(part.name, "left out", one.name, base) for part, one in zip(parts, out, strict=False)]
+    steps = [AblationStep(part.name, "left out", one.name, base) for part, one in zip(parts, out, strict=False)]
     if up:
         names = [*(every[_first(one, every)].name for one in up), base]
-        steps += [Rung(part.name, "added", new, old) for part, old, new in zip(parts, names, names[1:], strict=False)]
+        steps += [
+            AblationStep(part.name, "added", new, old) for part, old, new in zip(parts, names, names[1:], strict=False)
+        ]
     return Ablation(tuple(once), tuple(steps))
 
 
-def _ladder(parts: Sequence[Part]) -> Iterator[Change]:
+def _ladder(parts: Sequence[Component]) -> Iterator[SettingChange]:
     """Begin with all parts off and switch on one after the other; the whole engine is not among them."""
-    yield Change(BARE, switched_off(parts))
+    yield SettingChange(BARE, switched_off(parts))
     for at, part in enumerate(parts[:-1], 1):
-        yield Change(f"up to {part.name}", switched_off(parts[at:]))
+        yield SettingChange(f"up to {part.name}", switched_off(parts[at:]))
 
 
-def _first(change: Change, every: Sequence[Change]) -> int:
+def _first(change: SettingChange, every: Sequence[SettingChange]) -> int:
     """Find the first that is set alike: it is run under that name."""
     return next(at for at, other in enumerate(every) if other.changes == change.changes)
 
 
-def switched_off(parts: Sequence[Part]) -> dict[str, object]:
+def switched_off(parts: Sequence[Component]) -> dict[str, object]:
     """Switch several parts off at once: lists are put together, one value for two parts must be the same."""
     off: dict[str, object] = {}
     for part in parts:
@@ -91,7 +93,7 @@ def switched_off(parts: Sequence[Part]) -> dict[str, object]:
     return off
 
 
-def _check(parts: Sequence[Part]) -> None:
+def _check(parts: Sequence[Component]) -> None:
     """Refuse parts that say nothing."""
     if not parts:
         raise ConfigError("there is no part to leave out", hint='name parts: [sweeps.NAME] way = "leave-one-out"')
@@ -106,32 +108,34 @@ def _check(parts: Sequence[Part]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Climbed:
+class ForwardSelection:
     """The run with every step that was tried, and the steps."""
 
     run: Run
-    steps: tuple[Rung, ...]
+    steps: tuple[AblationStep, ...]
 
 
-def climb(run: Run, base: str, parts: Sequence[Part], primary: str, ask: Callable[[Change], Run]) -> Climbed:
+def select_forward(
+    run: Run, base: str, parts: Sequence[Component], primary: str, ask: Callable[[SettingChange], Run]
+) -> ForwardSelection:
     """Begin with everything off and switch parts on; one that does not raise the mean is switched off again.
 
     What comes next depends on what was seen, so each step is asked by itself. `base` is the engine with nothing off,
     which the run holds already.
     """
     off = list(parts)
-    last = Change(BARE, switched_off(off))
+    last = SettingChange(BARE, switched_off(off))
     run = _joined(run, ask(last))
     steps = []
     for part in parts:
         left = [other for other in off if other is not part]
-        here = Change(f"plus {part.name}" if left else base, switched_off(left))
+        here = SettingChange(f"plus {part.name}" if left else base, switched_off(left))
         run = _joined(run, ask(here)) if left else run
         kept = _gain(run, here.name, last.name, primary) > DEFAULT.tie
-        steps.append(Rung(part.name, "added", here.name, last.name, kept))
+        steps.append(AblationStep(part.name, "added", here.name, last.name, kept))
         if kept:
             off, last = left, here
-    return Climbed(run, tuple(steps))
+    return ForwardSelection(run, tuple(steps))
 
 
 def _gain(run: Run, engine: str, baseline: str, primary: str) -> float:
@@ -153,14 +157,14 @@ _WHY = "what changes an engine must not see what its claims will be made on"
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class SplitUse:
     """What queries are wanted for."""
 
     what: str
     opens: bool = False  # whether other parts than dev may be asked for; the sealed one never
 
 
-TUNING, ABLATING = Use("tuning"), Use("ablations", opens=True)
+TUNING, ABLATING = SplitUse("tuning"), SplitUse("ablations", opens=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +188,17 @@ class DevData:
     notes: tuple[DataNote, ...] = ()
 
 
-def dev_data(suite: Suite, asked: Sequence[str] = (), use: Use = TUNING) -> DevData:
+def dev_data(suite: Suite, asked: Sequence[str] = (), use: SplitUse = TUNING) -> DevData:
     """Keep the dev queries of divided sets; `asked` are parts that somebody asked for by name."""
     for part in asked:
         _grant(part, use)
     if set(asked) <= {DEV}:
         return _dev_of(suite)
     chosen = select(suite, asked)
-    return DevData(chosen.suite, (used_up(sorted({*asked} - {DEV})),))
+    return DevData(chosen.suite, (spent_warning(sorted({*asked} - {DEV})),))
 
 
-def _grant(part: str, use: Use) -> None:
+def _grant(part: str, use: SplitUse) -> None:
     """Refuse a part that is not for this use."""
     if part != DEV and not use.opens:
         raise ConfigError(f"split = {part!r}: only {DEV} is for {use.what}", hint=f"{_WHY}: --split {DEV}")
@@ -202,7 +206,7 @@ def _grant(part: str, use: Use) -> None:
         raise ConfigError(f"split = {part!r}: sealed queries are not for {use.what}", hint=f"{_WHY}: --split {DEV}")
 
 
-def used_up(parts: Sequence[str]) -> DataNote:
+def spent_warning(parts: Sequence[str]) -> DataNote:
     """Say that queries of some parts decided on a change, and so are worth nothing to a claim on it."""
     named = " and ".join(parts)
     return DataNote(
@@ -223,7 +227,7 @@ def _dev_of(suite: Suite) -> DevData:
     return DevData(Suite(golds), tuple(_notes(suite, whole, divided)))
 
 
-def _dev(gold: Gold) -> Gold:
+def _dev(gold: GoldSet) -> GoldSet:
     """Keep the dev queries of one set."""
     return replace(gold, queries=tuple(query for query in gold.queries if part_of(query) == DEV))
 
@@ -238,7 +242,7 @@ def _nothing(suite: Suite) -> GoldError:
     )
 
 
-def _notes(suite: Suite, whole: Sequence[Gold], divided: Sequence[Gold]) -> Iterator[DataNote]:
+def _notes(suite: Suite, whole: Sequence[GoldSet], divided: Sequence[GoldSet]) -> Iterator[DataNote]:
     """Say what was used and what was left alone."""
     if whole:
         names = ", ".join(gold.name for gold in whole)

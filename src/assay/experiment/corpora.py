@@ -12,22 +12,22 @@ from typing import Any, Literal
 
 from assay.corpus import open_corpus, read_text
 from assay.corpus.copying import copy_corpus
-from assay.corpus.opening import KeptCorpus, find_kept
+from assay.corpus.opening import LocalCorpus, find_local
 from assay.corpus.spec import is_url
 from assay.engines.base import FullEngine
-from assay.errors import AssayError, ConfigError, CorpusError, GoldError, meant
+from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_you_mean
 from assay.experiment.ledger import ledgers_above
 from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE, KEYS, TABLES, Spec
 from assay.experiment.spec.layers import DROP, EXTENDS, PRESET
 from assay.gold import resolve
-from assay.gold.loading import SHIPPED, load_gold, set_today
+from assay.gold.loading import SHIPPED, load_gold, reload_set
 from assay.gold.looks import looks_file
 from assay.settings import leaves
 from assay.store import scratch
 from assay.syntax.text import approx4, line_bytes, sizes_of
 from assay.toml import read_toml
-from assay.types import Corpus, CorpusFacts, CorpusSpec, Gold, Hit, Query, Run, Suite
+from assay.types import Corpus, CorpusInfo, CorpusSpec, GoldSet, Hit, Query, Run, Suite
 
 #: What makes a file an experiment; [search] alone, or [tune], may be anybody's.
 _TELLING = ("run", "engines", "variants", "sweeps", EXTENDS)
@@ -140,7 +140,7 @@ def _root(corpus: CorpusSpec, base: Path | None) -> Path | None:
     return root if corpus.kind in ("path", "git") and root.is_dir() else None
 
 
-def hidden(corpus: CorpusSpec, paths: Sequence[str]) -> CorpusSpec:
+def exclude_paths(corpus: CorpusSpec, paths: Sequence[str]) -> CorpusSpec:
     """Leave paths out of a corpus."""
     return replace(corpus, exclude=(*corpus.exclude, *("/" + _escaped(path) for path in paths)))
 
@@ -179,7 +179,7 @@ class LineSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PhrasedQuery:
     """One form of one query."""
 
     query: Query
@@ -192,13 +192,13 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PreparedGold:
     """A gold set with its corpus, ready to be asked."""
 
-    gold: Gold
+    gold: GoldSet
     corpus: Corpus
     problems: tuple[str, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[PhrasedQuery, ...]
     own: frozenset[str]  # gold file and configuration, where they lie inside the corpus
     sizes: LineSizes
     changing: frozenset[str] = frozenset()  # ledgers and experiments there: more of them is no other corpus
@@ -213,7 +213,7 @@ class Place:
         return ".." not in parts.parts and any((self.corpus.root / up / MANIFEST).is_file() for up in parts.parents)
 
 
-def prepare(gold: Gold, forms: Sequence[str] | None, cache: Path | None, missing: Missing | None) -> Place:
+def prepare(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None, missing: Missing | None) -> PreparedGold:
     """Open a gold set's corpus and resolve its anchors."""
     _check_measures(gold)
     _check_forms(gold, forms)
@@ -233,23 +233,25 @@ def prepare(gold: Gold, forms: Sequence[str] | None, cache: Path | None, missing
     return replace(place, gold=resolution.gold, problems=problems, questions=questions)
 
 
-def reopen(gold: Gold, forms: Sequence[str] | None, cache: Path | None = None) -> Place:
+def reopen(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None = None) -> PreparedGold:
     """Open the corpus of a gold set as it is now; its anchors are resolved already, or will be."""
     base = Path(gold.source).parent if gold.source else None
     own = _own_files(gold.corpus, base, gold.source)
     changing = changing_files(gold.corpus, base, gold.source) if gold.source else []
     corpus = _open(gold, base, [*own, *changing], cache)
-    return Place(gold, corpus, (), questions_of(gold, forms), frozenset(own), LineSizes(corpus), frozenset(changing))
+    return PreparedGold(
+        gold, corpus, (), questions_of(gold, forms), frozenset(own), LineSizes(corpus), frozenset(changing)
+    )
 
 
-def is_home(gold: Gold) -> bool:
+def is_corpus_here(gold: GoldSet) -> bool:
     """Tell whether the corpus of a set that a run asked is found: one beside the gold file only where that set is."""
-    return not _beside(gold.corpus) or set_today(gold) is not None
+    return not _beside(gold.corpus) or reload_set(gold) is not None
 
 
-def check_home(gold: Gold) -> None:
+def check_home(gold: GoldSet) -> None:
     """Refuse to look for the corpus of a run in a folder that merely has files of the same names."""
-    if not is_home(gold):
+    if not is_corpus_here(gold):
         named = f": {gold.source} is not there, or holds another set" if gold.source else ""
         hint = "go where the run was made, bring its gold set back, or run it again"
         raise CorpusError(f"the gold set {gold.name} that this run asked is not here{named}", hint=hint)
@@ -261,15 +263,15 @@ def _beside(corpus: CorpusSpec) -> bool:
     return here and not Path(corpus.value).expanduser().is_absolute()
 
 
-def questions_of(gold: Gold, forms: Sequence[str] | None) -> tuple[Question, ...]:
+def questions_of(gold: GoldSet, forms: Sequence[str] | None) -> tuple[PhrasedQuery, ...]:
     """List what a gold set asks: every form of every query, or those that are wanted."""
-    return tuple(Question(q, form) for q in gold.queries for form in q.ordered_forms if not forms or form in forms)
+    return tuple(PhrasedQuery(q, form) for q in gold.queries for form in q.ordered_forms if not forms or form in forms)
 
 
-def _open(gold: Gold, base: Path | None, own: Sequence[str], cache: Path | None) -> Corpus:
+def _open(gold: GoldSet, base: Path | None, own: Sequence[str], cache: Path | None) -> Corpus:
     """Open the corpus without our own files; the record keeps the corpus as the gold set names it."""
     try:
-        return replace(open_corpus(hidden(gold.corpus, own), base=base, cache=cache), spec=gold.corpus)
+        return replace(open_corpus(exclude_paths(gold.corpus, own), base=base, cache=cache), spec=gold.corpus)
     except CorpusError as error:
         line = error.line or _corpus_line(gold.source)
         message = f"{error.message}: {error.file}" if error.file else error.message
@@ -284,16 +286,16 @@ def _corpus_line(source: str | None) -> int | None:
     return next((number for number, text in enumerate(lines, start=1) if text.startswith("corpus:")), None)
 
 
-def _check_forms(gold: Gold, forms: Sequence[str] | None) -> None:
+def _check_forms(gold: GoldSet, forms: Sequence[str] | None) -> None:
     """Refuse a form that no query has: a typo must not shrink the set in silence."""
     known = sorted({form for query in gold.queries for form in query.forms})
     for form in forms or ():
         if form not in known:
-            hint = meant(form, known) or f"the gold set has the forms {', '.join(known)}"
+            hint = did_you_mean(form, known) or f"the gold set has the forms {', '.join(known)}"
             raise GoldError(f"no query has the form {form!r}", file=gold.source, hint=hint)
 
 
-def _check_measures(gold: Gold) -> None:
+def _check_measures(gold: GoldSet) -> None:
     """Refuse an evaluation layer that names a measure nobody knows, before anything runs."""
     if not any(query.measures for query in gold.queries):
         return
@@ -327,7 +329,7 @@ class CorpusTexts:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._golds = {gold.name: gold for gold in run.suite.golds}
-        self._corpora: dict[str, KeptCorpus | None] = {}
+        self._corpora: dict[str, LocalCorpus | None] = {}
         self._files: dict[tuple[str, str], tuple[list[str], tuple[int, ...]] | None] = {}
         self._reasons: dict[str, list[str]] = {}  # why a corpus is not here -> gold names
         self._changed: dict[str, set[str]] = {}  # gold name -> files that are others now
@@ -359,18 +361,18 @@ class CorpusTexts:
         ]
         return [*absent, *changed]
 
-    def _corpus(self, gold: str) -> KeptCorpus | None:
+    def _corpus(self, gold: str) -> LocalCorpus | None:
         """Find the corpus of a gold set once."""
         if gold not in self._corpora:
             self._corpora[gold] = self._find(self._golds[gold]) if gold in self._golds else None
         return self._corpora[gold]
 
-    def _find(self, gold: Gold) -> KeptCorpus | None:
+    def _find(self, gold: GoldSet) -> LocalCorpus | None:
         """Find a corpus; why it is not here is remembered."""
         facts = self._run.header.corpora.get(gold.name)
         base = Path(gold.source).parent if gold.source else None
         try:
-            found = find_kept(gold.corpus, base=base, revision=facts.revision if facts else None)
+            found = find_local(gold.corpus, base=base, revision=facts.revision if facts else None)
             reason = _doubt(gold, facts)
         except (AssayError, OSError) as error:
             reason = error.message if isinstance(error, AssayError) else str(error.strerror)
@@ -379,7 +381,7 @@ class CorpusTexts:
         self._reasons.setdefault(reason, []).append(gold.name)
         return None
 
-    def _read(self, corpus: KeptCorpus, path: str) -> tuple[list[str], tuple[int, ...]] | None:
+    def _read(self, corpus: LocalCorpus, path: str) -> tuple[list[str], tuple[int, ...]] | None:
         """Read the lines of a file once, with their bytes; gold sets on one corpus share them."""
         key = (corpus.root, path)
         if key not in self._files:
@@ -393,7 +395,7 @@ class CorpusTexts:
         return self._files[key]
 
 
-def _doubt(gold: Gold, facts: CorpusFacts | None) -> str | None:
+def _doubt(gold: GoldSet, facts: CorpusInfo | None) -> str | None:
     """Say why the folder of a corpus may not be what the run saw; None where it is, or where its revision fixes it."""
     if gold.corpus.kind != "path":
         return None
@@ -401,7 +403,7 @@ def _doubt(gold: Gold, facts: CorpusFacts | None) -> str | None:
         return "the records do not say which files the corpus had"
     if reopen(gold, None).corpus.digest == facts.digest:
         return None
-    return "the corpus changed since the run" if is_home(gold) else "its gold set is not here"
+    return "the corpus changed since the run" if is_corpus_here(gold) else "its gold set is not here"
 
 
 def _files(paths: set[str]) -> str:

@@ -15,9 +15,9 @@ from assay.engines.base import FullEngine
 from assay.errors import CorpusError
 from assay.experiment.running.asking import Tell
 from assay.experiment.running.turns import run
-from assay.gold.synth.sets import Draw, synthesise
+from assay.gold.synth.sets import SampleSize, synthesise
 from assay.syntax.identifiers import split
-from assay.types import TIME_LIMITS, Corpus, EngineRun, Gold, Hit, Query, Ranking, Resources, Span, Status, Target
+from assay.types import TIME_LIMITS, Corpus, EngineRun, GoldSet, Hit, Query, Ranking, Resources, Span, Status, Target
 
 NAME, SENTENCE, NONSENSE = "a name", "a sentence", "a nonsense word"
 
@@ -37,7 +37,7 @@ CHECK = CheckConfig()
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class ParsedReply:
     """What one answer said, once it was read."""
 
     what: str
@@ -69,10 +69,10 @@ class Understood:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckUp:
+class EngineCheck:
     """What an engine took, said and meant."""
 
-    answers: tuple[Understood, ...]
+    answers: tuple[ParsedReply, ...]
     index_seconds: float | None  # None: it did not open
     resources: Resources
     version: str
@@ -85,13 +85,13 @@ class CheckUp:
         return tuple(dict.fromkeys(_problems(self)))
 
 
-def check_gold(corpus: Corpus, config: CheckConfig = CHECK) -> Gold:
+def check_gold(corpus: Corpus, config: CheckConfig = CHECK) -> GoldSet:
     """Make the three questions of a corpus; the same corpus gives the same ones."""
     code = [file for file in corpus.files if file.kind == "code"]
     if not code:
         raise CorpusError("no code in it to ask about", file=corpus.root, hint="name a folder with source code")
     some = code[:: max(1, len(code) // config.files)][: config.files]
-    draw = Draw(config.drawn, 1, config.seed)
+    draw = SampleSize(config.drawn, 1, config.seed)
     sets = synthesise(replace(corpus, files=tuple(some)), name="check", kinds=("symbol", "doc"), wanted=draw)
     drawn = {gold.provenance["synthetic"]: max(gold.queries, key=_telling) for gold in sets.golds if gold.queries}
     named = drawn.get("symbol") or _by_file(max(some, key=lambda file: (file.size, file.path)).path)
@@ -99,7 +99,7 @@ def check_gold(corpus: Corpus, config: CheckConfig = CHECK) -> Gold:
     lost = replace(named, forms={"human": config.nonsense})
     asked = zip((NAME, SENTENCE, NONSENSE), (named, said, lost), strict=True)
     queries = tuple(Query(what, {"human": query.headline}, query.targets) for what, query in asked)
-    return Gold("check", corpus.spec, queries)
+    return GoldSet("check", corpus.spec, queries)
 
 
 def _telling(query: Query) -> tuple[int, str]:
@@ -112,16 +112,16 @@ def _by_file(path: str) -> Query:
     return Query(NAME, {"human": Path(path).stem}, (Target(Span(path)),))
 
 
-def check_up(
+def check_engine(
     name: str,
     engine: FullEngine,
-    gold: Gold,
+    gold: GoldSet,
     *,
     timeout: float = TIME_LIMITS.query,
     index_timeout: float = TIME_LIMITS.index,
     progress: Tell | None = None,
     config: CheckConfig = CHECK,
-) -> CheckUp:
+) -> EngineCheck:
     """Open an engine, ask it the three questions, and say what was understood."""
     made = run(
         {name: engine},
@@ -138,7 +138,7 @@ def check_up(
     answers = tuple(
         _understood(query, ranking, lines) for query, ranking in zip(gold.queries, asked.rankings, strict=True)
     )
-    return CheckUp(
+    return EngineCheck(
         answers,
         asked.index_seconds.get(gold.name),
         asked.resources.get(gold.name, Resources()),
@@ -154,11 +154,11 @@ def _notes(engine: FullEngine, asked: EngineRun) -> tuple[str, ...]:
     return tuple(note for note in asked.notes if opened and note not in engine.notes)
 
 
-def _understood(query: Query, ranking: Ranking, known: Mapping[str, object]) -> Understood:
+def _understood(query: Query, ranking: Ranking, known: Mapping[str, object]) -> ParsedReply:
     """Say what one answer meant; `known` has the paths that are in the corpus."""
     expected = "" if query.id == NONSENSE else query.targets[0].span.path
     files = list(dict.fromkeys(hit.path for hit in ranking.hits))
-    return Understood(
+    return ParsedReply(
         what=query.id,
         query=query.headline,
         expected=expected,
@@ -172,7 +172,7 @@ def _understood(query: Query, ranking: Ranking, known: Mapping[str, object]) -> 
     )
 
 
-def _problems(check: CheckUp) -> list[str]:
+def _problems(check: EngineCheck) -> list[str]:
     """List what is wrong, the gravest first."""
     if check.index_seconds is None:
         return [check.answers[0].error or "it could not be opened"]

@@ -26,7 +26,7 @@ from assay.settings import joined, leaves, read_settings, unknown
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow, Verdict
 from assay.stats.slices import RepositoryChange
-from assay.types import Claim, EngineRun, Run
+from assay.types import AnalysisPlan, EngineRun, Run
 
 if TYPE_CHECKING:
     from assay.stats.records import ComparisonRow
@@ -66,7 +66,7 @@ _SEALED = re.compile(rb'(\{.*), "hash": "([0-9a-f]{64})"\}', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ChainError:
     """What is wrong with a line."""
 
     line: int
@@ -74,7 +74,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLine:
     """A line that holds together by itself."""
 
     line: int
@@ -86,8 +86,8 @@ class Link:
 class Scan:
     """What a file holds, and all that is wrong with it."""
 
-    links: tuple[Link, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    links: tuple[ChainLine, ...] = ()
+    problems: tuple[ChainError, ...] = ()
     torn: int = 0  # bytes behind the last whole line: a write that was cut off before it was finished
     unended: bool = False  # the last line is whole, but its line end is missing
     headless: bool = False  # nothing says how many lines there should be
@@ -106,7 +106,7 @@ class _Head:
     hash: str
 
 
-def seal(body: dict[str, Any]) -> dict[str, Any]:
+def add_hash(body: dict[str, Any]) -> dict[str, Any]:
     """Add to the keys of a line the hash of all that is before it."""
     text = json.dumps(body, ensure_ascii=False, allow_nan=False)[:-1]
     return {**body, "hash": text_digest(text)}
@@ -142,7 +142,7 @@ def _read(path: Path) -> bytes:
         raise InputError(f"cannot be read: {error.strerror or error}", file=path, hint="check its rights") from error
 
 
-def _read_head(path: Path) -> tuple[_Head | None, list[Problem]]:
+def _read_head(path: Path) -> tuple[_Head | None, list[ChainError]]:
     """Read the head; one that is damaged is a problem of the ledger."""
     raw = _read(head_file(path))
     if not raw:
@@ -151,7 +151,9 @@ def _read_head(path: Path) -> tuple[_Head | None, list[Problem]]:
         data = json.loads(raw)
         return _Head(int(data["entries"]), str(data["hash"])), []
     except (ValueError, TypeError, KeyError):
-        return None, [Problem(1, f"{head_file(path).name} beside it is damaged, so missing lines could not be noticed")]
+        return None, [
+            ChainError(1, f"{head_file(path).name} beside it is damaged, so missing lines could not be noticed")
+        ]
 
 
 def _own_hash(line: bytes) -> str | None:
@@ -161,21 +163,21 @@ def _own_hash(line: bytes) -> str | None:
     return found[2].decode() if found is not None and good else None
 
 
-def _follow(lines: Sequence[bytes]) -> tuple[list[Link], list[Problem]]:
+def _follow(lines: Sequence[bytes]) -> tuple[list[ChainLine], list[ChainError]]:
     """Go from line to line; what is wrong with one is not held against the next."""
-    links: list[Link] = []
-    problems: list[Problem] = []
+    links: list[ChainLine] = []
+    problems: list[ChainError] = []
     last: str | None = ""  # None: a line is broken so that nothing can be said of the link behind it
     for number, line in enumerate(lines, 1):
         own = _own_hash(line)
         if own is None:
-            problems.append(Problem(number, _changed(line)))
+            problems.append(ChainError(number, _changed(line)))
             said = _SEALED.fullmatch(line)
             last = said[2].decode() if said else None
             continue
         data = json.loads(line)
         problems += _misplaced(data, number, last)
-        links.append(Link(number, own, data))
+        links.append(ChainLine(number, own, data))
         last = own
     return links, problems
 
@@ -187,33 +189,37 @@ def _changed(line: bytes) -> str:
     return "was changed after it was written"
 
 
-def _misplaced(data: dict[str, Any], number: int, last: str | None) -> Iterator[Problem]:
+def _misplaced(data: dict[str, Any], number: int, last: str | None) -> Iterator[ChainError]:
     """Check that a line follows the one before it."""
     if data.get("assay_ledger") != FORMAT:
-        yield Problem(number, f"has format {data.get('assay_ledger')}, this Assay reads {FORMAT}")
+        yield ChainError(number, f"has format {data.get('assay_ledger')}, this Assay reads {FORMAT}")
     elif last is not None and data.get("before") != last:
-        yield Problem(number, f"entry {data.get('number')} does not follow the line before: one was removed or moved")
+        yield ChainError(
+            number, f"entry {data.get('number')} does not follow the line before: one was removed or moved"
+        )
     elif data.get("number") != number:
-        yield Problem(number, f"entry {data.get('number')} stands here: a line was removed or put in above it")
+        yield ChainError(number, f"entry {data.get('number')} stands here: a line was removed or put in above it")
 
 
-def _against_head(head: _Head | None, lines: Sequence[bytes], links: Sequence[Link], torn: int) -> Iterator[Problem]:
+def _against_head(
+    head: _Head | None, lines: Sequence[bytes], links: Sequence[ChainLine], torn: int
+) -> Iterator[ChainError]:
     """Check that nothing is missing at the end; lines behind the one that the head names were added in a hurry."""
     if head is None:
         return
     if torn and head.entries > len(lines):
-        yield Problem(len(lines) + 1, "is cut off, though it was whole once")
+        yield ChainError(len(lines) + 1, "is cut off, though it was whole once")
     elif head.entries > len(lines):
         missing = head.entries - len(lines)
-        yield Problem(len(lines) + 1, f"{missing} {'line is' if missing == 1 else 'lines are'} missing at the end")
+        yield ChainError(len(lines) + 1, f"{missing} {'line is' if missing == 1 else 'lines are'} missing at the end")
     elif head.entries:
         named = next((link for link in links if link.line == head.entries), None)
         if named is not None and named.hash != head.hash:
-            yield Problem(named.line, "is not the line that was written there: it, or one before it, was replaced")
+            yield ChainError(named.line, "is not the line that was written there: it, or one before it, was replaced")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AcceptanceRule:
     """What a change must do to be accepted; gains are in the measure's good direction."""
 
     preset: str = field(default="significant", metadata={"about": "the named rule that the rest changes"})
@@ -256,25 +262,25 @@ class Rule:
 
 
 #: Rules by name. seed-001 is how ColGREP's ledger was kept: net positive, and no dataset regresses by 0.02 or more.
-PRESETS: Mapping[str, Rule] = {
-    "significant": Rule(),
-    "seed-001": Rule("seed-001", verdict=(), least=0.0, worst_repository=-0.02, repository_queries=1),
+PRESETS: Mapping[str, AcceptanceRule] = {
+    "significant": AcceptanceRule(),
+    "seed-001": AcceptanceRule("seed-001", verdict=(), least=0.0, worst_repository=-0.02, repository_queries=1),
 }
 
 
-def read_rule(values: object, where: str = "rule") -> Rule:
+def read_rule(values: object, where: str = "rule") -> AcceptanceRule:
     """Read a rule: the name of a preset, or a table that may name one and change it."""
     table: Mapping[str, Any] = {"preset": values} if isinstance(values, str) else values  # type: ignore[assignment]  # checked next
     if not isinstance(table, Mapping):
         raise ConfigError(f"{where} = {values!r}", hint="a table, or the name of a rule: " + ", ".join(PRESETS))
-    name = table.get("preset", Rule.__dataclass_fields__["preset"].default)
+    name = table.get("preset", AcceptanceRule.__dataclass_fields__["preset"].default)
     if name not in PRESETS:
         raise unknown(f"{where}: unknown rule", str(name), sorted(PRESETS), "rules")
-    return read_settings(Rule, {**asdict(PRESETS[name]), **table}, where)
+    return read_settings(AcceptanceRule, {**asdict(PRESETS[name]), **table}, where)
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ConditionResult:
     """One condition of a rule, and whether it held."""
 
     text: str
@@ -282,40 +288,42 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RuleOutcome:
     """What a rule says of a change, and why."""
 
     accepted: bool
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ConditionResult, ...]
 
 
-def judge(rule: Rule, row: ComparisonRow, repositories: Sequence[RepositoryChange]) -> Decision:
+def apply_rule(rule: AcceptanceRule, row: ComparisonRow, repositories: Sequence[RepositoryChange]) -> RuleOutcome:
     """Put a comparison to a rule."""
     reasons = tuple(_reasons(rule, row, repositories))
-    return Decision(all(reason.held for reason in reasons), reasons)
+    return RuleOutcome(all(reason.held for reason in reasons), reasons)
 
 
-def _reasons(rule: Rule, row: ComparisonRow, repositories: Sequence[RepositoryChange]) -> Iterator[Reason]:
+def _reasons(
+    rule: AcceptanceRule, row: ComparisonRow, repositories: Sequence[RepositoryChange]
+) -> Iterator[ConditionResult]:
     """Check one condition after the other."""
     if rule.verdict:
         named = str(row.verdict or "none")
-        yield Reason(f"the verdict is {named}", named in rule.verdict)
+        yield ConditionResult(f"the verdict is {named}", named in rule.verdict)
     gain = row.difference if row.higher_is_better else -row.difference
-    yield Reason(f"the gain is {gain:+.4f}", gain > rule.least + DEFAULT.tie)
+    yield ConditionResult(f"the gain is {gain:+.4f}", gain > rule.least + DEFAULT.tie)
     if rule.worst_repository > -1.0:
         yield _veto(rule, repositories)
 
 
-def _veto(rule: Rule, repositories: Sequence[RepositoryChange]) -> Reason:
+def _veto(rule: AcceptanceRule, repositories: Sequence[RepositoryChange]) -> ConditionResult:
     """Find the repositories that lose too much; those with too few queries for it are said to have no veto."""
     heard = [change for change in repositories if change.queries >= rule.repository_queries]
     lost = sorted((c for c in heard if c.gain <= rule.worst_repository + DEFAULT.tie), key=lambda c: c.gain)
     if lost:
         named = ", ".join(f"{c.repository} {c.gain:+.3f} (n={c.queries})" for c in lost)
-        return Reason(f"too much is lost on {named}", False)
+        return ConditionResult(f"too much is lost on {named}", False)
     if not heard:
-        return Reason(f"no repository has the {rule.repository_queries} queries that a veto needs", True)
-    return Reason(f"none of {len(heard)} repositories loses {-rule.worst_repository:g}", True)
+        return ConditionResult(f"no repository has the {rule.repository_queries} queries that a veto needs", True)
+    return ConditionResult(f"none of {len(heard)} repositories loses {-rule.worst_repository:g}", True)
 
 
 #: Keys of a line that belong to the chain and not to the entry.
@@ -334,7 +342,7 @@ class Tuning:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class LedgerEngine:
     """One of the two engines of an entry."""
 
     engine: str
@@ -344,7 +352,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class LedgerEvidence:
     """What was measured. `difference` is in the measure's own units, on the queries both engines were asked."""
 
     measure: str
@@ -372,22 +380,22 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """A change that was tried. Number, date and what links the lines come from the ledger when it is added."""
 
     title: str
     how: How
-    new: Side
-    old: Side
+    new: LedgerEngine
+    old: LedgerEngine
     changes: Mapping[str, tuple[object, ...]]  # dotted setting -> before, after; None where it was not set
     gold: tuple[str, ...]
     gold_hash: str
     parts: tuple[str, ...]  # of the divided sets that the queries are of; empty where none is divided
     corpora: Mapping[str, str]  # gold set -> digest of its corpus
-    evidence: Evidence
-    rule: Rule
+    evidence: LedgerEvidence
+    rule: AcceptanceRule
     accepted: bool
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ConditionResult, ...]
     assay: str
     by: str = ""
     tuning: Tuning | None = None
@@ -407,15 +415,15 @@ class Entry:
         return (self.how, *sides, self.gold_hash, tuple(sorted(self.corpora.items())), seen.measure, seen.k, self.parts)
 
 
-def as_mapping(entry: Entry) -> dict[str, Any]:
+def as_mapping(entry: LedgerEntry) -> dict[str, Any]:
     """Give an entry as the keys of its line."""
     line: dict[str, Any] = {"assay_ledger": FORMAT, "number": entry.number, "date": entry.date}
     return line | {key: value for key, value in asdict(entry).items() if key not in line}
 
 
-def from_mapping(line: Mapping[str, Any], where: str) -> Entry:
+def from_mapping(line: Mapping[str, Any], where: str) -> LedgerEntry:
     """Read the keys of a line; what does not fit is a ConfigError that begins with `where`."""
-    return read_settings(Entry, {key: value for key, value in line.items() if key not in LINKS}, where)
+    return read_settings(LedgerEntry, {key: value for key, value in line.items() if key not in LINKS}, where)
 
 
 _MEND = (
@@ -429,7 +437,7 @@ class Ledger:
     """The entries in the order they were made, and what a reader should know of the file."""
 
     path: Path
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -472,7 +480,7 @@ def notes_on(path: Path, found: Scan) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def add_entries(path: Path, entries: Sequence[Entry], *, again: bool = False) -> tuple[Entry, ...]:
+def add_entries(path: Path, entries: Sequence[LedgerEntry], *, again: bool = False) -> tuple[LedgerEntry, ...]:
     """Add entries behind the last one, numbered and dated; writers wait for each other, and a kill tears no chain.
 
     The same comparison twice is refused unless `again`: to ask until the answer pleases is best-of-many too.
@@ -484,10 +492,10 @@ def add_entries(path: Path, entries: Sequence[Entry], *, again: bool = False) ->
         if not again:
             _refuse_known(book, entries)
         last = found.last
-        added: list[Entry] = []
+        added: list[LedgerEntry] = []
         for entry in entries:
             placed = _placed(entry, (*book.entries, *added))
-            line = seal({**as_mapping(placed), "before": last})
+            line = add_hash({**as_mapping(placed), "before": last})
             journal.append([line])
             last = line["hash"]
             added.append(placed)
@@ -495,7 +503,7 @@ def add_entries(path: Path, entries: Sequence[Entry], *, again: bool = False) ->
     return tuple(added)
 
 
-def _placed(entry: Entry, earlier: Sequence[Entry]) -> Entry:
+def _placed(entry: LedgerEntry, earlier: Sequence[LedgerEntry]) -> LedgerEntry:
     """Give an entry its number, its day, and how many were tried on the same gold before it.
 
     By the names of the sets: one whose queries were edited, or a part of it, is no fresh set.
@@ -504,7 +512,7 @@ def _placed(entry: Entry, earlier: Sequence[Entry]) -> Entry:
     return replace(entry, number=len(earlier) + 1, date=today(), tried=tried)
 
 
-def _refuse_known(book: Ledger, entries: Sequence[Entry]) -> None:
+def _refuse_known(book: Ledger, entries: Sequence[LedgerEntry]) -> None:
     """Refuse a comparison that is in the ledger already."""
     known = {entry.identity(): entry for entry in book.entries}
     for entry in entries:
@@ -519,7 +527,7 @@ def _refuse_known(book: Ledger, entries: Sequence[Entry]) -> None:
             )
 
 
-def find_entry(book: Ledger, number: int) -> Entry:
+def find_entry(book: Ledger, number: int) -> LedgerEntry:
     """Find an entry by its number."""
     if not 1 <= number <= len(book.entries):
         there = f"there are 1 to {len(book.entries)}" if book.entries else "it is empty"
@@ -528,7 +536,7 @@ def find_entry(book: Ledger, number: int) -> Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredChange:
     """Two engines that were compared, and on what; the run is that of the new one."""
 
     run: Run
@@ -540,7 +548,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class ChangeInfo:
     """What people say of a change."""
 
     title: str
@@ -548,11 +556,13 @@ class Heading:
     by: str = ""
 
 
-def make_entry(heading: Heading, found: Measured, claim: Claim, rule: Rule, tuning: Tuning | None = None) -> Entry:
+def make_entry(
+    heading: ChangeInfo, found: MeasuredChange, claim: AnalysisPlan, rule: AcceptanceRule, tuning: Tuning | None = None
+) -> LedgerEntry:
     """Put a change to the rule and write down all that it rests on."""
     run, row = found.run, found.row
-    decision = judge(rule, row, found.repositories)
-    return Entry(
+    decision = apply_rule(rule, row, found.repositories)
+    return LedgerEntry(
         title=heading.title,
         how=heading.how,
         new=_side(found.new, row.mean),
@@ -572,15 +582,15 @@ def make_entry(heading: Heading, found: Measured, claim: Claim, rule: Rule, tuni
     )
 
 
-def _side(engine: EngineRun, mean: float) -> Side:
+def _side(engine: EngineRun, mean: float) -> LedgerEngine:
     """Name one of the two engines."""
-    return Side(engine.name, config_hash(engine.config), mean, engine.version)
+    return LedgerEngine(engine.name, config_hash(engine.config), mean, engine.version)
 
 
-def _evidence(found: Measured, claim: Claim) -> Evidence:
+def _evidence(found: MeasuredChange, claim: AnalysisPlan) -> LedgerEvidence:
     """Keep what a reader needs to judge for himself."""
     row = found.row
-    return Evidence(
+    return LedgerEvidence(
         measure=row.measure,
         higher_is_better=row.higher_is_better,
         k=found.run.k,
@@ -601,7 +611,7 @@ def _evidence(found: Measured, claim: Claim) -> Evidence:
     )
 
 
-def _identical(found: Measured) -> bool:
+def _identical(found: MeasuredChange) -> bool:
     """Tell whether the two engines gave the same rankings throughout."""
     sides = (replace(found.old, name="old"), replace(found.new, name="new"))
     return bool(identical_rankings(replace(found.run, engines=sides)))
@@ -638,7 +648,7 @@ class LedgerPlan:
     """Where entries go, and by which rule."""
 
     path: Path
-    rule: Rule
+    rule: AcceptanceRule
 
 
 def ledger_plan(spec: Spec, file: str | None = None, rule: str | None = None) -> LedgerPlan:

@@ -15,19 +15,28 @@ from typing import Any, Final, TypeVar
 
 from assay.errors import ConfigError, InputError, NotComparableError
 from assay.experiment.cells.estimating import learn
-from assay.experiment.cells.keeping import Keeper
-from assay.experiment.cells.outline import Outline, outline_json, outline_of, read_outline
-from assay.experiment.cells.records import Cell, Ground, Slot, cell_json, cell_of, ground_json, ground_of, read_lines
-from assay.experiment.cells.running import Work, run_cells
+from assay.experiment.cells.keeping import CellStore
+from assay.experiment.cells.outline import PlanSummary, outline_json, outline_of, read_outline
+from assay.experiment.cells.records import (
+    CellId,
+    CellResult,
+    CorpusSnapshot,
+    cell_json,
+    cell_of,
+    ground_json,
+    ground_of,
+    read_lines,
+)
+from assay.experiment.cells.running import PlanResult, run_cells
 from assay.experiment.corpora import Missing
 from assay.experiment.records.codec import Lines, dump, join_lines
 from assay.experiment.records.folder import SHARDS
-from assay.experiment.records.merge import Declared, declared_hashes
+from assay.experiment.records.merge import RetainedEngine, declared_hashes
 from assay.experiment.running.asking import Tell
-from assay.experiment.running.matrix import How, fleet_of, keeper_of, plan_of
+from assay.experiment.running.matrix import ExecutionOptions, cell_store, executor_for, plan_of
 from assay.experiment.spec import Spec
 from assay.files import atomic_stream
-from assay.gold.looks import log_looks
+from assay.gold.looks import log_access
 from assay.types import Suite
 
 T = TypeVar("T")
@@ -35,7 +44,7 @@ _HINT = "write I/N, such as 1/4, 2/4, 3/4 and 4/4 for four parts"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Shard:
+class ShardId:
     """One of several parts; the first is 1."""
 
     index: int
@@ -45,12 +54,12 @@ class Shard:
         return f"{self.index}/{self.of}"
 
 
-def parse_shard(text: str) -> Shard:
+def parse_shard(text: str) -> ShardId:
     """Read I/N."""
     found = re.fullmatch(r"(\d+)/(\d+)", text.strip(), re.ASCII)
     if not found:
         raise ConfigError(f"--shard {text}: that is no part of a run", hint=_HINT)
-    shard = Shard(int(found[1]), int(found[2]))
+    shard = ShardId(int(found[1]), int(found[2]))
     if not 1 <= shard.index <= shard.of:
         wrong = (
             "parts are counted from 1" if shard.index < 1 or shard.of < 1 else f"{shard.index} is more than {shard.of}"
@@ -59,7 +68,7 @@ def parse_shard(text: str) -> Shard:
     return shard
 
 
-def choose(cells: Sequence[T], shard: Shard) -> tuple[T, ...]:
+def choose(cells: Sequence[T], shard: ShardId) -> tuple[T, ...]:
     """Take a part of a plan's cells: neighbours, because they share a corpus; no part has two more than another."""
     begin = len(cells) * (shard.index - 1) // shard.of
     return tuple(cells[begin : len(cells) * shard.index // shard.of])
@@ -70,23 +79,25 @@ _FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ShardResult:
     """What one shard did."""
 
-    shard: Shard
-    outline: Outline
-    work: Work
-    declared: Mapping[str, Declared] = field(default_factory=dict)  # engines that keep their rows though not asked
-    keeper: Keeper | None = field(default=None, compare=False, repr=False)  # of what it kept on the way
+    shard: ShardId
+    outline: PlanSummary
+    work: PlanResult
+    declared: Mapping[str, RetainedEngine] = field(
+        default_factory=dict
+    )  # engines that keep their rows though not asked
+    keeper: CellStore | None = field(default=None, compare=False, repr=False)  # of what it kept on the way
 
 
-def shard_path(folder: Path, shard: Shard) -> Path:
+def shard_path(folder: Path, shard: ShardId) -> Path:
     """Say where a shard of a folder of results lies; numbers of one width, so that they sort."""
     width = len(str(shard.of))
     return folder / SHARDS / f"{shard.index:0{width}}-of-{shard.of}{SUFFIX}"
 
 
-def write_shard(path: Path, part: Part) -> None:
+def write_shard(path: Path, part: ShardResult) -> None:
     """Write a part, whole or not at all; the same part is the same bytes."""
     digest = hashlib.sha256()
     with atomic_stream(path) as stream, gzip.GzipFile("", "wb", 6, stream, mtime=0) as packed:
@@ -97,7 +108,7 @@ def write_shard(path: Path, part: Part) -> None:
         packed.write(f"{dump({'sha256': digest.hexdigest()})}\n".encode())
 
 
-def _rows(part: Part) -> Iterator[dict[str, Any]]:
+def _rows(part: ShardResult) -> Iterator[dict[str, Any]]:
     """Give a part line by line."""
     yield {
         "assay_shard": _FORMAT,
@@ -114,7 +125,7 @@ def _rows(part: Part) -> Iterator[dict[str, Any]]:
         yield {"gold": slot.gold, "engine": slot.engine, "cell": cell_json(replace(cell, lines={}))}
 
 
-def _found(work: Work) -> dict[str, Lines]:
+def _found(work: PlanResult) -> dict[str, Lines]:
     """Put the line sizes of all that was found together, once for each gold set: cells are many and find the same."""
     tables: dict[str, dict[int, Lines]] = {name: {} for name in work.grounds}
     for slot, cell in work.cells.items():
@@ -122,7 +133,7 @@ def _found(work: Work) -> dict[str, Lines]:
     return {name: join_lines(several.values()) for name, several in tables.items()}
 
 
-def read_shard(path: Path) -> Part:
+def read_shard(path: Path) -> ShardResult:
     """Read a part and check it to the last byte."""
     lines = _checked_lines(path)
     try:
@@ -135,16 +146,16 @@ def read_shard(path: Path) -> Part:
             raise _broken(path, f"has {len(cells)} cells of {head['cells']}")
         grounds = {ground.gold.name: ground for ground in (ground_of(row["ground"]) for row in places)}
         found = {name: read_lines(row["found"]) for name, row in zip(grounds, places, strict=True)}
-        work = Work(grounds, dict(_cell(row, found) for row in cells))
-        declared = {name: Declared(**one) for name, one in head["declared"].items()}
-        return Part(Shard(**head["shard"]), read_outline(head["outline"]), work, declared)
+        work = PlanResult(grounds, dict(_cell(row, found) for row in cells))
+        declared = {name: RetainedEngine(**one) for name, one in head["declared"].items()}
+        return ShardResult(ShardId(**head["shard"]), read_outline(head["outline"]), work, declared)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(path, f"is malformed ({type(error).__name__}: {error})") from error
 
 
-def _cell(row: Mapping[str, Any], found: Mapping[str, Lines]) -> tuple[Slot, Cell]:
+def _cell(row: Mapping[str, Any], found: Mapping[str, Lines]) -> tuple[CellId, CellResult]:
     """Read one cell with its place: a cell may have been kept under another engine's name, so it does not say."""
-    slot = Slot(row["gold"], row["engine"])
+    slot = CellId(row["gold"], row["engine"])
     return slot, replace(cell_of(row["cell"]), lines=found[slot.gold])
 
 
@@ -173,23 +184,23 @@ def _broken(path: Path, message: str) -> InputError:
 def run_part(
     spec: Spec,
     suite: Suite,
-    shard: Shard,
-    how: How,
+    shard: ShardId,
+    how: ExecutionOptions,
     *,
     missing: Missing | None = None,
     progress: Tell | None = None,
-) -> Part:
+) -> ShardResult:
     """Run the cells of one shard; it goes only to the gold sets that it needs."""
     plan = plan_of(spec, suite, missing, reuse_index=how.reuse_index)
     slots = choose(plan.slots, shard)
     names = {slot.gold for slot in slots}
-    log_looks(Suite(tuple(gold for gold in plan.suite.golds if gold.name in names)), "run", list(plan.asked))
-    keeper = keeper_of(plan, how)
-    with fleet_of(spec, how) as fleet:
+    log_access(Suite(tuple(gold for gold in plan.suite.golds if gold.name in names)), "run", list(plan.asked))
+    keeper = cell_store(plan, how)
+    with executor_for(spec, how) as fleet:
         work = run_cells(plan, slots, fleet, keeper, progress or (lambda _: None))
     learn(plan, work)
     outline = outline_of(plan, spec.claim())
-    return Part(shard, outline, work, declared_hashes(spec, suite), keeper)
+    return ShardResult(shard, outline, work, declared_hashes(spec, suite), keeper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,20 +208,20 @@ class _Found:
     """A part and where it was."""
 
     path: Path
-    part: Part
+    part: ShardResult
 
 
-def unite(places: Iterable[Path]) -> Part:
+def merge_shards(places: Iterable[Path]) -> ShardResult:
     """Read the shards in files and folders and make one part, the whole, of them."""
     found = sorted((_Found(path, read_shard(path)) for path in shard_files(places)), key=lambda one: one.part.shard)
     _check_one_plan(found)
     _check_all_there(found)
     first = found[0].part
     grounds, cells = _grounds(found), _cells(found)
-    whole = Work(
+    whole = PlanResult(
         {name: grounds[name] for name in first.outline.golds}, {slot: cells[slot] for slot in first.outline.slots}
     )
-    return Part(first.shard, first.outline, whole, first.declared)
+    return ShardResult(first.shard, first.outline, whole, first.declared)
 
 
 def shard_files(places: Iterable[Path]) -> list[Path]:
@@ -258,9 +269,9 @@ def _folder(path: Path) -> Path:
     return path.parent.parent if path.parent.name == SHARDS else path.parent
 
 
-def _grounds(found: Iterable[_Found]) -> dict[str, Ground]:
+def _grounds(found: Iterable[_Found]) -> dict[str, CorpusSnapshot]:
     """Take every gold set from the first part that went there; another that did must have seen the same corpus."""
-    seen: dict[str, tuple[Ground, Path]] = {}
+    seen: dict[str, tuple[CorpusSnapshot, Path]] = {}
     for one in found:
         for name, ground in one.part.work.grounds.items():
             known, path = seen.setdefault(name, (ground, one.path))
@@ -274,9 +285,9 @@ def _grounds(found: Iterable[_Found]) -> dict[str, Ground]:
     return {name: ground for name, (ground, _) in seen.items()}
 
 
-def _cells(found: Iterable[_Found]) -> Mapping[Slot, Cell]:
+def _cells(found: Iterable[_Found]) -> Mapping[CellId, CellResult]:
     """Take every cell; one that is there twice must be the same."""
-    seen: dict[Slot, tuple[Cell, Path]] = {}
+    seen: dict[CellId, tuple[CellResult, Path]] = {}
     for one in found:
         for slot, cell in one.part.work.cells.items():
             known, path = seen.setdefault(slot, (cell, one.path))

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.errors import AssayError, ConfigError
-from assay.types import Corpus, CorpusFacts, EngineRun, Gold, Query, Run, Waterfall
+from assay.types import Corpus, CorpusInfo, EngineRun, GoldSet, Query, Run, Waterfall
 
 if TYPE_CHECKING:
     from assay.engines.base import ExplainingSession, FullEngine
-    from assay.store import Artefacts
+    from assay.store import ArtifactStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class TraceLimits:
 LIMITS = TraceLimits()
 
 
-class Asked(NamedTuple):
+class TraceQuery(NamedTuple):
     """One form of one query of a run."""
 
     gold: str
@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class QueryTrace:
     """What an engine did with a query."""
 
     engine: str
@@ -49,7 +49,7 @@ class Traced:
 class Traces:
     """The queries that were traced, and sentences on those that were not."""
 
-    made: Mapping[Asked, Traced] = field(default_factory=dict)
+    made: Mapping[TraceQuery, QueryTrace] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -76,7 +76,7 @@ def choose_explainable(run: Run, name: str | None) -> EngineRun:
     raise ConfigError(what, hint=f"name one with --engine: {', '.join(engine.name for engine in known)}")
 
 
-def engine_again(engine: EngineRun) -> FullEngine:
+def rebuild_engine(engine: EngineRun) -> FullEngine:
     """Make an engine with the settings that it had; those of an older engine may mean nothing now."""
     from assay.engines import make_engine
 
@@ -94,20 +94,20 @@ def traces_of(
     `cheap` leaves out all but small corpora, whether their index is kept or not: the same run has the same traces on
     every machine.
     """
-    wanted = [Asked(*one) for one in chosen[:most]]
+    wanted = [TraceQuery(*one) for one in chosen[:most]]
     if not wanted:
         return Traces()
     subject = choose_explainable(run, engine)
     try:
-        tracer = _Tracer(run, engine_again(subject), cheap)
+        tracer = _Tracer(run, rebuild_engine(subject), cheap)
     except AssayError as error:
         return Traces({}, (f"{subject.name} cannot be traced: {error.message}.",))
-    made: dict[Asked, Traced] = {}
+    made: dict[TraceQuery, QueryTrace] = {}
     notes: list[str] = []
     for gold in run.suite.golds:
         here = [one for one in wanted if one.gold == gold.name]
         try:
-            made |= {one: Traced(subject.name, found) for one, found in tracer.trace(gold, here).items()}
+            made |= {one: QueryTrace(subject.name, found) for one, found in tracer.trace(gold, here).items()}
         except (_Untraced, AssayError, OSError) as error:
             what = error.message if isinstance(error, AssayError) else str(error)
             notes.append(f"No traces of {gold.name}: {what}.")
@@ -122,16 +122,16 @@ class _Tracer:
     engine: FullEngine
     cheap: bool
 
-    def trace(self, gold: Gold, wanted: Sequence[Asked]) -> dict[Asked, Waterfall]:
+    def trace(self, gold: GoldSet, wanted: Sequence[TraceQuery]) -> dict[TraceQuery, Waterfall]:
         """Trace queries of one gold set, over its corpus as the run saw it."""
-        from assay.store import Artefacts
+        from assay.store import ArtifactStore
 
         if not wanted:
             return {}
         facts = self.run.header.corpora.get(gold.name)
         if facts is None:
             raise _Untraced("the run does not say which corpus it saw")
-        with Artefacts() as artefacts:
+        with ArtifactStore() as artefacts:
             if self.cheap and not self._may_be_small(facts):
                 raise _Untraced(_COSTLY)
             corpus = _same_corpus(gold, facts)
@@ -139,21 +139,21 @@ class _Tracer:
                 raise _Untraced(_COSTLY)
             return self._asked(gold, corpus, wanted, artefacts)
 
-    def _may_be_small(self, facts: CorpusFacts) -> bool:
+    def _may_be_small(self, facts: CorpusInfo) -> bool:
         """Tell whether an index is soon made without asking anybody, as far as that is seen from outside."""
         # a model behind an address, which has no identity, takes time and may cost money
         return self.engine.identity is not None and facts.files <= LIMITS.files
 
     def _asked(
-        self, gold: Gold, corpus: Corpus, wanted: Sequence[Asked], artefacts: Artefacts
-    ) -> dict[Asked, Waterfall]:
+        self, gold: GoldSet, corpus: Corpus, wanted: Sequence[TraceQuery], artefacts: ArtifactStore
+    ) -> dict[TraceQuery, Waterfall]:
         """Open the engine with what is kept, and ask it why."""
-        from assay.engines.sharing import Shelf, on_shelf
+        from assay.engines.sharing import SharedCache, with_cache
 
         queries = {query.id: query for query in gold.queries}
-        shelf = Shelf(corpus, artefacts)
+        shelf = SharedCache(corpus, artefacts)
         try:
-            session = _explaining(on_shelf(self.engine, shelf).open(corpus))
+            session = _explaining(with_cache(self.engine, shelf).open(corpus))
             return {one: _explained(session, queries[one.query], one.form, self.run.k) for one in wanted}
         finally:
             shelf.close()
@@ -168,13 +168,15 @@ def _explained(session: ExplainingSession, query: Query, form: str, k: int) -> W
     return session.explain(query.forms[form], k, paths)
 
 
-def _same_corpus(gold: Gold, facts: CorpusFacts) -> Corpus:
+def _same_corpus(gold: GoldSet, facts: CorpusInfo) -> Corpus:
     """Open the corpus of a gold set, if it is what the run saw."""
-    from assay.experiment.corpora import is_home, reopen
+    from assay.experiment.corpora import is_corpus_here, reopen
 
     corpus = reopen(gold, None).corpus
     if facts.digest != corpus.digest:
-        raise _Untraced("its corpus is not what it was in the run" if is_home(gold) else "its gold set is not here")
+        raise _Untraced(
+            "its corpus is not what it was in the run" if is_corpus_here(gold) else "its gold set is not here"
+        )
     return corpus
 
 

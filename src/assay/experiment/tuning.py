@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.engines.kinds import Part, parts_of
-from assay.errors import ConfigError, GoldError, meant
+from assay.engines.kinds import Component, parts_of
+from assay.errors import ConfigError, GoldError, did_you_mean
 from assay.experiment import spec as specs
 from assay.experiment.spec import Spec, Sweep, with_engines
 from assay.experiment.spec.model import chosen_names
@@ -22,12 +22,12 @@ from assay.stats.clustered import ClusterTable, cluster_table
 from assay.stats.config import DEFAULT, settings_of
 from assay.stats.distributions import t_quantile, t_sf
 from assay.stats.family import decide
-from assay.stats.records import ComparisonRow, Interval, MeanRow, Range, Verdict
+from assay.stats.records import ComparisonRow, Interval, MeanRow, ValueRange, Verdict
 from assay.stats.selection import draw_halves
 from assay.stats.slices import RepositoryChange, by_repository
 from assay.stats.tables import column, headline
 from assay.stats.units import partition
-from assay.types import Claim, Scores, Unit
+from assay.types import AnalysisPlan, Scores, Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class HalvingConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ScoreMatrix:
     """The values of every point (rows) on every query (columns), the default first, and how far each is from it."""
 
     values: FloatArray  # (points, queries)
@@ -56,7 +56,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Halved:
+class SplitHalfScores:
     """What the halvings gave, query by query, and what was chosen how often."""
 
     honest: FloatArray  # (queries,) by points that were chosen without the query
@@ -97,7 +97,7 @@ class _Choices:
     second: IntArray
 
 
-def halve(field: Field, units: Sequence[Unit], config: HalvingConfig) -> Halved:
+def split_half(field: ScoreMatrix, units: Sequence[Unit], config: HalvingConfig) -> SplitHalfScores:
     """Choose on each half and score on the other, both ways."""
     parts = partition(units, config.cluster)
     _check(parts, config)
@@ -110,7 +110,7 @@ def halve(field: Field, units: Sequence[Unit], config: HalvingConfig) -> Halved:
     unseen = np.where(inside, by.second[:, None], by.first[:, None])
     queries = np.arange(field.values.shape[1])
     gain_se, optimism_se = _jackknife(table, first, sums, order)
-    return Halved(
+    return SplitHalfScores(
         honest=field.values[unseen, queries].mean(axis=0),
         apparent=field.values[seen, queries].mean(axis=0),
         chosen=tuple(np.bincount([*by.first, *by.second], minlength=len(field.values)).tolist()),
@@ -185,7 +185,7 @@ LEAVE_ONE_OUT = "leave-one-out"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingChange:
     """A name, and the dotted settings in which an engine differs."""
 
     name: str
@@ -193,7 +193,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseEngine:
     """The engine that is varied, alone in a specification of its own."""
 
     spec: Spec
@@ -201,14 +201,14 @@ class Base:
     settings: Mapping[str, Any]
 
 
-def find_base(spec: Spec, name: str | None) -> Base:
+def find_base(spec: Spec, name: str | None) -> BaseEngine:
     """Find the engine that is meant: the one that is named, else the only one there is."""
     if name is None and len(spec.engines) > 1:
         raise ConfigError(f"there are several engines: {', '.join(spec.engines)}", hint="name the one that is meant")
     alone = with_engines(spec, [name or next(iter(spec.engines), "builtin")])
     called, engine = next(iter(declared_engines(alone).items()))
     alone = replace(alone, references=False, baseline=called, family=(), only=(), tables=())
-    return Base(alone, called, _table(engine.settings))
+    return BaseEngine(alone, called, _table(engine.settings))
 
 
 def _table(settings: Mapping[str, Any] | str) -> Mapping[str, Any]:
@@ -218,7 +218,7 @@ def _table(settings: Mapping[str, Any] | str) -> Mapping[str, Any]:
     return table_of(settings) if isinstance(settings, str) else settings
 
 
-def spec_with(base: Base, variants: Sequence[Change]) -> Spec:
+def spec_with(base: BaseEngine, variants: Sequence[SettingChange]) -> Spec:
     """Put variants beside an engine; what is wrong with one is told before anything runs.
 
     Nobody asks here how long anything takes, so cells may run side by side unless the file wants times.
@@ -228,14 +228,14 @@ def spec_with(base: Base, variants: Sequence[Change]) -> Spec:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class EngineComponents:
     """An engine, and what can be left out of it."""
 
-    base: Base
-    parts: tuple[Part, ...]
+    base: BaseEngine
+    parts: tuple[Component, ...]
 
 
-def find_parts(spec: Spec, name: str | None) -> Parts:
+def find_parts(spec: Spec, name: str | None) -> EngineComponents:
     """Find what is taken apart: a leave-one-out sweep by its name, or an engine by its own parts or its sweep."""
     sweeps = {key: sweep for key, sweep in spec.sweeps.items() if sweep.way == LEAVE_ONE_OUT}
     if name in sweeps:
@@ -250,23 +250,25 @@ def find_parts(spec: Spec, name: str | None) -> Parts:
     if not own and len(of_engine) == 1:
         return _of_sweep(spec, next(iter(of_engine.values())))
     if not own:
-        known = meant(base.name, of_engine) or ", ".join(of_engine)
+        known = did_you_mean(base.name, of_engine) or ", ".join(of_engine)
         hint = (
             f"name one: {known}" if of_engine else f'[sweeps.NAME] with way = "{LEAVE_ONE_OUT}" and parts in assay.toml'
         )
         raise ConfigError(f"nobody says what {base.name} is made of", hint=hint)
-    return Parts(base, own)
+    return EngineComponents(base, own)
 
 
-def only_parts(found: Parts, patterns: Sequence[str]) -> Parts:
+def only_parts(found: EngineComponents, patterns: Sequence[str]) -> EngineComponents:
     """Keep the parts that names or globs mean; no pattern means all."""
     names = chosen_names(patterns, [part.name for part in found.parts], "--only", kind="part")
     return replace(found, parts=tuple(part for part in found.parts if part.name in names)) if patterns else found
 
 
-def _of_sweep(spec: Spec, sweep: Sweep) -> Parts:
+def _of_sweep(spec: Spec, sweep: Sweep) -> EngineComponents:
     """Take the parts that a sweep names."""
-    return Parts(find_base(spec, sweep.engine), tuple(Part(name, off) for name, off in sweep.parts.items()))
+    return EngineComponents(
+        find_base(spec, sweep.engine), tuple(Component(name, off) for name, off in sweep.parts.items())
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +302,7 @@ class TuneSettings:
 class GridPoint:
     """One point of a grid: what it changes, and the settings in which it really differs from the engine."""
 
-    change: Change
+    change: SettingChange
     moved: Mapping[str, object]
 
 
@@ -339,7 +341,7 @@ def grid_points(
         raise ConfigError(f"knobs: the grid has {size} points, at most {most} are tried", hint=hint)
     centre = partial(own_value, settings)
     made = points("", Sweep("", knobs=knobs), centre=centre, template=False)
-    found = [GridPoint(Change(one.name, one.changes), _moved(one.changes, centre)) for one in made]
+    found = [GridPoint(SettingChange(one.name, one.changes), _moved(one.changes, centre)) for one in made]
     kept = tuple(point for point in found if point.moved)
     if not kept:
         raise ConfigError("knobs: the only point is where the engine stands already", hint="name other values")
@@ -355,7 +357,7 @@ TUNED, APPARENT = "tuned, unseen", "tuned, seen"
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class GridScore:
     """A point of the grid: its mean on all of the data, and how often a half chose it."""
 
     name: str
@@ -365,12 +367,12 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class TuneOutcome:
     """The outcome of tuning; `best` is the point that all of the data choose."""
 
     engine: str
     measure: str
-    tried: tuple[Tried, ...]  # the default first
+    tried: tuple[GridScore, ...]  # the default first
     best: int
     partitions: int
     clusters: int
@@ -388,7 +390,9 @@ class Tuned:
         return self.best != 0 and self.gain.verdict is Verdict.BETTER
 
 
-def tune_scores(scores: Scores, default: str, points: Sequence[GridPoint], claim: Claim, partitions: int) -> Tuned:
+def tune_scores(
+    scores: Scores, default: str, points: Sequence[GridPoint], claim: AnalysisPlan, partitions: int
+) -> TuneOutcome:
     """Compute all that tuning says from the scores of the default and of every point."""
     table, measure = headline(scores, claim.cluster), column(scores, claim.primary)
     names = (default, *(point.change.name for point in points))
@@ -396,8 +400,8 @@ def tune_scores(scores: Scores, default: str, points: Sequence[GridPoint], claim
     kept = ~np.isnan(values).any(axis=0)
     units = tuple(table.units[at] for at in np.flatnonzero(kept))
     changes = (0, *(len(point.moved) for point in points))
-    field = Field(values[:, kept], changes, higher_is_better=measure.bounds.higher_is_better)
-    found = halve(field, units, HalvingConfig(partitions, claim.seed, claim.cluster))
+    field = ScoreMatrix(values[:, kept], changes, higher_is_better=measure.bounds.higher_is_better)
+    found = split_half(field, units, HalvingConfig(partitions, claim.seed, claim.cluster))
     unseen = Scores(
         (default, TUNED, APPARENT),
         (claim.primary,),
@@ -407,7 +411,7 @@ def tune_scores(scores: Scores, default: str, points: Sequence[GridPoint], claim
     gain = _widened(_row(unseen, TUNED, default, claim), found.gain_se, measure.bounds, claim)
     optimism = _widened(_row(unseen, APPARENT, TUNED, claim), found.optimism_se, measure.bounds, claim)
     rows = {row.engine: row for row in means(unseen, alpha=claim.alpha, cluster=claim.cluster)}
-    return Tuned(
+    return TuneOutcome(
         engine=default,
         measure=claim.primary,
         tried=_tried(default, points, field, found),
@@ -424,7 +428,7 @@ def tune_scores(scores: Scores, default: str, points: Sequence[GridPoint], claim
     )
 
 
-def _row(scores: Scores, engine: str, baseline: str, claim: Claim) -> ComparisonRow:
+def _row(scores: Scores, engine: str, baseline: str, claim: AnalysisPlan) -> ComparisonRow:
     """Compare two columns of one procedure; it is a single comparison, however many points were tried on the way."""
     found = compare(
         scores,
@@ -436,7 +440,7 @@ def _row(scores: Scores, engine: str, baseline: str, claim: Claim) -> Comparison
     return next(row for row in found.rows if row.engine == engine)
 
 
-def _widened(row: ComparisonRow, se: float, bounds: Range, claim: Claim) -> ComparisonRow:
+def _widened(row: ComparisonRow, se: float, bounds: ValueRange, claim: AnalysisPlan) -> ComparisonRow:
     """Judge a difference by the larger of two standard errors, that of its clusters and the jackknife's.
 
     The sign-flip test takes the choices for fixed, and so has too small a p; Student's t of the wider error does not.
@@ -460,16 +464,18 @@ def _widened(row: ComparisonRow, se: float, bounds: Range, claim: Claim) -> Comp
     return replace(changed, within_margin=within)
 
 
-def _interval(row: ComparisonRow, se: float, bounds: Range, level: float) -> Interval:
+def _interval(row: ComparisonRow, se: float, bounds: ValueRange, level: float) -> Interval:
     """Give difference ± t · SE, inside what differences can be."""
     half, limit = t_quantile(0.5 + level / 2.0, float(row.df)) * se, bounds.differences
     low, high = max(row.difference - half, limit.low), min(row.difference + half, limit.high)
     return Interval(low, high, level, "cluster jackknife")
 
 
-def _tried(default: str, points: Sequence[GridPoint], field: Field, found: Halved) -> tuple[Tried, ...]:
+def _tried(
+    default: str, points: Sequence[GridPoint], field: ScoreMatrix, found: SplitHalfScores
+) -> tuple[GridScore, ...]:
     """Tell of every point what it scored and how often it was chosen."""
     moved = ((), *(tuple(point.moved) for point in points))
     names = (default, *(point.change.name for point in points))
     averages = field.values.mean(axis=1).tolist()
-    return tuple(Tried(*one) for one in zip(names, moved, averages, found.chosen, strict=True))
+    return tuple(GridScore(*one) for one in zip(names, moved, averages, found.chosen, strict=True))

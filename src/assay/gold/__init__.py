@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.gold.anchors import Problem, Resolution, resolve
+    from assay.gold.anchors import AnchorProblem, Resolution, resolve
     from assay.gold.building import gold_hash, query_hash
-    from assay.gold.leaks import leak, overlaps
+    from assay.gold.leaks import leakage, overlaps
     from assay.gold.loading import TagRule, join, load_gold
     from assay.gold.native.layers import write_native
 
 #: Where each name lives. They are fetched on first use: a report needs no format of a gold set, and there are many.
 _HOMES = {
-    "Problem": "anchors",
+    "AnchorProblem": "anchors",
     "Resolution": "anchors",
     "TagRule": "loading",
     "gold_hash": "building",
     "join": "loading",
-    "leak": "leaks",
+    "leakage": "leaks",
     "load_gold": "loading",
     "overlaps": "leaks",
     "query_hash": "building",
@@ -27,12 +27,12 @@ _HOMES = {
 }
 
 __all__ = [
-    "Problem",
+    "AnchorProblem",
     "Resolution",
     "TagRule",
     "gold_hash",
     "join",
-    "leak",
+    "leakage",
     "load_gold",
     "overlaps",
     "query_hash",

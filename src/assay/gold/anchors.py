@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from assay.corpus.unpack import ListedPaths
-from assay.errors import GoldError, nearest
+from assay.errors import GoldError, closest_match
 from assay.syntax.symbols import enclosing, is_supported, parse_problem, symbols
 from assay.syntax.text import split_lines
-from assay.types import Adversary, Corpus, Gold, Query, Skipped, Span, Symbol, Target
+from assay.types import Adversary, Corpus, GoldSet, Query, SkippedFile, Span, Symbol, Target
 
 #: Hex digits. 48 bits: two of a million ranges are the same by chance once in some hundred sets of that size.
 DIGEST_LENGTH = 12
@@ -35,7 +35,7 @@ def places(lines: Sequence[str], digest: str, length: int) -> Iterator[int]:
 class AnchorLines:
     """Find the line an anchor is written in."""
 
-    def __init__(self, gold: Gold) -> None:
+    def __init__(self, gold: GoldSet) -> None:
         self._source = gold.source
         self._starts = sorted(query.line for query in gold.queries if query.line is not None)
         self._lines: list[str] | None = None
@@ -71,7 +71,7 @@ MOST_CANDIDATES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class UnresolvedTarget:
     """Why a target could not be found; `code` is path, range, content, symbol, language or syntax."""
 
     code: str
@@ -88,7 +88,7 @@ class _Parsed:
     problem: str | None
 
 
-class Library:
+class AnchorIndex:
     """A corpus whose files are read and parsed once, when they are first asked for."""
 
     def __init__(self, corpus: Corpus) -> None:
@@ -98,7 +98,7 @@ class Library:
         self._skipped = {skipped.path.rstrip("/"): skipped for skipped in corpus.skipped}
         self._parsed: dict[str, _Parsed] = {}
 
-    def look_up(self, target: Target) -> Target | Missing:
+    def look_up(self, target: Target) -> Target | UnresolvedTarget:
         """Give the target with its lines and unit, or say why it is not there."""
         path = self.listed(target.span.path)
         if path is None:
@@ -137,28 +137,28 @@ class Library:
             self._parsed[path] = _Parsed(split_lines(text), found, problem)
         return self._parsed[path]
 
-    def _range(self, target: Target, start: int, end: int) -> Target | Missing:
+    def _range(self, target: Target, start: int, end: int) -> Target | UnresolvedTarget:
         """Check a line range and find the definition it lies in; one with a content hash is looked for in its file."""
         parsed, path = self._parse(target.span.path), target.span.path
         if target.digest is not None and content_digest(parsed.lines[start - 1 : end]) != target.digest:
             found = _only_place(parsed.lines, target.digest, end - start + 1)
             if isinstance(found, str):
                 message = f"{target.anchor} does not hold what it held: {found}"
-                return Missing("content", message, "move it with `assay gold reanchor`, or anchor it anew")
+                return UnresolvedTarget("content", message, "move it with `assay gold reanchor`, or anchor it anew")
             start, end = found, found + end - start
         if end > len(parsed.lines):
             message = f"{target.anchor} is past the end: {path} has {len(parsed.lines)} lines"
-            return Missing("range", message, "was it anchored at another revision? correct the range")
+            return UnresolvedTarget("range", message, "was it anchored at another revision? correct the range")
         unit = enclosing(parsed.symbols, start, end)
         return replace(target, span=Span(path, start, end), unit=Span(path, unit.start, unit.end) if unit else None)
 
-    def _symbol(self, target: Target, symbol: str) -> Target | Missing:
+    def _symbol(self, target: Target, symbol: str) -> Target | UnresolvedTarget:
         """Find the lines of a symbol; it is its own unit."""
         path = target.span.path
         if not is_supported(path, self._paths[path]):
             kind = self._paths[path] or "files of its kind"
             message = f"the symbols of {path} cannot be read: there is no grammar for {kind}"
-            return Missing("language", message, "anchor it to lines: path:10-42")
+            return UnresolvedTarget("language", message, "anchor it to lines: path:10-42")
         parsed = self._parse(path)
         found = next((s for s in parsed.symbols if s.name == symbol), None)
         if found is None:
@@ -166,28 +166,30 @@ class Library:
         span = Span(path, found.start, found.end)
         return replace(target, span=span, unit=span)
 
-    def _no_symbol(self, path: str, symbol: str, parsed: _Parsed) -> Missing:
+    def _no_symbol(self, path: str, symbol: str, parsed: _Parsed) -> UnresolvedTarget:
         """Say which symbol was probably meant, or that the file does not parse."""
         if parsed.problem:
             message = f"symbol '{symbol}' cannot be found: {path} does not parse, {parsed.problem}"
-            return Missing("syntax", message, "anchor it to lines, or use a version that reads this syntax")
-        return Missing("symbol", f"symbol '{symbol}' is not in {path}", _symbol_hint(symbol, parsed.symbols))
+            return UnresolvedTarget("syntax", message, "anchor it to lines, or use a version that reads this syntax")
+        return UnresolvedTarget("symbol", f"symbol '{symbol}' is not in {path}", _symbol_hint(symbol, parsed.symbols))
 
-    def _no_path(self, path: str) -> Missing:
+    def _no_path(self, path: str) -> UnresolvedTarget:
         """Say whether a path was left out, is a folder, or was probably another."""
         left_out = self._left_out(path)
         if left_out is not None:
             why = f"{left_out.reason}: {left_out.detail}" if left_out.detail else left_out.reason
             message = f"{path} is there but was left out of the corpus ({why})"
-            return Missing("path", message, "force it in with .assayignore or include, or choose another target")
+            return UnresolvedTarget(
+                "path", message, "force it in with .assayignore or include, or choose another target"
+            )
         if (self._corpus.root / path).is_dir():
-            return Missing("path", f"{path} is a folder of the corpus", "name a file in it")
+            return UnresolvedTarget("path", f"{path} is a folder of the corpus", "name a file in it")
         if (self._corpus.root / path).is_file():
             message = f"{path} is there but not part of the corpus"
-            return Missing("path", message, "check the include and exclude globs of the corpus")
-        return Missing("path", f"{path} is not in the corpus", self._path_hint(path))
+            return UnresolvedTarget("path", message, "check the include and exclude globs of the corpus")
+        return UnresolvedTarget("path", f"{path} is not in the corpus", self._path_hint(path))
 
-    def _left_out(self, path: str) -> Skipped | None:
+    def _left_out(self, path: str) -> SkippedFile | None:
         """Find the record of the file, or of a folder above it, that the walk skipped."""
         upwards = (path, *(str(parent) for parent in PurePosixPath(path).parents))
         return next((self._skipped[step] for step in upwards if step in self._skipped), None)
@@ -206,7 +208,7 @@ class Library:
     def _beside(self, wanted: PurePosixPath) -> list[str]:
         """Give the files of the same folder whose names look like the wanted one, closest first."""
         stems = _grouped(self._by_folder.get(str(wanted.parent), ()), lambda path: path.stem)
-        return [path for stem in nearest(wanted.stem, stems, MOST_CANDIDATES) for path in stems[stem]]
+        return [path for stem in closest_match(wanted.stem, stems, MOST_CANDIDATES) for path in stems[stem]]
 
 
 def _only_place(lines: tuple[str, ...], digest: str, length: int) -> int | str:
@@ -234,8 +236,8 @@ def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
     scope, dot, last = symbol.rpartition(".")
     beside = [own for outer, _, own in (name.rpartition(".") for name in names) if outer == scope]
     elsewhere = [name for name in names if name.rpartition(".")[2] == last]
-    candidates = [scope + dot + near for near in nearest(last, beside, MOST_CANDIDATES)]
-    candidates = candidates or list(nearest(symbol, elsewhere, MOST_CANDIDATES)) or elsewhere
+    candidates = [scope + dot + near for near in closest_match(last, beside, MOST_CANDIDATES)]
+    candidates = candidates or list(closest_match(symbol, elsewhere, MOST_CANDIDATES)) or elsewhere
     if not candidates:
         return "the file defines no symbol of that kind of name; open it and name the definition"
     return f"did you mean {_either(candidates)}?"
@@ -256,7 +258,7 @@ class CorpusGuess:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class AnchorProblem:
     """An anchor that does not hold, and what to do about it; `code` is a word to count by."""
 
     code: str
@@ -272,14 +274,14 @@ class Problem:
 class Resolution:
     """A gold set whose anchors all hold, and what had to be left out for it."""
 
-    gold: Gold
-    problems: tuple[Problem, ...] = ()
+    gold: GoldSet
+    problems: tuple[AnchorProblem, ...] = ()
     notes: tuple[str, ...] = ()  # sentences about what holds, but not where it was written
 
 
-def resolve(gold: Gold, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
+def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
     """Fill in the lines and units of targets and adversaries; what is missing is an error, or is left out and told."""
-    library = Library(corpus)
+    library = AnchorIndex(corpus)
     checks = _check(gold, library)
     problems = tuple(_problems(gold, checks))
     if problems and missing == "error":
@@ -290,7 +292,7 @@ def resolve(gold: Gold, corpus: Corpus, *, missing: Literal["error", "report"] =
     return Resolution(replace(gold, queries=judged), problems, notes)
 
 
-_Checks = Mapping[Target, Target | Missing]
+_Checks = Mapping[Target, Target | UnresolvedTarget]
 
 
 def _anchored(query: Query) -> Iterator[Target]:
@@ -299,7 +301,7 @@ def _anchored(query: Query) -> Iterator[Target]:
     yield from (adversary.target for adversary in query.adversaries)
 
 
-def _check(gold: Gold, library: Library) -> _Checks:
+def _check(gold: GoldSet, library: AnchorIndex) -> _Checks:
     """Look every distinct target up once."""
     return {target: library.look_up(target) for query in gold.queries for target in _anchored(query)}
 
@@ -342,13 +344,13 @@ def _kept_adversary(adversary: Adversary, checks: _Checks) -> Adversary | None:
     return replace(adversary, target=found) if isinstance(found, Target) else None
 
 
-def _irrelevant(query: Query, library: Library) -> Iterator[Target]:
+def _irrelevant(query: Query, library: AnchorIndex) -> Iterator[Target]:
     """Yield the judged irrelevant targets that the corpus has: no engine can return the others."""
     there = (target for target in query.irrelevant if library.listed(target.span.path))
     return (found for target in there if isinstance(found := library.look_up(target), Target))
 
 
-def _gone(gold: Gold, before: Sequence[Query], after: Sequence[Query]) -> Iterator[str]:
+def _gone(gold: GoldSet, before: Sequence[Query], after: Sequence[Query]) -> Iterator[str]:
     """Count the judged irrelevant targets that were left out."""
     every, kept = (sum(len(query.irrelevant) for query in queries) for queries in (before, after))
     if kept < every:
@@ -362,29 +364,35 @@ def _notes(checks: _Checks) -> Iterator[str]:
             yield f"{target.anchor} was found at {found.span} by its content; `assay gold reanchor` writes that down"
 
 
-def _problems(gold: Gold, checks: _Checks) -> Iterator[Problem]:
+def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
     """Yield what is wrong, in gold order, a wrong corpus before everything else."""
     yield from _other_corpus(gold, checks)
     lines = AnchorLines(gold)
     for query in gold.queries:
         for target in _anchored(query):
             missing = checks[target]
-            if isinstance(missing, Missing):
+            if isinstance(missing, UnresolvedTarget):
                 line = lines.find(query, target.anchor)
-                yield Problem(missing.code, query.id, target.anchor, missing.message, gold.source, line, missing.hint)
+                yield AnchorProblem(
+                    missing.code, query.id, target.anchor, missing.message, gold.source, line, missing.hint
+                )
         for target, other in _same_places(query, checks):
             message = f"query '{query.id}' names one place twice: {other.anchor} and {target.anchor} are the same file"
             line = lines.find(query, target.anchor)
-            yield Problem("link", query.id, target.anchor, message, gold.source, line, "keep one of them")
+            yield AnchorProblem("link", query.id, target.anchor, message, gold.source, line, "keep one of them")
         if _kept(query, checks) is None:
             message = f"query '{query.id}' has no primary target left"
-            yield Problem("no-primary", query.id, "", message, gold.source, query.line, "anchor it anew or remove it")
+            yield AnchorProblem(
+                "no-primary", query.id, "", message, gold.source, query.line, "anchor it anew or remove it"
+            )
 
 
-def _other_corpus(gold: Gold, checks: _Checks, guess: CorpusGuess | None = None) -> Iterator[Problem]:
+def _other_corpus(gold: GoldSet, checks: _Checks, guess: CorpusGuess | None = None) -> Iterator[AnchorProblem]:
     """Yield the suspicion that the gold was made for other code."""
     guess = guess or CorpusGuess()
-    absent = {t.span.path for t, found in checks.items() if isinstance(found, Missing) and found.code == "path"}
+    absent = {
+        t.span.path for t, found in checks.items() if isinstance(found, UnresolvedTarget) and found.code == "path"
+    }
     paths = {target.span.path for target in checks}
     if len(absent) >= guess.least and len(absent) > guess.share * len(paths):
         message = (
@@ -393,14 +401,14 @@ def _other_corpus(gold: Gold, checks: _Checks, guess: CorpusGuess | None = None)
         )
         hint = f"this corpus is {gold.corpus.repository}; name the one it was written for, its revision and its root"
         first = next(query for query in gold.queries if any(t.span.path in absent for t in _anchored(query)))
-        yield Problem("other-corpus", "", "", message, gold.source, first.line, hint)
+        yield AnchorProblem("other-corpus", "", "", message, gold.source, first.line, hint)
 
 
 #: Problems that are listed behind the first; more are counted.
 _LISTED = 9
 
 
-def _error(problems: tuple[Problem, ...]) -> GoldError:
+def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:
     """Make an error of the first problem that lists the others, so that one look mends them all."""
     first = problems[0]
     others = [problem for problem in problems[1:] if problem.anchor]  # a query without primary is a consequence

@@ -12,11 +12,11 @@ from assay.digests import text_digest
 from assay.errors import GoldError
 from assay.files import read_utf8
 from assay.gold.anchors import DIGEST_LENGTH
-from assay.types import PRIMARY, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Target
+from assay.types import PRIMARY, Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Rationale, Span, Target
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GoldLocation:
     """A line of a file."""
 
     file: str
@@ -50,23 +50,23 @@ class SourceLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class GoldSource:
     """A gold file and what it says."""
 
     path: Path
     text: str
 
-    def at(self, line: int | None = None) -> Place:
+    def at(self, line: int | None = None) -> GoldLocation:
         """Point to a line of it."""
-        return Place(str(self.path), line)
+        return GoldLocation(str(self.path), line)
 
 
-def read_source(path: Path, limits: SourceLimits | None = None) -> Source:
+def read_source(path: Path, limits: SourceLimits | None = None) -> GoldSource:
     """Read a UTF-8 file, byte order mark dropped."""
     most, size = (limits or SourceLimits()).bytes, _size(path)
     if size > most:
         raise GoldError(f"the file has {size} bytes; a gold file has at most {most}", file=path, hint="split the set")
-    return Source(path, read_utf8(path, GoldError))
+    return GoldSource(path, read_utf8(path, GoldError))
 
 
 def _size(path: Path) -> int:
@@ -83,7 +83,7 @@ _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST_LENGTH}}}")
 _REPEAT = re.compile(r"~([0-9]+)$")
 
 
-def parse_target(text: str, place: Place, *, grade: int = PRIMARY) -> Target:
+def parse_target(text: str, place: GoldLocation, *, grade: int = PRIMARY) -> Target:
     """Read a target; a symbol anchor has no lines yet."""
     path, colons, symbol = text.partition("::")
     if colons:
@@ -95,7 +95,7 @@ def parse_target(text: str, place: Place, *, grade: int = PRIMARY) -> Target:
     return Target(span, grade, digest=_check_digest(ranged["digest"], text, place))
 
 
-def ranged_span(path: str, start: int, end: int, place: Place) -> Span:
+def ranged_span(path: str, start: int, end: int, place: GoldLocation) -> Span:
     """Make the span of lines `start` to `end`, both counted from 1 and both included."""
     if start < 1:
         raise place.error(f"'{path}:{start}-{end}' begins before line 1", "lines are counted from 1")
@@ -104,7 +104,7 @@ def ranged_span(path: str, start: int, end: int, place: Place) -> Span:
     return Span(check_path(path, place), start, end)
 
 
-def check_path(path: str, place: Place) -> str:
+def check_path(path: str, place: GoldLocation) -> str:
     """Give back a path that is POSIX, relative to the corpus root, and cannot leave it."""
     problem = path_problem(path)
     if problem:
@@ -128,7 +128,7 @@ def path_problem(path: str) -> str | None:
     return next((problem for problem, found in checks.items() if found), None)
 
 
-def _check_digest(digest: str | None, text: str, place: Place) -> str | None:
+def _check_digest(digest: str | None, text: str, place: GoldLocation) -> str | None:
     """Give back the hash of the content, if there is one and it is one."""
     if digest is not None and not _DIGEST.fullmatch(digest):
         message = f"'{text}' has no content hash of {DIGEST_LENGTH} hex digits behind its '#'"
@@ -136,7 +136,7 @@ def _check_digest(digest: str | None, text: str, place: Place) -> str | None:
     return digest
 
 
-def _check_symbol(symbol: str, text: str, place: Place) -> str:
+def _check_symbol(symbol: str, text: str, place: GoldLocation) -> str:
     """Give back a symbol whose scopes are joined by dots and whose repeat number says something."""
     if ":" in symbol:
         raise place.error(f"'{text}' has a ':' in its symbol", f"scopes are joined by '.': {symbol.replace('::', '.')}")
@@ -152,13 +152,13 @@ def build_query(
     query_id: str,
     forms: Mapping[str, str],
     targets: Iterable[Target],
-    place: Place,
+    place: GoldLocation,
     *,
     adversaries: Sequence[Adversary] = (),
     rationale: Rationale | None = None,
     measures: Sequence[str] = (),
     tags: Mapping[str, str] | None = None,
-    labels: Sequence[Label] = (),
+    labels: Sequence[LabelProvenance] = (),
     least: int = PRIMARY,
 ) -> Query:
     """Make a query; targets are ordered by grade, then as written; those of grade 0 are judged, not relevant.
@@ -189,20 +189,20 @@ def build_gold(
     name: str,
     corpus: CorpusSpec,
     queries: Sequence[Query],
-    place: Place,
+    place: GoldLocation,
     provenance: Mapping[str, str] | None = None,
-) -> Gold:
+) -> GoldSet:
     """Make a gold set; it has queries and no id stands for two."""
     if not queries:
         raise place.error("the gold set is empty", "add at least one query")
     first: dict[str, Query] = {}
     for query in queries:
         if query.id in first:
-            raise Place(place.file, query.line).error(
+            raise GoldLocation(place.file, query.line).error(
                 f"the id '{query.id}' is used twice, first in line {first[query.id].line}", "give each query its own id"
             )
         first[query.id] = query
-    return Gold(name, corpus, tuple(queries), dict(provenance or {}), place.file)
+    return GoldSet(name, corpus, tuple(queries), dict(provenance or {}), place.file)
 
 
 def row_id(number: int) -> str:
@@ -210,7 +210,7 @@ def row_id(number: int) -> str:
     return f"row-{number:03d}"
 
 
-def _check_targets(query_id: str, targets: Sequence[Target], place: Place, least: int) -> None:
+def _check_targets(query_id: str, targets: Sequence[Target], place: GoldLocation, least: int) -> None:
     """Refuse a query without a target of some grade, and one that names the same target twice."""
     if not any(target.grade >= least for target in targets):
         if least < PRIMARY:
@@ -224,7 +224,7 @@ def _check_targets(query_id: str, targets: Sequence[Target], place: Place, least
 
 
 def _check_adversaries(
-    query_id: str, targets: Sequence[Target], adversaries: Sequence[Adversary], place: Place
+    query_id: str, targets: Sequence[Target], adversaries: Sequence[Adversary], place: GoldLocation
 ) -> None:
     """Refuse an adversary that is a target: the same anchor, or a whole file that holds one, or lies in one."""
     seen: set[str] = set()
@@ -241,7 +241,9 @@ def _check_adversaries(
                 )
 
 
-def _check_labels(query_id: str, labelled: Sequence[Target], labels: Sequence[Label], place: Place) -> None:
+def _check_labels(
+    query_id: str, labelled: Sequence[Target], labels: Sequence[LabelProvenance], place: GoldLocation
+) -> None:
     """Refuse the origin of a label that the query does not have, and a second one of the same label."""
     anchors = {target.anchor for target in labelled}
     seen: set[str] = set()
@@ -276,7 +278,7 @@ def query_hash(query: Query, corpus: CorpusSpec) -> str:
     )
 
 
-def gold_hash(gold: Gold) -> str:
+def gold_hash(gold: GoldSet) -> str:
     """Hash the set of its queries and its corpus; their order, its name and where it was read from do not count."""
     return _digest(sorted(query_hash(query, gold.corpus) for query in gold.queries))
 

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.config import Limits
+from assay.corpus.config import ArchiveLimits
 from assay.corpus.git import find_top, git, git_stream
-from assay.errors import AssayError, EnvironmentFailure
+from assay.errors import AssayError, SetupError
 from assay.types import Corpus
 
 #: Begins a commit in what git prints: no path begins with it, and a line of source has a sign before it.
@@ -44,7 +44,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedLines:
     """The lines of a file that a commit wrote; where it only took lines away, the line before."""
 
     commit: str
@@ -62,7 +62,7 @@ def list_merges(folder: Path, most: int, revision: str = "HEAD") -> tuple[Commit
     return _listed(folder, most, "--merges", *_BROUGHT, revision)
 
 
-def changes(folder: Path, ids: Sequence[str]) -> tuple[Change, ...]:
+def changes(folder: Path, ids: Sequence[str]) -> tuple[ChangedLines, ...]:
     """List which lines commits wrote, file by file; a merge wrote what it brought."""
     if not ids:
         return ()
@@ -81,9 +81,9 @@ def messages(folder: Path, ids: Sequence[str]) -> Mapping[str, Message]:
     return {commit.strip(): Message(author, body.strip()) for commit, author, body in rows}
 
 
-def old_texts(folder: Path, wanted: Sequence[Change]) -> Mapping[Change, str]:
+def old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLines, str]:
     """Read the files that commits changed as they were then."""
-    found: dict[Change, str] = {}
+    found: dict[ChangedLines, str] = {}
     with tempfile.TemporaryFile() as names:
         names.write("".join(f"{one.commit}:./{one.path}\n" for one in wanted).encode("utf-8", "surrogateescape"))
         names.seek(0)
@@ -104,9 +104,9 @@ def _listed(folder: Path, most: int, *which: str) -> tuple[Commit, ...]:
 
 def _run(folder: Path, *arguments: str) -> str:
     """Run git and read what it prints."""
-    answer = git(*_PLAIN, *arguments, cwd=folder, limits=Limits())
+    answer = git(*_PLAIN, *arguments, cwd=folder, limits=ArchiveLimits())
     if answer.code:
-        raise EnvironmentFailure(f"git cannot read the history of {folder}: {answer.last_words}")
+        raise SetupError(f"git cannot read the history of {folder}: {answer.last_words}")
     return answer.out.decode("utf-8", "surrogateescape")
 
 
@@ -122,20 +122,20 @@ def _commit(printed: str) -> Commit:
     return Commit(commit, subject.strip(), tuple(name for name in names if name and not name.startswith('"')))
 
 
-def _changes(printed: str) -> Iterator[Change]:
+def _changes(printed: str) -> Iterator[ChangedLines]:
     """Read the hunks of one commit; the lines inside a hunk are counted past, since they may look like anything."""
     lines = iter(printed.split("\n"))
     commit, path, written = next(lines), "", list[int]()
     for line in lines:
         hunk = _HUNK.match(line)
         if line.startswith("+++ "):
-            yield from [Change(commit, path, tuple(written))] if written else []
+            yield from [ChangedLines(commit, path, tuple(written))] if written else []
             path, written = line.removeprefix("+++ ").removeprefix("b/").rstrip("\t"), []
         elif hunk is not None:
             removed, start, added = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
             written += range(start, start + added) if added else [max(start, 1)]
             _pass(lines, removed + added)
-    yield from [Change(commit, path, tuple(written))] if written else []
+    yield from [ChangedLines(commit, path, tuple(written))] if written else []
 
 
 def _pass(lines: Iterator[str], count: int) -> None:
@@ -174,7 +174,7 @@ def user_name(folder: Path) -> str:
 def _said(*arguments: str, folder: Path) -> str:
     """Give the line that git answers; nothing where there is no git, or nothing to say."""
     try:
-        answer = git(*arguments, cwd=folder, limits=Limits())
+        answer = git(*arguments, cwd=folder, limits=ArchiveLimits())
     except (AssayError, OSError):
         return ""
     return answer.out.decode("utf-8", "replace").strip() if answer.code == 0 else ""

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from assay.errors import EnvironmentFailure, GoldError
+from assay.errors import GoldError, SetupError
 from assay.files import sync_folder
 
 if TYPE_CHECKING:
     import yaml
 
-    from assay.gold.native.nodes import Field
+    from assay.gold.native.nodes import YamlNode
 
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ class JournalLimits:
     bytes: int = 256_000_000  # some 250,000 proposals; beyond it the file was not written here
 
 
-class Remembered(Generic[T]):
+class JournalCache(Generic[T]):
     """What was made of a journal, for as long as the journal is the same: a server reads it with every request."""
 
     def __init__(self, path: Path, read: Callable[[], T]) -> None:
@@ -69,7 +69,7 @@ class Journal:
         elif left:
             os.ftruncate(handle, os.fstat(handle).st_size - len(left))
 
-    def rows(self) -> list[Field]:
+    def rows(self) -> list[YamlNode]:
         """Give the lines that are there."""
         return read_rows(self.path)
 
@@ -103,7 +103,7 @@ def append(path: Path, values: Sequence[Mapping[str, object]]) -> None:
         journal.append(values)
 
 
-def torn(path: Path) -> int:
+def truncated_bytes(path: Path) -> int:
     """Count the bytes of half a line at the end: what a kill, or a copy that broke off, left of it."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -119,16 +119,16 @@ def torn(path: Path) -> int:
         os.close(handle)
 
 
-def read_whole(path: Path) -> list[Field]:
+def read_whole(path: Path) -> list[YamlNode]:
     """Read a journal that must not have lost anything: half a line at its end is an error, not the end of a file."""
     rows = read_rows(path)
-    if torn(path):
+    if truncated_bytes(path):
         hint = "complete the line or remove it; what it said does not count as it is"
         raise GoldError("the last line is cut off", file=path, line=len(rows) + 1, hint=hint)
     return rows
 
 
-def read_rows(path: Path, limits: JournalLimits | None = None) -> list[Field]:
+def read_rows(path: Path, limits: JournalLimits | None = None) -> list[YamlNode]:
     """Read the whole lines of a journal, none where there is no file; half a line at the end is no line."""
     try:
         raw = path.read_bytes()
@@ -184,16 +184,16 @@ def _line(value: Mapping[str, object], path: Path) -> bytes:
         ) from error
 
 
-def read_row(value: Mapping[str, object], path: Path, number: int) -> Field:
+def read_row(value: Mapping[str, object], path: Path, number: int) -> YamlNode:
     """Give a line as it will be read, before it is written: what nobody can read back must not get in."""
     return _row(path, number, _line(value, path))
 
 
-def _row(path: Path, number: int, line: bytes) -> Field:
+def _row(path: Path, number: int, line: bytes) -> YamlNode:
     """Read one line as nodes that know their line, so that gold readers can complain about it."""
     import yaml
 
-    from assay.gold.native.nodes import Field
+    from assay.gold.native.nodes import YamlNode
 
     try:
         value = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)
@@ -202,7 +202,7 @@ def _row(path: Path, number: int, line: bytes) -> Field:
         raise GoldError(
             f"not a line of JSON: {error}", file=path, line=number, hint="mend or remove the line; lines are not edited"
         ) from error
-    return Field(node, f"line {number}", str(path))
+    return YamlNode(node, f"line {number}", str(path))
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -231,8 +231,8 @@ def _unreadable(path: Path, error: OSError) -> GoldError:
     return GoldError(f"cannot be read: {error.strerror or error}", file=path, hint="check its rights")
 
 
-def _unusable(path: Path, error: OSError) -> EnvironmentFailure:
+def _unusable(path: Path, error: OSError) -> SetupError:
     """Say that the file cannot be written."""
-    return EnvironmentFailure(
+    return SetupError(
         f"cannot be written: {error.strerror or error}", file=path, hint="check the folder's rights and the free space"
     )

@@ -15,7 +15,7 @@ from assay.types import Target
 _SHORTEST_STEM = 3  # letters that must stay when an ending goes, or `uses`, `used` and `us` would be one word
 
 
-def leak(query_text: str, targets: Iterable[Target]) -> float:
+def leakage(query_text: str, targets: Iterable[Target]) -> float:
     """Give the share of a query's distinct content words that are words of a target's path or symbol."""
     return _leak(query_text, tuple((target.span.path, target.symbol) for target in targets))
 
@@ -31,7 +31,7 @@ def _leak(query_text: str, answers_at: tuple[tuple[str, str | None], ...]) -> fl
 
 def overlaps(query_text: str, targets: Iterable[Target]) -> bool:
     """Tell whether a query names any word of a target's path or symbol."""
-    return leak(query_text, targets) > 0
+    return leakage(query_text, targets) > 0
 
 
 def content_words(text: str) -> frozenset[str]:

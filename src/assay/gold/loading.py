@@ -10,14 +10,14 @@ from pathlib import Path
 
 from assay.corpus import parse_spec
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError
-from assay.gold.building import Place
+from assay.gold.building import GoldLocation
 from assay.gold.formats.registry import FORMATS, SUFFIXES, Format, detect, detect_folder, is_aside, named
 from assay.gold.formats.rows import open_source
 from assay.gold.looks import SUFFIX as LOOKS
-from assay.gold.looks import log_looks
+from assay.gold.looks import log_access
 from assay.gold.review.items import SUFFIX as REVIEW
 from assay.gold.split import TAG, sealed_queries
-from assay.types import CorpusSpec, Gold, Query, Suite
+from assay.types import CorpusSpec, GoldSet, Query, Suite
 
 #: Known by name: questions about the code, and about what its docstrings say.
 SHIPPED = ("stdlib", "stdlib-docs")
@@ -61,12 +61,12 @@ class TagRule:
         return any(rows.first <= row <= rows.last for rows in self.rows)
 
 
-def apply_tags(gold: Gold, rules: Sequence[TagRule]) -> Gold:
+def apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
     """Add the tags of the rules; a later rule wins over an earlier one and over the file."""
     for rule in rules:
         last = max(rows.last for rows in rule.rows)
         if last > len(gold.queries):
-            raise Place(gold.source or gold.name).error(
+            raise GoldLocation(gold.source or gold.name).error(
                 f"the tag rule {rule.key}={rule.value} goes to row {last}, but there are {len(gold.queries)} queries",
                 "rows are counted from 1, the header left out",
             )
@@ -142,7 +142,7 @@ def _spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
     raise CorpusError(f"corpus = {corpus!r}", hint='pass a folder, such as corpus="src", or an assay.CorpusSpec')
 
 
-def _seen_from(gold: Gold, given: CorpusSpec) -> CorpusSpec:
+def _seen_from(gold: GoldSet, given: CorpusSpec) -> CorpusSpec:
     """Return the given corpus relative to the file of a set; a repository that the set found in it stays."""
     own = gold.corpus
     same = gold.source is not None and (own.kind, own.value) == (given.kind, given.value)
@@ -177,7 +177,7 @@ def _parts(folder: Path, known: Format | None) -> Iterator[_Part]:
         yield from (_Part(Path(base, name), known, walked=True) for name in visible if Path(name).suffix in suffixes)
 
 
-def _read(part: _Part, corpus: CorpusSpec | None) -> list[Gold]:
+def _read(part: _Part, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read one part."""
     if part.format is not None and part.format.read_folder is not None and part.path.is_dir():
         return part.format.read_folder(part.path, corpus)
@@ -194,9 +194,9 @@ def join(suites: Sequence[Suite]) -> Suite:
     return _suite([gold for suite in suites for gold in suite.golds])
 
 
-def _suite(golds: Sequence[Gold]) -> Suite:
+def _suite(golds: Sequence[GoldSet]) -> Suite:
     """Make a suite of gold sets whose names differ."""
-    first: dict[str, Gold] = {}
+    first: dict[str, GoldSet] = {}
     for gold in golds:
         if gold.name in first:
             raise GoldError(
@@ -213,7 +213,7 @@ def _suite(golds: Sequence[Gold]) -> Suite:
 SHARE = 0.5
 
 
-def set_today(gold: Gold) -> Gold | None:
+def reload_set(gold: GoldSet) -> GoldSet | None:
     """Read a set that a run asked as it is now; None where its file is not here, is no gold or holds another set."""
     if gold.source is None or not Path(gold.source).exists():
         return None
@@ -224,7 +224,7 @@ def set_today(gold: Gold) -> Gold | None:
     return next((now for now in golds if now.name == gold.name and _is_same(now, gold)), None)
 
 
-def _is_same(now: Gold, ran: Gold) -> bool:
+def _is_same(now: GoldSet, ran: GoldSet) -> bool:
     """Tell whether a set is the one that was asked, whatever changed in it since."""
     today = {query.id: query for query in now.queries}
     kept = sum(query.id in today and _asks_the_same(today[query.id], query) for query in ran.queries)
@@ -237,7 +237,7 @@ def _asks_the_same(now: Query, ran: Query) -> bool:
     return all(now.forms.get(form) == text for form, text in ran.forms.items()) and not before.isdisjoint(files)
 
 
-def log_looks_again(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
+def log_reaccess(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
     """Write down a look at a run that was made before: in the log of the very sets it asked, and in no other."""
-    here = [gold for gold in suite.golds if sealed_queries(gold) and set_today(gold) is not None]
-    return log_looks(Suite(tuple(here)), command, engines)
+    here = [gold for gold in suite.golds if sealed_queries(gold) and reload_set(gold) is not None]
+    return log_access(Suite(tuple(here)), command, engines)

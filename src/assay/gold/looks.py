@@ -9,17 +9,17 @@ from pathlib import Path
 from assay.gold.building import gold_hash
 from assay.gold.history import now, user_name
 from assay.gold.journal import append, read_whole
-from assay.gold.native.nodes import Keys
+from assay.gold.native.nodes import MappingKeys
 from assay.gold.split import sealed_queries
-from assay.types import Gold, Suite
+from assay.types import GoldSet, Suite
 
 SUFFIX = ".looks.jsonl"
-_LOOK = Keys(("when", "who", "command", "gold", "sealed"), ("engines", "divided"))
+_LOOK = MappingKeys(("when", "who", "command", "gold", "sealed"), ("engines", "divided"))
 _HASH_DIGITS = 16  # as in the header of a run
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SealedAccess:
     """Somebody saw results on sealed queries, or divided the set anew after that."""
 
     when: str
@@ -36,7 +36,7 @@ def looks_file(gold_file: Path) -> Path:
     return gold_file.with_name(gold_file.stem + SUFFIX)
 
 
-def read_looks(gold_file: Path) -> tuple[Look, ...]:
+def read_looks(gold_file: Path) -> tuple[SealedAccess, ...]:
     """Give all looks in the order they were taken; a log that is damaged is an error, never fewer looks."""
     looks = []
     for row in read_whole(looks_file(gold_file)):
@@ -44,11 +44,11 @@ def read_looks(gold_file: Path) -> tuple[Look, ...]:
         engines = fields["engines"].texts() if "engines" in fields else ()
         texts = {name: fields[name].text() for name in ("when", "who", "command", "gold")}
         divided = fields["divided"].text() if "divided" in fields else ""
-        looks.append(Look(**texts, sealed=_count(fields["sealed"].text()), engines=engines, divided=divided))
+        looks.append(SealedAccess(**texts, sealed=_count(fields["sealed"].text()), engines=engines, divided=divided))
     return tuple(looks)
 
 
-def log_looks(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
+def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
     """Write down a look at each set that has sealed queries, before anything of them is shown.
 
     A set that lies in no file on this machine has nowhere to write it; it gives no file back.
@@ -62,7 +62,7 @@ def log_looks(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path,
     return tuple(files)
 
 
-def log_division(old: Gold, new: Gold, command: str) -> str:
+def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
     """Write down that a set whose sealed part was seen is divided anew; give what changed, nothing if unseen.
 
     Queries that were seen sealed may be open now, and open ones sealed: earlier looks say less than they seem to.
@@ -80,17 +80,17 @@ def log_division(old: Gold, new: Gold, command: str) -> str:
     return changed
 
 
-def _look(gold: Gold, command: str, engines: Sequence[str]) -> Look | None:
+def _look(gold: GoldSet, command: str, engines: Sequence[str]) -> SealedAccess | None:
     """Say what is looked at; nothing where nothing is sealed."""
     sealed = sealed_queries(gold)
     if not sealed:
         return None
     folder = Path(gold.source).parent if gold.source else Path()
     digest = gold_hash(gold)[:_HASH_DIGITS]
-    return Look(now(), user_name(folder), command, digest, len(sealed), tuple(engines))
+    return SealedAccess(now(), user_name(folder), command, digest, len(sealed), tuple(engines))
 
 
-def _mapping(look: Look) -> dict[str, object]:
+def _mapping(look: SealedAccess) -> dict[str, object]:
     """Give a look as the keys of its line."""
     line: dict[str, object] = {
         "when": look.when,

@@ -10,8 +10,8 @@ from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-from assay.errors import ConfigError, GoldError, nearest
-from assay.types import Gold, Query, Suite, Target
+from assay.errors import ConfigError, GoldError, closest_match
+from assay.types import GoldSet, Query, Suite, Target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ DEV, TEST, SEALED = PARTS = ("dev", "test", "sealed")
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SplitSelection:
     """The queries of the parts that were asked for, and how many were left out."""
 
     suite: Suite
@@ -37,7 +37,7 @@ class Selection:
 def part_of(query: Query) -> str | None:
     """Name the part of a query, if the set was split; a misspelt one must not open what is sealed."""
     part = query.tags.get(TAG)
-    meant = nearest(part, PARTS) if part is not None and part not in PARTS else ()
+    meant = closest_match(part, PARTS) if part is not None and part not in PARTS else ()
     if meant:
         raise GoldError(
             f"query '{query.id}' has split: {part}", line=query.line, hint=f"did you mean '{meant[0]}'? parts are exact"
@@ -45,12 +45,12 @@ def part_of(query: Query) -> str | None:
     return part
 
 
-def sealed_queries(gold: Gold) -> tuple[Query, ...]:
+def sealed_queries(gold: GoldSet) -> tuple[Query, ...]:
     """Give the queries of a set that nobody should tune on."""
     return tuple(query for query in gold.queries if part_of(query) == SEALED)
 
 
-def select(suite: Suite, parts: Sequence[str] = ()) -> Selection:
+def select(suite: Suite, parts: Sequence[str] = ()) -> SplitSelection:
     """Keep the queries of some parts; asked for none, all but the sealed ones."""
     _check_parts(suite, parts)
     golds = tuple(replace(gold, queries=_kept(gold, parts)) for gold in suite.golds)
@@ -63,10 +63,10 @@ def select(suite: Suite, parts: Sequence[str] = ()) -> Selection:
     before = sum(len(gold.queries) for gold in suite.golds)
     kept = {(gold.name, query.id) for gold in full for query in gold.queries}
     sealed = sum((gold.name, query.id) not in kept for gold in suite.golds for query in sealed_queries(gold))
-    return Selection(Suite(full), before - len(kept), sealed)
+    return SplitSelection(Suite(full), before - len(kept), sealed)
 
 
-def _kept(gold: Gold, parts: Sequence[str]) -> tuple[Query, ...]:
+def _kept(gold: GoldSet, parts: Sequence[str]) -> tuple[Query, ...]:
     """Give the queries of the parts, in their order."""
     if parts:
         return tuple(query for query in gold.queries if part_of(query) in parts)
@@ -78,7 +78,7 @@ def _check_parts(suite: Suite, parts: Iterable[str]) -> None:
     known = sorted({part for gold in suite.golds for query in gold.queries if (part := part_of(query))})
     for part in parts:
         if part not in known:
-            near = nearest(part, known)
+            near = closest_match(part, known)
             hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
             hint = hint if known else "split the set first: assay gold split SET"
             raise ConfigError(f"split = {part!r}: no query is in that part", hint=hint)
@@ -132,7 +132,7 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class SplitOptions:
     """How a set is divided."""
 
     by: By = "module"
@@ -145,7 +145,7 @@ class Division:
 
 
 @dataclass(frozen=True, slots=True)
-class Divided:
+class SplitSuite:
     """A suite whose queries carry their part, and what that came to."""
 
     suite: Suite
@@ -163,7 +163,7 @@ class _Key:
     query: str
 
 
-def divide(suite: Suite, division: Division) -> Divided:
+def assign_splits(suite: Suite, division: SplitOptions) -> SplitSuite:
     """Give every query its part; the same suite and seed give the same parts."""
     queries = {_Key(gold.name, query.id): query for gold in suite.golds for query in gold.queries}
     groups = _groups(suite, division)
@@ -175,19 +175,19 @@ def divide(suite: Suite, division: Division) -> Divided:
     sizes = Counter(part.values())
     _check_parts_dividing(sizes, division, suite)
     kept = 0 if division.fresh else sum(part_of(query) is not None for query in queries.values())
-    return Divided(
+    return SplitSuite(
         Suite(golds), len(groups), {name: sizes[name] for name in PARTS}, kept, _strata(queries, part, division)
     )
 
 
-def _tagged(gold: Gold, query: Query, part: Mapping[_Key, str]) -> Query:
+def _tagged(gold: GoldSet, query: Query, part: Mapping[_Key, str]) -> Query:
     """Write a query's part into its tags."""
     return replace(query, tags={**query.tags, TAG: part[_Key(gold.name, query.id)]})
 
 
-def _groups(suite: Suite, division: Division) -> list[tuple[_Key, ...]]:
+def _groups(suite: Suite, division: SplitOptions) -> list[tuple[_Key, ...]]:
     """Put together what must not be torn apart; in suite order, by the first query of each."""
-    ties = _Ties()
+    ties = _UnionFind()
     for gold in suite.golds:
         home = _repository(gold)
         for query in gold.queries:
@@ -205,7 +205,7 @@ def _groups(suite: Suite, division: Division) -> list[tuple[_Key, ...]]:
     return [tuple(group) for group in grouped.values()]
 
 
-class _Ties:
+class _UnionFind:
     """Things that are tied to each other, directly or through others."""
 
     def __init__(self) -> None:
@@ -222,7 +222,7 @@ class _Ties:
         self._above[self.root(one)] = self.root(other)
 
 
-def _repository(gold: Gold) -> str:
+def _repository(gold: GoldSet) -> str:
     """Name the code of a set; two folders of one name are two."""
     spec = gold.corpus
     if spec.kind in ("path", "git") and "://" not in spec.value and gold.source:
@@ -230,7 +230,7 @@ def _repository(gold: Gold) -> str:
     return spec.repository
 
 
-def _units(query: Query, division: Division) -> Iterator[str]:
+def _units(query: Query, division: SplitOptions) -> Iterator[str]:
     """Name what a query belongs to inside its repository."""
     if division.by == "repository":
         yield ""
@@ -240,7 +240,7 @@ def _units(query: Query, division: Division) -> Iterator[str]:
             yield path if division.by == "file" else "/".join(folders[: division.depth])
 
 
-def _shared(gold: Gold) -> Iterator[tuple[Query, Query]]:
+def _shared(gold: GoldSet) -> Iterator[tuple[Query, Query]]:
     """Yield the pairs of queries that share a target."""
     by_path: dict[str, list[tuple[Target, Query]]] = {}
     for query in gold.queries:
@@ -258,7 +258,7 @@ def _touch(one: Target, other: Target) -> bool:
     return bool(one.symbol or other.symbol) or one.span.common_lines(other.span) > 0
 
 
-def _fixed(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, division: Division) -> int | None:
+def _fixed(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, division: SplitOptions) -> int | None:
     """Find the part that a group has already."""
     parts = {part: key for key in group if (part := part_of(queries[key]))}
     for part, key in parts.items():
@@ -271,7 +271,7 @@ def _fixed(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, d
     return PARTS.index(next(iter(parts))) if parts else None
 
 
-def _torn(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, division: Division) -> GoldError:
+def _torn(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, division: SplitOptions) -> GoldError:
     """Say which two queries of a group are in two parts, and what ties them; directly, if there are such two."""
     parts = {key: part for key in group if (part := part_of(queries[key]))}
     pairs = [(a, b) for a, b in combinations(parts, 2) if parts[a] != parts[b]]
@@ -292,7 +292,7 @@ _FINER: Mapping[By, str] = {
 }
 
 
-def _tie(one: Query, other: Query, division: Division) -> str:
+def _tie(one: Query, other: Query, division: SplitOptions) -> str:
     """Say what two queries have in common that must not be torn apart; nothing where only others tie them."""
     same = [(a, b) for a in one.targets for b in other.targets if a.span.path == b.span.path]
     for a, _ in (pair for pair in same if _touch(*pair)):
@@ -312,7 +312,7 @@ def _source(suite: Suite, key: _Key) -> str | None:
     return next((gold.source for gold in suite.golds if gold.name == key.gold), None)
 
 
-def _weights(group: Iterable[_Key], queries: Mapping[_Key, Query], division: Division) -> Counter[str]:
+def _weights(group: Iterable[_Key], queries: Mapping[_Key, Query], division: SplitOptions) -> Counter[str]:
     """Count what a group brings: queries, and queries of each stratum."""
     counts: Counter[str] = Counter()
     for key in group:
@@ -320,12 +320,12 @@ def _weights(group: Iterable[_Key], queries: Mapping[_Key, Query], division: Div
     return counts
 
 
-def _strata_of(query: Query, division: Division) -> list[str]:
+def _strata_of(query: Query, division: SplitOptions) -> list[str]:
     """Name the strata of a query."""
     return [f"{tag}={query.tags[tag]}" for tag in division.strata if tag in query.tags]
 
 
-def _places(weights: Sequence[Counter[str]], fixed: Sequence[int | None], division: Division) -> list[int]:
+def _places(weights: Sequence[Counter[str]], fixed: Sequence[int | None], division: SplitOptions) -> list[int]:
     """Find a part for every group: the best of several divisions, each from another order of the groups."""
     import numpy as np
 
@@ -379,7 +379,7 @@ def _cost(table: FloatArray, wanted: FloatArray, places: Sequence[int]) -> float
     return float(((filled - wanted) ** 2).sum())
 
 
-def _check_enough(groups: Sequence[object], division: Division, suite: Suite) -> None:
+def _check_enough(groups: Sequence[object], division: SplitOptions, suite: Suite) -> None:
     """Refuse a set with too few groups for its parts."""
     parts = sum(share > 0 for share in division.shares.values())
     if len(groups) < parts:
@@ -391,7 +391,7 @@ def _check_enough(groups: Sequence[object], division: Division, suite: Suite) ->
         )
 
 
-def _check_parts_dividing(sizes: Mapping[str, int], division: Division, suite: Suite) -> None:
+def _check_parts_dividing(sizes: Mapping[str, int], division: SplitOptions, suite: Suite) -> None:
     """Refuse a division with an empty part."""
     for name, share in zip(PARTS, division.shares.values(), strict=True):
         if share > 0 and not sizes.get(name):
@@ -408,7 +408,9 @@ def looser(by: By) -> str:
     }[by]
 
 
-def _strata(queries: Mapping[_Key, Query], part: Mapping[_Key, str], division: Division) -> dict[str, dict[str, int]]:
+def _strata(
+    queries: Mapping[_Key, Query], part: Mapping[_Key, str], division: SplitOptions
+) -> dict[str, dict[str, int]]:
     """Count the queries of each stratum by part."""
     found: dict[str, Counter[str]] = {}
     for key, query in queries.items():
@@ -422,7 +424,7 @@ _SAID = re.compile(rf"by ({'|'.join(WAYS)})(?: of (\d+) folders?)?, seed (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class SplitMethod:
     """What was not torn apart when a set was divided."""
 
     by: By
@@ -434,14 +436,14 @@ class Way:
         return f"by {self.by}{folders}"
 
 
-def recall(suite: Suite) -> Way | None:
+def read_split_method(suite: Suite) -> SplitMethod | None:
     """Read how the sets were divided; none where no file says so, or two say different things."""
     found = {said[0] if (said := _SAID.match(gold.provenance.get(KEY, ""))) else "" for gold in suite.golds}
     said = _SAID.match(found.pop()) if len({text.partition(",")[0] for text in found}) == 1 else None
-    return None if said is None else Way(cast(By, said[1]), int(said[2]) if said[2] else None)
+    return None if said is None else SplitMethod(cast(By, said[1]), int(said[2]) if said[2] else None)
 
 
-def remember(gold: Gold, division: Division) -> Gold:
+def store_split_method(gold: GoldSet, division: SplitOptions) -> GoldSet:
     """Write into a set how it was divided."""
-    way = Way(division.by, division.depth)
+    way = SplitMethod(division.by, division.depth)
     return replace(gold, provenance={**gold.provenance, KEY: f"{way}, seed {division.seed}"})

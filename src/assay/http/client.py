@@ -27,8 +27,8 @@ from types import TracebackType
 from typing import Any, Final, Self, cast
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from assay.clock import Clock, told
-from assay.errors import AssayError, ConfigError, EngineError, EngineTimeout, EnvironmentFailure
+from assay.clock import Deadline, format_duration
+from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError, SetupError
 from assay.redaction import Redactor
 
 
@@ -61,7 +61,7 @@ _PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class ProxyRoute:
     """Whom to speak to, and who is to be reached that way."""
 
     tls: bool
@@ -76,7 +76,7 @@ class Route:
         return self.door != (self.host, self.port)
 
 
-def find_route(address: SplitResult) -> Route:
+def find_route(address: SplitResult) -> ProxyRoute:
     """Find the way to an address; `http_proxy`, `https_proxy` and `no_proxy` are read each time, as curl does."""
     from urllib.request import getproxies, proxy_bypass
 
@@ -84,9 +84,9 @@ def find_route(address: SplitResult) -> Route:
     tls = address.scheme == "https"
     proxy = getproxies().get(address.scheme)
     if not proxy or proxy_bypass(f"{host}:{port}"):
-        return Route(tls, host, port, (host, port))
+        return ProxyRoute(tls, host, port, (host, port))
     parts = _read_proxy(proxy, address.scheme)
-    return Route(tls, host, port, (parts.hostname or "", parts.port or _PORTS["http"]), _password(parts))
+    return ProxyRoute(tls, host, port, (parts.hostname or "", parts.port or _PORTS["http"]), _password(parts))
 
 
 def _read_proxy(text: str, scheme: str) -> SplitResult:
@@ -113,12 +113,12 @@ def _password(proxy: SplitResult) -> Mapping[str, str]:
 Addresses = list[tuple[Any, ...]]
 
 
-class ClockedSocket:
+class DeadlineSocket:
     """What http.client uses of a socket; each operation has the time that is left."""
 
     def __init__(self, inner: socket.socket, piece_bytes: int) -> None:
         self.inner = inner
-        self.clock = Clock(None)
+        self.clock = Deadline(None)
         self._piece_bytes = piece_bytes
 
     def sendall(self, data: bytes) -> None:
@@ -140,7 +140,7 @@ class ClockedSocket:
 class _ClockedFile(io.RawIOBase):
     """The reading end."""
 
-    def __init__(self, owner: ClockedSocket) -> None:
+    def __init__(self, owner: DeadlineSocket) -> None:
         super().__init__()
         self._owner = owner
         self._inner = cast(io.RawIOBase, owner.inner.makefile("rb", buffering=0))
@@ -160,7 +160,7 @@ class _ClockedFile(io.RawIOBase):
         super().close()
 
 
-def open_socket(host: str, port: int, clock: Clock) -> socket.socket:
+def open_socket(host: str, port: int, clock: Deadline) -> socket.socket:
     """Connect to the first address of a host that answers; all of them share the time."""
     problem: OSError = OSError("no address")
     for family, kind, protocol, _, address in _resolve(host, port, clock):
@@ -181,7 +181,7 @@ def open_socket(host: str, port: int, clock: Clock) -> socket.socket:
     raise problem
 
 
-def _resolve(host: str, port: int, clock: Clock) -> Addresses:
+def _resolve(host: str, port: int, clock: Deadline) -> Addresses:
     """Look a host up in a thread: the resolver knows no deadline, and is left behind when it misses ours."""
     found: queue.SimpleQueue[Addresses | OSError] = queue.SimpleQueue()
 
@@ -204,7 +204,7 @@ def _resolve(host: str, port: int, clock: Clock) -> Addresses:
     return addresses
 
 
-def shown_url(url: str) -> str:
+def redact_url(url: str) -> str:
     """Give a web address without user, password, query and fragment, the four places where secrets stand."""
     try:
         parts = urlsplit(url)
@@ -226,7 +226,7 @@ def web_address(url: str) -> SplitResult:
         raise wrong
     if "@" in parts.netloc:
         hint = "put the token into an environment variable and give the name of that variable"
-        raise ConfigError("the address holds a user or a password", file=shown_url(url), hint=hint)
+        raise ConfigError("the address holds a user or a password", file=redact_url(url), hint=hint)
     return parts
 
 
@@ -252,16 +252,16 @@ _DENIALS: Final = frozenset({401, 403, 404})
 _TOO_MUCH: Final = re.compile(rb"too large to process|context (?:length|size|window)", re.IGNORECASE)
 
 
-class Refused(EngineError):
+class RequestRejected(EngineError):
     """A server does not take a request as it stands; a smaller one may do."""
 
 
-class Denied(EngineError):
+class AccessDenied(EngineError):
     """A server does not let us: without the right, GitHub and others say that nothing is there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HttpRequest:
     """One request; its repr holds no secret. `make_call` checks it."""
 
     url: str = field(repr=False)
@@ -274,7 +274,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RawResponse:
     """What the server said."""
 
     status: int
@@ -305,16 +305,16 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class ConnectionFailed:
     """Why there is no answer."""
 
     sentence: str
-    kind: type[AssayError] = EnvironmentFailure
+    kind: type[AssayError] = SetupError
     hint: str = "check the address, and that the server runs and can be reached from here"
     passing: bool = False
 
 
-Outcome = Answer | Broken
+Outcome = RawResponse | ConnectionFailed
 
 
 def make_call(
@@ -325,7 +325,7 @@ def make_call(
     headers: Mapping[str, str] | None = None,
     token_env: str | None = None,
     secrets: Iterable[str] = (),
-) -> Call:
+) -> HttpRequest:
     """Check a request before any of it is sent; the token goes into the Authorization header."""
     address = web_address(url)
     _check(method, headers or {})
@@ -333,7 +333,7 @@ def make_call(
     given = {"Accept": "application/json", "User-Agent": "assay"} | dict(headers or {})
     own = {"Authorization": f"Bearer {token}"} if token else {}
     hidden = frozenset({token, *secrets} - {""})
-    return Call(url, address, method, body, _merged(given, own), token_env, hidden)
+    return HttpRequest(url, address, method, body, _merged(given, own), token_env, hidden)
 
 
 def read_token(name: str | None) -> str:
@@ -367,11 +367,11 @@ def _merged(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, st
     return dict(by_name.values())
 
 
-def time_to_wait(outcome: Outcome, attempt: int, limits: HttpLimits, chance: random.Random) -> float | None:
+def retry_delay(outcome: Outcome, attempt: int, limits: HttpLimits, chance: random.Random) -> float | None:
     """Say how long to wait before the next attempt; None when there is no use in one."""
     longest = min(limits.backoff_seconds * 2**attempt, limits.longest_backoff)
     backoff = longest * (1 - limits.jitter * chance.random())
-    if isinstance(outcome, Broken):
+    if isinstance(outcome, ConnectionFailed):
         return backoff if outcome.passing else None
     if outcome.refuses or not (outcome.limits or outcome.status >= 500):
         return None
@@ -397,7 +397,7 @@ def _retry_after(value: str | None) -> float | None:
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
-class NoWayError(HTTPException):
+class ProxyError(HTTPException):
     """A proxy does not let us through."""
 
     def __init__(self, status: int) -> None:
@@ -405,35 +405,35 @@ class NoWayError(HTTPException):
         self.status = status
 
 
-class Connection(HTTPConnection):
+class HttpConnection(HTTPConnection):
     """A connection whose every step has the time that is left."""
 
-    def __init__(self, route: Route, tls: Callable[[], ssl.SSLContext], piece_bytes: int) -> None:
+    def __init__(self, route: ProxyRoute, tls: Callable[[], ssl.SSLContext], piece_bytes: int) -> None:
         super().__init__(route.host, route.port)
         self.default_port = 443 if route.tls else 80  # which the Host header leaves out
         self.route = route
         self._tls = tls
         self._piece_bytes = piece_bytes
-        self._clock = Clock(None)
+        self._clock = Deadline(None)
 
-    def ask(self, call: Call, clock: Clock, *, keep: bool) -> Reached:
+    def ask(self, call: HttpRequest, clock: Deadline, *, keep: bool) -> OpenResponse:
         """Send a request and read the head of the answer; what fails at it is closed."""
         self._clock = clock
         if self.sock is not None:
-            cast(ClockedSocket, self.sock).clock = clock
+            cast(DeadlineSocket, self.sock).clock = clock
         try:
             self.request(call.method, self._target(call), call.body, self._headers(call, keep=keep))
-            return Reached(self, self.getresponse())
+            return OpenResponse(self, self.getresponse())
         except BaseException:
             self.close()
             raise
 
-    def _target(self, call: Call) -> str:
+    def _target(self, call: HttpRequest) -> str:
         """Write what is asked for; a proxy is told of whom."""
         path = call.address._replace(scheme="", netloc="", path=call.address.path or "/", fragment="").geturl()
         return f"http://{call.address.netloc}{path}" if self.route.proxied and not self.route.tls else path
 
-    def _headers(self, call: Call, *, keep: bool) -> dict[str, str]:
+    def _headers(self, call: HttpRequest, *, keep: bool) -> dict[str, str]:
         """Write the headers; the proxy's password is for the proxy alone."""
         headers = {**call.headers, "Connection": "keep-alive" if keep else "close"}
         return headers if self.route.tls else headers | dict(self.route.pass_through)
@@ -452,13 +452,13 @@ class Connection(HTTPConnection):
             raise
         self.sock = cast(Any, self._clocked(raw))
 
-    def _clocked(self, raw: Any) -> ClockedSocket:  # noqa: ANN401 (a socket, or one with TLS)
+    def _clocked(self, raw: Any) -> DeadlineSocket:  # noqa: ANN401 (a socket, or one with TLS)
         """Give a socket its deadline."""
-        made = ClockedSocket(raw, self._piece_bytes)
+        made = DeadlineSocket(raw, self._piece_bytes)
         made.clock = self._clock
         return made
 
-    def _tunnel_through(self, proxy: ClockedSocket) -> None:
+    def _tunnel_through(self, proxy: DeadlineSocket) -> None:
         """Ask a proxy for a way through (RFC 9110, 9.3.6); what it says is for nobody but us."""
         host = f"[{self.route.host}]" if ":" in self.route.host else self.route.host
         goal = f"{host}:{self.route.port}"
@@ -470,22 +470,22 @@ class Connection(HTTPConnection):
         finally:
             response.close()
         if response.status != 200:
-            raise NoWayError(response.status)
+            raise ProxyError(response.status)
 
     def is_quiet(self) -> bool:
         """Tell whether it waits for us: what can be read now is its end, or nothing we asked for."""
         if self.sock is None:
             return False
         watch = select.poll()
-        watch.register(cast(ClockedSocket, self.sock).inner, select.POLLIN)
+        watch.register(cast(DeadlineSocket, self.sock).inner, select.POLLIN)
         return not watch.poll(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class OpenResponse:
     """A server that has begun to answer."""
 
-    connection: Connection
+    connection: HttpConnection
     response: HTTPResponse
 
 
@@ -496,26 +496,26 @@ _CODINGS = ("br", "compress", "deflate", "gzip", "zstd")
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class BodyPart:
     """What was read of an answer, and whether that was all of it."""
 
     outcome: Outcome
     whole: bool
 
 
-def read_answer(response: HTTPResponse, limits: HttpLimits) -> Read:
+def read_answer(response: HTTPResponse, limits: HttpLimits) -> BodyPart:
     """Read an answer; of a refusal the status is answer enough."""
     headers = response.headers
-    head = Answer(response.status, b"", _wait(headers), headers.get("Location"), _is_spent(headers))
+    head = RawResponse(response.status, b"", _wait(headers), headers.get("Location"), _is_spent(headers))
     try:
         body = _read_body(response, limits)
     except (OSError, HTTPException):
         if head.fine:
             raise
-        return Read(head, whole=False)
-    if isinstance(body, Broken):
-        return Read(body if head.fine else head, whole=False)
-    return Read(replace(head, body=body), whole=True)
+        return BodyPart(head, whole=False)
+    if isinstance(body, ConnectionFailed):
+        return BodyPart(body if head.fine else head, whole=False)
+    return BodyPart(replace(head, body=body), whole=True)
 
 
 def _is_spent(headers: Message) -> bool:
@@ -531,12 +531,14 @@ def _wait(headers: Message) -> str | None:
     return str(max(0, int(reset) - int(time.time()) + 1))
 
 
-def _read_body(response: HTTPResponse, limits: HttpLimits) -> bytes | Broken:
+def _read_body(response: HTTPResponse, limits: HttpLimits) -> bytes | ConnectionFailed:
     """Read a body in pieces, up to the bound; nothing of one that is announced as longer."""
     coding = response.headers.get("Content-Encoding", "").strip().lower()
     if coding not in _PLAIN:
         named = coding if coding in _CODINGS else "a coding of its own"  # what it says may be anything, a token too
-        return Broken(f"answered in {named}, which nobody asked for", EngineError, "let it answer uncompressed")
+        return ConnectionFailed(
+            f"answered in {named}, which nobody asked for", EngineError, "let it answer uncompressed"
+        )
     pieces: list[bytes] = []
     size = 0
     while max(size, response.length or 0) <= limits.body_bytes:
@@ -546,13 +548,17 @@ def _read_body(response: HTTPResponse, limits: HttpLimits) -> bytes | Broken:
         pieces.append(piece)
         size += len(piece)
     else:
-        return Broken(f"answered with more than {limits.body_bytes:,} bytes", EngineError, "ask for less at a time")
+        return ConnectionFailed(
+            f"answered with more than {limits.body_bytes:,} bytes", EngineError, "ask for less at a time"
+        )
     if response.length:
         raise IncompleteRead(b"")
     return b"".join(pieces)
 
 
-_UNTRUSTED = Broken("its certificate is not trusted", hint="set SSL_CERT_FILE to the certificates of your network")
+_UNTRUSTED = ConnectionFailed(
+    "its certificate is not trusted", hint="set SSL_CERT_FILE to the certificates of your network"
+)
 
 
 class Connections:
@@ -561,7 +567,7 @@ class Connections:
     def __init__(self, keep: int = 0, limits: HttpLimits = DEFAULT_HTTP) -> None:
         self.limits = limits
         self._keep = keep
-        self._idle: list[Connection] = []  # the one that was used last is at the end, and is used first
+        self._idle: list[HttpConnection] = []  # the one that was used last is at the end, and is used first
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -577,7 +583,7 @@ class Connections:
         for connection in idle:
             connection.close()
 
-    def attempt(self, call: Call, clock: Clock) -> Outcome:
+    def attempt(self, call: HttpRequest, clock: Deadline) -> Outcome:
         """Send a request once and read the answer."""
         route = find_route(call.address)
         try:
@@ -585,9 +591,9 @@ class Connections:
         except (OSError, HTTPException) as error:
             return _explain(error, clock, route)
 
-    def _fresh(self, route: Route) -> Connection:
+    def _fresh(self, route: ProxyRoute) -> HttpConnection:
         """Make a connection; it opens when it is used."""
-        return Connection(route, lambda: self._tls, self.limits.piece_bytes)
+        return HttpConnection(route, lambda: self._tls, self.limits.piece_bytes)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -596,7 +602,7 @@ class Connections:
         context.set_alpn_protocols(["http/1.1"])
         return context
 
-    def _take(self, route: Route) -> Connection | None:
+    def _take(self, route: ProxyRoute) -> HttpConnection | None:
         """Take a connection that was kept for this way and is still quiet; others of it are closed."""
         while True:
             with self._lock:
@@ -606,7 +612,7 @@ class Connections:
                 return found
             found.close()
 
-    def _exchange(self, route: Route, call: Call, clock: Clock) -> Outcome:
+    def _exchange(self, route: ProxyRoute, call: HttpRequest, clock: Deadline) -> Outcome:
         """Send the request and read the answer; keep the connection when all of it was read."""
         reached = self._reach(route, call, clock)
         connection, again = reached.connection, False
@@ -619,7 +625,7 @@ class Connections:
                 connection.close()
         return read.outcome
 
-    def _reach(self, route: Route, call: Call, clock: Clock) -> Reached:
+    def _reach(self, route: ProxyRoute, call: HttpRequest, clock: Deadline) -> OpenResponse:
         """Send a request; a kept connection that the server closed meanwhile is no answer, and costs no attempt."""
         kept = self._take(route)
         if kept is not None:
@@ -627,7 +633,7 @@ class Connections:
                 return kept.ask(call, clock, keep=True)
         return self._fresh(route).ask(call, clock, keep=self._keep > 0)
 
-    def _give_back(self, connection: Connection) -> bool:
+    def _give_back(self, connection: HttpConnection) -> bool:
         """Keep a connection for the next request, when there is room."""
         with self._lock:
             room = len(self._idle) < self._keep
@@ -636,24 +642,30 @@ class Connections:
         return room
 
 
-def _explain(error: OSError | HTTPException, clock: Clock, route: Route) -> Broken:
+def _explain(error: OSError | HTTPException, clock: Deadline, route: ProxyRoute) -> ConnectionFailed:
     """Say what broke without a word of the request: messages of http.client quote headers and addresses."""
     if isinstance(error, TimeoutError) and clock.limit is not None:
-        return Broken(f"no answer within {told(clock.limit)}", EngineTimeout, "allow more time, or send less at a time")
+        return ConnectionFailed(
+            f"no answer within {format_duration(clock.limit)}",
+            EngineTimeoutError,
+            "allow more time, or send less at a time",
+        )
     if isinstance(error, ssl.SSLCertVerificationError):
         return _UNTRUSTED
     if isinstance(error, IncompleteRead):
-        return Broken("broke off in the middle of its answer", passing=True)
-    if isinstance(error, NoWayError):
-        return Broken(f"the proxy answered {error.status}", hint="check https_proxy, or add the host to no_proxy")
+        return ConnectionFailed("broke off in the middle of its answer", passing=True)
+    if isinstance(error, ProxyError):
+        return ConnectionFailed(
+            f"the proxy answered {error.status}", hint="check https_proxy, or add the host to no_proxy"
+        )
     if isinstance(error, LineTooLong) or type(error) is HTTPException:  # of http.client: more than 100 headers
-        return Broken("its headers have no end", EngineError, "see that it is the address of an API")
+        return ConnectionFailed("its headers have no end", EngineError, "see that it is the address of an API")
     said = error.strerror if isinstance(error, OSError) else None
     way = " through the proxy" if route.proxied else ""
-    return Broken(f"cannot be reached{way} ({said or type(error).__name__})", passing=True)
+    return ConnectionFailed(f"cannot be reached{way} ({said or type(error).__name__})", passing=True)
 
 
-def read_json(call: Call, answer: Answer, limits: HttpLimits) -> object:
+def read_json(call: HttpRequest, answer: RawResponse, limits: HttpLimits) -> object:
     """Give the value that an answer is, or raise what the user is to know."""
     why, hint = "", "check that the address is the API's and not a page's"
     try:
@@ -675,16 +687,16 @@ def _no_constant(name: str) -> object:
     raise _NoNumberError(name)
 
 
-def failure(call: Call, outcome: Outcome, troubles: Sequence[str], limits: HttpLimits) -> AssayError:
+def failure(call: HttpRequest, outcome: Outcome, troubles: Sequence[str], limits: HttpLimits) -> AssayError:
     """Word why there is no answer: what broke, or the status and what the server said."""
     after = f" ({asked_again(len(troubles) + 1, troubles)})" if troubles else ""
-    if isinstance(outcome, Broken):
+    if isinstance(outcome, ConnectionFailed):
         if set(troubles) == {outcome.sentence}:  # the same each time is said once
             after = f" (asked {len(troubles) + 1} times)"
         return outcome.kind(outcome.sentence + after, file=_place(call), hint=outcome.hint)
     said = _excerpt(outcome.body, call, limits)
     sentence = f"answered {outcome.status}" + (f": {said}" if said else "")
-    kind = Refused if outcome.refuses else Denied if outcome.denies else EngineError
+    kind = RequestRejected if outcome.refuses else AccessDenied if outcome.denies else EngineError
     return kind(sentence + after, file=_place(call), hint=_advice(call, outcome))
 
 
@@ -695,13 +707,13 @@ def asked_again(times: int, troubles: Sequence[str]) -> str:
 
 def short(outcome: Outcome) -> str:
     """Name an attempt that failed in a word or two."""
-    return outcome.sentence if isinstance(outcome, Broken) else str(outcome.status)
+    return outcome.sentence if isinstance(outcome, ConnectionFailed) else str(outcome.status)
 
 
-def _advice(call: Call, answer: Answer) -> str:
+def _advice(call: HttpRequest, answer: RawResponse) -> str:
     """Say what to do about a status."""
     if 300 <= answer.status < 400:
-        where = _clean(shown_url(answer.location or ""), call)
+        where = _clean(redact_url(answer.location or ""), call)
         return f"redirects are not followed; if you trust it, configure where it leads: {where}"
     if answer.limits:
         asks = f" (Retry-After: {_clean(answer.retry_after, call):.40})" if answer.retry_after else ""
@@ -711,19 +723,19 @@ def _advice(call: Call, answer: Answer) -> str:
     return "see the server's own log" if answer.status >= 500 else "check the address and the names in the request"
 
 
-def _place(call: Call) -> str:
+def _place(call: HttpRequest) -> str:
     """Name the address."""
-    return _clean(shown_url(call.url), call)
+    return _clean(redact_url(call.url), call)
 
 
-def _excerpt(body: bytes, call: Call, limits: HttpLimits) -> str:
+def _excerpt(body: bytes, call: HttpRequest, limits: HttpLimits) -> str:
     """Cut a short, clean beginning out of a body."""
     text = _clean(body.decode("utf-8", "replace"), call)
     most = limits.excerpt_chars
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _clean(text: str, call: Call) -> str:
+def _clean(text: str, call: HttpRequest) -> str:
     """Make foreign text one printable line and strike out the secrets, in this order: none may come together again."""
     line = " ".join("".join(char for char in text if char.isprintable() or char.isspace()).split())
     return Redactor(call.secrets).text(line)
@@ -741,7 +753,7 @@ def _at_once() -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long and how often to ask; None is no limit."""
 
     attempt: float | None = 30.0  # seconds for one attempt, from the first byte sent to the last one read
@@ -750,37 +762,37 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HttpResponse:
     """An answer, and what it took to get it."""
 
-    answer: Answer
+    answer: RawResponse
     troubles: tuple[str, ...] = ()  # why it was asked again, each time
     waited: float = 0.0  # seconds for one's turn, which are not the server's
 
 
-def ask(
-    call: Call,
+def send(
+    call: HttpRequest,
     connections: Connections,
-    patience: Patience,
+    patience: RetryPolicy,
     *,
     turn: Turn = _at_once,
     chance: random.Random = _CHANCE,
-) -> Heard:
+) -> HttpResponse:
     """Give the answer to a request, or raise what the user is to know.
 
     429 (or 403 that means it), 5xx and broken connections are tried again. Other refusals are not, nor is silence:
     that is what the time of an attempt is for. A wait that would outlast the whole time is not begun. Waiting for
     one's turn costs no time.
     """
-    clock, waited = Clock(patience.whole), 0.0
+    clock, waited = Deadline(patience.whole), 0.0
     troubles: tuple[str, ...] = ()
     while True:
         pause = turn()
         clock.extend(pause)
         waited += pause
         outcome = connections.attempt(call, clock.within(patience.attempt))
-        if isinstance(outcome, Answer) and outcome.fine:
-            return Heard(outcome, troubles, waited)
+        if isinstance(outcome, RawResponse) and outcome.fine:
+            return HttpResponse(outcome, troubles, waited)
         wait = _next(outcome, len(troubles), patience, connections.limits, chance)
         if wait is None or not clock.allows(wait):
             raise failure(call, outcome, troubles, connections.limits)
@@ -788,9 +800,11 @@ def ask(
         time.sleep(wait)
 
 
-def _next(outcome: Outcome, done: int, patience: Patience, limits: HttpLimits, chance: random.Random) -> float | None:
+def _next(
+    outcome: Outcome, done: int, patience: RetryPolicy, limits: HttpLimits, chance: random.Random
+) -> float | None:
     """Say how long to wait before another attempt; None when there is none."""
-    return time_to_wait(outcome, done, limits, chance) if done < patience.retries else None
+    return retry_delay(outcome, done, limits, chance) if done < patience.retries else None
 
 
 def post_json(
@@ -806,7 +820,7 @@ def post_json(
     """Send a JSON value and give the JSON value that comes back.
 
     429, 5xx and broken connections are tried again, `retries` times. Other refusals are not, nor is silence: `timeout`
-    is the caller's patience with one attempt. What is refused for itself, and not for whom or where, is `Refused`.
+    is the caller's patience with one attempt. What is refused for itself, and not for whom or where, is `RequestRejected`.
     """
     body = json.dumps(payload, allow_nan=False).encode()
     call = make_call(
@@ -818,5 +832,5 @@ def post_json(
         secrets=query_secrets(web_address(url), limits.secret_chars),
     )
     with Connections(limits=limits) as connections:
-        heard = ask(call, connections, Patience(timeout, retries), chance=chance)
+        heard = send(call, connections, RetryPolicy(timeout, retries), chance=chance)
     return read_json(call, heard.answer, limits)

@@ -17,24 +17,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
-from assay.processes.running import ANSWER_BYTES, Group, GroupLimits, Task, last_line, signal_name
+from assay.processes.running import ANSWER_BYTES, GroupLimits, ProcessGroup, ProgramSpec, last_line, signal_name
 
 _Find = Callable[[bytearray, int], "_Found | None"]
 
 
-class ChildProblem(Exception):
+class ChildError(Exception):
     """What can happen to a program that stays; what it means is for the caller to say."""
 
 
-class ChildGone(ChildProblem):
+class ChildExited(ChildError):
     """It ended, or closed the pipe that was wanted."""
 
 
-class ChildTimeout(ChildProblem):
+class ChildTimeout(ChildError):
     """The deadline came first."""
 
 
-class ChildFlood(ChildProblem):
+class OutputLimitExceeded(ChildError):
     """It said more than anybody can want before it came to the end of it."""
 
 
@@ -77,10 +77,10 @@ class _Alarm:
 class Child:
     """One running program. One thread at a time talks to it; `end` may be called from any."""
 
-    def __init__(self, task: Task, limits: ChildLimits = CHILD_LIMITS) -> None:
+    def __init__(self, task: ProgramSpec, limits: ChildLimits = CHILD_LIMITS) -> None:
         """Start it; EnvironmentFailure when that fails."""
         self._limits = limits
-        self._group = Group(task, listens=True)
+        self._group = ProcessGroup(task, listens=True)
         self._buffer = bytearray()
         self._said = b""  # the end of stderr
         self._silent = False  # its stderr is at the end, or nobody may read it any more
@@ -140,7 +140,7 @@ class Child:
             while rest:
                 self._check(deadline)
                 if self._left is not None:
-                    raise ChildGone("it ended")
+                    raise ChildExited("it ended")
                 if self._exchange(deadline, writing=True):
                     rest = rest[self._push(rest) :]
 
@@ -164,7 +164,7 @@ class Child:
             while len(self._buffer) > size and not self._over and not self._ended:
                 size = len(self._buffer)
                 if size > self._limits.line:
-                    raise ChildFlood(f"more than {self._limits.line:,} bytes")
+                    raise OutputLimitExceeded(f"more than {self._limits.line:,} bytes")
                 self._exchange(time.monotonic(), writing=False)
             unread = bytes(self._buffer)
             self._buffer.clear()
@@ -214,7 +214,7 @@ class Child:
                 seen = len(self._buffer)
                 self._check(deadline)
                 if self._over or self._is_drained():
-                    raise ChildGone("its output is at the end")
+                    raise ChildExited("its output is at the end")
                 self._exchange(deadline, writing=False)
             answer = bytes(self._buffer[: found.end])
             del self._buffer[: found.after]
@@ -223,9 +223,9 @@ class Child:
     def _check(self, deadline: float | None) -> None:
         """Raise what speaks against going on."""
         if self._ended:
-            raise ChildGone("it was ended")
+            raise ChildExited("it was ended")
         if len(self._buffer) > self._limits.line:
-            raise ChildFlood(f"more than {self._limits.line:,} bytes")
+            raise OutputLimitExceeded(f"more than {self._limits.line:,} bytes")
         if deadline is not None and time.monotonic() >= deadline:
             raise ChildTimeout("out of time")
         if self._left is None and not self.alive:
@@ -263,7 +263,7 @@ class Child:
         except BlockingIOError:
             return 0
         except OSError as problem:
-            raise ChildGone("it closed its input") from problem
+            raise ChildExited("it closed its input") from problem
 
     def _listen(self) -> None:
         """Keep the end of its stderr, until that is at its end or we are told to stop."""

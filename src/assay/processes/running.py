@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, Literal
 
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.processes.watch import (
     ProgramMemory,
     carries,
-    end_holders,
     every_pid,
+    kill_pipe_holders,
     marked,
     new_marker,
     own_marker,
@@ -33,7 +33,7 @@ from assay.processes.watch import (
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ProgramSpec:
     """A program to run, where, and with which environment; by default here, with our own."""
 
     argv: tuple[str, ...]
@@ -58,14 +58,14 @@ class GroupLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class PollInterval:
     """Seconds between looks at a program that should end, doubled each time."""
 
     first: float = 0.0005  # most have ended by the second look
     longest: float = 0.05  # nobody notices it beside a program that takes its time
 
 
-LOOKS = Looks()
+LOOKS = PollInterval()
 
 
 def signal_name(code: int) -> str:
@@ -81,7 +81,7 @@ def last_line(stderr: bytes) -> str:
 
 
 #: Every program that was started and that somebody still holds.
-_STARTED: weakref.WeakSet[Group] = weakref.WeakSet()
+_STARTED: weakref.WeakSet[ProcessGroup] = weakref.WeakSet()
 _STARTING = threading.Lock()
 
 
@@ -98,10 +98,10 @@ def running_sessions() -> frozenset[int]:
         return frozenset(group.pid for group in _STARTED if not group.over)
 
 
-class Group:
+class ProcessGroup:
     """A running program and what it started; every method may be called from any thread."""
 
-    def __init__(self, task: Task, *, listens: bool = False) -> None:
+    def __init__(self, task: ProgramSpec, *, listens: bool = False) -> None:
         """Start it; one that listens gets a pipe as its stdin, any other finds its stdin at the end."""
         self.marker = task.marker or new_marker()
         self.over = False  # nothing of it is left: its number may be somebody else's
@@ -188,7 +188,7 @@ class Group:
 
     def end_holders(self) -> None:
         """End what left the group and still holds an output open."""
-        end_holders((self.stdout.fileno(), self.stderr.fileno()))
+        kill_pipe_holders((self.stdout.fileno(), self.stderr.fileno()))
 
     def close_pipes(self) -> None:
         """Close our ends of the pipes."""
@@ -230,7 +230,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-def _start(task: Task, marker: str, stdin: int) -> subprocess.Popen[bytes]:
+def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes]:
     """Start a program at the head of a process group of its own."""
     try:
         return subprocess.Popen(
@@ -247,17 +247,17 @@ def _start(task: Task, marker: str, stdin: int) -> subprocess.Popen[bytes]:
         raise _unstarted(task, problem) from problem
 
 
-def _unstarted(task: Task, problem: OSError | ValueError) -> EnvironmentFailure:
+def _unstarted(task: ProgramSpec, problem: OSError | ValueError) -> SetupError:
     """Say why a program did not start, and what to do about it."""
     if task.cwd is not None and not task.cwd.is_dir():
-        return EnvironmentFailure(f"cannot start {task.argv[0]}: no folder {task.cwd}", hint="make the folder")
+        return SetupError(f"cannot start {task.argv[0]}: no folder {task.cwd}", hint="make the folder")
     if isinstance(problem, FileNotFoundError):
         hint = "install it, or give its full path"
     elif isinstance(problem, PermissionError):
         hint = "make it executable: chmod +x"
     else:  # an argument list too long, a NUL byte, a lone surrogate
         hint = "an argument cannot be passed to a program; shorten or clean it"
-    return EnvironmentFailure(f"cannot start {task.argv[0]}: {problem}", hint=hint)
+    return SetupError(f"cannot start {task.argv[0]}: {problem}", hint=hint)
 
 
 End = Literal["exit", "signal", "timeout", "flood"]
@@ -274,7 +274,7 @@ PROCESS_LIMITS = ProcessLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class CompletedProgram:
     """What a program left: its output, the end of its stderr, its exit code (minus the signal), and how it ended."""
 
     stdout: bytes
@@ -299,11 +299,11 @@ class Finished:
         return signal_name(self.code)
 
 
-def run_process(task: Task, seconds: float | None, limits: ProcessLimits = PROCESS_LIMITS) -> Finished:
+def run_process(task: ProgramSpec, seconds: float | None, limits: ProcessLimits = PROCESS_LIMITS) -> CompletedProgram:
     """Run a program to its end; when its time is over or it prints too much, its whole process group is ended."""
     deadline = None if seconds is None else time.monotonic() + seconds
     end: End = "timeout"
-    group = Group(task)
+    group = ProcessGroup(task)
     try:
         reader = _Reader(group, limits)
         end = reader.read_until(deadline)
@@ -312,10 +312,10 @@ def run_process(task: Task, seconds: float | None, limits: ProcessLimits = PROCE
     code = group.poll() or 0
     if end == "exit" and code < 0:
         end = "signal"
-    return Finished(bytes(reader.stdout), bytes(reader.stderr), code, end, group.memory.peak_bytes)
+    return CompletedProgram(bytes(reader.stdout), bytes(reader.stderr), code, end, group.memory.peak_bytes)
 
 
-def _finish(group: Group, limits: ProcessLimits, *, orderly: bool) -> None:
+def _finish(group: ProcessGroup, limits: ProcessLimits, *, orderly: bool) -> None:
     """Leave nothing of a program behind, whether it ended by itself or not."""
     try:
         group.end(limits.grace)
@@ -328,7 +328,7 @@ def _finish(group: Group, limits: ProcessLimits, *, orderly: bool) -> None:
 class _Reader:
     """Read both outputs of a program as they come."""
 
-    def __init__(self, group: Group, limits: ProcessLimits) -> None:
+    def __init__(self, group: ProcessGroup, limits: ProcessLimits) -> None:
         self.stdout = bytearray()
         self.stderr = bytearray()
         self._group = group
@@ -389,7 +389,7 @@ def stragglers(marker: str) -> list[int]:
     return [pid for pid in _carriers(marker) if session_of(pid) not in wanted]
 
 
-def end_stragglers(marker: str, grace: float = GroupLimits().grace) -> int:
+def kill_orphans(marker: str, grace: float = GroupLimits().grace) -> int:
     """End what is left of the programs with a marker, ask first and then make sure; tell how many there were."""
     left = stragglers(marker)
     ended = set(left)

@@ -21,7 +21,7 @@ from typing import Final
 _PROC = Path("/proc")
 
 
-def end_holders(ends: Iterable[int]) -> None:
+def kill_pipe_holders(ends: Iterable[int]) -> None:
     """Kill every process that can write into pipes whose reading ends are ours; Linux only."""
     pipes = {_pipe_name(end) for end in ends}
     for pid in _others() if sys.platform == "linux" else ():
@@ -68,7 +68,7 @@ _PIECE = 1 << 20  # more than anything read here is long
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ProcessMemory:
     """What a process holds of memory now, and held at most; in kB, as the system counts."""
 
     parent: int
@@ -86,14 +86,14 @@ def every_pid() -> list[int]:
         return []
 
 
-def read_held(pid: int) -> Held | None:
+def read_held(pid: int) -> ProcessMemory | None:
     """Read what a process holds; None once it has let go of its memory."""
     fields = {name: int(value) for name, value in _HELD.findall(_read(f"/proc/{pid}/status"))}
     if len(fields) < 4:  # a zombie has no sizes
         return None
     rest = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     buried = int(rest[_BURIED]) if rest else 0
-    return Held(fields[b"PPid"], fields[b"VmSize"], fields[b"VmHWM"], fields[b"VmRSS"], buried)
+    return ProcessMemory(fields[b"PPid"], fields[b"VmSize"], fields[b"VmHWM"], fields[b"VmRSS"], buried)
 
 
 def read_share(pid: int) -> int | None:
@@ -253,7 +253,7 @@ class ProgramMemory:
         if (at_once or now >= self._next_sum) and sum(one.now for one in held.values()) > self._sampled:
             self._add_up(held, now)
 
-    def _add_up(self, held: Mapping[int, Held], begin: float) -> None:
+    def _add_up(self, held: Mapping[int, ProcessMemory], begin: float) -> None:
         """Take what all hold together, without what they share; the kernel walks through every page for it."""
         shares = {pid: read_share(pid) for pid in held}
         together = sum(one.now if (share := shares[pid]) is None else share for pid, one in held.items())
@@ -281,14 +281,14 @@ class _Family:
         self._members = {session}
         self._strangers: set[int] = set()
         self._next = time.monotonic() + SAMPLING.listing
-        self.held: dict[int, Held] = {}  # at the last look, by those that have memory of their own
+        self.held: dict[int, ProcessMemory] = {}  # at the last look, by those that have memory of their own
 
     def look(self, now: float) -> bool:
         """Look at all members; tell whether one ended since the last time, seen before or not."""
         if now >= self._next:
             self._list()
             self._next = now + SAMPLING.listing
-        found: dict[int, Held] = {}
+        found: dict[int, ProcessMemory] = {}
         left = sorted(self._members)
         while left:
             pid = left.pop()
@@ -311,6 +311,6 @@ class _Family:
         self._strangers |= new - found
 
 
-def _is_twin(one: Held, parent: Held | None) -> bool:
+def _is_twin(one: ProcessMemory, parent: ProcessMemory | None) -> bool:
     """Tell whether a process was forked this moment and has no page of its own, which is so until it runs a program."""
     return parent is not None and (one.size, one.most, one.now) == (parent.size, parent.most, parent.now)

@@ -11,18 +11,18 @@ import numpy as np
 
 from assay.report.comparison import compare_family, mark_identical
 from assay.report.costs import conditions, spending
-from assay.report.diagnostics import alarms
-from assay.report.failures import breaches, mishaps, said, stray_sentence, strayed
-from assay.report.groups import breakdowns, failures, layers, phrasings, rank_distribution, traps
+from assay.report.diagnostics import find_diagnostics
+from assay.report.failures import contract_violations, path_mismatches, query_failures, stderr_tails, stray_sentence
+from assay.report.groups import breakdowns, failures, hard_negative_stats, layers, phrasings, rank_distribution
 from assay.report.render.text import SHOWN, clip, count
-from assay.report.results import EngineFacts, Results, Strayed
+from assay.report.results import EngineSummary, PathMismatch, Results
 from assay.report.rows import make_rows
 from assay.report.scored_run import (
-    Case,
+    ScoredRun,
     absent_notes,
     choose_challenger,
     choose_leader,
-    dead_engines,
+    failed_engines,
     family_of,
     forms_of,
     mean_gains,
@@ -36,7 +36,7 @@ from assay.scoring import Ties, evaluation_measures, parse_measure, ties
 from assay.stats import compare_slices, means_only
 from assay.stats.config import settings_of
 from assay.stats.records import Comparison, SliceRow
-from assay.types import Claim, EngineRun, Role, Run, Status
+from assay.types import AnalysisPlan, EngineRun, Role, Run, Status
 
 #: Below this many queries a single one moves the mean by three points and more (the Pyckle guide's own limit).
 FEW_QUERIES = 30
@@ -50,12 +50,12 @@ _STRAYING = 0.05
 _SHOWN_PROBLEMS = 3
 
 
-def analyse(run: Run, claim: Claim) -> Results:
+def analyse(run: Run, claim: AnalysisPlan) -> Results:
     """Compute all that a report says."""
     return analyse_case(open_case(run, claim))
 
 
-def analyse_case(case: Case, *, worst: bool = True) -> Results:
+def analyse_case(case: ScoredRun, *, worst: bool = True) -> Results:
     """Compute all that a report says of a run that is scored already.
 
     Without `worst` the queries that engines did badly on are not listed: who has every ranking needs no such list.
@@ -68,8 +68,8 @@ def analyse_case(case: Case, *, worst: bool = True) -> Results:
     tied = ties(case.scorer, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
     asked = {(unit.gold, unit.query, unit.form) for unit in units}
     facts = tuple(_facts(engine, ties_of, asked) for engine, ties_of in zip(run.engines, tied, strict=True))
-    astray = strayed(run)
-    raised = alarms(case)
+    astray = path_mismatches(run)
+    raised = find_diagnostics(case)
     shown = claim.tables
     return Results(
         suite=suite_name(run),
@@ -87,7 +87,7 @@ def analyse_case(case: Case, *, worst: bool = True) -> Results:
         breakdowns=tuple(breakdowns(case)),
         slices=_slices(case, challenger),
         phrasings=tuple(phrasings(case)),
-        traps=tuple(traps(case)),
+        traps=tuple(hard_negative_stats(case)),
         layers=tuple(layers(case)),
         ranks=tuple(rank_distribution(case, name) for name in real_engines(run)),
         failures=tuple(f for name in real_engines(run) for f in failures(case, name)) if worst else (),
@@ -100,10 +100,10 @@ def analyse_case(case: Case, *, worst: bool = True) -> Results:
         header=run.header,
         spending=spending(run),
         conditions=conditions(run),
-        mishaps=mishaps(run),
-        breaches=breaches(run),
+        mishaps=query_failures(run),
+        breaches=contract_violations(run),
         strayed=astray,
-        stderr=said(run),
+        stderr=stderr_tails(run),
         synthetic=synthetic_sets(run),
         rows=make_rows(case, comparison),
         alarms=raised,
@@ -112,7 +112,7 @@ def analyse_case(case: Case, *, worst: bool = True) -> Results:
     )
 
 
-def challenger_of(run: Run, claim: Claim) -> str:
+def challenger_of(run: Run, claim: AnalysisPlan) -> str:
     """Name the best engine that is compared with the baseline, as the report does, without the rest of it."""
     case = open_case(run, replace(claim, measures=(claim.primary,)))
     scores = pick(case.scores, measures=(claim.primary,))
@@ -120,18 +120,18 @@ def challenger_of(run: Run, claim: Claim) -> str:
     return choose_challenger(run, claim, mean_gains(means, claim.primary))
 
 
-def _comparison(case: Case) -> Comparison:
+def _comparison(case: ScoredRun) -> Comparison:
     """Compare the real engines with the baseline; floor and ceiling have means but are no contestants."""
     claim = case.claim
     scores = pick(case.scores, measures=claim.measures)
-    found = compare_family(scores, claim, family_of(case.run, claim), dead_engines(case.run))
+    found = compare_family(scores, claim, family_of(case.run, claim), failed_engines(case.run))
     return replace(mark_identical(found, case.scorer), notes=(*absent_notes(case.run, claim), *found.notes))
 
 
-def _slices(case: Case, challenger: str) -> tuple[SliceRow, ...]:
+def _slices(case: ScoredRun, challenger: str) -> tuple[SliceRow, ...]:
     """Compare the best rival with the baseline on parts of the queries; exploratory."""
     claim = case.claim
-    if challenger == claim.baseline or {challenger, claim.baseline} & dead_engines(case.run):
+    if challenger == claim.baseline or {challenger, claim.baseline} & failed_engines(case.run):
         return ()
     scores = pick(case.scores, engines=(claim.baseline, challenger), measures=(claim.primary,))
     return compare_slices(
@@ -152,10 +152,10 @@ def _headline(forms: Sequence[str], primary: str) -> str:
     return f"{first} form" + (f"; {others}" if others else "")
 
 
-def _facts(engine: EngineRun, tied: Ties, asked: Collection[tuple[str, str, str]]) -> EngineFacts:
+def _facts(engine: EngineRun, tied: Ties, asked: Collection[tuple[str, str, str]]) -> EngineSummary:
     """Describe how an engine behaved; `asked` has the headlines."""
     shown = [r for r in engine.rankings if (r.gold, r.query, r.form) in asked]
-    return EngineFacts(
+    return EngineSummary(
         name=engine.name,
         role=engine.role,
         asked=len(engine.rankings),
@@ -168,7 +168,7 @@ def _facts(engine: EngineRun, tied: Ties, asked: Collection[tuple[str, str, str]
     )
 
 
-def _reading(case: Case, comparison: Comparison, leader: str) -> str:
+def _reading(case: ScoredRun, comparison: Comparison, leader: str) -> str:
     """Read the best score against floor, yardstick and ceiling of the same run."""
     at = {m.engine: m for m in comparison.means if m.measure == case.primary}
     best = at[leader]
@@ -194,7 +194,9 @@ def _with_role(run: Run, role: Role) -> str:
     return next((e.name for e in run.engines if e.role == role), "")
 
 
-def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed], queries: int) -> Iterator[str]:
+def _warnings(
+    case: ScoredRun, facts: Sequence[EngineSummary], astray: Sequence[PathMismatch], queries: int
+) -> Iterator[str]:
     """Say what limits every number of this run."""
     yield from synthetic_notes(case.run)
     if queries < FEW_QUERIES:
@@ -218,11 +220,11 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed
         yield from _corpus_facts(case, "notes")
 
 
-def _torn(case: Case) -> Iterator[str]:
+def _torn(case: ScoredRun) -> Iterator[str]:
     """Say that queries ask for different answers in the same words, as lint has it."""
-    from assay.gold.lint.wording import SAME_WORDS, alike, same_answers
+    from assay.gold.lint.wording import SAME_WORDS, duplicates, same_answers
 
-    pairs = [pair for gold in case.run.suite.golds for pair in alike(gold.queries) if not same_answers(*pair)]
+    pairs = [pair for gold in case.run.suite.golds for pair in duplicates(gold.queries) if not same_answers(*pair)]
     if not pairs:
         return
     one, other = pairs[0]
@@ -233,7 +235,7 @@ def _torn(case: Case) -> Iterator[str]:
     )
 
 
-def _trouble(case: Case, engine: EngineRun, fact: EngineFacts, astray: Collection[str]) -> Iterator[str]:
+def _trouble(case: ScoredRun, engine: EngineRun, fact: EngineSummary, astray: Collection[str]) -> Iterator[str]:
     """Say what an engine did wrong often enough to matter; gold sets where it is all astray are told already."""
     if fact.failed:
         kinds = ", ".join(f"{n} {status}" for status, n in fact.statuses.items() if status != Status.OK)
@@ -247,6 +249,6 @@ def _trouble(case: Case, engine: EngineRun, fact: EngineFacts, astray: Collectio
         yield f"{fact.name}: {len(strays)} of {len(hits)} results are no files of the corpus, such as {example}."
 
 
-def _corpus_facts(case: Case, key: Literal["notes", "problems"]) -> list[str]:
+def _corpus_facts(case: ScoredRun, key: Literal["notes", "problems"]) -> list[str]:
     """Collect sentences about the corpora."""
     return [f"{name}: {text}" for name, facts in case.run.header.corpora.items() for text in getattr(facts, key)]

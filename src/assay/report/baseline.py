@@ -18,18 +18,18 @@ import numpy as np
 from assay.errors import EngineError, InputError, NotComparableError
 from assay.files import read_utf8, write_atomic
 from assay.report.analysis import FAILED_SHARE
-from assay.report.evidence import EngineEvidence, Evidence, Trouble, answered_text, means_over
+from assay.report.evidence import EngineScores, QueryScores, UnstableQuery, answered_text, means_over
 from assay.report.render.terminal import plain
 from assay.report.scored_run import real_engines
 from assay.scoring import Measure, parse_measure
 from assay.settings import check_counts, read_settings
 from assay.stats.config import DEFAULT
-from assay.types import Claim, CorpusFacts, Role, Scores, Status, Unit
+from assay.types import AnalysisPlan, CorpusInfo, Role, Scores, Status, Unit
 
 SCHEMA = "assay/baseline/2"
 
 
-def write_baseline(path: Path, seen: Evidence, claim: Claim) -> None:
+def write_baseline(path: Path, seen: QueryScores, claim: AnalysisPlan) -> None:
     """Write the engines that compete, on the measures of the claim; engines that failed make no baseline."""
     chosen = [engine for engine in seen.engines if engine.name in real_engines(seen)]
     for engine in chosen:
@@ -41,7 +41,7 @@ def write_baseline(path: Path, seen: Evidence, claim: Claim) -> None:
     write_atomic(path, baseline_text(seen, claim, chosen))
 
 
-def baseline_text(seen: Evidence, claim: Claim, engines: Sequence[EngineEvidence]) -> str:
+def baseline_text(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScores]) -> str:
     """Write evidence as JSON whose lines are what changes on its own: a corpus, an engine, a query."""
     head = {
         "schema": SCHEMA,
@@ -81,12 +81,12 @@ def _joined(lines: Iterator[str]) -> list[str]:
     return [f"{line}," for line in found[:-1]] + found[-1:]
 
 
-def _corpus(facts: CorpusFacts) -> dict[str, object]:
+def _corpus(facts: CorpusInfo) -> dict[str, object]:
     """Give what decides whether a corpus is the same."""
     return {key: getattr(facts, key) for key in ("repository", "revision", "digest", "files")}
 
 
-def _engine(engine: EngineEvidence, seen: Evidence, claim: Claim) -> dict[str, object]:
+def _engine(engine: EngineScores, seen: QueryScores, claim: AnalysisPlan) -> dict[str, object]:
     """Give what is known of an engine beside its values; means in the order of the claim's measures."""
     places = [seen.scores.measures.index(name) for name in claim.measures]
     fields = {
@@ -96,7 +96,7 @@ def _engine(engine: EngineEvidence, seen: Evidence, claim: Claim) -> dict[str, o
     return fields | {"noise": [engine.noise[place] for place in places], "means": means}
 
 
-def _queries(seen: Evidence, claim: Claim, engines: Sequence[EngineEvidence]) -> Iterator[dict[str, object]]:
+def _queries(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScores]) -> Iterator[dict[str, object]]:
     """Give the values of every engine, query by query."""
     scores = seen.scores
     rows = {engine.name: scores.values[scores.engines.index(engine.name)] for engine in engines}
@@ -116,7 +116,7 @@ def _unit(unit: Unit) -> dict[str, object]:
     return found | ({"shared": unit.shared} if unit.shared else {})
 
 
-def _statuses(unit: Unit, troubles: Mapping[str, Mapping[tuple[str, str, str], Trouble]]) -> dict[str, object]:
+def _statuses(unit: Unit, troubles: Mapping[str, Mapping[tuple[str, str, str], UnstableQuery]]) -> dict[str, object]:
     """Give the statuses of the engines that failed on a query, one a repeat; no news is good news."""
     key = (unit.gold, unit.query, unit.form)
     failed = {name: list(map(str, found[key].statuses)) for name, found in troubles.items() if key in found}
@@ -170,13 +170,13 @@ class _File:
     repeats: int
     golds: tuple[str, ...]
     synthetic: tuple[str, ...]
-    claim: Claim
-    corpora: Mapping[str, CorpusFacts]
+    claim: AnalysisPlan
+    corpora: Mapping[str, CorpusInfo]
     engines: tuple[_Engine, ...]
     queries: tuple[Mapping[str, object], ...]
 
 
-def read_baseline(path: Path) -> Evidence:
+def read_baseline(path: Path) -> QueryScores:
     """Read a baseline; what is wrong with it is told with its line, where there is one."""
     text = read_utf8(path, hint="write one with `assay gate RESULTS --write-baseline FILE`")
     data = _parse(text, path)
@@ -259,7 +259,7 @@ class _Shape:
     engines: tuple[str, ...]
     measures: tuple[Measure, ...]
     repeats: int
-    corpora: Mapping[str, CorpusFacts]
+    corpora: Mapping[str, CorpusInfo]
 
 
 def _shape(file: _File) -> _Shape:
@@ -294,7 +294,7 @@ class _Row:
 
     unit: Unit
     values: list[list[float]]  # engines × measures
-    troubles: Mapping[str, Trouble]  # by engine
+    troubles: Mapping[str, UnstableQuery]  # by engine
 
 
 def _rows(rows: Sequence[Mapping[str, object]], shape: _Shape, path: Path, lines: Sequence[int]) -> list[_Row]:
@@ -346,19 +346,19 @@ def _value(value: float | None, measure: Measure) -> float:
     return value
 
 
-def _trouble(unit: Unit, given: Sequence[str], repeats: int) -> Trouble:
+def _trouble(unit: Unit, given: Sequence[str], repeats: int) -> UnstableQuery:
     """Read how a query ended in each repeat."""
     if len(given) != repeats:
         raise ValueError(f"{len(given)} statuses of {repeats} repeats")
-    return Trouble(unit.gold, unit.query, unit.form, tuple(map(Status, given)))
+    return UnstableQuery(unit.gold, unit.query, unit.form, tuple(map(Status, given)))
 
 
-def _evidence(file: _File, shape: _Shape, rows: Sequence[_Row], path: Path) -> Evidence:
+def _evidence(file: _File, shape: _Shape, rows: Sequence[_Row], path: Path) -> QueryScores:
     """Put the record together."""
     size = (len(rows), len(shape.engines), len(shape.measures))
     values = np.array([row.values for row in rows], dtype=np.float64).reshape(size)
     units = tuple(row.unit for row in rows)
-    return Evidence(
+    return QueryScores(
         name=str(path),
         k=file.k,
         engines=tuple(_engine_reading(engine, rows) for engine in file.engines),
@@ -375,16 +375,16 @@ def _evidence(file: _File, shape: _Shape, rows: Sequence[_Row], path: Path) -> E
     )
 
 
-def _engine_reading(row: _Engine, rows: Sequence[_Row]) -> EngineEvidence:
+def _engine_reading(row: _Engine, rows: Sequence[_Row]) -> EngineScores:
     """Put one engine together with the queries that it failed on."""
     means = tuple(tuple(math.nan if value is None else value for value in one) for one in row.means)
     troubles = tuple(one.troubles[row.name] for one in rows if row.name in one.troubles)
-    return EngineEvidence(
+    return EngineScores(
         row.name, row.role, row.settings, row.asked, row.failed, row.answers, means, row.changed, row.noise, troubles
     )
 
 
-def _check_sums(found: Evidence, file: _File, path: Path) -> None:
+def _check_sums(found: QueryScores, file: _File, path: Path) -> None:
     """Refuse values that are not those of the means beside them, and failures that nobody has: some were changed."""
     over = means_over(found.scores.values)
     for at, engine in enumerate(found.engines):

@@ -8,46 +8,46 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from assay.errors import ConfigError, EngineError, NotComparableError
-from assay.report.evidence import EngineEvidence, Evidence, Steadiness, chance_between, gather, steadiness
-from assay.report.render.document import Block, Cell, Estimate, Forest, Paragraph, Tone, table
+from assay.report.evidence import EngineScores, QueryScores, Stability, chance_between, gather, stability
+from assay.report.render.document import Block, Cell, Forest, IntervalPoint, Paragraph, Tone, table
 from assay.report.render.text import difference_text, signed_ends
 from assay.report.scored_run import (
     absent_notes,
     choose_leader,
+    compared_engines,
     competing,
-    contestants,
-    dead_engines,
+    engines_under_test,
+    failed_engines,
     family_of,
     mean_gains,
     pick,
-    rivals,
 )
 from assay.report.synthetic import notes_on, synthetic_notes
 from assay.scoring import identical_rankings, score
 from assay.scoring.evaluate import Scorer
-from assay.stats import Names, all_pairs, compare, compare_scores, means, means_only
+from assay.stats import RunNames, all_pairs, compare, compare_scores, means, means_only
 from assay.stats.compare import with_leader
 from assay.stats.config import Settings, settings_of
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
-from assay.stats.repeating import RunChance, with_run_chance
-from assay.types import Claim, CorpusFacts, Run, Scores
+from assay.stats.repeating import RunVariance, add_run_variance
+from assay.types import AnalysisPlan, CorpusInfo, Run, Scores
 
 _Found = TypeVar("_Found", bound=Comparison)
 
 
-def compare_engines(run: Run, claim: Claim, engine: str | None = None) -> Comparison:
+def compare_engines(run: Run, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
     """Compare one engine of a run, or every one that competes, with the baseline."""
     return compare_within(gather((run,), claim.measures, ""), claim, engine)
 
 
-def compare_within(seen: Evidence, claim: Claim, engine: str | None = None) -> Comparison:
+def compare_within(seen: QueryScores, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
     """Compare engines of one run, or of all its repeats, with the baseline."""
     family = (engine,) if engine and not claim.family else family_of(seen, claim)
     if not family:
         raise ConfigError(
             f"nothing to compare with {claim.baseline}", hint="run another engine, or choose a --baseline"
         )
-    others = rivals(seen, claim.baseline) if claim.family else ()
+    others = compared_engines(seen, claim.baseline) if claim.family else ()
     chosen = tuple(dict.fromkeys((claim.baseline, *family, *others)))
     scores = pick(seen.scores, engines=chosen, measures=claim.measures)
     both = _Means(seen, {one.name: one for one in seen.engines})
@@ -61,21 +61,21 @@ def compare_within(seen: Evidence, claim: Claim, engine: str | None = None) -> C
 class _Means:
     """One side of a comparison, its engines by the names that rows call them."""
 
-    side: Evidence
-    engines: Mapping[str, EngineEvidence]
+    side: QueryScores
+    engines: Mapping[str, EngineScores]
 
-    def repeats(self, name: str, measure: str) -> Steadiness:
+    def repeats(self, name: str, measure: str) -> Stability:
         """Return what the repeats of an engine say of a measure."""
-        return steadiness(self.side, self.engines[name].name, measure)
+        return stability(self.side, self.engines[name].name, measure)
 
 
-def _over_runs(found: Comparison, claim: Claim, old: _Means, new: _Means) -> Comparison:
+def _over_runs(found: Comparison, claim: AnalysisPlan, old: _Means, new: _Means) -> Comparison:
     """Let a comparison know of the chance between whole runs, where there are repeats."""
 
-    def chance_of(row: ComparisonRow) -> RunChance | None:
+    def chance_of(row: ComparisonRow) -> RunVariance | None:
         return chance_between(old.repeats(row.baseline, row.measure), new.repeats(row.engine, row.measure))
 
-    return with_run_chance(found, chance_of, Settings(**settings_of(claim)))
+    return add_run_variance(found, chance_of, Settings(**settings_of(claim)))
 
 
 def mark_identical(found: _Found, run: Run | Scorer) -> _Found:
@@ -95,7 +95,7 @@ def _mark_same(found: Comparison, answers: Mapping[str, Sequence[str]]) -> Compa
     return replace(found, rows=tuple(replace(row, identical=is_same(row)) for row in found.rows))
 
 
-def _narrowed(found: Comparison, claim: Claim, engine: str) -> Comparison:
+def _narrowed(found: Comparison, claim: AnalysisPlan, engine: str) -> Comparison:
     """Show one engine of a declared family; its p-value stays adjusted for all of them."""
     if engine not in claim.family:
         raise ConfigError(
@@ -112,7 +112,7 @@ def _narrowed(found: Comparison, claim: Claim, engine: str) -> Comparison:
     )
 
 
-def compare_family(scores: Scores, claim: Claim, family: Sequence[str], dead: Collection[str]) -> Comparison:
+def compare_family(scores: Scores, claim: AnalysisPlan, family: Sequence[str], dead: Collection[str]) -> Comparison:
     """Compare a family with the baseline; engines that answered nothing keep their means but leave the family."""
     left = [] if claim.baseline in dead else [name for name in family if name not in dead]
     failed = [name for name in (claim.baseline, *family) if name in dead]
@@ -142,9 +142,9 @@ def _without(found: Comparison, failed: Sequence[str], baseline: str = "") -> Co
     return replace(found, failed=tuple(failed), notes=(said, *notes))
 
 
-def compare_all_pairs(run: Run, claim: Claim) -> AllPairs:
+def compare_all_pairs(run: Run, claim: AnalysisPlan) -> AllPairs:
     """Compare every engine that competes with every other, as `competing` says; the leader is that of the report."""
-    real, dead = competing(run, claim), dead_engines(run)
+    real, dead = competing(run, claim), failed_engines(run)
     left, failed = [name for name in real if name not in dead], [name for name in real if name in dead]
     if failed and len(left) < 2:
         raise EngineError(
@@ -159,19 +159,19 @@ def compare_all_pairs(run: Run, claim: Claim) -> AllPairs:
 
 
 def compare_runs(
-    old: Run, new: Run, claim: Claim, names: tuple[str, str], engine: str | None = None, *, moved: bool = False
+    old: Run, new: Run, claim: AnalysisPlan, names: tuple[str, str], engine: str | None = None, *, moved: bool = False
 ) -> Comparison:
     """Compare one engine, or all that two runs share, between the runs; the old one is the baseline.
 
     Runs that asked for different k, or on a corpus that changed, are refused; `moved` allows the latter.
     """
-    refuse_unlike(old, new, moved=moved)
+    require_comparable(old, new, moved=moved)
     before, after = gather((old,), claim.measures, names[0]), gather((new,), claim.measures, names[1])
     return compare_evidence(before, after, claim, engine, moved=moved)
 
 
 def compare_evidence(
-    old: Evidence, new: Evidence, claim: Claim, engine: str | None = None, *, moved: bool = False
+    old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None = None, *, moved: bool = False
 ) -> Comparison:
     """Compare what two sides share, each a run, its repeats or a baseline file; refusals are those of two runs."""
     _refuse(_Facts(old.k, old.corpora), _Facts(new.k, new.corpora), moved=moved)
@@ -183,7 +183,7 @@ def compare_evidence(
     return replace(_mark_same(found, answers), notes=(*synthetic, *_changes(old, new, claim), *found.notes))
 
 
-def _shared_measures(old: Evidence, claim: Claim) -> tuple[str, ...]:
+def _shared_measures(old: QueryScores, claim: AnalysisPlan) -> tuple[str, ...]:
     """Give the measures of a claim that a baseline has values of; without the primary one nothing is compared."""
     if claim.primary not in old.scores.measures:
         raise NotComparableError(
@@ -198,10 +198,10 @@ class _Facts:
     """What two sides must have in common."""
 
     k: int
-    corpora: Mapping[str, CorpusFacts]
+    corpora: Mapping[str, CorpusInfo]
 
 
-def refuse_unlike(old: Run, new: Run, *, moved: bool = False) -> None:
+def require_comparable(old: Run, new: Run, *, moved: bool = False) -> None:
     """Refuse two runs that must not be compared."""
     _refuse(_Facts(old.k, old.header.corpora), _Facts(new.k, new.header.corpora), moved=moved)
 
@@ -222,10 +222,10 @@ def _refuse(old: _Facts, new: _Facts, *, moved: bool) -> None:
         raise NotComparableError(" ".join(changed), hint="--allow-changed-corpus compares all the same, and says so")
 
 
-def _between(old: Evidence, new: Evidence, claim: Claim, engine: str | None) -> Comparison:
+def _between(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None) -> Comparison:
     """Compare what both sides have an answer of; what failed in one of them leaves both."""
-    sides, names = (old, new), Names(old.name, new.name)
-    chosen = [(engine,) if engine else contestants(side) for side in sides]
+    sides, names = (old, new), RunNames(old.name, new.name)
+    chosen = [(engine,) if engine else engines_under_test(side) for side in sides]
     scores = [pick(side.scores, engines=who, measures=claim.measures) for side, who in zip(sides, chosen, strict=True)]
     failed = [
         (name, f"{name} ({side.name})")
@@ -252,7 +252,7 @@ def _between(old: Evidence, new: Evidence, claim: Claim, engine: str | None) -> 
     return _without(found, [called for _, called in failed])
 
 
-def _changes(old: Evidence, new: Evidence, claim: Claim) -> list[str]:
+def _changes(old: QueryScores, new: QueryScores, claim: AnalysisPlan) -> list[str]:
     """Say what else differs between two sides than what is being compared."""
     was = {engine.name: engine.settings for engine in old.engines}
     set_anew = [e.name for e in new.engines if e.name in was and was[e.name] != e.settings]
@@ -263,7 +263,7 @@ def _changes(old: Evidence, new: Evidence, claim: Claim) -> list[str]:
     return notes + _claimed_otherwise(old, claim)
 
 
-def _claimed_otherwise(old: Evidence, claim: Claim) -> list[str]:
+def _claimed_otherwise(old: QueryScores, claim: AnalysisPlan) -> list[str]:
     """Say that another claim was declared then: who may loosen a margin may let a regression pass."""
     was = old.claim
     names = ("primary", "margin", "alpha", "cluster") if was else ()
@@ -275,7 +275,7 @@ def _claimed_otherwise(old: Evidence, claim: Claim) -> list[str]:
     return [f"The claim is not the one of {old.name}: {', '.join(told)}."] if told else []
 
 
-def _moved(before: Mapping[str, CorpusFacts], after: Mapping[str, CorpusFacts]) -> list[str]:
+def _moved(before: Mapping[str, CorpusInfo], after: Mapping[str, CorpusInfo]) -> list[str]:
     """Say which corpora changed between two runs."""
     return [
         f"The corpus of {name} changed between the runs ({before[name].files} → {after[name].files} files)."
@@ -321,7 +321,7 @@ def comparison_blocks(found: Comparison) -> list[Block]:
         return [grid]
     reach = _round_up(max(abs(v) for r in rows for v in (r.interval.low, r.interval.high)))
     points = tuple(
-        Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, verdict_tone(r))
+        IntervalPoint(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, verdict_tone(r))
         for r in rows
     )
     return [grid, Paragraph(_LEGEND, "quiet"), Forest(points, -reach, reach, line=0.0), *_limits(rows)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.report.render.document import Block, Heading, Paragraph, table
 from assay.report.render.text import clip
-from assay.report.results import Conditions, Results, Spending
+from assay.report.results import EngineResources, Results, TimingConditions
 from assay.report.scored_run import real_engines
 from assay.types import EngineRun, Ranking, Resources, Run, Status
 
@@ -31,16 +31,16 @@ FLOORS = Floors()
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class NoteLimits:
     """How much of what engines say of themselves is shown."""
 
     version: int = 40  # characters; some tools answer with a page
 
 
-SHOWING = Showing()
+SHOWING = NoteLimits()
 
 
-def spending(run: Run) -> tuple[Spending, ...]:
+def spending(run: Run) -> tuple[EngineResources, ...]:
     """Add up what each engine took, and set its times in relation to the fastest that competes."""
     rows = [_spent(engine, limit_of(engine, run.header.timeout)) for engine in run.engines]
     if not run.header.timed:
@@ -56,9 +56,9 @@ def spending(run: Run) -> tuple[Spending, ...]:
     )
 
 
-def _untimed(row: Spending) -> Spending:
+def _untimed(row: EngineResources) -> EngineResources:
     """Leave out what was measured beside others: what remains is what the engine says itself, and what failed."""
-    return Spending(
+    return EngineResources(
         engine=row.engine,
         version=row.version,
         startup_seconds=None,
@@ -83,16 +83,16 @@ def limit_of(engine: EngineRun, cap: float) -> float:
     return min(cap, float(own)) if isinstance(own, int | float) and own > 0 else cap
 
 
-def _compared(row: Spending) -> float | None:
+def _compared(row: EngineResources) -> float | None:
     """Give the time that is compared; one that is what failures are charged says nothing of speed."""
     return None if row.mostly_failed else row.warm_ms
 
 
-def conditions(run: Run) -> Conditions:
+def conditions(run: Run) -> TimingConditions:
     """Say what the times were taken under; runs of older versions did not take turns and pinned nothing."""
     known = run.header.environment
     pinned = known.get("pinned")
-    return Conditions(
+    return TimingConditions(
         pinned=pinned if isinstance(pinned, int) else None,
         interleaved=bool(known.get("interleaved", "pinned" in known)),
         machine=", ".join(str(known[key]) for key in ("cpu", "os") if known.get(key)),
@@ -102,7 +102,7 @@ def conditions(run: Run) -> Conditions:
     )
 
 
-def _spent(engine: EngineRun, cap: float) -> Spending:
+def _spent(engine: EngineRun, cap: float) -> EngineResources:
     """Add up what one engine took; a query that failed is charged all the time it had."""
     first, warm = _first_and_warm(engine.rankings)
     failed = [ranking for ranking in engine.rankings if ranking.status != Status.OK]
@@ -110,7 +110,7 @@ def _spent(engine: EngineRun, cap: float) -> Spending:
     total = reduce(add, cost) if cost else None
     index = _index_seconds(engine)
     peaks = [taken.peak_bytes for taken in engine.resources.values()]
-    return Spending(
+    return EngineResources(
         engine=engine.name,
         version=clip(engine.version, SHOWING.version),
         startup_seconds=_sum(r.startup_seconds for r in engine.resources.values()),
@@ -208,7 +208,7 @@ class _Column:
     """A column of the table: its title, and what it says of an engine; `optional` ones go where nobody has them."""
 
     title: str
-    text: Callable[[Spending], str]
+    text: Callable[[EngineResources], str]
     optional: bool = False
 
 
@@ -255,12 +255,12 @@ def _times(ratio: float | None) -> str:
     return "–" if ratio is None else f"{ratio:,.{1 if ratio < _WHOLE else 0}f}×"
 
 
-def _first(row: Spending) -> str:
+def _first(row: EngineResources) -> str:
     """Write the time of the first query; the cap of one that failed would look like a measure."""
     return _FAILED if row.first_failed else _number(row.first_ms)
 
 
-def _warm(row: Spending) -> str:
+def _warm(row: EngineResources) -> str:
     """Write the median; where most queries failed, that of the others."""
     if not row.mostly_failed:
         return _number(row.warm_ms)
@@ -311,13 +311,13 @@ def _footnotes(results: Results) -> Iterable[str]:
     yield from _missing(rows)
 
 
-def _charged(row: Spending) -> str:
+def _charged(row: EngineResources) -> str:
     """Say how many queries of an engine failed, what each had and what it really took."""
     took = "none was asked" if row.failed_ms is None else f"they took {row.failed_ms:,.1f} ms in the median"
     return f"{row.engine} {row.charged} (limit {row.limit_seconds:g} s; {took})"
 
 
-def _missing(rows: Iterable[Spending]) -> Iterable[str]:
+def _missing(rows: Iterable[EngineResources]) -> Iterable[str]:
     """Say why there are dashes, column by column."""
     rows = list(rows)
     if any(row.startup_seconds is None for row in rows):
@@ -345,7 +345,7 @@ def _by_gold(results: Results) -> Block:
     return table(["engine", *(f">{name}" for name in names)], rows, "Cold index by gold set, in seconds.")
 
 
-def _under(conditions: Conditions) -> str:
+def _under(conditions: TimingConditions) -> str:
     """Say what the times were taken under."""
     cores = f" ({conditions.cores} cores)" if conditions.cores else ""
     threads = "1 thread" if conditions.pinned == 1 else f"{conditions.pinned} threads"

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.report.render.text import SHOWN, clip
-from assay.report.results import Alarm
-from assay.report.scored_run import SAME_MEAN, Case, candidates, choose_leader, dead_engines, pick
+from assay.report.results import Diagnostic
+from assay.report.scored_run import SAME_MEAN, ScoredRun, candidates, choose_leader, failed_engines, pick
 from assay.scoring import parse_measure, ranking_codes
-from assay.settings import look_up
+from assay.settings import get_key
 from assay.stats.records import one_digit
-from assay.stats.selection import best_of_many, near_leader
+from assay.stats.selection import near_leader, selection_bias
 from assay.stats.tables import headline
 from assay.stats.units import partition
 
@@ -42,7 +42,7 @@ class AlarmConfig:
 ALARMS = AlarmConfig()
 
 
-def alarms(case: Case, config: AlarmConfig = ALARMS) -> tuple[Alarm, ...]:
+def find_diagnostics(case: ScoredRun, config: AlarmConfig = ALARMS) -> tuple[Diagnostic, ...]:
     """Look for all of them, what is certain first."""
     codes = ranking_codes(case.scorer)
     knobs = _knobs(case.run.engines, codes)
@@ -59,7 +59,7 @@ def alarms(case: Case, config: AlarmConfig = ALARMS) -> tuple[Alarm, ...]:
     return tuple(found)
 
 
-def _identical(engines: Sequence[EngineRun], codes: IntArray, dead: Sequence[_Knob]) -> Iterator[Alarm]:
+def _identical(engines: Sequence[EngineRun], codes: IntArray, dead: Sequence[_Knob]) -> Iterator[Diagnostic]:
     """Put engines together that answered the same though they are set otherwise; what a dead knob explains is told."""
     groups: dict[bytes, list[EngineRun]] = {}
     for engine, row in zip(engines, codes, strict=True):
@@ -68,7 +68,7 @@ def _identical(engines: Sequence[EngineRun], codes: IntArray, dead: Sequence[_Kn
     for group in groups.values():
         if len(group) > 1 and not _one_setting(group) and not _explained(group, dead):
             names = tuple(engine.name for engine in group)
-            yield Alarm(
+            yield Diagnostic(
                 "identical rankings",
                 names,
                 f"{_listed(names)} gave identical rankings: is a setting not connected, or is it one engine asked in "
@@ -147,7 +147,7 @@ def _value(engine: EngineRun, key: str) -> str:
 
     The engine first: a variant that sets what is the default anyway differs from its base in nothing.
     """
-    value = look_up(engine.config, key, _UNSAID)
+    value = get_key(engine.config, key, _UNSAID)
     said = _changes(engine).get(key, _UNSAID) if value is _UNSAID else value
     return "unchanged" if said is _UNSAID else json.dumps(said, sort_keys=True, default=str)
 
@@ -155,11 +155,11 @@ def _value(engine: EngineRun, key: str) -> str:
 _UNSAID: Any = object()
 
 
-def _dead(knob: _Knob, config: AlarmConfig) -> Alarm:
+def _dead(knob: _Knob, config: AlarmConfig) -> Diagnostic:
     """Say that a knob does nothing."""
     values = _listed([clip(value, SHOWN.example) for value in knob.values], config.named)
     pairs = f"{knob.pairs} pairs of variants that differ" if knob.pairs > 1 else "the two variants that differ"
-    return Alarm(
+    return Diagnostic(
         "dead knob",
         (knob.key,),
         f"{knob.key} of {knob.base} does nothing here: with {values} the rankings are identical on every query, in "
@@ -169,10 +169,10 @@ def _dead(knob: _Knob, config: AlarmConfig) -> Alarm:
     )
 
 
-def _nearly(knob: _Knob) -> Alarm:
+def _nearly(knob: _Knob) -> Diagnostic:
     """Say that a knob hardly does anything."""
     share = knob.changed / knob.rankings
-    return Alarm(
+    return Diagnostic(
         "nearly dead knob",
         (knob.key,),
         f"{knob.key} of {knob.base} changes {knob.changed} of {knob.rankings} rankings ({share:.1%}).",
@@ -191,9 +191,9 @@ class _Table:
     parts: Partition
 
 
-def _table(case: Case, codes: IntArray) -> _Table:
+def _table(case: ScoredRun, codes: IntArray) -> _Table:
     """Return the engines that the leader is chosen from, one for each distinct set of rankings."""
-    dead = dead_engines(case.run)
+    dead = failed_engines(case.run)
     names = [name for name in candidates(case.run, case.claim) if name not in dead]
     shown = headline(pick(case.scores, engines=names, measures=(case.primary,)))
     kept = np.asarray(~np.isnan(shown.values[:, 0]).any(axis=0))
@@ -212,7 +212,7 @@ def _table(case: Case, codes: IntArray) -> _Table:
     return _Table(once, np.stack([values[name] for name in once]), partition(units, case.claim.cluster))
 
 
-def _noise(case: Case, table: _Table, config: AlarmConfig) -> Iterator[Alarm]:
+def _noise(case: ScoredRun, table: _Table, config: AlarmConfig) -> Iterator[Diagnostic]:
     """Say who cannot be told apart from the leader, and what the set could have shown."""
     up = parse_measure(case.primary).higher_is_better
     found = near_leader(table.values, table.parts, higher_is_better=up, alpha=case.claim.alpha)
@@ -225,7 +225,7 @@ def _noise(case: Case, table: _Table, config: AlarmConfig) -> Iterator[Alarm]:
     shows = "none at all" if found.smallest is None else f"from about {one_digit(found.smallest)} up"
     widest = max(float(found.lead[i]) for i in near)
     behind = f"They are up to {one_digit(widest)} behind" if widest > 0.0 else "Their means are equal"
-    yield Alarm(
+    yield Diagnostic(
         "within noise",
         (leader, *names),
         f"{leader} leads on {case.primary}, but {all_of_them} differ from it by noise or by less than the margin of "
@@ -241,14 +241,14 @@ def _noise(case: Case, table: _Table, config: AlarmConfig) -> Iterator[Alarm]:
     )
 
 
-def _luck(case: Case, table: _Table, config: AlarmConfig) -> Iterator[Alarm]:
+def _luck(case: ScoredRun, table: _Table, config: AlarmConfig) -> Iterator[Diagnostic]:
     """Say how much of the best score comes from having been chosen on these very queries."""
     up = parse_measure(case.primary).higher_is_better
-    found = best_of_many(table.values, table.parts, np.random.default_rng(case.claim.seed), higher_is_better=up)
+    found = selection_bias(table.values, table.parts, np.random.default_rng(case.claim.seed), higher_is_better=up)
     if found is None or abs(found.apparent - found.honest) < config.luck * case.claim.margin:
         return
     leader, many = table.names[0], len(table.names)
-    yield Alarm(
+    yield Diagnostic(
         "best of many",
         (leader,),
         f"{leader} is the best of {many} on the queries that chose it: {found.apparent:.3f} {case.primary}. Chosen on "

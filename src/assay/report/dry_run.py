@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from assay.experiment.cells.estimating import Estimate
+from assay.experiment.cells.estimating import TimeEstimate
 from assay.experiment.cells.tree import Node
-from assay.experiment.running.matrix import Prospect
+from assay.experiment.running.matrix import DryRun
 from assay.report.render.document import Block, Code, Document, Paragraph, table
 from assay.report.render.text import count
 
@@ -20,7 +20,7 @@ _TURNS = (
 )
 
 
-def prospect_document(found: Prospect, processes: int) -> Document:
+def prospect_document(found: DryRun, processes: int) -> Document:
     """Show what a run would do."""
     tree, left = found.tree, found.left
     cells = tree.golds * tree.engines
@@ -36,12 +36,12 @@ def prospect_document(found: Prospect, processes: int) -> Document:
     return Document("The plan", tuple(blocks))
 
 
-def prospect_json(found: Prospect) -> dict[str, object]:
+def prospect_json(found: DryRun) -> dict[str, object]:
     """Give a plan as JSON can hold it."""
     return {"schema": "assay/prospect/1", **asdict(found)}
 
 
-def _time(left: Estimate, processes: int) -> str:
+def _time(left: TimeEstimate, processes: int) -> str:
     """Say how long it may take, and by what that is known."""
     if not left.cells:
         return "Nothing has to be asked: the results are put together from what is there."

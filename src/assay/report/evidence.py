@@ -18,16 +18,16 @@ from assay.report.synthetic import synthetic_sets
 from assay.scoring import ranking_codes, score
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow
-from assay.stats.repeating import RunChance, run_chance
-from assay.stats.runs import Side, join_sides
-from assay.types import Claim, CorpusFacts, EngineRun, Role, Run, Scores, Status
+from assay.stats.repeating import RunVariance, run_chance
+from assay.stats.runs import EngineOfRun, join_sides
+from assay.types import AnalysisPlan, CorpusInfo, EngineRun, Role, Run, Scores, Status
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class UnstableQuery:
     """A question that an engine did not answer in every repeat."""
 
     gold: str
@@ -47,7 +47,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineEvidence:
+class EngineScores:
     """What is known of one engine beside its values."""
 
     name: str
@@ -59,7 +59,7 @@ class EngineEvidence:
     means: tuple[tuple[float, ...], ...]  # headline means: repeats × measures; NaN where a measure does not apply
     changed: float = 0.0  # share of its questions whose ranking is not the same in every repeat
     noise: tuple[float, ...] = ()  # variance of a run's mean by chance of single queries, by measure; 0 of a single run
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[UnstableQuery, ...] = ()
 
     @property
     def dead(self) -> bool:
@@ -77,13 +77,13 @@ class EngineEvidence:
         return self.changed > 0.0 or bool(self.wavering)
 
     @property
-    def wavering(self) -> tuple[Trouble, ...]:
+    def wavering(self) -> tuple[UnstableQuery, ...]:
         """The questions that it answered in some repeats only."""
         return tuple(trouble for trouble in self.troubles if trouble.wavers)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class QueryScores:
     """One side of a comparison: values by query, a mean over repeats where there are several.
 
     Repeats of one query are never units of their own: they tell of the engine's chance, not of other queries.
@@ -91,13 +91,13 @@ class Evidence:
 
     name: str  # as people are told of it
     k: int
-    engines: tuple[EngineEvidence, ...]
+    engines: tuple[EngineScores, ...]
     scores: Scores  # headline units
     repeats: int = 1
-    corpora: Mapping[str, CorpusFacts] = field(default_factory=dict)  # by gold name
+    corpora: Mapping[str, CorpusInfo] = field(default_factory=dict)  # by gold name
     golds: tuple[str, ...] = ()
     synthetic: tuple[str, ...] = ()  # those of them that were made from the code
-    claim: Claim | None = None  # that it was made for, where it is kept
+    claim: AnalysisPlan | None = None  # that it was made for, where it is kept
     gold_hash: str = ""
     assay: str = ""  # the version that scored it
     date: str = ""
@@ -109,12 +109,12 @@ class Evidence:
         """Name the engines that answered nothing."""
         return frozenset(engine.name for engine in self.engines if engine.dead)
 
-    def engine(self, name: str) -> EngineEvidence:
+    def engine(self, name: str) -> EngineScores:
         """Find an engine by its name."""
         return next(engine for engine in self.engines if engine.name == name)
 
 
-def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> Evidence:
+def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScores:
     """Make evidence of the repeats of one experiment; a failed repeat of a query counts as the worst (rule 2)."""
     first = runs[0]
     for number, run in enumerate(runs[1:], 2):
@@ -122,7 +122,7 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> Evidence:
     tables = [_headline(score(run, measures), [e.name for e in first.engines]) for run in runs]
     values = np.stack([table.values for table in tables])  # repeats × engines × measures × units
     means, noise = means_over(values), query_noise(values)
-    return Evidence(
+    return QueryScores(
         name=name,
         k=first.k,
         engines=tuple(_engine(runs, engine.name, means[:, at], noise[at]) for at, engine in enumerate(first.engines)),
@@ -204,11 +204,11 @@ def query_noise(values: FloatArray) -> FloatArray:
     return np.asarray(squares / ((repeats - 1) * np.maximum(counts - 1, 1) * np.maximum(counts, 1)))
 
 
-def _engine(runs: Sequence[Run], name: str, means: FloatArray, noise: FloatArray) -> EngineEvidence:
+def _engine(runs: Sequence[Run], name: str, means: FloatArray, noise: FloatArray) -> EngineScores:
     """Describe one engine over all repeats."""
     repeats = [_named(run, name) for run in runs]
     rankings = [ranking for engine in repeats for ranking in engine.rankings]
-    return EngineEvidence(
+    return EngineScores(
         name=name,
         role=repeats[0].role,
         settings=digest_of(repeats[0].config),
@@ -240,14 +240,14 @@ def _changed(run: Run, repeats: Sequence[EngineRun]) -> float:
     return float((codes != codes[0]).any(axis=0).mean()) if codes.shape[1] else 0.0
 
 
-def _troubles(repeats: Sequence[EngineRun]) -> tuple[Trouble, ...]:
+def _troubles(repeats: Sequence[EngineRun]) -> tuple[UnstableQuery, ...]:
     """List the questions that failed in a repeat, in the order they were asked."""
     statuses: dict[tuple[str, str, str], list[Status]] = {}
     for engine in repeats:
         for ranking in engine.rankings:
             statuses.setdefault((ranking.gold, ranking.query, ranking.form), []).append(ranking.status)
     return tuple(
-        Trouble(*key, tuple(found)) for key, found in statuses.items() if any(one != Status.OK for one in found)
+        UnstableQuery(*key, tuple(found)) for key, found in statuses.items() if any(one != Status.OK for one in found)
     )
 
 
@@ -256,7 +256,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Steadiness:
+class Stability:
     """What one engine did over the repeats of one side."""
 
     side: str
@@ -265,7 +265,7 @@ class Steadiness:
     means: tuple[float, ...]  # of the headline, one a repeat
     sd: float | None  # of those means; None of a single run
     changed: float  # share of questions whose ranking is not the same in every repeat
-    wavering: tuple[Trouble, ...]  # questions that failed in some repeats only
+    wavering: tuple[UnstableQuery, ...]  # questions that failed in some repeats only
     noise: float = 0.0  # variance of a run's mean by chance of single queries
 
     @property
@@ -274,11 +274,11 @@ class Steadiness:
         return len(self.means)
 
 
-def steadiness(seen: Evidence, name: str, measure: str) -> Steadiness:
+def stability(seen: QueryScores, name: str, measure: str) -> Stability:
     """Say how steady an engine is on one measure."""
     engine, place = seen.engine(name), seen.scores.measures.index(measure)
     means = tuple(row[place] for row in engine.means)
-    return Steadiness(seen.name, name, measure, means, _sd(means), engine.changed, engine.wavering, engine.noise[place])
+    return Stability(seen.name, name, measure, means, _sd(means), engine.changed, engine.wavering, engine.noise[place])
 
 
 def _sd(values: Sequence[float]) -> float | None:
@@ -289,19 +289,19 @@ def _sd(values: Sequence[float]) -> float | None:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
-def chance_between(old: Steadiness, new: Steadiness) -> RunChance | None:
+def chance_between(old: Stability, new: Stability) -> RunVariance | None:
     """Return how much runs of the two sides vary by chance; None where neither was repeated."""
     return run_chance(old.means, new.means, (old.noise, new.noise))
 
 
-def wavering_text(found: Sequence[Trouble]) -> str:
+def wavering_text(found: Sequence[UnstableQuery]) -> str:
     """Name the questions that failed in some repeats only."""
     named = [f"{one.gold}/{one.query} ({one.form}: {one.failed} of {len(one.statuses)})" for one in found[:_NAMED]]
     more = [f"{len(found) - _NAMED} more"] if len(found) > _NAMED else []
     return ", ".join(named + more)
 
 
-def steadiness_blocks(found: Sequence[Steadiness]) -> list[Block]:
+def steadiness_blocks(found: Sequence[Stability]) -> list[Block]:
     """Show how steady engines are; nothing where nothing was repeated."""
     repeated = [one for one in found if one.repeats > 1]
     if not repeated:
@@ -316,7 +316,7 @@ _LEGEND = (
 )
 
 
-def _row(one: Steadiness) -> list[str | Cell]:
+def _row(one: Stability) -> list[str | Cell]:
     """Write one engine of one side."""
     mean = math.fsum(one.means) / one.repeats
     fails = Cell(wavering_text(one.wavering), "warning") if one.wavering else Cell("–")
@@ -324,7 +324,7 @@ def _row(one: Steadiness) -> list[str | Cell]:
     return [one.side, one.engine, str(one.repeats), f"{one.measure} {mean:.3f}", sd, f"{one.changed:.0%}", fails]
 
 
-def answered_text(engine: EngineEvidence, repeats: int, borne: float) -> str:
+def answered_text(engine: EngineScores, repeats: int, borne: float) -> str:
     """Say how many answers failed, and whether none found anything."""
     share = engine.failed / engine.asked if engine.asked else 1.0
     over = f" over {count(repeats, 'repeat')}" if repeats > 1 else ""
@@ -332,7 +332,7 @@ def answered_text(engine: EngineEvidence, repeats: int, borne: float) -> str:
     return f"{told}; {_silent_text(engine, repeats)}" if engine.silent and not engine.dead else told
 
 
-def _silent_text(engine: EngineEvidence, repeats: int) -> str:
+def _silent_text(engine: EngineScores, repeats: int) -> str:
     """Say that an engine found nothing at all: most often it is broken, and no number is about its ranking."""
     empty = engine.answers.count("")
     where = f" in {empty} of {repeats} repeats" if repeats > 1 else ""
@@ -347,7 +347,7 @@ _MOST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class Regression:
     """A query that got worse."""
 
     engine: str
@@ -364,19 +364,23 @@ class Loss:
         return f"{self.gold}/{self.query}"
 
 
-def losses(old: Evidence, new: Evidence, name: str, row: ComparisonRow, *, most: int = _MOST) -> tuple[Loss, ...]:
+def losses(
+    old: QueryScores, new: QueryScores, name: str, row: ComparisonRow, *, most: int = _MOST
+) -> tuple[Regression, ...]:
     """List the queries of one comparison between two sides that got worse, the greatest loss first."""
-    joined = join_sides(Side(old.scores, name, old.name), Side(new.scores, name, new.name), row.measure).scores
+    joined = join_sides(
+        EngineOfRun(old.scores, name, old.name), EngineOfRun(new.scores, name, new.name), row.measure
+    ).scores
     sign = 1.0 if row.higher_is_better else -1.0
     found = [
-        Loss(name, row.measure, unit.gold, unit.query, unit.form, float(before), float(after))
+        Regression(name, row.measure, unit.gold, unit.query, unit.form, float(before), float(after))
         for unit, before, after in zip(joined.units, joined.values[0, 0], joined.values[1, 0], strict=True)
         if sign * (before - after) > DEFAULT.tie
     ]
     return tuple(sorted(found, key=lambda one: (sign * (one.after - one.before), one.gold, one.query))[:most])
 
 
-def loss_blocks(found: Sequence[Loss]) -> list[Block]:
+def loss_blocks(found: Sequence[Regression]) -> list[Block]:
     """Show the queries that got worse."""
     if not found:
         return []

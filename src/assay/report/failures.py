@@ -6,9 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assay.report.render.document import Block, Cell, Folded, Heading, Leaf, Table, table
-from assay.report.render.text import SHOWN, clip, shape, tame
-from assay.report.results import Breach, EngineFacts, Mishap, Results, Said, Spending, Strayed
+from assay.report.render.document import Block, Cell, Collapsible, Heading, Preformatted, Table, table
+from assay.report.render.text import SHOWN, clip, shape, strip_control
+from assay.report.results import (
+    ContractViolation,
+    EngineResources,
+    EngineSummary,
+    PathMismatch,
+    QueryFailure,
+    Results,
+    StderrTail,
+)
 from assay.scoring import parse_measure
 from assay.types import EngineRun, Ranking, Run, Status
 
@@ -20,7 +28,7 @@ _COUNTED = re.compile(r"(\d+) of (\d+) (.+)", re.DOTALL)
 _EXAMPLE = ", e.g. "
 
 
-def mishaps(run: Run) -> tuple[Mishap, ...]:
+def query_failures(run: Run) -> tuple[QueryFailure, ...]:
     """Count the queries that got no answer, by engine, kind and message."""
     return tuple(mishap for engine in run.engines for mishap in _mishaps(engine, _opened(engine, run)))
 
@@ -35,9 +43,9 @@ def _opened(engine: EngineRun, run: Run) -> frozenset[str]:
     return frozenset(gold for gold, errors in said.items() if None in errors or len(errors) > 1)
 
 
-def _mishaps(engine: EngineRun, opened: frozenset[str]) -> list[Mishap]:
+def _mishaps(engine: EngineRun, opened: frozenset[str]) -> list[QueryFailure]:
     """Count one engine's, the gravest kind first and the most frequent message first in it."""
-    found: dict[tuple[str, str], Mishap] = {}
+    found: dict[tuple[str, str], QueryFailure] = {}
     for ranking in engine.rankings:
         if ranking.status == Status.OK:
             continue
@@ -45,7 +53,7 @@ def _mishaps(engine: EngineRun, opened: frozenset[str]) -> list[Mishap]:
         message = clip(ranking.error or "", SHOWN.message)
         key = (kind, shape(message))
         asked = f"{ranking.gold}/{ranking.query} ({ranking.form})"
-        known = found.get(key) or Mishap(engine.name, kind, 0, 0.0, message, asked)
+        known = found.get(key) or QueryFailure(engine.name, kind, 0, 0.0, message, asked)
         count = known.queries + 1
         found[key] = replace(known, queries=count, share=count / len(engine.rankings))
     return sorted(found.values(), key=lambda m: (_KINDS.index(m.kind), -m.queries, m.message, m.first))
@@ -56,26 +64,28 @@ def _kind(ranking: Ranking, opened: frozenset[str]) -> str:
     return str(ranking.status) if ranking.gold in opened else NOT_OPENED
 
 
-def breaches(run: Run) -> tuple[Breach, ...]:
+def contract_violations(run: Run) -> tuple[ContractViolation, ...]:
     """Count the broken contracts that were survived, by engine and kind, the most frequent first."""
     return tuple(breach for engine in run.engines for breach in _breaches(engine))
 
 
-def _breaches(engine: EngineRun) -> list[Breach]:
+def _breaches(engine: EngineRun) -> list[ContractViolation]:
     """Count one engine's."""
-    found: dict[str, Breach] = {}
+    found: dict[str, ContractViolation] = {}
     for ranking in engine.rankings:
         for note in ranking.notes:
             said, _, example = note.partition(_EXAMPLE)
             counted = _COUNTED.fullmatch(said)
             kind = clip(counted[3] if counted else said, SHOWN.message)
-            known = found.get(shape(kind)) or Breach(engine.name, kind, 0, 0, 0, clip(example, SHOWN.example))
+            known = found.get(shape(kind)) or ContractViolation(
+                engine.name, kind, 0, 0, 0, clip(example, SHOWN.example)
+            )
             times, of = (int(counted[1]), int(counted[2])) if counted else (0, 0)
             found[shape(kind)] = replace(known, queries=known.queries + 1, times=known.times + times, of=known.of + of)
     return sorted(found.values(), key=lambda b: (-b.queries, b.kind))
 
 
-def strayed(run: Run) -> tuple[Strayed, ...]:
+def path_mismatches(run: Run) -> tuple[PathMismatch, ...]:
     """Find the engines that name no file of a corpus at all: they look at another tree, or name it otherwise."""
     return tuple(
         _stray(run, engine.name, gold.name, paths)
@@ -90,12 +100,12 @@ def _paths(engine: EngineRun, gold: str) -> list[str]:
     return [hit.path for ranking in engine.rankings if ranking.gold == gold for hit in ranking.hits]
 
 
-def _stray(run: Run, engine: str, gold: str, paths: Sequence[str]) -> Strayed:
+def _stray(run: Run, engine: str, gold: str, paths: Sequence[str]) -> PathMismatch:
     """Describe it, with a path that shows the likely cause where there is one."""
     pair = next(_alike(paths, run.lines[gold]), None)
     returned, there = pair or (paths[0], next(iter(run.lines[gold]), ""))
     cause = clip(_cause(returned, there), SHOWN.message)
-    return Strayed(engine, gold, len(paths), clip(returned, SHOWN.example), clip(there, SHOWN.example), cause)
+    return PathMismatch(engine, gold, len(paths), clip(returned, SHOWN.example), clip(there, SHOWN.example), cause)
 
 
 def _alike(paths: Iterable[str], known: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -120,7 +130,7 @@ def _cause(returned: str, there: str) -> str:
     return "nothing in them is alike, as if it searched another tree or returned something else than paths"
 
 
-def stray_sentence(found: Strayed) -> str:
+def stray_sentence(found: PathMismatch) -> str:
     """Say it so that nobody takes the score for a measure of its search."""
     return (
         f"No path of {found.engine} exists in the corpus of {found.gold} ({found.results} results): it is scored as if "
@@ -129,10 +139,10 @@ def stray_sentence(found: Strayed) -> str:
     )
 
 
-def said(run: Run) -> tuple[Said, ...]:
+def stderr_tails(run: Run) -> tuple[StderrTail, ...]:
     """Take the end of what engines wrote to stderr."""
     return tuple(
-        Said(engine.name, gold, tame(text[-SHOWN.stderr :]).strip("\n"))
+        StderrTail(engine.name, gold, strip_control(text[-SHOWN.stderr :]).strip("\n"))
         for engine in run.engines
         for gold, text in engine.stderr.items()
         if text.strip()
@@ -140,13 +150,13 @@ def said(run: Run) -> tuple[Said, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class FailureLimits:
     """How much of what went wrong is shown."""
 
     kinds: int = 6  # of one engine's failures, and of its breaches: a glance; results.json holds them all
 
 
-SHOWING = Showing()
+SHOWING = FailureLimits()
 
 
 def mishap_blocks(results: Results) -> list[Block]:
@@ -183,12 +193,12 @@ def _limits(results: Results) -> str:
     return ", ".join([usual, *own])
 
 
-def _is_shorter(row: Spending, results: Results) -> bool:
+def _is_shorter(row: EngineResources, results: Results) -> bool:
     """Tell whether an engine that failed had less time than the run gave."""
     return bool(row.charged) and row.limit_seconds < results.header.timeout
 
 
-def _mishap(mishap: Mishap) -> list[str | Cell]:
+def _mishap(mishap: QueryFailure) -> list[str | Cell]:
     """Write one row."""
     count, share = str(mishap.queries), f"{mishap.share:.0%}"
     return [mishap.engine, Cell(mishap.kind, "bad"), count, share, mishap.message or "nothing", mishap.first]
@@ -205,7 +215,7 @@ def _breach_table(results: Results) -> Table:
     return table(["engine", "what", ">queries", ">times", "such as"], rows, note.strip())
 
 
-def _breach(breach: Breach) -> list[str | Cell]:
+def _breach(breach: ContractViolation) -> list[str | Cell]:
     """Write one row."""
     times = f"{breach.times:,} of {breach.of:,}" if breach.of else "–"
     return [breach.engine, breach.kind, str(breach.queries), times, breach.example or "–"]
@@ -216,7 +226,7 @@ def _names(results: Results) -> list[str]:
     return [facts.name for facts in results.engines]
 
 
-def _left(results: Results, found: Iterable[Mishap | Breach]) -> str:
+def _left(results: Results, found: Iterable[QueryFailure | ContractViolation]) -> str:
     """Say how many kinds are not shown."""
     engines = [item.engine for item in found]
     left = sum(max(0, engines.count(name) - SHOWING.kinds) for name in _names(results))
@@ -248,7 +258,7 @@ def behaviour_blocks(results: Results) -> list[Block]:
     return [Heading("How the engines behaved"), table(columns, rows)]
 
 
-def _tie_range(facts: EngineFacts) -> str:
+def _tie_range(facts: EngineSummary) -> str:
     """Write how much the order of tied results decides."""
     if facts.tie_range is None:
         return "–"
@@ -260,7 +270,7 @@ def stderr_blocks(results: Results) -> list[Block]:
     """Fold in what engines wrote to stderr."""
     if not results.stderr:
         return []
-    leaves = tuple(Leaf(f"{said.engine} on {said.gold}", said.text) for said in results.stderr)
+    leaves = tuple(Preformatted(f"{said.engine} on {said.gold}", said.text) for said in results.stderr)
     names = ", ".join(dict.fromkeys(said.engine for said in results.stderr))
     elsewhere = f"{names}: the end of what they wrote is in report.html, and in the first line of their records."
-    return [Heading("What engines wrote to stderr"), Folded(leaves, elsewhere)]
+    return [Heading("What engines wrote to stderr"), Collapsible(leaves, elsewhere)]

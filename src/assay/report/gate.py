@@ -12,28 +12,28 @@ from assay.errors import ConfigError
 from assay.report.analysis import FAILED_SHARE
 from assay.report.comparison import NOT_COMPARED, comparison_blocks, verdict_tone
 from assay.report.evidence import (
-    EngineEvidence,
-    Evidence,
-    Loss,
-    Steadiness,
+    EngineScores,
+    QueryScores,
+    Regression,
+    Stability,
     answered_text,
     chance_between,
     loss_blocks,
     losses,
-    steadiness,
+    stability,
     steadiness_blocks,
     wavering_text,
 )
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
-from assay.report.render.text import difference_text, ends
-from assay.report.scored_run import contestants, pick
+from assay.report.render.text import difference_text, format_interval
+from assay.report.scored_run import engines_under_test, pick
 from assay.report.synthetic import notes_on
 from assay.scoring import parse_measure
 from assay.stats import means
 from assay.stats.config import DEFAULT
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
-from assay.stats.repeating import RunChance, is_regression
-from assay.types import Claim
+from assay.stats.repeating import RunVariance, is_regression
+from assay.types import AnalysisPlan
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -44,7 +44,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class Threshold:
     """A value that a measure must reach."""
 
     measure: str
@@ -65,7 +65,7 @@ Kind = Literal["failures", "steadiness", "floor", "comparison", "counterpart"]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class GateCheck:
     """One thing a gate looked at."""
 
     kind: Kind
@@ -90,12 +90,12 @@ class Check:
 class Gate:
     """The outcome."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[GateCheck, ...]
     comparison: Comparison | None
     strict: bool
     notes: tuple[str, ...] = ()  # what limits every number, where no comparison says it
-    steadiness: tuple[Steadiness, ...] = ()  # of the engines under the gate, and of what they are compared with
-    losses: tuple[Loss, ...] = ()  # of comparisons that did not come out well
+    steadiness: tuple[Stability, ...] = ()  # of the engines under the gate, and of what they are compared with
+    losses: tuple[Regression, ...] = ()  # of comparisons that did not come out well
     hints: tuple[str, ...] = ()  # what would make the next gate more reliable
 
     @property
@@ -117,26 +117,26 @@ class Gate:
         return tuple(row for row in (self.comparison.rows if self.comparison else ()) if _title(row) in failed)
 
 
-def parse_floor(text: str) -> Floor:
+def parse_floor(text: str) -> Threshold:
     """Read a rule such as `Hit@5>=0.70`."""
     match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", text)
     try:
         if match is None:
             raise ValueError
-        return Floor(repr(parse_measure(match[1])), match[2], float(match[3]))
+        return Threshold(repr(parse_measure(match[1])), match[2], float(match[3]))
     except ValueError as error:
         raise ConfigError(f"cannot read the rule {text!r}", hint="write it like 'Hit@5>=0.70'") from error
 
 
 def judge_gate(
-    seen: Evidence,
-    claim: Claim,
-    floors: Sequence[Floor],
+    seen: QueryScores,
+    claim: AnalysisPlan,
+    floors: Sequence[Threshold],
     comparison: Comparison | None,
     *,
     engine: str | None,
     strict: bool,
-    old: Evidence | None = None,
+    old: QueryScores | None = None,
 ) -> Gate:
     """Check every engine under the gate; `old` is what it is compared with, where that is no engine beside it.
 
@@ -145,7 +145,7 @@ def judge_gate(
     named = [e.name for e in seen.engines]
     if engine and engine not in named:
         raise ConfigError(f"no engine {engine!r} in this run", hint=f"there are: {', '.join(named)}")
-    gated = (engine,) if engine else contestants(seen)
+    gated = (engine,) if engine else engines_under_test(seen)
     checks = [_failures(seen.engine(name), seen.repeats) for name in gated]
     checks += [_steady(seen.engine(name)) for name in gated if seen.engine(name).wavering]
     sides = _Sides(old, seen)
@@ -171,14 +171,14 @@ _UNWELL = (Verdict.WORSE, Verdict.INCONCLUSIVE)
 class _Sides:
     """What is compared: two sides, or engines of one."""
 
-    old: Evidence | None
-    new: Evidence
+    old: QueryScores | None
+    new: QueryScores
 
-    def steadiness(self, gated: Sequence[str], measure: str) -> tuple[Steadiness, ...]:
+    def steadiness(self, gated: Sequence[str], measure: str) -> tuple[Stability, ...]:
         """Say how steady the engines under the gate are, and were."""
-        found = [steadiness(self.new, name, measure) for name in gated]
+        found = [stability(self.new, name, measure) for name in gated]
         known = [e.name for e in self.old.engines] if self.old and measure in self.old.scores.measures else []
-        return (*found, *(steadiness(self.old, name, measure) for name in gated if self.old and name in known))
+        return (*found, *(stability(self.old, name, measure) for name in gated if self.old and name in known))
 
     def shared(self, row: ComparisonRow) -> str | None:
         """Name the engine that a row compares with itself."""
@@ -188,7 +188,7 @@ class _Sides:
         name = known.get(row.engine)
         return name if name and row.baseline == f"{name} ({self.old.name})" else None
 
-    def losses(self, row: ComparisonRow) -> tuple[Loss, ...]:
+    def losses(self, row: ComparisonRow) -> tuple[Regression, ...]:
         """List the queries that an engine lost on, where it is compared with itself."""
         name = self.shared(row)
         return losses(self.old, self.new, name, row) if self.old and name else ()
@@ -213,17 +213,17 @@ class _Sides:
         """Name the side that has fewer repeats, in the order to repeat them."""
         return "this run" if self.old is not None and self.new.repeats < self.old.repeats else "the baseline"
 
-    def run_chance(self, row: ComparisonRow) -> RunChance | None:
+    def run_chance(self, row: ComparisonRow) -> RunVariance | None:
         """Return how much runs vary by chance, where a row compares an engine with its own baseline."""
         repeats = self._repeats(row)
         return chance_between(*repeats) if repeats else None
 
-    def _repeats(self, row: ComparisonRow) -> tuple[Steadiness, Steadiness] | None:
+    def _repeats(self, row: ComparisonRow) -> tuple[Stability, Stability] | None:
         """Return the repeats of both sides where a row compares an engine with its own baseline."""
         name = self.shared(row)
         if self.old is None or name is None:
             return None
-        return steadiness(self.old, name, row.measure), steadiness(self.new, name, row.measure)
+        return stability(self.old, name, row.measure), stability(self.new, name, row.measure)
 
     def has_noisy_single_baseline(self, name: str) -> bool:
         """Whether repeats of an engine differ and its baseline is a single run."""
@@ -257,43 +257,43 @@ _UNREPEATED = (
 )
 
 
-def _called(then: Steadiness, now: Steadiness) -> list[tuple[Steadiness, str]]:
+def _called(then: Stability, now: Stability) -> list[tuple[Stability, str]]:
     """Name the sides that were repeated."""
     return [(one, called) for one, called in ((now, "now"), (then, "before")) if one.sd is not None]
 
 
-def _failures(engine: EngineEvidence, repeats: int) -> Check:
+def _failures(engine: EngineScores, repeats: int) -> GateCheck:
     """Check how many of an engine's queries failed, and that it found anything at all."""
     share = engine.failed / engine.asked if engine.asked else 1.0
     detail = answered_text(engine, repeats, FAILED_SHARE)
-    return Check("failures", f"{engine.name} answers", share <= FAILED_SHARE and not engine.silent, 4, detail)
+    return GateCheck("failures", f"{engine.name} answers", share <= FAILED_SHARE and not engine.silent, 4, detail)
 
 
-def _steady(engine: EngineEvidence) -> Check:
+def _steady(engine: EngineScores) -> GateCheck:
     """Name the queries that an engine fails on now and then."""
     detail = f"failed in some repeats only: {wavering_text(engine.wavering)}"
-    return Check("steadiness", f"{engine.name} is steady", True, 4, detail, warning=True)
+    return GateCheck("steadiness", f"{engine.name} is steady", True, 4, detail, warning=True)
 
 
-def _single_baseline(name: str, sides: _Sides) -> Check:
+def _single_baseline(name: str, sides: _Sides) -> GateCheck:
     """Warn that a single run of a noisy engine is the baseline: its luck is part of every comparison with it."""
     detail = (
         f"rankings of {sides.new.engine(name).changed:.0%} of the queries vary between repeats, and the baseline is a "
         f"single run, lucky or not; make it from several runs of the unchanged engine: {sides.repeat_command}"
     )
-    return Check("steadiness", f"baseline of {name} is repeated", True, 4, detail, warning=True)
+    return GateCheck("steadiness", f"baseline of {name} is repeated", True, 4, detail, warning=True)
 
 
-def _uncompared(name: str) -> Check:
+def _uncompared(name: str) -> GateCheck:
     """Say that an engine, or what it is compared with, answered nothing: that must not turn a gate green."""
-    return Check("failures", f"{name} is compared", False, 4, f"{NOT_COMPARED}: it answered no query")
+    return GateCheck("failures", f"{name} is compared", False, 4, f"{NOT_COMPARED}: it answered no query")
 
 
 #: A baseline may be a file or a folder.
 _ANEW = "make the baseline anew"
 
 
-def _counterpart(name: str, old: Evidence) -> Check:
+def _counterpart(name: str, old: QueryScores) -> GateCheck:
     """Check that an engine under the gate has a counterpart: a renamed engine must not turn a gate green."""
     there = next((engine for engine in old.engines if engine.name == name), None)
     seen = "compared"
@@ -303,28 +303,28 @@ def _counterpart(name: str, old: Evidence) -> Check:
         )
     elif there.silent and not there.dead:
         seen = f"what it is compared with found nothing at all; {_ANEW}"
-    return Check("counterpart", f"{name} has a counterpart", seen == "compared", 5, seen)
+    return GateCheck("counterpart", f"{name} has a counterpart", seen == "compared", 5, seen)
 
 
-def _left(sides: _Sides, gated: Sequence[str], claim: Claim) -> list[str]:
+def _left(sides: _Sides, gated: Sequence[str], claim: AnalysisPlan) -> list[str]:
     """Name the engines of the baseline that are under the gate no more; a declared family is all that counts."""
     if sides.old is None:
         return []
-    tested, beside = contestants(sides.old), {engine.name for engine in sides.new.engines}
+    tested, beside = engines_under_test(sides.old), {engine.name for engine in sides.new.engines}
     kept = {*gated, *(e.name for e in sides.old.engines if e.role != "contestant" and e.name in beside)}
     return [name for name in tested if name not in kept and (not claim.family or name in claim.family)]
 
 
-def _gone(name: str, sides: _Sides) -> Check:
+def _gone(name: str, sides: _Sides) -> GateCheck:
     """Say that an engine is not there any more: to skip it or to take it out must not turn a gate green."""
     why = sides.new.skipped.get(name)
     seen = f"it was skipped: {why}" if why else "this run has no such engine under the gate"
     after = "mend that and run again" if why else _ANEW
     detail = f"{seen}; {after}, or name by --engine or a declared family what is gated"
-    return Check("counterpart", f"{name} is measured still", False, 5, detail)
+    return GateCheck("counterpart", f"{name} is measured still", False, 5, detail)
 
 
-def _floor(seen: Evidence, claim: Claim, floor: Floor, gated: Sequence[str]) -> list[Check]:
+def _floor(seen: QueryScores, claim: AnalysisPlan, floor: Threshold, gated: Sequence[str]) -> list[GateCheck]:
     """Check a floor: the point value decides, the interval says how clear it is."""
     scores = pick(seen.scores, engines=gated, measures=(floor.measure,))
     rows = means(scores, alpha=claim.alpha, cluster=claim.cluster)
@@ -334,13 +334,13 @@ def _floor(seen: Evidence, claim: Claim, floor: Floor, gated: Sequence[str]) -> 
     for row in rows:
         held = [floor.holds(end) for end in (row.interval.low, row.interval.high)]
         clear = "satisfies the rule" if all(held) else "contains the bound" if any(held) else "violates the rule"
-        detail = f"{row.mean:.3f}, interval {ends(row.interval)} {clear}"
+        detail = f"{row.mean:.3f}, interval {format_interval(row.interval)} {clear}"
         rule = f"{row.engine}: {floor.measure} {floor.sign} {floor.bound:g}"
-        checks.append(Check("floor", rule, floor.holds(row.mean), 1, detail))
+        checks.append(GateCheck("floor", rule, floor.holds(row.mean), 1, detail))
     return checks
 
 
-def _regression(row: ComparisonRow, claim: Claim, strict: bool, sides: _Sides) -> Check:
+def _regression(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sides: _Sides) -> GateCheck:
     """Check one comparison: worse fails unless its interval lies inside the margin or a lucky baseline explains it.
 
     Inconclusive fails only under --strict. Identical rankings are not inconclusive, however small the set is.
@@ -349,26 +349,26 @@ def _regression(row: ComparisonRow, claim: Claim, strict: bool, sides: _Sides) -
     detail = f"{difference_text(row.difference, row.interval)}: {row.claim}{sides.chance(row, claim.alpha)}"
     chance = sides.run_chance(row)
     if is_regression(row, chance, claim.alpha):
-        return Check("comparison", what, False, 1, detail)
+        return GateCheck("comparison", what, False, 1, detail)
     if row.verdict is Verdict.WORSE and row.within_margin:
-        return Check("comparison", what, True, 1, detail, warning=True)
+        return GateCheck("comparison", what, True, 1, detail, warning=True)
     if row.verdict is Verdict.WORSE and chance is not None:
         lucky = chance.lucky_reach(claim.alpha)
         detail += f"; runs of an unchanged engine lose up to {lucky:.3f} against a lucky baseline, so repeat "
         detail += f"{sides.less_repeated} more often"
-        return Check("comparison", what, not strict, DOUBT, detail, warning=True)
+        return GateCheck("comparison", what, not strict, DOUBT, detail, warning=True)
     doubtful = row.verdict is Verdict.INCONCLUSIVE and not row.identical
     if doubtful:
         shown = "no difference" if row.mde is None else f"a difference of {row.mde_text}"
         detail += f"; this set could have shown {shown}, the margin is {claim.margin:g}"
-    return Check("comparison", what, not (doubtful and strict), DOUBT, detail, warning=doubtful)
+    return GateCheck("comparison", what, not (doubtful and strict), DOUBT, detail, warning=doubtful)
 
 
 def _title(row: ComparisonRow) -> str:
     return f"{row.engine} against {row.baseline} on {row.measure}"
 
 
-def floor_measures(floors: Sequence[Floor], k: int) -> tuple[str, ...]:
+def floor_measures(floors: Sequence[Threshold], k: int) -> tuple[str, ...]:
     """Name the measures of floors; one that looks further than the run did is refused."""
     for floor in floors:
         depth = parse_measure(floor.measure).depth
@@ -398,7 +398,7 @@ def check_table(gate: Gate) -> Table:
     return table(["check", "outcome", "seen"], rows)
 
 
-def _state(check: Check) -> Cell:
+def _state(check: GateCheck) -> Cell:
     """Write the outcome of one check."""
     tone: Tone = "bad" if not check.passed else "warning" if check.warning else "good"
     return Cell("fail" if not check.passed else "warning" if check.warning else "pass", tone)

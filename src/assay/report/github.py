@@ -12,31 +12,31 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from assay.clock import Clock
+from assay.clock import Deadline
 from assay.digests import text_digest
 from assay.errors import AssayError, EngineError
-from assay.gold.lint import Finding
+from assay.gold.lint import LintFinding
 from assay.http import (
     DEFAULT_HTTP,
-    Answer,
-    Call,
+    AccessDenied,
     Connections,
-    Denied,
     HttpLimits,
-    Patience,
-    ask,
+    HttpRequest,
+    RawResponse,
+    RetryPolicy,
     make_call,
     read_json,
     read_token,
+    send,
 )
-from assay.http.client import failure, time_to_wait
+from assay.http.client import failure, retry_delay
 from assay.redaction import Redactor
 from assay.report.comparison import comparison_blocks
-from assay.report.evidence import Loss, loss_blocks, steadiness_blocks
-from assay.report.gate import DOUBT, VERDICTS, Check, Gate, check_table
+from assay.report.evidence import Regression, loss_blocks, steadiness_blocks
+from assay.report.gate import DOUBT, VERDICTS, Gate, GateCheck, check_table
 from assay.report.render.document import Block, Code, Document, Heading, Paragraph, Table
 from assay.report.render.markup import block_markdown
-from assay.report.render.text import SHOWN, clip, count, inert, tame
+from assay.report.render.text import SHOWN, clip, count, escape_commands, strip_control
 
 #: The variable that holds the token; its value is read when a request is made, and kept nowhere.
 TOKEN = "GITHUB_TOKEN"  # noqa: S105  # the name, not the token
@@ -45,7 +45,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class JobContext:
     """A job of GitHub Actions, as far as it is known; empty outside of one."""
 
     summary: Path | None = None  # the file that becomes the job summary
@@ -65,12 +65,12 @@ class Context:
         return f"<!-- assay-gate:{self.key} -->"
 
 
-def read_context(environ: Mapping[str, str], subject: str) -> Context:
+def read_context(environ: Mapping[str, str], subject: str) -> JobContext:
     """Read where we are; `subject` tells two gates of one job apart."""
     event = _event(environ.get("GITHUB_EVENT_PATH", ""))
     repository = environ.get("GITHUB_REPOSITORY", "")
     job = "\0".join([environ.get("GITHUB_WORKFLOW", ""), environ.get("GITHUB_JOB", ""), subject])
-    return Context(
+    return JobContext(
         summary=_path(environ, "GITHUB_STEP_SUMMARY"),
         workspace=_path(environ, "GITHUB_WORKSPACE"),
         api=environ.get("GITHUB_API_URL", "").rstrip("/") or _API,
@@ -150,7 +150,7 @@ _LEVELS: Mapping[str, Level] = {"error": "error", "warning": "warning", "info": 
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class AnnotationLine:
     """A line of a file."""
 
     file: str | None
@@ -164,10 +164,10 @@ class Annotation:
     level: Level
     title: str
     text: str
-    spot: Spot = Spot(None)
+    spot: AnnotationLine = AnnotationLine(None)
 
 
-def of_gate(gate: Gate, places: Mapping[tuple[str, str], Spot]) -> list[Annotation]:
+def of_gate(gate: Gate, places: Mapping[tuple[str, str], AnnotationLine]) -> list[Annotation]:
     """Return annotations for failed and doubtful checks, and for the queries behind a significant regression."""
     found = [
         Annotation("warning" if check.passed else "error", "assay gate", f"{check.what}: {check.detail}")
@@ -178,25 +178,25 @@ def of_gate(gate: Gate, places: Mapping[tuple[str, str], Spot]) -> list[Annotati
     return found + ([_of_loss(loss, places) for loss in gate.losses] if regressed else [])
 
 
-def _of_loss(loss: Loss, places: Mapping[tuple[str, str], Spot]) -> Annotation:
+def _of_loss(loss: Regression, places: Mapping[tuple[str, str], AnnotationLine]) -> Annotation:
     """Show a query that lost where it stands in its gold set."""
     text = f"{loss.engine} lost on {loss.intent}: {loss.measure} {loss.before:.3f} → {loss.after:.3f}"
-    return Annotation("notice", "assay gate", text, places.get((loss.gold, loss.query), Spot(None)))
+    return Annotation("notice", "assay gate", text, places.get((loss.gold, loss.query), AnnotationLine(None)))
 
 
 def of_error(error: AssayError, command: str) -> Annotation:
     """Show what stopped a command, at the line where it is wrong."""
-    return Annotation("error", command, str(error), Spot(error.file, error.line))
+    return Annotation("error", command, str(error), AnnotationLine(error.file, error.line))
 
 
-def of_findings(findings: Sequence[Finding]) -> list[Annotation]:
+def of_findings(findings: Sequence[LintFinding]) -> list[Annotation]:
     """Make annotations of what `assay gold lint` found."""
     return [
         Annotation(
             _LEVELS[one.severity],
             f"assay gold lint {one.code}",
             f"{one.message}{f' → {one.hint}' if one.hint else ''}",
-            Spot(one.file, one.line),
+            AnnotationLine(one.file, one.line),
         )
         for one in findings
     ]
@@ -224,7 +224,7 @@ def _command(one: Annotation, workspace: Path | None) -> str:
 
 def _data(text: str) -> str:
     """Escape the text of a command, as GitHub's toolkit does; the old form of one may stand anywhere in a line."""
-    return inert(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escape_commands(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
@@ -243,7 +243,7 @@ _ERROR = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class GatePage:
     """What is said of a gate: first what decides, then what is behind it."""
 
     verdict: str
@@ -252,7 +252,7 @@ class Page:
     behind: tuple[Block, ...] = ()
 
 
-def gate_page(gate: Gate) -> Page:
+def gate_page(gate: Gate) -> GatePage:
     """Show a gate: the verdict in a sentence, the checks, where it hurts; the comparison behind them folded away."""
     first: list[Block] = [
         Paragraph(_sentence(gate)),
@@ -262,7 +262,7 @@ def gate_page(gate: Gate) -> Page:
     behind: list[Block] = []
     if gate.comparison:
         behind = [Heading("The comparison"), *comparison_blocks(gate.comparison)]
-    return Page(
+    return GatePage(
         gate.verdict,
         gate.exit_code,
         (*first, *loss_blocks(gate.losses)),
@@ -270,10 +270,10 @@ def gate_page(gate: Gate) -> Page:
     )
 
 
-def error_page(error: AssayError) -> Page:
+def error_page(error: AssayError) -> GatePage:
     """Show why there is no verdict."""
-    why = (Paragraph(_NO_VERDICT), Code(tame(str(error))[:_ERROR]))
-    return Page(VERDICTS.get(error.exit_code, VERDICTS[4]), error.exit_code, why)
+    why = (Paragraph(_NO_VERDICT), Code(strip_control(str(error))[:_ERROR]))
+    return GatePage(VERDICTS.get(error.exit_code, VERDICTS[4]), error.exit_code, why)
 
 
 _NO_VERDICT = "There is no verdict; this is why:"
@@ -292,7 +292,7 @@ def _sentence(gate: Gate) -> str:
     return "Nothing that was checked got worse."
 
 
-def _missed(check: Check) -> str:
+def _missed(check: GateCheck) -> str:
     side = "Above" if check.what.rsplit(" ", 2)[1].startswith("<") else "Below"
     return f"{side} threshold: {check.what}: {check.detail}."
 
@@ -324,7 +324,7 @@ def to_summary(document: Document, limit: int) -> str:
 CUT = "*Cut here: GitHub takes no longer summary. `--json` has everything.*"
 
 
-def to_github(page: Page, limit: int, footer: str, rest: str) -> str:
+def to_github(page: GatePage, limit: int, footer: str, rest: str) -> str:
     """Write a page in at most `limit` bytes; `rest` says where the rest is, should it be cut."""
     title = f"{'#' * _LEVEL} {_sign(page)} assay gate: {page.verdict}"
     room = limit - _size(title) - _size(footer) - _size(_FOLD.format("")) - 10
@@ -335,7 +335,7 @@ def to_github(page: Page, limit: int, footer: str, rest: str) -> str:
     return "\n\n".join(part for part in (title, first, folded, footer) if part) + "\n"
 
 
-def _sign(page: Page) -> str:
+def _sign(page: GatePage) -> str:
     """Choose the sign; what stops a job has failed, whatever the word for it is."""
     if page.exit_code:
         return _FAILED
@@ -411,7 +411,7 @@ class Thread:
         return f"{self.api}/user"
 
 
-def stick(
+def upsert_comment(
     thread: Thread, marker: str, body: str, *, limits: CommentLimits = DEFAULT, http: HttpLimits = DEFAULT_HTTP
 ) -> str:
     """Change our comment, or make it where there is none; say which.
@@ -420,7 +420,7 @@ def stick(
     again before another one is made.
     """
     with Connections(1, http) as connections:
-        talk = _Talk(thread, connections, limits)
+        talk = _GithubClient(thread, connections, limits)
         for turn in itertools.count():
             if any(talk.change(number, body) for number in talk.find(marker)):
                 return "updated"
@@ -432,7 +432,7 @@ def stick(
 
 
 @dataclass(frozen=True, slots=True)
-class _Talk:
+class _GithubClient:
     """A conversation with GitHub's API."""
 
     thread: Thread
@@ -452,7 +452,7 @@ class _Talk:
         """Say who we are; None for an app such as GitHub's own, whose tokens are nobody's."""
         try:
             found = self._ask("GET", self.thread.viewer)
-        except Denied:
+        except AccessDenied:
             return None
         login = found.get("login") if isinstance(found, dict) else None
         return login if isinstance(login, str) else None
@@ -474,17 +474,17 @@ class _Talk:
         """Give a comment another text; say whether we may, as it can be another app's, or gone."""
         try:
             self._ask("PATCH", self.thread.comment(number), body)
-        except Denied:
+        except AccessDenied:
             return False
         return True
 
     def make(self, body: str, turn: int) -> float | None:
         """Make a comment; where that may work another time, say how long to wait before it is looked for."""
         call, limits = self._call("POST", self.thread.comments, body), self.connections.limits
-        outcome = self.connections.attempt(call, Clock(self.limits.attempt))
-        if isinstance(outcome, Answer) and outcome.fine:
+        outcome = self.connections.attempt(call, Deadline(self.limits.attempt))
+        if isinstance(outcome, RawResponse) and outcome.fine:
             return None
-        wait = time_to_wait(outcome, turn, limits, random.SystemRandom()) if turn < self.limits.retries else None
+        wait = retry_delay(outcome, turn, limits, random.SystemRandom()) if turn < self.limits.retries else None
         if wait is None:
             raise failure(call, outcome, (), limits)
         return wait
@@ -492,10 +492,10 @@ class _Talk:
     def _ask(self, method: str, url: str, body: str | None = None) -> object:
         """Ask for what may be asked for twice."""
         call = self._call(method, url, body)
-        heard = ask(call, self.connections, Patience(self.limits.attempt, self.limits.retries))
+        heard = send(call, self.connections, RetryPolicy(self.limits.attempt, self.limits.retries))
         return read_json(call, heard.answer, self.connections.limits)
 
-    def _call(self, method: str, url: str, body: str | None) -> Call:
+    def _call(self, method: str, url: str, body: str | None) -> HttpRequest:
         """Write a request; the token is read from the environment now, and kept nowhere else."""
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
         headers |= {"Content-Type": "application/json"} if body is not None else {}
@@ -522,10 +522,10 @@ _FORK = "a pull request from a fork has a token that may not write here"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class JobOutput:
     """Where GitHub listens, and how we say something in its log."""
 
-    context: Context
+    context: JobContext
     say: Callable[[str], None]
     comment: bool = True
 
@@ -536,10 +536,10 @@ class Stage:
 
     def tell(self, sentence: str) -> None:
         """Say something that is no command, whatever words of others are in it."""
-        self.say(inert(sentence))
+        self.say(escape_commands(sentence))
 
 
-def publish(stage: Stage, page: Page, annotations: Sequence[Annotation]) -> None:
+def publish(stage: JobOutput, page: GatePage, annotations: Sequence[Annotation]) -> None:
     """Say a page everywhere; what does not work is a sentence in the log."""
     hidden = Redactor([_token(stage.context)])  # before anything is escaped: what is escaped is not recognised
     page, annotations = _struck(page, hidden), [_struck(one, hidden) for one in annotations]
@@ -563,7 +563,7 @@ def _struck(record: _Record, hidden: Redactor) -> _Record:
     return record
 
 
-def summarise(stage: Stage, text: str) -> None:
+def summarise(stage: JobOutput, text: str) -> None:
     """Add a text to the job summary; several steps may."""
     if stage.context.summary is None:
         stage.tell("no job summary: GITHUB_STEP_SUMMARY is not set")
@@ -575,7 +575,7 @@ def summarise(stage: Stage, text: str) -> None:
         stage.tell(f"no job summary: {stage.context.summary}: {error.strerror or error}")
 
 
-def _token(context: Context) -> str:
+def _token(context: JobContext) -> str:
     """Read the token, only to strike it out of everything."""
     try:
         return read_token(TOKEN) if context.has_token else ""
@@ -583,14 +583,14 @@ def _token(context: Context) -> str:
         return ""
 
 
-def _footer(context: Context) -> str:
+def _footer(context: JobContext) -> str:
     """Say which commit and which run it is about; both are GitHub's own words."""
     run = f"[the run]({context.page})" if context.page else ""
     commit = f"commit {context.commit}" if context.commit else ""
     return " · ".join(part for part in (commit, run) if part)
 
 
-def _commented(context: Context, body: str) -> str:
+def _commented(context: JobContext, body: str) -> str:
     """Write the comment, and say what came of it."""
     if context.pull is None or not context.repository:
         return "no comment: this job is about no pull request"
@@ -598,8 +598,8 @@ def _commented(context: Context, body: str) -> str:
         return f"no comment: {TOKEN} is not set; the job summary says the same"
     thread = Thread(context.api, context.repository, context.pull, TOKEN)
     try:
-        done = stick(thread, context.marker, body)
+        done = upsert_comment(thread, context.marker, body)
     except AssayError as error:
-        why = f" ({_FORK if context.fork else _NO_RIGHT})" if isinstance(error, Denied) else ""
+        why = f" ({_FORK if context.fork else _NO_RIGHT})" if isinstance(error, AccessDenied) else ""
         return f"no comment: {error.message}{why}; the job summary says the same"
     return f"comment on pull request {context.pull} {done}"

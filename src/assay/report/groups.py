@@ -12,8 +12,8 @@ import numpy as np
 from assay.gold import overlaps
 from assay.gold.languages import language_of
 from assay.report.render.text import SHOWN, clip, repository_names
-from assay.report.results import Breakdown, Failure, GroupMean, Layer, Phrasing, Ranks, Trap
-from assay.report.scored_run import Case, dead_engines, forms_of, level_of, pick, rank_measure
+from assay.report.results import AdversaryStats, Breakdown, GroupMean, LayerMean, LowScore, Phrasing, Ranks
+from assay.report.scored_run import ScoredRun, failed_engines, forms_of, level_of, pick, rank_measure
 from assay.scoring import breakdown, evaluation_means, evaluation_measures, parse_measure, score
 from assay.stats import means
 from assay.stats.records import MeanRow
@@ -28,7 +28,7 @@ _MOST_PLACES = 50
 PAGE_CUTS = ("language of the answer", "repository")
 
 
-def breakdowns(case: Case) -> Iterator[Breakdown]:
+def breakdowns(case: ScoredRun) -> Iterator[Breakdown]:
     """Cut the queries by form, language, repository, leak, and by each tag that has few values."""
     units = case.scores.units
     forms = {f: [i for i, u in enumerate(units) if u.form == f] for f in forms_of(units)}
@@ -50,7 +50,7 @@ def breakdowns(case: Case) -> Iterator[Breakdown]:
             yield _breakdown(case, tag, parts)
 
 
-def _by_place(case: Case) -> Iterator[Breakdown]:
+def _by_place(case: ScoredRun) -> Iterator[Breakdown]:
     """Cut the queries by where their answers are, as far as they are in several places."""
     units, called = case.scores.units, repository_names(unit.repository for unit in case.scores.units)
     languages = [language_of(case.queries[units[i].gold, units[i].query]) for i in case.headline]
@@ -62,7 +62,7 @@ def _by_place(case: Case) -> Iterator[Breakdown]:
             yield _breakdown(case, by, parts)
 
 
-def by_tag(case: Case, tag: str) -> dict[str, list[int]]:
+def by_tag(case: ScoredRun, tag: str) -> dict[str, list[int]]:
     """Put the headline queries together that have the same value of a tag."""
     rest = "standard" if tag == "difficulty" else "untagged"
     values = {i: case.scores.units[i].tags.get(tag, rest) for i in case.headline}
@@ -75,12 +75,12 @@ def _difficulty_first(value: str) -> tuple[int, str]:
     return ({"easy": -2, "standard": -1, "hard": 1}.get(value, 0), value)
 
 
-def _targets(case: Case, unit: Unit) -> tuple[Target, ...]:
+def _targets(case: ScoredRun, unit: Unit) -> tuple[Target, ...]:
     """Look up a unit's targets."""
     return case.queries[unit.gold, unit.query].targets
 
 
-def _breakdown(case: Case, by: str, groups: dict[str, list[int]]) -> Breakdown:
+def _breakdown(case: ScoredRun, by: str, groups: dict[str, list[int]]) -> Breakdown:
     """Compute the primary measure's mean in each group."""
     found = [
         GroupMean(m.engine, name, m.queries, m.mean, m.interval.low, m.interval.high)
@@ -91,21 +91,21 @@ def _breakdown(case: Case, by: str, groups: dict[str, list[int]]) -> Breakdown:
     return Breakdown(by, case.primary, tuple(found))
 
 
-def group_means(case: Case, columns: Sequence[int], measures: Sequence[str]) -> list[MeanRow]:
+def group_means(case: ScoredRun, columns: Sequence[int], measures: Sequence[str]) -> list[MeanRow]:
     """Compute means over some units, as if they were all there is."""
     part = pick(case.scores, measures=measures, columns=columns)
     heads = replace(part, units=tuple(replace(u, headline=True) for u in part.units))
     return list(means(heads, alpha=case.claim.alpha, cluster=case.claim.cluster))
 
 
-def phrasings(case: Case) -> Iterator[Phrasing]:
+def phrasings(case: ScoredRun) -> Iterator[Phrasing]:
     """Compute the measures over phrasings."""
     names = [m for m in case.scores.measures if parse_measure(m).of is not None]
     for row in group_means(case, case.headline, names) if names else []:
         yield Phrasing(row.engine, row.measure, row.mean, row.interval.low, row.interval.high, row.queries)
 
 
-def traps(case: Case) -> Iterator[Trap]:
+def hard_negative_stats(case: ScoredRun) -> Iterator[AdversaryStats]:
     """Compute displacement and rank gap, over all adversaries and by kind."""
     k = case.run.k
     displacement, gap = parse_measure(f"Displacement@{k}"), parse_measure(f"RankGap@{k}")
@@ -116,7 +116,7 @@ def traps(case: Case) -> Iterator[Trap]:
             yield from _trap_rows(by, part.label, found, part.scores)
 
 
-def _trap_rows(by: str, value: str, found: Scores, trapped: Scores) -> Iterator[Trap]:
+def _trap_rows(by: str, value: str, found: Scores, trapped: Scores) -> Iterator[AdversaryStats]:
     """Average the measures over the headline units that have such an adversary."""
     heads = [i for i, unit in enumerate(trapped.units) if unit.headline]
     for e, engine in enumerate(trapped.engines):
@@ -124,14 +124,14 @@ def _trap_rows(by: str, value: str, found: Scores, trapped: Scores) -> Iterator[
         there = ~np.isnan(first)
         if there.any():
             means_of = (float(values[there].mean()) for values in (hits, first, second))
-            yield Trap(engine, by, value, int(there.sum()), *means_of)
+            yield AdversaryStats(engine, by, value, int(there.sum()), *means_of)
 
 
-def layers(case: Case) -> Iterator[Layer]:
+def layers(case: ScoredRun) -> Iterator[LayerMean]:
     """Compute each measure over the queries whose evaluation layer names it."""
     named = [m for m in evaluation_measures(case.run.suite) if m.depth <= case.run.k]
     for row in evaluation_means(case.run, score(case.scorer, named)) if named else ():
-        yield Layer(row.engine, row.measure, row.n, row.mean)
+        yield LayerMean(row.engine, row.measure, row.n, row.mean)
 
 
 #: When more than one query in this many finds nothing, recall is the first thing to mend.
@@ -143,13 +143,13 @@ def _rank_of(value: float) -> int | None:
     return round(1 / value) if value > 0 else None
 
 
-def rank_distribution(case: Case, engine: str) -> Ranks:
+def rank_distribution(case: ScoredRun, engine: str) -> Ranks:
     """Count where the first right answer stood."""
     measure = rank_measure(case.primary, case.run.k)
     reciprocal = case.values(engine, measure)[list(case.headline)]
     places = Counter(_rank_of(value) for value in reciprocal)
     counts = tuple(places.get(rank, 0) for rank in range(1, case.run.k + 1))
-    dead = engine in dead_engines(case.run)
+    dead = engine in failed_engines(case.run)
     shape = "every query failed." if dead else _shape(counts, places.get(None, 0))
     return Ranks(engine, counts, places.get(None, 0), shape, level_of(case.primary), measure)
 
@@ -168,7 +168,7 @@ def _shape(counts: Sequence[int], missed: int) -> str:
     return f"{text}: answers stand on top" + ("; read the misses one by one." if missed else ".")
 
 
-def failures(case: Case, engine: str) -> list[Failure]:
+def failures(case: ScoredRun, engine: str) -> list[LowScore]:
     """List the queries an engine did worst on: less than half of what was possible, worst first."""
     measure = parse_measure(case.primary)
     best = measure.high if measure.higher_is_better else measure.low
@@ -184,11 +184,11 @@ def failures(case: Case, engine: str) -> list[Failure]:
     return sorted(found, key=lambda f: (-abs(f.value - best), f.gold, f.query))
 
 
-def _failure(case: Case, engine: str, unit: Unit, ranking: Ranking, value: float, rank: int | None) -> Failure:
+def _failure(case: ScoredRun, engine: str, unit: Unit, ranking: Ranking, value: float, rank: int | None) -> LowScore:
     """Describe one failure."""
     query = case.queries[unit.gold, unit.query]
     best = max(t.grade for t in query.targets)
-    return Failure(
+    return LowScore(
         engine=engine,
         gold=unit.gold,
         query=unit.query,

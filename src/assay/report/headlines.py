@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.report.analysis import FAILED_SHARE
 from assay.report.comparison import verdict_tone
 from assay.report.render.document import Tone
-from assay.report.results import EngineFacts, Results
+from assay.report.results import EngineSummary, Results
 from assay.stats.config import DEFAULT
 
 
@@ -43,7 +43,7 @@ def verdict_sentence(results: Results) -> str:
     return f"{row.engine} against {row.baseline} on {row.measure}: {row.claim}"
 
 
-def _failure_sentence(results: Results, facts: EngineFacts) -> str:
+def _failure_sentence(results: Results, facts: EngineSummary) -> str:
     """Say how much an engine failed, and who else answered nothing."""
     dead = [other.name for other in results.engines if other.answered_nothing]
     if facts.name not in dead or len(dead) == 1:

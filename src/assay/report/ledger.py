@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.experiment.ablation import used_up
-from assay.experiment.ledger import Entry, Evidence, Ledger, as_mapping
+from assay.experiment.ablation import spent_warning
+from assay.experiment.ledger import Ledger, LedgerEntry, LedgerEvidence, as_mapping
 from assay.report.comparison import p_text
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, table
 from assay.report.render.text import count, repository_names
@@ -42,7 +42,7 @@ _COLUMNS = [
 _PARTS_AT = 3  # where the parts of the queries stand, in a ledger that used up others than dev
 
 
-def _rows(entries: Sequence[Entry], *, marked: bool) -> Iterator[list[str | Cell]]:
+def _rows(entries: Sequence[LedgerEntry], *, marked: bool) -> Iterator[list[str | Cell]]:
     """Write one row for each entry; an ablation takes no part in the total: nobody changed anything."""
     totals: dict[str, float] = {}
     for entry in entries:
@@ -66,18 +66,18 @@ def _rows(entries: Sequence[Entry], *, marked: bool) -> Iterator[list[str | Cell
         ]
 
 
-def _parts(entry: Entry) -> Cell:
+def _parts(entry: LedgerEntry) -> Cell:
     """Write the parts that the queries are of, aloud where claims were to be made on them."""
     return Cell(", ".join(entry.parts) or "–", "warning" if entry.spent else "plain")
 
 
-def difference_text(seen: Evidence) -> str:
+def difference_text(seen: LedgerEvidence) -> str:
     """Write a difference with its interval."""
     low, high = ("–" if end is None else f"{end:+.3f}" for end in (seen.low, seen.high))
     return f"{seen.difference:+.4f} [{low}, {high}]"
 
 
-def verdict_text(seen: Evidence) -> str:
+def verdict_text(seen: LedgerEvidence) -> str:
     """Write the verdict, or that there was nothing to judge; empty where there is none."""
     return SAME if seen.identical else seen.verdict or ""
 
@@ -89,12 +89,12 @@ def _worst(changes: Sequence[RepositoryChange]) -> str:
     return worst_text(worst(changes), repository_names(change.repository for change in changes))
 
 
-def _outcome(entry: Entry) -> Cell:
+def _outcome(entry: LedgerEntry) -> Cell:
     """Write what became of a change."""
     return Cell("accepted", "good") if entry.accepted else Cell("rejected", "bad")
 
 
-def _rules(entries: Sequence[Entry]) -> list[str]:
+def _rules(entries: Sequence[LedgerEntry]) -> list[str]:
     """Say each rule that was in force, and for which entries."""
     spans: dict[str, list[int]] = {}
     for entry in entries:
@@ -119,11 +119,14 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def _cautions(entries: Sequence[Entry]) -> Iterator[tuple[str, Any]]:
+def _cautions(entries: Sequence[LedgerEntry]) -> Iterator[tuple[str, Any]]:
     """Say what the table does not: parts that are used up, many tries, small repositories, sums of picked numbers."""
     for parts, numbers in _spent(entries).items():
-        yield f"{'Entry' if len(numbers) == 1 else 'Entries'} {_ranges(numbers)}: {used_up(parts).text}", "warning"
-    by_gold: dict[tuple[str, ...], list[Entry]] = {}
+        yield (
+            f"{'Entry' if len(numbers) == 1 else 'Entries'} {_ranges(numbers)}: {spent_warning(parts).text}",
+            "warning",
+        )
+    by_gold: dict[tuple[str, ...], list[LedgerEntry]] = {}
     for entry in entries:
         by_gold.setdefault(entry.gold, []).append(entry)
     for tried in by_gold.values():
@@ -144,7 +147,7 @@ def _cautions(entries: Sequence[Entry]) -> Iterator[tuple[str, Any]]:
         )
 
 
-def _spent(entries: Sequence[Entry]) -> dict[tuple[str, ...], list[int]]:
+def _spent(entries: Sequence[LedgerEntry]) -> dict[tuple[str, ...], list[int]]:
     """Number the entries by the parts that they used up."""
     numbers: dict[tuple[str, ...], list[int]] = {}
     for entry in entries:
@@ -153,7 +156,7 @@ def _spent(entries: Sequence[Entry]) -> dict[tuple[str, ...], list[int]]:
     return numbers
 
 
-def _many(tried: Sequence[Entry]) -> str:
+def _many(tried: Sequence[LedgerEntry]) -> str:
     """Say how many changes were tried on one gold set, and what luck alone would have accepted."""
     named = "+".join(tried[0].gold)
     alpha = max(entry.evidence.alpha for entry in tried)
@@ -165,7 +168,7 @@ def _many(tried: Sequence[Entry]) -> str:
     )
 
 
-def entry_document(entry: Entry) -> Document:
+def entry_document(entry: LedgerEntry) -> Document:
     """Show one entry with all that it rests on."""
     seen = entry.evidence
     title = f"{entry.number}. {entry.title}: {'accepted' if entry.accepted else 'rejected'}"
@@ -187,7 +190,7 @@ def entry_document(entry: Entry) -> Document:
         text = f"{told.points} points, {told.partitions} halvings; seen {told.apparent:.4f}, unseen {told.honest:.4f}"
         facts.append(["tuned", text])
     blocks: list[Block] = [
-        *([Paragraph(used_up(entry.spent).text, "warning")] if entry.spent else []),
+        *([Paragraph(spent_warning(entry.spent).text, "warning")] if entry.spent else []),
         table(["", ""], facts),
         Heading("The rule"),
         Paragraph(f"{entry.rule.preset}: {entry.rule}."),
@@ -199,7 +202,7 @@ def entry_document(entry: Entry) -> Document:
     return Document(title, (*blocks, table(["", ""], reasons), *_repositories(seen)))
 
 
-def _change_text(entry: Entry) -> str:
+def _change_text(entry: LedgerEntry) -> str:
     """Write the settings that changed."""
     if not entry.changes:
         return "no setting: the program, or the engine itself"
@@ -211,7 +214,7 @@ def _setting(value: object) -> str:
     return "not set" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _extent(seen: Evidence) -> str:
+def _extent(seen: LedgerEvidence) -> str:
     """Write how much data there was."""
     repositories = count(len(seen.repositories), "repository", "repositories")
     return f"{seen.queries} in {repositories}; {count(seen.clusters, 'cluster')}"
@@ -224,14 +227,14 @@ def _corpora(corpora: Mapping[str, str]) -> str:
     return f"{one}{every}" or "–"
 
 
-def _plain_names(text: str, seen: Evidence) -> str:
+def _plain_names(text: str, seen: LedgerEvidence) -> str:
     """Name the repositories in a reason as the tables do."""
     for name, called in repository_names(change.repository for change in seen.repositories).items():
         text = text.replace(name, called)
     return text
 
 
-def _repositories(seen: Evidence) -> Iterator[Block]:
+def _repositories(seen: LedgerEvidence) -> Iterator[Block]:
     """Show the difference of every repository, the worst first."""
     if seen.repositories:
         rows = sorted(seen.repositories, key=lambda c: (c.gain, c.repository))
@@ -248,11 +251,11 @@ def ledger_json(book: Ledger) -> dict[str, Any]:
     return {"schema": "assay/ledger/1", "file": str(book.path), "entries": entries, "notes": list(book.notes)}
 
 
-def entry_json(entry: Entry) -> dict[str, Any]:
+def entry_json(entry: LedgerEntry) -> dict[str, Any]:
     """Give an entry as JSON can hold it."""
     return {"schema": "assay/ledger-entry/1", **_shown(entry)}
 
 
-def _shown(entry: Entry) -> dict[str, Any]:
+def _shown(entry: LedgerEntry) -> dict[str, Any]:
     """Give the keys of an entry, and the parts that it used up."""
     return {**as_mapping(entry), "used_up": list(entry.spent)}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from assay.errors import AssayError, ConfigError, EnvironmentFailure, install_hint
+from assay.errors import AssayError, ConfigError, SetupError, install_hint
 from assay.experiment.records import earlier_run, write_run, writing
 from assay.experiment.records.folder import (
     FOREST,
@@ -25,21 +25,21 @@ from assay.experiment.records.folder import (
     RUNS,
     SCORES,
 )
-from assay.experiment.records.merge import Declared, Merged, footing_of, merge_runs
+from assay.experiment.records.merge import Merged, RetainedEngine, comparability_of, merge_runs
 from assay.experiment.records.trec import trec_files
 from assay.experiment.spec.model import BASELINE, claim_of
 from assay.files import remove_leftovers, write_atomic
 from assay.report.analysis import analyse, analyse_case
 from assay.report.explorer.excerpts import traces_for
-from assay.report.explorer.page import Page, PagePlan, TooSmallError, build_page, in_folder
+from assay.report.explorer.page import HtmlReport, PagePlan, TooSmallError, build_page, in_folder
 from assay.report.render.markup import to_markdown
 from assay.report.render.terminal import indented
 from assay.report.results import Results, results_json
-from assay.report.rows import Row, carry, read_rows, rows_text
-from assay.report.scored_run import Case, open_case, pick
+from assay.report.rows import EngineRow, carry_over, read_rows, rows_text
+from assay.report.scored_run import ScoredRun, open_case, pick
 from assay.report.sections import document
 from assay.report.tables import table_files
-from assay.types import Claim, Run, Scores, Unit
+from assay.types import AnalysisPlan, Run, Scores, Unit
 
 _NAMES = ("engine", "gold", "query", "form", "repository", "hash", "shared")
 
@@ -71,7 +71,7 @@ def require_parquet() -> ModuleType:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise EnvironmentFailure("--parquet needs pyarrow", hint=install_hint("parquet")) from error
+        raise SetupError("--parquet needs pyarrow", hint=install_hint("parquet")) from error
     module: ModuleType = pyarrow
     return module
 
@@ -115,7 +115,7 @@ class Reports:
             raise ConfigError(self.problem.message, hint=in_folder(self.problem.hint or "", folder))
 
 
-def make_reports(results: Results, case: Case, *, parquet: bool = False, page: PagePlan = _USUAL) -> Reports:
+def make_reports(results: Results, case: ScoredRun, *, parquet: bool = False, page: PagePlan = _USUAL) -> Reports:
     """Make RESULTS.md, results.json, rows.json, per-query.csv, TREC files, report.html, and what tables have beside."""
     report = document(results)
     scores = pick(case.scores, measures=results.measures)
@@ -136,7 +136,7 @@ def make_reports(results: Results, case: Case, *, parquet: bool = False, page: P
     return Reports({name: text.encode("utf-8") for name, text in texts.items()} | packed, problem)
 
 
-def make_html(results: Results, case: Case, page: PagePlan = _USUAL) -> Page:
+def make_html(results: Results, case: ScoredRun, page: PagePlan = _USUAL) -> HtmlReport:
     """Make report.html; corpora are opened where they lie on this machine, and nothing is fetched."""
     from assay.experiment.corpora import corpus_texts
 
@@ -145,7 +145,7 @@ def make_html(results: Results, case: Case, page: PagePlan = _USUAL) -> Page:
     return build_page(case, results, texts=texts, traces=traces, limits=page.limits)
 
 
-def write_html(results: Results, case: Case, path: Path, page: PagePlan = _USUAL) -> Page:
+def write_html(results: Results, case: ScoredRun, path: Path, page: PagePlan = _USUAL) -> HtmlReport:
     """Make report.html alone and write it."""
     made = make_html(results, case, page)
     _replace(path, made.data)
@@ -159,7 +159,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def write_reports(
-    results: Results, case: Case, folder: Path, *, parquet: bool = False, page: PagePlan = _USUAL
+    results: Results, case: ScoredRun, folder: Path, *, parquet: bool = False, page: PagePlan = _USUAL
 ) -> None:
     """Make the files of a run and write them."""
     make_reports(results, case, parquet=parquet, page=page).write(folder)
@@ -175,7 +175,7 @@ def _sweep(folder: Path, keep: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class WrittenRun:
     """What lies in the folder now."""
 
     run: Run  # with the engines of earlier runs that take part
@@ -185,14 +185,14 @@ class Published:
 
 def publish(
     made: Run,
-    claim: Claim,
+    claim: AnalysisPlan,
     folder: Path,
     *,
-    declared: Mapping[str, Declared] | None = None,
+    declared: Mapping[str, RetainedEngine] | None = None,
     forget: bool = False,
     parquet: bool = False,
     page: PagePlan = _USUAL,
-) -> Published:
+) -> WrittenRun:
     """Write a run and its reports into a folder that nobody else writes to meanwhile.
 
     Everything is computed before anything is written: what cannot be reported on replaces no good results.
@@ -206,36 +206,36 @@ def publish(
         earlier = () if forget else _earlier_rows(folder, before, merged)
         case = open_case(run, run.header.claim or claim)
         results = analyse_case(case)
-        rows = carry(results.rows, earlier, footing_of(run), merged.stale)
+        rows = carry_over(results.rows, earlier, comparability_of(run), merged.stale)
         results = replace(results, rows=rows, warnings=(*said, *results.warnings))
         reports = make_reports(results, case, parquet=parquet, page=page)
         write_run(run, folder)
         reports.write(folder)
-    return Published(run, results, merged.kept)
+    return WrittenRun(run, results, merged.kept)
 
 
 @dataclass(frozen=True, slots=True)
-class Reopened:
+class LoadedRun:
     """A run that was read from its folder, scored, and what may be said of it."""
 
-    case: Case
+    case: ScoredRun
     results: Results
 
 
-def reopen(run: Run, claim: Claim, folder: Path, *, worst: bool = True) -> Reopened:
+def reopen(run: Run, claim: AnalysisPlan, folder: Path, *, worst: bool = True) -> LoadedRun:
     """Score the run in a folder, and compute what may be said of it, with the rows of earlier runs kept there."""
     case = open_case(run, claim)
     results = analyse_case(case, worst=worst)
-    rows = carry(results.rows, read_rows(folder) or (), footing_of(run))
-    return Reopened(case, replace(results, rows=rows))
+    rows = carry_over(results.rows, read_rows(folder) or (), comparability_of(run))
+    return LoadedRun(case, replace(results, rows=rows))
 
 
-def report_again(run: Run, claim: Claim, folder: Path) -> Results:
+def report_again(run: Run, claim: AnalysisPlan, folder: Path) -> Results:
     """Compute what may be said of the run in a folder."""
     return reopen(run, claim, folder).results
 
 
-def _with_claim(run: Run, claim: Claim) -> tuple[Run, tuple[str, ...]]:
+def _with_claim(run: Run, claim: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
     """Give a run its claim; somebody else is compared with where the baseline is neither run nor kept from earlier."""
     names = [engine.name for engine in run.engines]
     known = {*names, *run.header.skipped}
@@ -249,7 +249,7 @@ def _with_claim(run: Run, claim: Claim) -> tuple[Run, tuple[str, ...]]:
     return replace(run, header=replace(run.header, claim=changed)), (said,)
 
 
-def _earlier_rows(folder: Path, before: Run | None, merged: Merged) -> tuple[Row, ...]:
+def _earlier_rows(folder: Path, before: Run | None, merged: Merged) -> tuple[EngineRow, ...]:
     """Read the rows that earlier runs left; those of a run from before there were any are computed."""
     rows = read_rows(folder)
     if rows is not None or before is None or not merged.stale:

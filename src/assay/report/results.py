@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from assay.report.render.terminal import plain
-from assay.report.rows import Row
+from assay.report.rows import EngineRow
 from assay.stats.records import Comparison, SliceRow
-from assay.types import Header, Role
+from assay.types import Role, RunMetadata
 
 
 @dataclass(frozen=True, slots=True)
-class EngineFacts:
+class EngineSummary:
     """How an engine behaved, beside how well it answered."""
 
     name: str
@@ -33,7 +33,7 @@ class EngineFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class EngineResources:
     """What an engine took over all gold sets; None where it was not measured."""
 
     engine: str
@@ -65,7 +65,7 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class TimingConditions:
     """What times were taken under."""
 
     pinned: int | None  # threads that each engine had; None: as many as it liked
@@ -77,7 +77,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class Mishap:
+class QueryFailure:
     """Queries that an engine gave no answer to, for one reason."""
 
     engine: str
@@ -89,7 +89,7 @@ class Mishap:
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
+class ContractViolation:
     """A contract that an engine broke and that was survived."""
 
     engine: str
@@ -101,7 +101,7 @@ class Breach:
 
 
 @dataclass(frozen=True, slots=True)
-class Strayed:
+class PathMismatch:
     """An engine that named no file of a corpus at all."""
 
     engine: str
@@ -113,7 +113,7 @@ class Strayed:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StderrTail:
     """The end of what an engine wrote to stderr on one gold set."""
 
     engine: str
@@ -155,7 +155,7 @@ class Phrasing:
 
 
 @dataclass(frozen=True, slots=True)
-class Trap:
+class AdversaryStats:
     """Adversaries of one kind against one engine."""
 
     engine: str
@@ -180,7 +180,7 @@ class Ranks:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class LowScore:
     """A query an engine did badly on: what was expected, what came."""
 
     engine: str
@@ -196,7 +196,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class LayerMean:
     """A measure's mean over the queries whose evaluation layer names it."""
 
     engine: str
@@ -206,7 +206,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
+class Diagnostic:
     """What of a run cannot mean what it seems to mean, and what to do about it."""
 
     kind: str  # identical rankings, dead knob, nearly dead knob, within noise, best of many
@@ -236,27 +236,27 @@ class Results:
     leader: str  # the best engine on the primary measure; of equals the baseline, then the one with the fewest changes
     challenger: str  # the best of those that are compared with the baseline; where it stands alone, the leader
     comparison: Comparison
-    engines: tuple[EngineFacts, ...]
+    engines: tuple[EngineSummary, ...]
     reading: str
     breakdowns: tuple[Breakdown, ...]
     slices: tuple[SliceRow, ...]  # the leader against the baseline, part by part; exploratory
     phrasings: tuple[Phrasing, ...]
-    traps: tuple[Trap, ...]
-    layers: tuple[Layer, ...]
+    traps: tuple[AdversaryStats, ...]
+    layers: tuple[LayerMean, ...]
     ranks: tuple[Ranks, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[LowScore, ...]
     warnings: tuple[str, ...]  # what limits every number
     notes: tuple[str, ...]  # what is good to know of the corpora
-    header: Header
-    spending: tuple[Spending, ...]
-    conditions: Conditions
-    mishaps: tuple[Mishap, ...]
-    breaches: tuple[Breach, ...]
-    strayed: tuple[Strayed, ...]
-    stderr: tuple[Said, ...]
+    header: RunMetadata
+    spending: tuple[EngineResources, ...]
+    conditions: TimingConditions
+    mishaps: tuple[QueryFailure, ...]
+    breaches: tuple[ContractViolation, ...]
+    strayed: tuple[PathMismatch, ...]
+    stderr: tuple[StderrTail, ...]
     synthetic: tuple[str, ...] = ()  # the gold sets that were made from the code, not by people
-    rows: tuple[Row, ...] = ()  # one an engine: of this run, skipped in it, or of an earlier one
-    alarms: tuple[Alarm, ...] = ()
+    rows: tuple[EngineRow, ...] = ()  # one an engine: of this run, skipped in it, or of an earlier one
+    alarms: tuple[Diagnostic, ...] = ()
     tables: tuple[str, ...] = ()  # that were wanted beside the usual ones
     numbers: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # of those tables, by their names
 

@@ -12,13 +12,13 @@ from assay.digests import digest_of
 from assay.errors import InputError
 from assay.experiment.records import config_hash
 from assay.experiment.records.folder import ROWS
-from assay.experiment.records.merge import LASTING, Footing, day_of, footing_of, skipped_now
+from assay.experiment.records.merge import LASTING, Comparability, comparability_of, day_of, skipped_now
 from assay.files import read_utf8
 from assay.report.comparison import NOT_COMPARED
 from assay.report.render.document import Block, Cell, Heading, Paragraph, Tone, table
 from assay.report.render.terminal import plain
 from assay.report.render.text import mean_text
-from assay.report.scored_run import Case
+from assay.report.scored_run import ScoredRun
 from assay.scoring import parse_measure
 from assay.stats.records import Comparison
 from assay.types import EngineRun, Role, Status
@@ -48,7 +48,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EngineRow:
     """One engine: measured in this run, skipped in it, or stale: measured in an earlier one on another footing."""
 
     engine: str
@@ -77,9 +77,9 @@ class Row:
     verdict: str = ""  # against the baseline; empty where none is claimed
 
     @property
-    def footing(self) -> Footing:
+    def footing(self) -> Comparability:
         """What it was asked, and on what."""
-        return Footing(self.gold_hash, self.corpora, self.k, self.forms)
+        return Comparability(self.gold_hash, self.corpora, self.k, self.forms)
 
     @property
     def corpora_hash(self) -> str:
@@ -94,9 +94,9 @@ class Row:
 GONE = "its records were replaced"
 
 
-def carry(
-    rows: Iterable[Row], earlier: Iterable[Row], now: Footing, stale: Mapping[str, str] | None = None
-) -> tuple[Row, ...]:
+def carry_over(
+    rows: Iterable[EngineRow], earlier: Iterable[EngineRow], now: Comparability, stale: Mapping[str, str] | None = None
+) -> tuple[EngineRow, ...]:
     """Put the rows of earlier runs behind those of this one, marked stale; an engine has one row, the newest."""
     current = tuple(rows)
     measured = {row.engine for row in current if row.state == "measured"}
@@ -111,7 +111,7 @@ def carry(
     return (*fresh, *(kept[name] for name in sorted(kept)))
 
 
-def _reason(row: Row, now: Footing, stale: Mapping[str, str], skipped: Mapping[str, str]) -> str:
+def _reason(row: EngineRow, now: Comparability, stale: Mapping[str, str], skipped: Mapping[str, str]) -> str:
     """Say why a row takes no part in this run."""
     if row.engine in skipped:
         return skipped_now(skipped[row.engine])
@@ -122,18 +122,18 @@ def _reason(row: Row, now: Footing, stale: Mapping[str, str], skipped: Mapping[s
 _SCHEMA = "assay/rows/1"
 
 
-def rows_text(rows: Iterable[Row]) -> str:
+def rows_text(rows: Iterable[EngineRow]) -> str:
     """Write rows, each on a line of its own."""
     lines = ",\n".join(f"  {json.dumps(plain(_line(row)), ensure_ascii=False, allow_nan=False)}" for row in rows)
     return f'{{\n "schema": "{_SCHEMA}",\n "rows": [\n{lines}\n ]\n}}\n'
 
 
-def _line(row: Row) -> dict[str, object]:
+def _line(row: EngineRow) -> dict[str, object]:
     """Give a row with the hash of its corpora that tables show, so that it can be looked up."""
     return {**asdict(row), "corpora_hash": row.corpora_hash}
 
 
-def read_rows(folder: Path) -> tuple[Row, ...] | None:
+def read_rows(folder: Path) -> tuple[EngineRow, ...] | None:
     """Read the rows that earlier runs left; None where none was ever written."""
     path = folder / ROWS
     if not path.exists():
@@ -148,24 +148,24 @@ def read_rows(folder: Path) -> tuple[Row, ...] | None:
         raise InputError(f"cannot be read as rows of earlier runs: {error}", file=path, hint=hint) from error
 
 
-def _row(row: Mapping[str, Any]) -> Row:
+def _row(row: Mapping[str, Any]) -> EngineRow:
     """Read one row."""
     values = tuple(Value(**value) for value in row["values"])
     given = {key: value for key, value in row.items() if key != "corpora_hash"}  # it follows from the corpora
-    return Row(**{**given, "values": values, "forms": tuple(row["forms"])})
+    return EngineRow(**{**given, "values": values, "forms": tuple(row["forms"])})
 
 
-def make_rows(case: Case, comparison: Comparison) -> tuple[Row, ...]:
+def make_rows(case: ScoredRun, comparison: Comparison) -> tuple[EngineRow, ...]:
     """Make the rows of a run: its engines in their order, then what was skipped."""
-    footing = footing_of(case.run)
+    footing = comparability_of(case.run)
     return (*(_measured(case, footing, engine, comparison) for engine in case.run.engines), *_skipped(case))
 
 
-def _measured(case: Case, footing: Footing, engine: EngineRun, comparison: Comparison) -> Row:
+def _measured(case: ScoredRun, footing: Comparability, engine: EngineRun, comparison: Comparison) -> EngineRow:
     """Make the row of an engine that was asked."""
     units = [case.scores.units[at] for at in case.headline]
     variation = engine.variation
-    return Row(
+    return EngineRow(
         engine=engine.name,
         role=engine.role,
         base=variation.base if variation else "",
@@ -205,18 +205,18 @@ def _verdict(name: str, comparison: Comparison) -> str:
     return next((row.claim for row in comparison.rows if row.engine == name and row.in_family), "")
 
 
-def _skipped(case: Case) -> Iterator[Row]:
+def _skipped(case: ScoredRun) -> Iterator[EngineRow]:
     """Make the rows of engines that were not run."""
     there = {engine.name for engine in case.run.engines}
     for name, reason in case.run.header.skipped.items():
         if name not in there:
-            yield Row(name, "skipped", reason)
+            yield EngineRow(name, "skipped", reason)
 
 
 _VERDICT = "verdict"
 
 
-def row_blocks(rows: Sequence[Row], primary: str, measures: Sequence[str]) -> list[Block]:
+def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str]) -> list[Block]:
     """Show all rows, best first; those of earlier runs stand apart, because their numbers are on another footing."""
     measured = sorted((row for row in rows if row.state == "measured"), key=lambda row: _rank(row, primary))
     skipped = [row for row in rows if row.state == "skipped"]
@@ -234,7 +234,7 @@ _NOTE = (
 )
 
 
-def skipped_blocks(rows: Sequence[Row]) -> list[Block]:
+def skipped_blocks(rows: Sequence[EngineRow]) -> list[Block]:
     """Say in a sentence each who was not run, and whose rows are of earlier runs."""
     said: list[Block] = [
         Paragraph(f"{row.engine} was not run: {row.reason}.", "quiet") for row in rows if row.state == "skipped"
@@ -244,14 +244,14 @@ def skipped_blocks(rows: Sequence[Row]) -> list[Block]:
     return [*said, Paragraph(text, "quiet")] if stale else said
 
 
-def _rank(row: Row, primary: str) -> tuple[float, str]:
+def _rank(row: EngineRow, primary: str) -> tuple[float, str]:
     """Order by the primary measure, best first; who has no value comes last, names break ties."""
     value = row.value(primary)
     sign = -1 if parse_measure(primary).higher_is_better else 1
     return (float("inf") if value is None else sign * value.mean, row.engine)
 
 
-def _line_showing(row: Row, primary: str, others: Sequence[str]) -> list[str | Cell]:
+def _line_showing(row: EngineRow, primary: str, others: Sequence[str]) -> list[str | Cell]:
     """Write the row of an engine that was asked."""
     return [
         row.engine,
@@ -266,13 +266,13 @@ def _line_showing(row: Row, primary: str, others: Sequence[str]) -> list[str | C
     ]
 
 
-def _empty(row: Row, columns: Sequence[str]) -> list[str | Cell]:
+def _empty(row: EngineRow, columns: Sequence[str]) -> list[str | Cell]:
     """Write the row of an engine that was not run, with the reason in the place of a verdict."""
     told: dict[str, str | Cell] = {"engine": row.engine, _VERDICT: Cell(f"skipped: {row.reason}", "warning")}
     return [told.get(column, "–") for column in columns]
 
 
-def _verdict_showing(row: Row) -> str:
+def _verdict_showing(row: EngineRow) -> str:
     """Write the verdict, or why there is none."""
     ends = {"floor": "the floor", "ceiling": "the ceiling"}
     if row.engine == row.baseline:
@@ -280,18 +280,18 @@ def _verdict_showing(row: Row) -> str:
     return row.verdict or ends.get(row.role, "–")
 
 
-def _tone(row: Row) -> Tone:
+def _tone(row: EngineRow) -> Tone:
     """Colour a verdict."""
     return "good" if row.verdict.startswith("better") else "bad" if row.verdict.startswith("worse") else "plain"
 
 
-def _made(row: Row) -> list[str]:
+def _made(row: EngineRow) -> list[str]:
     """Write when and with what a row was made."""
     hashes = (row.gold_hash, row.corpora_hash, row.config_hash)
     return [row.date, row.assay, *(digest[:HASH_DIGITS] for digest in hashes)]
 
 
-def _stale(rows: Sequence[Row]) -> list[Block]:
+def _stale(rows: Sequence[EngineRow]) -> list[Block]:
     """Show the rows of earlier runs."""
     stale = [row for row in rows if row.state == "stale"]
     if not stale:
@@ -307,7 +307,7 @@ def _stale(rows: Sequence[Row]) -> list[Block]:
     return [Heading("Rows of earlier runs"), table([*columns, "settings"], lines, note)]
 
 
-def _measured_showing(row: Row) -> list[str]:
+def _measured_showing(row: EngineRow) -> list[str]:
     """Write the measure that a row is about, with its mean."""
     return [row.primary, _interval(row.value(row.primary))]
 

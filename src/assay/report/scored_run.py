@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from assay.errors import ConfigError
 from assay.scoring import RR, Level, parse_measure, score
 from assay.scoring.evaluate import Scorer, as_scorer
-from assay.types import Claim, EngineRun, Query, Role, Run, Scores, Unit, order_forms
+from assay.types import AnalysisPlan, EngineRun, Query, Role, Run, Scores, Unit, sort_phrasings
 
 if TYPE_CHECKING:
     from assay.stats.records import Comparison
@@ -21,11 +21,11 @@ SAME_MEAN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ScoredRun:
     """A run with its scores, and what is looked up again and again."""
 
     run: Run
-    claim: Claim
+    claim: AnalysisPlan
     scores: Scores
     scorer: Scorer  # what the sections ask for more scores
     queries: dict[tuple[str, str], Query]
@@ -43,7 +43,7 @@ class Case:
         return row
 
 
-def open_case(run: Run, claim: Claim) -> Case:
+def open_case(run: Run, claim: AnalysisPlan) -> ScoredRun:
     """Score a run with the measures of its claim and those the sections need."""
     forms = {r.form for e in run.engines for r in e.rankings}
     names = [*claim.measures, rank_measure(claim.primary, run.k)]
@@ -54,7 +54,7 @@ def open_case(run: Run, claim: Claim) -> Case:
     scores = score(scorer, list(dict.fromkeys(parse_measure(name) for name in names)))
     queries = {(g.name, q.id): q for g in run.suite.golds for q in g.queries}
     headline = tuple(i for i, unit in enumerate(scores.units) if unit.headline)
-    return Case(run, claim, scores, scorer, queries, headline)
+    return ScoredRun(run, claim, scores, scorer, queries, headline)
 
 
 def level_of(primary: str) -> Level:
@@ -71,7 +71,7 @@ def rank_measure(primary: str, k: int) -> str:
     return repr(RR(level=level_of(primary)) @ k)
 
 
-class Entrant(Protocol):
+class EngineLike(Protocol):
     """An engine of a run, or what is known of one."""
 
     @property
@@ -83,39 +83,39 @@ class Entrant(Protocol):
         """What it is in a table."""
 
 
-class Field(Protocol):
+class RunLike(Protocol):
     """A run, or the evidence that was made of one."""
 
     @property
-    def engines(self) -> Sequence[Entrant]:
+    def engines(self) -> Sequence[EngineLike]:
         """Who took part, in the order shown."""
 
 
-def real_engines(run: Field) -> tuple[str, ...]:
+def real_engines(run: RunLike) -> tuple[str, ...]:
     """The engines that compete: all but floor and ceiling."""
     return tuple(e.name for e in run.engines if e.role in ("contestant", "yardstick"))
 
 
-def contestants(run: Field) -> tuple[str, ...]:
+def engines_under_test(run: RunLike) -> tuple[str, ...]:
     """The engines under test; where there is none, those that stand for them."""
     return tuple(e.name for e in run.engines if e.role == "contestant") or real_engines(run)
 
 
-def rivals(run: Field, baseline: str) -> tuple[str, ...]:
+def compared_engines(run: RunLike, baseline: str) -> tuple[str, ...]:
     """The engines that are compared with the baseline: nobody declared the references, so they join no family."""
-    tested = tuple(name for name in contestants(run) if name != baseline)
+    tested = tuple(name for name in engines_under_test(run) if name != baseline)
     return tested or tuple(name for name in real_engines(run) if name != baseline)
 
 
-def family_of(run: Field, claim: Claim) -> tuple[str, ...]:
+def family_of(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
     """Name the engines whose comparisons get a verdict: the declared ones that were run, else all rivals."""
     if not claim.family:
-        return rivals(run, claim.baseline)
+        return compared_engines(run, claim.baseline)
     asked = {engine.name for engine in run.engines}
     return tuple(name for name in claim.family if name in asked and name != claim.baseline)
 
 
-def competing(run: Field, claim: Claim) -> tuple[str, ...]:
+def competing(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
     """Name the engines whose pairs are compared: those under test, or a declared family and its baseline.
 
     References take part only where the family names them, or where fewer than two engines are left without them.
@@ -125,7 +125,7 @@ def competing(run: Field, claim: Claim) -> tuple[str, ...]:
     return next((names for names in (tested, with_baseline) if len(names) > 1), real_engines(run))
 
 
-def candidates(run: Field, claim: Claim) -> tuple[str, ...]:
+def candidates(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
     """Name the engines that the leader is chosen from: those under test, or a declared family and its baseline.
 
     A reference is a candidate only if the family names it.
@@ -135,7 +135,7 @@ def candidates(run: Field, claim: Claim) -> tuple[str, ...]:
     return tuple(engine.name for engine in run.engines if engine.name in names) or real_engines(run)
 
 
-def choose_leader(run: Run, claim: Claim, gains: Mapping[str, float]) -> str:
+def choose_leader(run: Run, claim: AnalysisPlan, gains: Mapping[str, float]) -> str:
     """Choose the engine with the best mean: the leader of reports, of all pairs and of diagnostics.
 
     Of equals the baseline, then the one with the fewest changes, then the one that was declared first.
@@ -143,7 +143,7 @@ def choose_leader(run: Run, claim: Claim, gains: Mapping[str, float]) -> str:
     return _best_of(run, candidates(run, claim), gains, claim.baseline) or _best_of(run, gains, gains) or claim.baseline
 
 
-def choose_challenger(run: Run, claim: Claim, gains: Mapping[str, float]) -> str:
+def choose_challenger(run: Run, claim: AnalysisPlan, gains: Mapping[str, float]) -> str:
     """Choose the best engine that is compared with the baseline; the baseline where there is none."""
     family = family_of(run, claim) or tuple(name for name in real_engines(run) if name in gains)
     return _best_of(run, family, gains) or claim.baseline
@@ -168,21 +168,21 @@ def mean_gains(comparison: Comparison, primary: str) -> dict[str, float]:
     return {row.engine: sign * round(row.mean, SAME_MEAN) for row in means}
 
 
-def absent_notes(run: Field, claim: Claim) -> tuple[str, ...]:
+def absent_notes(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
     """Say which engines of the declared family were not run: no claim is made of them."""
     asked = {engine.name for engine in run.engines}
     absent = [name for name in claim.family if name not in asked]
     return (f"Of the declared family these were not run: {', '.join(absent)}.",) if absent else ()
 
 
-def dead_engines(run: Run) -> frozenset[str]:
+def failed_engines(run: Run) -> frozenset[str]:
     """Name the engines that failed on every query."""
     return frozenset(engine.name for engine in run.engines if engine.failed_throughout)
 
 
 def forms_of(units: Iterable[Unit]) -> tuple[str, ...]:
     """List the forms that were asked, in the order they are shown."""
-    return order_forms(unit.form for unit in units)
+    return sort_phrasings(unit.form for unit in units)
 
 
 def pick(

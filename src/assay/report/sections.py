@@ -16,9 +16,9 @@ from assay.report.render.document import (
     Bars,
     Block,
     Document,
-    Estimate,
     Forest,
     Heading,
+    IntervalPoint,
     Paragraph,
     Spark,
     Sparks,
@@ -26,7 +26,7 @@ from assay.report.render.document import (
     table,
 )
 from assay.report.render.text import difference_text, mean_text, repository_names
-from assay.report.results import Breakdown, Failure, Ranks, Results, Trap
+from assay.report.results import AdversaryStats, Breakdown, LowScore, Ranks, Results
 from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks, skipped_blocks
 from assay.report.scored_run import level_of
 from assay.report.synthetic import marked
@@ -34,7 +34,7 @@ from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
 from assay.stats.records import MeanRow, SliceRow
 from assay.stats.slices import EXPLORATORY
-from assay.types import CorpusFacts
+from assay.types import CorpusInfo
 
 #: How many failures people read before they stop; results.json and the records hold them all.
 _SHOWN_FAILURES = 8
@@ -90,7 +90,7 @@ def _scores(results: Results) -> list[Block]:
     if results.repositories > 1:
         blocks.append(_macro(results, names, means))
     primary = [means[name, results.comparison.primary] for name in names]
-    points = tuple(Estimate(results.shown(m.engine), m.mean, m.interval.low, m.interval.high) for m in primary)
+    points = tuple(IntervalPoint(results.shown(m.engine), m.mean, m.interval.low, m.interval.high) for m in primary)
     measure = parse_measure(results.comparison.primary)
     return [*blocks, Forest(points, measure.low, measure.high)]
 
@@ -245,7 +245,7 @@ def traps_note(results: Results) -> str:
     ).rstrip()
 
 
-def _trap(trap: Trap) -> list[str]:
+def _trap(trap: AdversaryStats) -> list[str]:
     """Write one row of the adversary tables; an engine that finds nothing displaces nothing either."""
     return [str(trap.queries), f"{trap.found:.0%}", f"{trap.displacement:.3f}", f"{trap.rank_gap:+.2f}"]
 
@@ -317,12 +317,12 @@ def _failures(results: Results) -> list[Block]:
     return [Heading(f"Where {results.leader} failed"), table(columns, rows, note)]
 
 
-def _value(failure: Failure) -> str:
+def _value(failure: LowScore) -> str:
     """Write a failure's score and rank."""
     return f"{failure.value:.3f}" + (f" (rank {failure.rank})" if failure.rank else "")
 
 
-def _top(failure: Failure) -> str:
+def _top(failure: LowScore) -> str:
     """Write what came instead."""
     return f"{failure.error}" if failure.error else ", ".join(failure.top) or "nothing"
 
@@ -342,7 +342,7 @@ def _inputs(results: Results) -> list[Block]:
     return [Heading("Inputs"), table(columns, rows, made), *notes]
 
 
-def _corpus_row(name: str, facts: CorpusFacts, repository: str) -> list[str]:
+def _corpus_row(name: str, facts: CorpusInfo, repository: str) -> list[str]:
     """Describe one corpus."""
     skipped = ", ".join(f"{count} {reason}" for reason, count in facts.skipped.items()) or "nothing"
     return [name, repository, facts.revision or "", str(facts.files), skipped, facts.digest[:HASH_DIGITS]]

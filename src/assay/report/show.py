@@ -7,19 +7,30 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.errors import ConfigError, meant, nearest
-from assay.report.render.document import Beside, Block, Cell, Document, Entry, Heading, Listing, Paragraph, Tone, table
-from assay.report.render.text import SHOWN, clip, count, tame
+from assay.errors import ConfigError, closest_match, did_you_mean
+from assay.report.render.document import (
+    Block,
+    Cell,
+    Document,
+    Heading,
+    Paragraph,
+    RankingBlock,
+    RankingLine,
+    SideBySide,
+    Tone,
+    table,
+)
+from assay.report.render.text import SHOWN, clip, count, strip_control
 from assay.report.scored_run import level_of
 from assay.scoring import parse_measure, score
 from assay.scoring.joining import restrict_run, restrict_suite
-from assay.scoring.marks import Mark, Marker, is_beside, match_distinct
+from assay.scoring.marks import HitMark, HitMarker, is_beside, match_distinct
 from assay.scoring.match import Level
-from assay.types import PRIMARY, Claim, Hit, Query, Ranking, Run, Status, order_forms
+from assay.types import PRIMARY, AnalysisPlan, Hit, Query, Ranking, Run, Status, sort_phrasings
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ShownEngine:
     """Whose answer is shown: an engine of a run, under the name that tells it from the other."""
 
     name: str
@@ -28,22 +39,22 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ShownHit:
     """One hit: what it is, and where the same place stood in the other ranking."""
 
     hit: Hit
-    mark: Mark
+    mark: HitMark
     other: int | None  # rank among distinct hits, as in its mark; None: it is not there, or there is no other
     other_lines: bool = False  # it is right by its file alone: no answer has a line of it
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ShownRanking:
     """What one subject answered."""
 
     name: str
     ranking: Ranking | None  # None: it was not asked this form
-    places: tuple[Place, ...]
+    places: tuple[ShownHit, ...]
     values: tuple[float, ...]  # of each measure; NaN where one does not apply
     ranks: tuple[int | None, ...]  # at which each target, then each adversary, was found
 
@@ -58,7 +69,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class QueryView:
     """A query with the answers of one or two subjects."""
 
     gold: str
@@ -68,13 +79,18 @@ class Shown:
     k: int
     level: Level
     measures: tuple[str, ...]
-    sides: tuple[Side, ...]
+    sides: tuple[ShownRanking, ...]
     notes: tuple[str, ...]
 
 
 def show_query(
-    subjects: Sequence[Subject], gold: str, query: Query, form: str | None, claim: Claim, measures: Sequence[str]
-) -> Shown:
+    subjects: Sequence[ShownEngine],
+    gold: str,
+    query: Query,
+    form: str | None,
+    claim: AnalysisPlan,
+    measures: Sequence[str],
+) -> QueryView:
     """Put together what the subjects answered to one form of a query: the one that is named, else its headline."""
     last = subjects[-1].run
     forms = _asked(last, gold, query)
@@ -85,29 +101,29 @@ def show_query(
     sides = tuple(
         _side(subject, gold, chosen, rankings[at], others[at], level, measures) for at, subject in enumerate(subjects)
     )
-    return Shown(gold, query, chosen, forms, last.k, level, tuple(measures), sides, _notes(subjects, gold, query))
+    return QueryView(gold, query, chosen, forms, last.k, level, tuple(measures), sides, _notes(subjects, gold, query))
 
 
 def _asked(run: Run, gold: str, query: Query) -> tuple[str, ...]:
     """List the forms of a query that a run asked, in the order they are shown."""
     seen = {r.form for e in run.engines for r in e.rankings if r.gold == gold and r.query == query.id}
-    return order_forms(seen or query.forms)
+    return sort_phrasings(seen or query.forms)
 
 
 def _form(wanted: str | None, forms: Sequence[str]) -> str:
     """Choose the form; one that was not asked is an error."""
     if wanted is None or wanted in forms:
         return wanted or forms[0]
-    hint = meant(wanted, forms) or f"it was asked as {', '.join(forms)}"
+    hint = did_you_mean(wanted, forms) or f"it was asked as {', '.join(forms)}"
     raise ConfigError(f"the run did not ask this query as {wanted!r}", hint=hint)
 
 
-def _ranking(subject: Subject, gold: str, query: str, form: str) -> Ranking | None:
+def _ranking(subject: ShownEngine, gold: str, query: str, form: str) -> Ranking | None:
     """Find what a subject answered."""
     engine = next((engine for engine in subject.run.engines if engine.name == subject.engine), None)
     if engine is None:
         names = [engine.name for engine in subject.run.engines]
-        hint = meant(subject.engine, names) or f"there are: {', '.join(names)}"
+        hint = did_you_mean(subject.engine, names) or f"there are: {', '.join(names)}"
         raise ConfigError(f"no engine {subject.engine!r} in the run", hint=hint)
     return next((r for r in engine.rankings if (r.gold, r.query, r.form) == (gold, query, form)), None)
 
@@ -126,30 +142,30 @@ def _given(ranking: Ranking | None) -> Sequence[Hit]:
 
 
 def _side(
-    subject: Subject,
+    subject: ShownEngine,
     gold: str,
     form: str,
     ranking: Ranking | None,
     others: Mapping[int, int],
     level: Level,
     measures: Sequence[str],
-) -> Side:
+) -> ShownRanking:
     """Mark what one subject answered by the gold of its own run, and score it."""
     name = "" if ranking is None else ranking.query
     query = next((q for g in subject.run.suite.golds if g.name == gold for q in g.queries if q.id == name), None)
     if ranking is None or query is None:
-        return Side(subject.name, None, (), (), ())
+        return ShownRanking(subject.name, None, (), (), ())
     hits = _given(ranking)
-    marks = Marker(query, level)(hits)
+    marks = HitMarker(query, level)(hits)
     places = tuple(
-        Place(hit, mark, others.get(mark.rank or 0), mark.target is not None and is_beside(hit, query.targets))
+        ShownHit(hit, mark, others.get(mark.rank or 0), mark.target is not None and is_beside(hit, query.targets))
         for hit, mark in zip(hits, marks, strict=True)
     )
     values = _values(subject, f"{gold}/{query.id}", form, measures)
-    return Side(subject.name, ranking, places, values, _ranks(query, marks))
+    return ShownRanking(subject.name, ranking, places, values, _ranks(query, marks))
 
 
-def _values(subject: Subject, name: str, form: str, measures: Sequence[str]) -> tuple[float, ...]:
+def _values(subject: ShownEngine, name: str, form: str, measures: Sequence[str]) -> tuple[float, ...]:
     """Score one query of one engine; its other phrasings stay, because measures may be over all of them."""
     run = subject.run
     only = replace(run, engines=tuple(engine for engine in run.engines if engine.name == subject.engine))
@@ -158,7 +174,7 @@ def _values(subject: Subject, name: str, form: str, measures: Sequence[str]) -> 
     return tuple(float(value) for value in scores.values[0, :, column])
 
 
-def _ranks(query: Query, marks: Sequence[Mark]) -> tuple[int | None, ...]:
+def _ranks(query: Query, marks: Sequence[HitMark]) -> tuple[int | None, ...]:
     """Give the rank of each target, then of each adversary, as the level tells them apart."""
     targets = {mark.target: mark.rank for mark in reversed(marks) if mark.target is not None}
     traps = {mark.adversary: mark.rank for mark in reversed(marks) if mark.adversary is not None}
@@ -168,7 +184,7 @@ def _ranks(query: Query, marks: Sequence[Mark]) -> tuple[int | None, ...]:
     )
 
 
-def _notes(subjects: Sequence[Subject], gold: str, query: Query) -> tuple[str, ...]:
+def _notes(subjects: Sequence[ShownEngine], gold: str, query: Query) -> tuple[str, ...]:
     """Say what else differs between two runs than the answers."""
     runs = [subject.run for subject in subjects]
     if len(runs) < 2 or runs[0] is runs[1]:
@@ -191,7 +207,7 @@ _BESIDE = "~"
 _SAME = 0.0005
 
 
-def show_document(shown: Shown) -> Document:
+def show_document(shown: QueryView) -> Document:
     """Say what was asked, what is right, and what came."""
     blocks: list[Block] = [Paragraph(shown.query.forms[shown.form])]
     blocks += [Paragraph(note, "warning") for note in shown.notes]
@@ -201,7 +217,7 @@ def show_document(shown: Shown) -> Document:
         if side.failed
     ]
     blocks += [Heading("Answers"), _answers(shown), Heading("Values"), _values_showing_page(shown)]
-    blocks += [Heading("Rankings"), Beside(tuple(_listing(shown, at) for at in range(len(shown.sides))))]
+    blocks += [Heading("Rankings"), SideBySide(tuple(_listing(shown, at) for at in range(len(shown.sides))))]
     blocks.append(Paragraph(_legend(shown), "quiet"))
     others = [form for form in shown.forms if form != shown.form]
     if others:
@@ -209,7 +225,7 @@ def show_document(shown: Shown) -> Document:
     return Document(f"{shown.gold}/{shown.query.id} ({shown.form})", tuple(blocks))
 
 
-def _answers(shown: Shown) -> Block:
+def _answers(shown: QueryView) -> Block:
     """List what is right and what is a trap, with the rank that each had."""
     query = shown.query
     names = [(target.anchor, f"grade {target.grade}") for target in query.targets]
@@ -222,7 +238,7 @@ def _answers(shown: Shown) -> Block:
     return table(["place", "is", *(f">{side.name}" for side in shown.sides)], rows, note)
 
 
-def _rank(side: Side, at: int, *, right: bool) -> Cell:
+def _rank(side: ShownRanking, at: int, *, right: bool) -> Cell:
     """Write at which rank a place was found."""
     rank = side.ranks[at] if at < len(side.ranks) else None
     if rank is None:
@@ -230,7 +246,7 @@ def _rank(side: Side, at: int, *, right: bool) -> Cell:
     return Cell(str(rank), "good" if right else "bad")
 
 
-def _values_showing_page(shown: Shown) -> Block:
+def _values_showing_page(shown: QueryView) -> Block:
     """Show every measure of both, and what changed."""
     two = len(shown.sides) > 1
     rows: list[list[str | Cell]] = []
@@ -257,16 +273,16 @@ def _change(name: str, before: float, after: float) -> Cell:
     return Cell(f"{change:+.3f}", "good" if better else "bad")
 
 
-def _listing(shown: Shown, at: int) -> Listing:
+def _listing(shown: QueryView, at: int) -> RankingBlock:
     """List one ranking; the second says how each place moved, the first which are gone."""
     side = shown.sides[at]
     two = len(shown.sides) > 1 and not any(one.failed for one in shown.sides)
     entries = tuple(_entry(shown, place, _tail(place, second=at > 0) if two else "") for place in side.places)
     empty = "" if entries or side.failed else "It answered with nothing."
-    return Listing(side.name, entries, clip(side.failed, SHOWN.message) or empty)
+    return RankingBlock(side.name, entries, clip(side.failed, SHOWN.message) or empty)
 
 
-def _entry(shown: Shown, place: Place, tail: str) -> Entry:
+def _entry(shown: QueryView, place: ShownHit, tail: str) -> RankingLine:
     """Write one hit, marked by what it is; its rank is that of the scores, and what repeats another has none."""
     text = clip(str(place.hit.span), SHOWN.example)
     mark = place.mark
@@ -280,10 +296,10 @@ def _entry(shown: Shown, place: Place, tail: str) -> Entry:
         sign, tone = "✗", "bad"
     elif mark.rank is None:
         sign, tone = "=", "quiet"
-    return Entry(str(mark.rank or ""), sign, text, tail, tone)
+    return RankingLine(str(mark.rank or ""), sign, text, tail, tone)
 
 
-def _tail(place: Place, *, second: bool) -> str:
+def _tail(place: ShownHit, *, second: bool) -> str:
     """Say how a place moved from the first ranking to the second; what repeats another did not."""
     rank = place.mark.rank
     if rank is None:
@@ -296,7 +312,7 @@ def _tail(place: Place, *, second: bool) -> str:
     return f"↑{moved}" if moved > 0 else f"↓{-moved}" if moved < 0 else "="
 
 
-def _legend(shown: Shown) -> str:
+def _legend(shown: QueryView) -> str:
     """Say what the signs mean, as far as they are there."""
     places = [place for side in shown.sides for place in side.places]
     marks = [place.mark for place in places]
@@ -310,7 +326,7 @@ def _legend(shown: Shown) -> str:
     return "; ".join(parts) + "." if parts else f"{count(found, 'answer')} found."
 
 
-def show_json(shown: Shown) -> dict[str, object]:
+def show_json(shown: QueryView) -> dict[str, object]:
     """Give all of it to a program."""
     return {
         "schema": "assay/show/1",
@@ -331,7 +347,7 @@ def show_json(shown: Shown) -> dict[str, object]:
     }
 
 
-def _side_json(shown: Shown, side: Side) -> dict[str, object]:
+def _side_json(shown: QueryView, side: ShownRanking) -> dict[str, object]:
     """Give one ranking."""
     ranking = side.ranking
     return {
@@ -364,7 +380,7 @@ _TEXT = 70
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class QueryMatch:
     """A query, and the form whose text it was found by; none where it was found by its name."""
 
     gold: str
@@ -377,9 +393,9 @@ class Found:
         return f"{self.gold}/{self.query.id}"
 
 
-def find_query(run: Run, wanted: str) -> Found:
+def find_query(run: Run, wanted: str) -> QueryMatch:
     """Find a query by id, by gold/id, or by a part of its text that no other query has."""
-    every = [Found(gold.name, query) for gold in run.suite.golds for query in gold.queries]
+    every = [QueryMatch(gold.name, query) for gold in run.suite.golds for query in gold.queries]
     for found in ([one for one in every if wanted in (one.query.id, one.name)], _holding(every, wanted)):
         if len(found) == 1:
             return found[0]
@@ -390,30 +406,30 @@ def find_query(run: Run, wanted: str) -> Found:
 
 def no_query(run: Run, folder: str) -> ConfigError:
     """Say that a run is named and no query of it, and which there are."""
-    every = [Found(gold.name, query) for gold in run.suite.golds for query in gold.queries]
+    every = [QueryMatch(gold.name, query) for gold in run.suite.golds for query in gold.queries]
     return ConfigError(f"{folder} is a run; which query of it?", hint=_listed(every))
 
 
-def _holding(every: Sequence[Found], wanted: str) -> list[Found]:
+def _holding(every: Sequence[QueryMatch], wanted: str) -> list[QueryMatch]:
     """Find the queries whose text has some words in it, whatever their case; each once, by its first such form."""
     words = wanted.casefold().strip()
     found = []
     for one in every if words else ():
         forms = [form for form in one.query.ordered_forms if words in one.query.forms[form].casefold()]
-        found += [Found(one.gold, one.query, forms[0])] if forms else []
+        found += [QueryMatch(one.gold, one.query, forms[0])] if forms else []
     return found
 
 
-def _listed(found: Sequence[Found]) -> str:
+def _listed(found: Sequence[QueryMatch]) -> str:
     """Name queries to choose from."""
     shown = "".join(f"\n    {_short(one.name)}: {_short(one.query.headline)}" for one in found[:_SHOWN])
     more = f"\n    and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return f"name one of them:{shown}{more}"
 
 
-def _near(every: Sequence[Found], wanted: str) -> str:
+def _near(every: Sequence[QueryMatch], wanted: str) -> str:
     """Name the queries that are most like what was asked for: by name, else by the words they share."""
-    names = nearest(wanted, [one.query.id for one in every], _SHOWN)
+    names = closest_match(wanted, [one.query.id for one in every], _SHOWN)
     near = [one for name in names for one in every if one.query.id == name]
     words = set(re.findall(r"\w{3,}", wanted.casefold()))
     shared = {one.name: len(words & _words(one.query)) for one in every}
@@ -429,5 +445,5 @@ def _words(query: Query) -> set[str]:
 
 def _short(text: str) -> str:
     """Put a text on one line, enough of it to know it again; nothing in it steers a terminal."""
-    flat = " ".join(tame(text[: 8 * _TEXT]).split())
+    flat = " ".join(strip_control(text[: 8 * _TEXT]).split())
     return flat if len(flat) <= _TEXT else f"{flat[: _TEXT - 1]}…"

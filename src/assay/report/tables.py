@@ -13,10 +13,10 @@ import numpy as np
 from assay.experiment.records.folder import FOREST as FOREST_FILE
 from assay.report.comparison import mark_identical
 from assay.report.groups import by_tag, group_means
-from assay.report.render.document import Block, Cell, Estimate, Forest, Heading, Paragraph, Table, Tone, table
-from assay.report.render.text import ends, signed_ends
-from assay.report.results import EngineFacts, Ranks, Results
-from assay.report.scored_run import Case, competing, dead_engines, pick, rank_measure, real_engines
+from assay.report.render.document import Block, Cell, Forest, Heading, IntervalPoint, Paragraph, Table, Tone, table
+from assay.report.render.text import format_interval, signed_ends
+from assay.report.results import EngineSummary, Ranks, Results
+from assay.report.scored_run import ScoredRun, competing, failed_engines, pick, rank_measure, real_engines
 from assay.scoring import parse_measure
 from assay.stats import all_pairs, paired_percentile_bootstrap, percentile_bootstrap
 from assay.stats.config import DEFAULT, settings_of
@@ -26,7 +26,7 @@ from assay.stats.tables import headline
 T = TypeVar("T")
 
 
-def _nothing(case: Case, comparison: Comparison) -> tuple[T, ...]:
+def _nothing(case: ScoredRun, comparison: Comparison) -> tuple[T, ...]:
     """Compute nothing: the table shows what every report has."""
     del case, comparison
     return ()
@@ -39,12 +39,12 @@ def _no_files(results: Results) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class OnDemand(Generic[T]):
+class OptionalTable(Generic[T]):
     """One table; `[run] tables` and results.json know it by its name."""
 
     name: str
     blocks: Callable[[Results], list[Block]]
-    numbers: Callable[[Case, Comparison], Iterable[T]] = _nothing
+    numbers: Callable[[ScoredRun, Comparison], Iterable[T]] = _nothing
     files: Callable[[Results], Mapping[str, str]] = _no_files  # by their names in the folder of results
 
     def of(self, results: Results) -> tuple[T, ...]:
@@ -74,12 +74,12 @@ class Resampled:
     resamples: int
 
 
-def _numbers(case: Case, comparison: Comparison) -> Iterator[Resampled]:
+def _numbers(case: ScoredRun, comparison: Comparison) -> Iterator[Resampled]:
     """Resample the means of the engines that compete, then their differences to the baseline, on the primary measure.
 
     Each starts from the claim's seed, so that a row does not depend on which others there are.
     """
-    names = [name for name in real_engines(case.run) if name not in dead_engines(case.run)]
+    names = [name for name in real_engines(case.run) if name not in failed_engines(case.run)]
     if not names:
         return
     shown = headline(pick(case.scores, engines=names, measures=(case.primary,)))
@@ -111,7 +111,9 @@ def _blocks(results: Results) -> list[Block]:
     if not means:
         return []
     heads = [f">percentile bootstrap, B = {_B:,}", ">ours"]
-    first = [[row.engine, f"{row.value:.3f}", ends(row.published), ends(row.ours)] for row in means]
+    first = [
+        [row.engine, f"{row.value:.3f}", format_interval(row.published), format_interval(row.ours)] for row in means
+    ]
     second = [_difference(row) for row in pairs]
     blocks: list[Block] = [
         Heading(f"Bootstrap of {results.comparison.primary}"),
@@ -143,11 +145,11 @@ def _excludes(interval: Interval) -> str:
     return "yes" if interval.low > 0 or interval.high < 0 else "no"
 
 
-BOOTSTRAP: Final = OnDemand("bootstrap", _blocks, _numbers)
+BOOTSTRAP: Final = OptionalTable("bootstrap", _blocks, _numbers)
 
 
 @dataclass(frozen=True, slots=True)
-class Duel:
+class PairwiseDifference:
     """One pair of all pairs; the difference is first − second."""
 
     first: str
@@ -172,9 +174,9 @@ _TONES: dict[str, Tone] = {"+": "good", "−": "bad"}
 _UNDECIDED = "?"
 
 
-def duels(case: Case, comparison: Comparison, config: DuelConfig = DUELS) -> tuple[Duel, ...]:
+def duels(case: ScoredRun, comparison: Comparison, config: DuelConfig = DUELS) -> tuple[PairwiseDifference, ...]:
     """Compare every engine that competes with every other on the primary measure; all pairs are one family."""
-    alive = [name for name in competing(case.run, case.claim) if name not in dead_engines(case.run)]
+    alive = [name for name in competing(case.run, case.claim) if name not in failed_engines(case.run)]
     names = _best(comparison, case.primary, alive)[: config.most]
     if len(names) < 2:
         return ()
@@ -182,7 +184,9 @@ def duels(case: Case, comparison: Comparison, config: DuelConfig = DUELS) -> tup
     scores = pick(case.scores, engines=names, measures=(case.primary,))
     found = all_pairs(scores, case.primary, **settings_of(claim))
     return tuple(
-        Duel(row.engine, row.baseline, row.measure, row.difference, row.interval, row.verdict, row.identical)
+        PairwiseDifference(
+            row.engine, row.baseline, row.measure, row.difference, row.interval, row.verdict, row.identical
+        )
         for row in mark_identical(found, case.scorer).rows
     )
 
@@ -218,7 +222,7 @@ def _blocks_duels(results: Results) -> list[Block]:
     return [Heading("All pairs"), table(["", *(str(place) for place in range(1, len(names) + 1))], rows, note)]
 
 
-def _sign(duel: Duel) -> str:
+def _sign(duel: PairwiseDifference) -> str:
     """Write a verdict on the first; who ranks alike is as equal as can be."""
     return _SIGNS[Verdict.EQUIVALENT] if duel.identical else _SIGNS.get(duel.verdict, _UNDECIDED)
 
@@ -233,7 +237,7 @@ def _cell(sign: str | None) -> Cell:
     return Cell("") if sign is None else Cell(sign, _TONES.get(sign, "plain"))
 
 
-PAIRS: Final = OnDemand("pairs", _blocks_duels, duels)
+PAIRS: Final = OptionalTable("pairs", _blocks_duels, duels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +294,7 @@ def _blocks_forest(results: Results) -> list[Block]:
     ]
     for name in results.measures:
         points = tuple(
-            Estimate(f"{results.shown(row.engine)}, {name}", row.mean, row.interval.low, row.interval.high)
+            IntervalPoint(f"{results.shown(row.engine)}, {name}", row.mean, row.interval.low, row.interval.high)
             for row in results.comparison.means
             if row.measure == name
         )
@@ -305,7 +309,7 @@ def _files(results: Results) -> dict[str, str]:
     return {FOREST_FILE: forest_csv(results)}
 
 
-FOREST: Final[OnDemand[object]] = OnDemand("forest", _blocks_forest, files=_files)
+FOREST: Final[OptionalTable[object]] = OptionalTable("forest", _blocks_forest, files=_files)
 
 
 #: Each value of this tag has a matrix of its own: hard queries are there to be seen apart.
@@ -322,7 +326,7 @@ class MatrixPart:
     means: tuple[MeanRow, ...]
 
 
-def _numbers_matrix(case: Case, comparison: Comparison) -> Iterator[MatrixPart]:
+def _numbers_matrix(case: ScoredRun, comparison: Comparison) -> Iterator[MatrixPart]:
     """Average every measure over all headline queries, then over those of each difficulty."""
     del comparison
     measures = case.claim.measures
@@ -367,18 +371,18 @@ def _best_matrix(results: Results, means: Sequence[MeanRow], measure: str) -> fl
     return choose(values) if len(values) > 1 else None
 
 
-def _cell_matrix(row: MeanRow | None, best: float | None, facts: EngineFacts) -> Cell:
+def _cell_matrix(row: MeanRow | None, best: float | None, facts: EngineSummary) -> Cell:
     """Write a mean; the references may have the best value too, but nobody looks for one among them."""
     if row is None:
         return Cell("–")
     return Cell(f"{row.mean:.3f}", "good" if row.mean == best and facts.role == "contestant" else "plain")
 
 
-MATRIX: Final = OnDemand("matrix", _blocks_matrix, _numbers_matrix)
+MATRIX: Final = OptionalTable("matrix", _blocks_matrix, _numbers_matrix)
 
 
 @dataclass(frozen=True, slots=True)
-class Thumb:
+class RuleOfThumb:
     """Pyckle's measure-it-yourself guide: words for a mean reciprocal rank. Nobody calibrated them."""
 
     strong: float = 0.4
@@ -389,7 +393,7 @@ class Thumb:
         return "strong" if value >= self.strong else "usable" if value >= self.usable else "poor"
 
 
-THUMB = Thumb()
+THUMB = RuleOfThumb()
 
 
 def _blocks_spread(results: Results) -> list[Block]:
@@ -439,14 +443,16 @@ def _winner(results: Results) -> str:
     )
 
 
-RANKS: Final[OnDemand[object]] = OnDemand("ranks", _blocks_spread)
+RANKS: Final[OptionalTable[object]] = OptionalTable("ranks", _blocks_spread)
 
 
 #: By the name that `[run] tables` knows them by.
-TABLES: Final[Mapping[str, OnDemand[Any]]] = {each.name: each for each in (MATRIX, BOOTSTRAP, FOREST, RANKS, PAIRS)}
+TABLES: Final[Mapping[str, OptionalTable[Any]]] = {
+    each.name: each for each in (MATRIX, BOOTSTRAP, FOREST, RANKS, PAIRS)
+}
 
 
-def table_numbers(names: tuple[str, ...], case: Case, comparison: Comparison) -> dict[str, tuple[object, ...]]:
+def table_numbers(names: tuple[str, ...], case: ScoredRun, comparison: Comparison) -> dict[str, tuple[object, ...]]:
     """Compute what some tables show, beside what every report has."""
     found = {name: tuple(TABLES[name].numbers(case, comparison)) for name in names}
     return {name: numbers for name, numbers in found.items() if numbers}

@@ -7,22 +7,22 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from assay.errors import EngineError
-from assay.experiment.ablation import DataNote, Rung, Way
-from assay.experiment.tuning import GridPoint, Tuned
+from assay.experiment.ablation import AblationStep, DataNote, Way
+from assay.experiment.tuning import GridPoint, TuneOutcome
 from assay.report.comparison import mark_identical, p_text, verdict_tone
 from assay.report.render.document import Block, Cell, Code, Document, Heading, Paragraph, table
-from assay.report.render.text import difference_text, ends, repository_names, signed_ends
-from assay.report.scored_run import dead_engines, pick
+from assay.report.render.text import difference_text, format_interval, repository_names, signed_ends
+from assay.report.scored_run import failed_engines, pick
 from assay.report.synthetic import synthetic_notes
 from assay.scoring import score
 from assay.stats import means
-from assay.stats.compare import Versus, compare_pairs
+from assay.stats.compare import PairSpec, compare_pairs
 from assay.stats.config import settings_of
 from assay.stats.family import undecidable
 from assay.stats.records import ComparisonRow, MeanRow, Verdict
-from assay.stats.slices import RepositoryChange, Tally, by_repository, tally, worst
+from assay.stats.slices import RepositoryChange, RepositoryTally, by_repository, tally, worst
 from assay.toml import write_key, write_value
-from assay.types import Claim, Run
+from assay.types import AnalysisPlan, Run
 
 
 def data_notes(notes: Sequence[DataNote]) -> list[Block]:
@@ -44,7 +44,7 @@ SHOWN = TuneShown()
 class TuneReport:
     """The outcome, the points it is about, and what must be said of the data."""
 
-    tuned: Tuned
+    tuned: TuneOutcome
     points: tuple[GridPoint, ...]
     notes: tuple[DataNote, ...] = ()
 
@@ -99,14 +99,14 @@ def recommendation(report: TuneReport) -> str:
     )
 
 
-def _numbers(found: Tuned) -> Block:
+def _numbers(found: TuneOutcome) -> Block:
     """Put the honest number beside what flatters it."""
     best = found.tried[found.best]
     seen = found.honest.mean + found.optimism.difference
     honest, default = found.honest, found.default
     rows: list[list[str | Cell]] = [
-        ["tuned, on unseen halves (honest)", f"{honest.mean:.3f}", ends(honest.interval)],
-        ["the default, on the same queries", f"{default.mean:.3f}", ends(default.interval)],
+        ["tuned, on unseen halves (honest)", f"{honest.mean:.3f}", format_interval(honest.interval)],
+        ["the default, on the same queries", f"{default.mean:.3f}", format_interval(default.interval)],
         ["tuned − default (honest)", _signed(found.gain), signed_ends(found.gain.interval)],
         ["tuned, on the halves that chose (apparent)", f"{seen:.3f}", ""],
         ["optimism: apparent − honest", _signed(found.optimism), signed_ends(found.optimism.interval)],
@@ -126,7 +126,7 @@ def _p(row: ComparisonRow) -> str:
     return f"{'no p-value' if row.p is None else f'p {p_text(row.p)}'}, {row.label}"
 
 
-def _how(found: Tuned) -> str:
+def _how(found: TuneOutcome) -> str:
     """Say how it was done."""
     return (
         f"{found.label} were halved at random {found.partitions} times; the best of {len(found.tried)} points on one "
@@ -136,7 +136,7 @@ def _how(found: Tuned) -> str:
     )
 
 
-def _choices(found: Tuned) -> Block:
+def _choices(found: TuneOutcome) -> Block:
     """Show the points that were chosen most often, then those with the best mean."""
     sign = -1.0 if found.gain.higher_is_better else 1.0
     order = sorted(range(len(found.tried)), key=lambda at: (-found.tried[at].chosen, sign * found.tried[at].mean, at))
@@ -148,7 +148,7 @@ def _choices(found: Tuned) -> Block:
     return table(["point", ">mean on all", ">chosen by"], rows, note)
 
 
-def _called(found: Tuned, at: int) -> str:
+def _called(found: TuneOutcome, at: int) -> str:
     """Name a point."""
     return f"{found.tried[at].name} (the default)" if at == 0 else found.tried[at].name
 
@@ -179,10 +179,10 @@ Standing = Literal["earns its place", "hurts", "makes no difference", "cannot be
 class PartRow:
     """One step of an ablation with its comparison."""
 
-    step: Rung
+    step: AblationStep
     comparison: ComparisonRow
     repositories: tuple[RepositoryChange, ...]
-    tally: Tally
+    tally: RepositoryTally
     worst: RepositoryChange
     standing: Standing
 
@@ -203,10 +203,10 @@ class AblationResult:
 
 
 def ablation_result(
-    run: Run, claim: Claim, engine: str, steps: Sequence[Rung], data: Sequence[DataNote] = ()
+    run: Run, claim: AnalysisPlan, engine: str, steps: Sequence[AblationStep], data: Sequence[DataNote] = ()
 ) -> AblationResult:
     """Compare every step; what answered nothing is named and left out."""
-    dead = dead_engines(run)
+    dead = failed_engines(run)
     left = [step for step in steps if not {step.variant, step.against} & dead]
     if not left:
         names = ", ".join(sorted(dead))
@@ -215,7 +215,7 @@ def ablation_result(
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in dead])
     pairs = compare_pairs(
         scores,
-        [Versus(step.variant, step.against) for step in left],
+        [PairSpec(step.variant, step.against) for step in left],
         primary=claim.primary,
         **settings_of(claim),
     )
@@ -238,7 +238,7 @@ def ablation_result(
     )
 
 
-def _standing(step: Rung, row: ComparisonRow) -> Standing:
+def _standing(step: AblationStep, row: ComparisonRow) -> Standing:
     """Say what a part does: leaving out one that helps makes it worse, adding it makes it better."""
     if row.identical:
         return "changed no ranking"

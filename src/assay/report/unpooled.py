@@ -9,7 +9,7 @@ from assay.report.analysis import analyse
 from assay.report.render.document import Block, Heading, Paragraph, table
 from assay.report.results import Results, results_json
 from assay.scoring.score import Unpooled, without_pooled
-from assay.types import Claim, Run
+from assay.types import AnalysisPlan, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class UnpooledScores:
     data: dict[str, Any]
 
 
-def score_unpooled(run: Run, claim: Claim, full: Results) -> UnpooledScores:
+def score_unpooled(run: Run, claim: AnalysisPlan, full: Results) -> UnpooledScores:
     """Score a run again without the labels that results brought up, and put the means side by side."""
     own = without_pooled(run)
     facts = {"labels": own.labels, "queries": list(own.queries), "engines": list(own.engines)}

@@ -1,6 +1,6 @@
 """How good is one ranking? Targets and hits in, numbers out; nothing here knows which engine it was."""
 
-from assay.scoring.audit import Ties, Twins, identical_rankings, ranking_codes, ties
+from assay.scoring.audit import IdenticalEngines, Ties, identical_rankings, ranking_codes, ties
 from assay.scoring.match import LEVELS, Level, Match, match
 from assay.scoring.measure import Measure
 from assay.scoring.measures import (
@@ -40,6 +40,7 @@ __all__ = [
     "Drop",
     "EvaluationMean",
     "Hit",
+    "IdenticalEngines",
     "Judged",
     "Level",
     "LineP",
@@ -55,7 +56,6 @@ __all__ = [
     "Spread",
     "Ties",
     "TokensToHit",
-    "Twins",
     "Worst",
     "breakdown",
     "evaluation_means",

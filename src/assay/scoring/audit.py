@@ -36,7 +36,7 @@ class Ties:
 
 
 @dataclass(frozen=True, slots=True)
-class Twins:
+class IdenticalEngines:
     """Two engines that gave the same hits in the same order to everything."""
 
     first: str
@@ -249,7 +249,7 @@ def _reordered(rankings: Sequence[Ranking], order: Sequence[int]) -> Iterator[Ra
         start = end
 
 
-def identical_rankings(run: Run | Scorer) -> tuple[Twins, ...]:
+def identical_rankings(run: Run | Scorer) -> tuple[IdenticalEngines, ...]:
     """List the pairs of engines whose answers are the same throughout: whatever tells them apart is not connected.
 
     Engines that answered nothing are no pair: there is nothing to tell them apart by.
@@ -257,7 +257,7 @@ def identical_rankings(run: Run | Scorer) -> tuple[Twins, ...]:
     names = [engine.name for engine in (run.run if isinstance(run, Scorer) else run).engines]
     rows = [row.tobytes() if row.any() else None for row in ranking_codes(run)]
     return tuple(
-        Twins(names[first], names[second])
+        IdenticalEngines(names[first], names[second])
         for first, second in combinations(range(len(names)), 2)
         if rows[first] is not None and rows[first] == rows[second]
     )

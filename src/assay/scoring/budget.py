@@ -14,8 +14,8 @@ from itertools import accumulate, chain, repeat
 from typing import TYPE_CHECKING, cast
 
 from assay.errors import InputError
-from assay.scoring.grid import Cell, Grid
-from assay.scoring.measure import Bounds, Measure
+from assay.scoring.grid import Grid, GridCell
+from assay.scoring.measure import Measure, MeasureRange
 from assay.scoring.ranks import level_of
 from assay.syntax.text import BYTES_PER_TOKEN, approx4
 from assay.types import Hit, Run, Span, Target
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class HitCost:
     """A hit as it is read: the lines of it that exist, and what all of it costs."""
 
     span: Span | None  # None: a file that the corpus does not have
@@ -50,26 +50,26 @@ class Passage:
         return self.span.start or 1 if self.span else 1
 
 
-class Library:
+class LineLengths:
     """The line lengths of a run; what engines return again and again is priced once."""
 
     def __init__(self, run: Run) -> None:
         self._lines = run.lines
-        self._known: dict[tuple[str, str, int | None, int | None], Passage] = {}
+        self._known: dict[tuple[str, str, int | None, int | None], HitCost] = {}
 
-    def passages(self, gold: str, cell: Cell) -> Iterator[Passage]:
+    def passages(self, gold: str, cell: GridCell) -> Iterator[HitCost]:
         """Price the hits of one ranking in rank order, repeated ones included."""
         self.check(gold, cell)
         for hit, recorded in zip(cell.hits, chain(cell.tokens, repeat(None)), strict=False):
             yield self.passage(gold, hit, recorded)
 
-    def check(self, gold: str, cell: Cell) -> None:
+    def check(self, gold: str, cell: GridCell) -> None:
         """Refuse hits in a corpus whose lines are not known."""
         if gold not in self._lines and cell.hits:
             hint = "run the engines again, or score without measures that count tokens"
             raise InputError(f"the run holds no line lengths for {gold}", hint=hint)
 
-    def passage(self, gold: str, hit: Hit, recorded: int | None) -> Passage:
+    def passage(self, gold: str, hit: Hit, recorded: int | None) -> HitCost:
         """Price one hit; a file the corpus lacks costs what was recorded, or its snippet."""
         key = (gold, hit.path, hit.start, hit.end)
         known = self._known.get(key)
@@ -77,25 +77,25 @@ class Library:
             return known
         if hit.path not in self._lines[gold]:
             snippet = approx4(len((hit.snippet or "").encode("utf-8", "surrogatepass")))
-            return Passage(None, snippet if recorded is None else recorded, ())
+            return HitCost(None, snippet if recorded is None else recorded, ())
         self._known[key] = made = self._lines_of(gold, hit)
         return made
 
-    def _lines_of(self, gold: str, hit: Hit) -> Passage:
+    def _lines_of(self, gold: str, hit: Hit) -> HitCost:
         """Price the lines that a hit has in a file of the corpus."""
         lengths = self._lines[gold][hit.path]
         whole = hit.start is None or hit.end is None
         start = 1 if whole else max(1, hit.start or 1)
         end = len(lengths) if whole else min(hit.end or 0, len(lengths))
         if end < start:
-            return Passage(None, 0, ())
-        return Passage(Span(hit.path, start, end), approx4(sum(lengths[start - 1 : end])), lengths)
+            return HitCost(None, 0, ())
+        return HitCost(Span(hit.path, start, end), approx4(sum(lengths[start - 1 : end])), lengths)
 
 
-def capped(measure: Measure) -> Bounds:
+def capped(measure: Measure) -> MeasureRange:
     """Tokens: the fewer the better, never more than the cap."""
     cap = float(cast("int", measure["cap"]))
-    return Bounds(0.0, cap, cap)
+    return MeasureRange(0.0, cap, cap)
 
 
 def _wanted(grid: Grid, measure: Measure) -> tuple[tuple[Target, ...], ...]:
@@ -110,7 +110,7 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     After the recall-under-budget curves of semble's token_efficiency.py, with partial hits and one token count for all.
     """
     budget = cast("int", measure["tokens"])
-    library, wanted, values = Library(grid.run), _wanted(grid, measure), grid.blank()
+    library, wanted, values = LineLengths(grid.run), _wanted(grid, measure), grid.blank()
     files = [frozenset(target.span.path for target in targets) for targets in wanted]
     for cell in grid.cells():
         targets, gold = wanted[cell.unit], grid.units[cell.unit].gold
@@ -122,7 +122,7 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     return values
 
 
-def _read(library: Library, gold: str, cell: Cell, files: frozenset[str], budget: int) -> list[Span]:
+def _read(library: LineLengths, gold: str, cell: GridCell, files: frozenset[str], budget: int) -> list[Span]:
     """Read in rank order until the budget is used up, and give what was read of some files.
 
     What stands below the last hit in them is left out: whether it is read changes nothing.
@@ -147,7 +147,7 @@ def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
     A list that holds none costs the cap (rule 3), and so does a failed query.
     """
     cap = float(cast("int", measure["cap"]))
-    library, wanted, values = Library(grid.run), _wanted(grid, measure), grid.blank()
+    library, wanted, values = LineLengths(grid.run), _wanted(grid, measure), grid.blank()
     for cell in grid.cells():
         if wanted[cell.unit]:
             passages = library.passages(grid.units[cell.unit].gold, cell)
@@ -155,7 +155,7 @@ def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
     return values
 
 
-def _spent(passages: Iterator[Passage], targets: Sequence[Target], never: float) -> float:
+def _spent(passages: Iterator[HitCost], targets: Sequence[Target], never: float) -> float:
     """Sum what is read until a target's line."""
     spent = 0
     for passage in passages:

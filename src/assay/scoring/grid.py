@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.scoring.marks import rivals
-from assay.scoring.match import Level, Match, Projection, claim, hit_span, project, target_span, touches
+from assay.scoring.marks import visible_negatives
+from assay.scoring.match import Level, Match, Projection, assign_targets, hit_span, project, target_span, touches
 from assay.scoring.shared_targets import gold_repositories, shared_targets
 from assay.types import Adversary, EngineRun, Hit, Query, Ranking, Run, Span, Status, Target, Unit
 
@@ -45,7 +45,7 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCell:
     """One ranking in its place; `hits` is empty when the query failed or was never answered."""
 
     engine: int
@@ -91,17 +91,17 @@ class Grid:
         other._marks = {}
         return other
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[GridCell]:
         """Walk the rankings, engine by engine, cut at what the engine was allowed to return."""
         for engine, row in enumerate(self._rankings):
             limit = int(self.run.k * self.oversample[engine])
             for unit, ranking in enumerate(row):
                 if ranking is None or ranking.status != Status.OK:
-                    yield Cell(engine, unit, (), ())
+                    yield GridCell(engine, unit, (), ())
                 else:
-                    yield Cell(engine, unit, ranking.hits[:limit], ranking.tokens[:limit])
+                    yield GridCell(engine, unit, ranking.hits[:limit], ranking.tokens[:limit])
 
-    def places(self, cell: Cell, k: int) -> list[Place]:
+    def places(self, cell: GridCell, k: int) -> list[Place]:
         """The distinct places inside a cut-off, in rank order."""
         returned = cell.hits[: int(k * self.oversample[cell.engine])]
         return list(dict.fromkeys([(hit.path, hit.start, hit.end) for hit in returned]))[:k]
@@ -121,7 +121,7 @@ class Grid:
         """Match every ranking once, in the order of `cells`."""
         if level not in self._matches:
             projections = self.projections(level)
-            self._matches[level] = [claim(cell.hits, projections[cell.unit]) for cell in self.cells()]
+            self._matches[level] = [assign_targets(cell.hits, projections[cell.unit]) for cell in self.cells()]
         return self._matches[level]
 
     def graded(self, level: Level) -> GradedRanks:
@@ -142,7 +142,9 @@ class Grid:
         """Judged hits and traps of all rankings as arrays."""
         if level not in self._marks:
             targets = self.projections(level)
-            made = {id(query): rivals(query, here) for query, here in zip(self.queries, targets, strict=True)}
+            made = {
+                id(query): visible_negatives(query, here) for query, here in zip(self.queries, targets, strict=True)
+            }
             traps = [made[id(query)] for query in self.queries]
             irrelevant = {id(query): project(query.irrelevant, level) for query in self.queries}
             judged, trap = np.zeros((2, *self.graded(level).grades.shape), dtype=np.bool_)

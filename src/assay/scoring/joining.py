@@ -10,14 +10,14 @@ from assay.types import EngineRun, Run, Suite
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedRuns:
     """The runs as one, and how many queries of the first one the others do not share."""
 
     run: Run
     left_out: int = 0
 
 
-def join_runs(runs: Mapping[str, Run]) -> Joined:
+def join_runs(runs: Mapping[str, Run]) -> JoinedRuns:
     """Put runs together, by name; a query counts where its hash is the same in all of them."""
     if not runs:
         raise InputError("no run is named", hint="name the folders that `assay run` wrote")
@@ -34,7 +34,7 @@ def join_runs(runs: Mapping[str, Run]) -> Joined:
     k = min(run.k for run in runs.values())
     hashes = {key: digest for key, digest in first.hashes.items() if key in shared}
     joined = replace(first, suite=suite, k=k, engines=tuple(engines), lines=lines, hashes=hashes)
-    return Joined(joined, len(first.hashes) - len(shared))
+    return JoinedRuns(joined, len(first.hashes) - len(shared))
 
 
 def restrict_suite(suite: Suite, keys: set[str]) -> Suite:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from assay.scoring.grid import Grid, Place
-from assay.scoring.match import Overlap, claim, project
+from assay.scoring.match import Overlap, assign_targets, project
 from assay.scoring.measure import Measure
 from assay.scoring.ranks import cutoff_of
 from assay.types import Hit, Span, Target
@@ -158,7 +158,7 @@ def span_recall(grid: Grid, measure: Measure) -> FloatArray:
     def value(seen: _Seen) -> float:
         projection = project(seen.targets, "lines")
         hits = [Hit(span.path, span.start, span.end) for span in seen.returned]
-        met = claim(hits, projection, _at_least(least, seen.extents)).claims
+        met = assign_targets(hits, projection, _at_least(least, seen.extents)).claims
         return sum(c is not None for c in met) / len(seen.targets) if seen.targets else float("nan")
 
     return _each(grid, measure, value)

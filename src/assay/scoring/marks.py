@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.scoring.match import Level, Match, Projection, claim, hit_span, project, target_span, touches
+from assay.scoring.match import Level, Match, Projection, assign_targets, hit_span, project, target_span, touches
 from assay.types import Hit, Query, Span, Target
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class HitMark:
     """What one hit is; both numbers None: nobody judged it, or another hit has claimed what it touches."""
 
     rank: int | None  # among distinct hits, from 1; None: it repeats one above
@@ -18,7 +18,7 @@ class Mark:
     adversary: int | None = None  # index into the query's adversaries
 
 
-class Marker:
+class HitMarker:
     """Marks the hits of rankings of one query at one level; made once for all engines."""
 
     def __init__(self, query: Query, level: Level) -> None:
@@ -28,14 +28,14 @@ class Marker:
         self._numbers = tuple(_number(query, target, level) for target in self._targets.targets)
         self._rivals = _numbered_rivals(query, self._targets)
 
-    def __call__(self, hits: Sequence[Hit]) -> tuple[Mark, ...]:
+    def __call__(self, hits: Sequence[Hit]) -> tuple[HitMark, ...]:
         """Mark every hit, claims one-to-one in rank order."""
-        found = claim(hits, self._targets)
+        found = assign_targets(hits, self._targets)
         ranked = enumerate(zip(found.positions, found.claims, strict=True), start=1)
         placed = {at: (rank, taken) for rank, (at, taken) in ranked}
-        return tuple(self._mark(hit, *placed[at]) if at in placed else Mark(None) for at, hit in enumerate(hits))
+        return tuple(self._mark(hit, *placed[at]) if at in placed else HitMark(None) for at, hit in enumerate(hits))
 
-    def judged(self, hits: Sequence[Hit], found: Match) -> Iterator[tuple[int, Mark]]:
+    def judged(self, hits: Sequence[Hit], found: Match) -> Iterator[tuple[int, HitMark]]:
         """Give the hits that are an answer or a trap, by their position, where claims were made already."""
         for rank, (position, taken) in enumerate(zip(found.positions, found.claims, strict=True), start=1):
             if taken is not None or hits[position].path in self._rivals:
@@ -43,17 +43,17 @@ class Marker:
                 if mark.target is not None or mark.adversary is not None:
                     yield position, mark
 
-    def _mark(self, hit: Hit, rank: int, taken: int | None) -> Mark:
+    def _mark(self, hit: Hit, rank: int, taken: int | None) -> HitMark:
         """Say what a distinct hit is: an answer before all, a trap only where it touches no answer."""
         if taken is not None:
-            return Mark(rank, target=self._numbers[taken])
+            return HitMark(rank, target=self._numbers[taken])
         rivals = self._rivals.get(hit.path)
         if not rivals:
-            return Mark(rank)
+            return HitMark(rank)
         span = hit_span(hit, self.level)
         if touches(span, self._targets):
-            return Mark(rank)
-        return Mark(rank, adversary=next((at for at, rival in rivals if span.common_lines(rival) > 0), None))
+            return HitMark(rank)
+        return HitMark(rank, adversary=next((at for at, rival in rivals if span.common_lines(rival) > 0), None))
 
 
 def is_beside(hit: Hit, targets: Sequence[Target]) -> bool:
@@ -61,7 +61,7 @@ def is_beside(hit: Hit, targets: Sequence[Target]) -> bool:
     return not any(hit.span.common_lines(target.span) for target in targets)
 
 
-def rivals(query: Query, targets: Projection) -> Projection:
+def visible_negatives(query: Query, targets: Projection) -> Projection:
     """See adversaries at the level of the targets, without those wholly inside one: no hit can tell them apart."""
     seen = project([adversary.target for adversary in query.adversaries], targets.level)
     return project([rival for rival in seen.targets if not _inside(rival.span, targets)], "lines")
@@ -126,7 +126,7 @@ def match_hits(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dic
 
 def _distinct(hits: Sequence[Hit], level: Level) -> list[Hit]:
     """Leave out what repeats a hit above it."""
-    return [hits[position] for position in claim(hits, project((), level)).positions]
+    return [hits[position] for position in assign_targets(hits, project((), level)).positions]
 
 
 def _equal(one: Hit, other: Hit) -> bool:

@@ -94,7 +94,7 @@ def hit_span(hit: Hit, level: Level) -> Span:
 
 def match(hits: Sequence[Hit], targets: Sequence[Target], level: Level) -> Match:
     """Remove repeated hits, then let each hit claim at most one target and each target be claimed at most once."""
-    return claim(hits, project(targets, level))
+    return assign_targets(hits, project(targets, level))
 
 
 def overlap_of(hit: Span, target: Span) -> float:
@@ -104,7 +104,7 @@ def overlap_of(hit: Span, target: Span) -> float:
     return hit.common_lines(target)
 
 
-def claim(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overlap_of) -> Match:
+def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overlap_of) -> Match:
     """Claim in rank order: the highest grade, then the largest overlap, then gold order, among what is left."""
     level, by_path, targets = projection.level, projection.by_path, projection.targets
     if level == "file" and overlap is overlap_of:
@@ -128,7 +128,7 @@ def claim(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overla
 
 
 def _claim_files(hits: Sequence[Hit], projection: Projection) -> Match:
-    """Claim as `claim` does where spans are files: each file is one target, and its first hit has it."""
+    """Claim as `assign_targets` does where spans are files: each file is one target, and its first hit has it."""
     first: dict[str, int] = {}
     for position, hit in enumerate(hits):
         first.setdefault(hit.path, position)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, closest_match
 from assay.types import SECONDARY
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _KEYWORD = re.compile(r"\s*(\w+)\s*=(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class MeasureRange:
     """The least and the greatest value, and the one a failed query takes."""
 
     low: float
@@ -46,12 +46,12 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MeasureKind:
     """A measure before its settings: data, and one function over all rankings at once."""
 
     name: str
     compute: Callable[[Grid, Measure], FloatArray]  # (engines, units); NaN where it does not apply
-    bounds: Callable[[Measure], Bounds]
+    bounds: Callable[[Measure], MeasureRange]
     params: tuple[Param, ...] = ()
     cutoff: bool = True
     phrasings: bool = False  # over the forms of one intent, from another measure's values
@@ -72,7 +72,7 @@ class Setting:
 class Measure:
     """A measure as a value; without its cut-off it is still a factory: `nDCG @ 10`."""
 
-    kind: Kind
+    kind: MeasureKind
     settings: tuple[Setting, ...] = ()  # in the order of the kind's parameters
     k: int | None = None
 
@@ -192,12 +192,12 @@ def _rebuild(name: str, named: dict[str, str], k: int | None) -> Measure:
 
 def unknown(what: str, given: str, known: Sequence[str], *, meant: str | None = None) -> ConfigError:
     """Say that a name does not exist, what exists, and what it may have been meant for."""
-    guess = (meant,) if meant else nearest(given, known)
+    guess = (meant,) if meant else closest_match(given, known)
     hint = f"did you mean {guess[0]}?" if guess else None
     return ConfigError(f"no {what} {given!r}; there are: {', '.join(known) or 'none'}", hint=hint)
 
 
-def _param(kind: Kind, name: str) -> Param:
+def _param(kind: MeasureKind, name: str) -> Param:
     """Find a parameter by name."""
     for param in kind.params:
         if param.name == name:
@@ -210,7 +210,7 @@ def _bare(text: str) -> str:
     return text.strip().strip("\"'")
 
 
-def _read(kind: Kind, name: str, text: str) -> object:
+def _read(kind: MeasureKind, name: str, text: str) -> object:
     """Read a setting, or say what it takes."""
     param = _param(kind, name)
     try:
@@ -220,7 +220,7 @@ def _read(kind: Kind, name: str, text: str) -> object:
         raise ConfigError(f"{kind.name}: {name} is {param.expects}, not {text.strip()!r}{detail}") from error
 
 
-def _place(kind: Kind, text: str, taken: Container[str]) -> Setting:
+def _place(kind: MeasureKind, text: str, taken: Container[str]) -> Setting:
     """Give an unnamed value to the parameter it looks like."""
     for param in kind.params:
         if param.positional and param.name not in taken and re.fullmatch(param.looks, _bare(text), re.DOTALL):

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, closest_match
 from assay.scoring import budget, lines, ranks, robustness
 from assay.scoring import robustness as adversarial
 from assay.scoring.match import LEVELS
-from assay.scoring.measure import Kind, Measure, Param, parse
+from assay.scoring.measure import Measure, MeasureKind, Param, parse
 from assay.types import FORMS, SECONDARY
 
 
@@ -19,7 +19,7 @@ def _choice(options: Sequence[str]) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in options:
-            near = nearest(text, options)
+            near = closest_match(text, options)
             raise ValueError(f"did you mean {near[0]}?" if near else "")
         return text
 
@@ -99,36 +99,42 @@ def _semble_is_fixed(measure: Measure) -> None:
 
 _COUNTED = (_FILE, _GRADE)
 nDCG = Measure(  # noqa: N816  the name of the field
-    Kind("nDCG", ranks.ndcg, ranks.fraction, (_FILE, _RULE), check=_semble_is_fixed)
+    MeasureKind("nDCG", ranks.ndcg, ranks.fraction, (_FILE, _RULE), check=_semble_is_fixed)
 )
-RR = Measure(Kind("RR", ranks.reciprocal_rank, ranks.fraction, _COUNTED))
-Hit = Measure(Kind("Hit", ranks.hit, ranks.fraction, _COUNTED, binary=True))
-R = Measure(Kind("R", ranks.recall, ranks.fraction, _COUNTED))
-P = Measure(Kind("P", ranks.precision, ranks.fraction, _COUNTED))
-AP = Measure(Kind("AP", ranks.average_precision, ranks.fraction, _COUNTED))
-Judged = Measure(Kind("Judged", ranks.judged, ranks.fraction, (_FILE,)))
-LineR = Measure(Kind("LineR", lines.line_recall, ranks.fraction, (_GRADE,), everywhere=False))
-LineP = Measure(Kind("LineP", lines.line_precision, ranks.fraction, (_GRADE,), everywhere=False))
-SpanR = Measure(Kind("SpanR", lines.span_recall, ranks.fraction, (_IOU, _GRADE)))
+RR = Measure(MeasureKind("RR", ranks.reciprocal_rank, ranks.fraction, _COUNTED))
+Hit = Measure(MeasureKind("Hit", ranks.hit, ranks.fraction, _COUNTED, binary=True))
+R = Measure(MeasureKind("R", ranks.recall, ranks.fraction, _COUNTED))
+P = Measure(MeasureKind("P", ranks.precision, ranks.fraction, _COUNTED))
+AP = Measure(MeasureKind("AP", ranks.average_precision, ranks.fraction, _COUNTED))
+Judged = Measure(MeasureKind("Judged", ranks.judged, ranks.fraction, (_FILE,)))
+LineR = Measure(MeasureKind("LineR", lines.line_recall, ranks.fraction, (_GRADE,), everywhere=False))
+LineP = Measure(MeasureKind("LineP", lines.line_precision, ranks.fraction, (_GRADE,), everywhere=False))
+SpanR = Measure(MeasureKind("SpanR", lines.span_recall, ranks.fraction, (_IOU, _GRADE)))
 RecallAtTokens = Measure(
-    Kind("RecallAtTokens", budget.recall_at_tokens, ranks.fraction, (_TOKENS, _LINES, _GRADE), cutoff=False)
+    MeasureKind("RecallAtTokens", budget.recall_at_tokens, ranks.fraction, (_TOKENS, _LINES, _GRADE), cutoff=False)
 )
-TokensToHit = Measure(Kind("TokensToHit", budget.tokens_to_hit, budget.capped, (_CAP, _LINES, _GRADE), cutoff=False))
+TokensToHit = Measure(
+    MeasureKind("TokensToHit", budget.tokens_to_hit, budget.capped, (_CAP, _LINES, _GRADE), cutoff=False)
+)
 Displacement = Measure(
-    Kind("Displacement", adversarial.displacement, adversarial.inverse, (_FILE,), binary=True, everywhere=False)
+    MeasureKind("Displacement", adversarial.displacement, adversarial.inverse, (_FILE,), binary=True, everywhere=False)
 )
-RankGap = Measure(Kind("RankGap", adversarial.rank_gap, adversarial.signed, (_FILE,), everywhere=False))
+RankGap = Measure(MeasureKind("RankGap", adversarial.rank_gap, adversarial.signed, (_FILE,), everywhere=False))
 Any = Measure(
-    Kind("Any", robustness.any_phrasing, robustness.as_inner, (_OF,), False, True, check=robustness.yes_or_no)
+    MeasureKind(
+        "Any", robustness.any_phrasing, robustness.as_inner, (_OF,), False, True, check=robustness.require_binary
+    )
 )
 All = Measure(
-    Kind("All", robustness.all_phrasings, robustness.as_inner, (_OF,), False, True, check=robustness.yes_or_no)
+    MeasureKind(
+        "All", robustness.all_phrasings, robustness.as_inner, (_OF,), False, True, check=robustness.require_binary
+    )
 )
-Worst = Measure(Kind("Worst", robustness.worst_phrasing, robustness.as_inner, (_OF,), False, True))
-Spread = Measure(Kind("Spread", robustness.spread, robustness.width, (_OF,), False, True, everywhere=False))
+Worst = Measure(MeasureKind("Worst", robustness.worst_phrasing, robustness.as_inner, (_OF,), False, True))
+Spread = Measure(MeasureKind("Spread", robustness.spread, robustness.width, (_OF,), False, True, everywhere=False))
 #: `Drop(human→wrong_terminology)` is of nDCG@10, the measure of the headline, and its full name says so.
 _OF_DROP = Param("of", _OF.expects, _ranked, nDCG @ 10, positional=True, shown=True, looks=_OF.looks)
-Drop = Measure(Kind("Drop", robustness.drop, robustness.loss, (_OF_DROP, _FORMS), False, True, everywhere=False))
+Drop = Measure(MeasureKind("Drop", robustness.drop, robustness.loss, (_OF_DROP, _FORMS), False, True, everywhere=False))
 
 _RANKED = (nDCG, RR, Hit, R, P, AP, Judged, LineR, LineP, SpanR, RecallAtTokens, TokensToHit, Displacement, RankGap)
 #: Every measure by name, in the order they are shown.

@@ -18,7 +18,7 @@ from assay.scoring.evaluate import tabulate
 from assay.scoring.grid import Grid
 from assay.scoring.match import Level, hit_span
 from assay.scoring.measure import Measure
-from assay.types import PRIMARY, SECONDARY, EngineRun, Gold, Hit, Query, Run, Scores, Span, Suite, Target
+from assay.types import PRIMARY, SECONDARY, EngineRun, GoldSet, Hit, Query, Run, Scores, Span, Suite, Target
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -60,7 +60,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PoolCandidate:
     """A place that nobody judged."""
 
     gold: str
@@ -76,7 +76,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ScoreBounds:
     """An engine's mean as it is, with every unjudged result wrong, and with all of the pool right."""
 
     engine: str
@@ -86,7 +86,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class TopTwoGap:
     """The two best engines: the gap as it is, and the furthest that labels were found to move it."""
 
     first: str
@@ -111,9 +111,9 @@ class Pool:
     level: Level
     depth: int
     queries: int
-    candidates: tuple[Candidate, ...]
-    bounds: tuple[Bounds, ...]
-    contest: Contest | None
+    candidates: tuple[PoolCandidate, ...]
+    bounds: tuple[ScoreBounds, ...]
+    contest: TopTwoGap | None
 
 
 def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolConfig | None = None) -> Pool:
@@ -146,7 +146,7 @@ def _level(measure: Measure) -> Level:
     return cast(Level, measure["level"]) if known else "lines"
 
 
-def _rank_key(candidate: Candidate) -> tuple[object, ...]:
+def _rank_key(candidate: PoolCandidate) -> tuple[object, ...]:
     """Order candidates: the largest change of the gap, of any engine, the best rank, then by name."""
     largest = max((abs(change) for e in candidate.effects for change in e.changes.values()), default=0.0)
     best = min(returned.rank for returned in candidate.returned)
@@ -213,7 +213,9 @@ class _Board:
             return np.empty((len(self.run.engines), 0))
         named = [(f"v{number}", key, added) for number, (key, added) in enumerate(variants)]
         golds = tuple(
-            Gold(name, gold.corpus, tuple(self._variant(n, key, added) for n, key, added in named if key.gold == name))
+            GoldSet(
+                name, gold.corpus, tuple(self._variant(n, key, added) for n, key, added in named if key.gold == name)
+            )
             for name, gold in self.golds.items()
         )
         engines = tuple(
@@ -238,7 +240,7 @@ class _Board:
         return replace(engine, rankings=tuple(rankings))
 
 
-def _gather(run: Run, level: Level, depth: int, judged: Judged) -> Iterator[Candidate]:
+def _gather(run: Run, level: Level, depth: int, judged: Judged) -> Iterator[PoolCandidate]:
     """Yield the places that nobody judged; hits that would find the same target are one."""
     grid = Grid(run)
     marks = grid.marks(level)
@@ -254,7 +256,7 @@ def _gather(run: Run, level: Level, depth: int, judged: Judged) -> Iterator[Cand
         yield from _places(key, sorted(unjudged.get(key, ()), key=lambda entry: entry[:2]), run, level)
 
 
-def _places(key: _Key, entries: Sequence[tuple[int, int, Hit]], run: Run, level: Level) -> Iterator[Candidate]:
+def _places(key: _Key, entries: Sequence[tuple[int, int, Hit]], run: Run, level: Level) -> Iterator[PoolCandidate]:
     """Put the hits of one query together: each joins the best-ranked one that it touches."""
     groups: dict[Span, dict[str, int]] = {}
     for rank, engine, hit in entries:
@@ -263,7 +265,7 @@ def _places(key: _Key, entries: Sequence[tuple[int, int, Hit]], run: Run, level:
         groups.setdefault(home, {}).setdefault(run.engines[engine].name, rank)
     for span, ranks in groups.items():
         returned = [Returned(name, rank) for name, rank in sorted(ranks.items(), key=lambda entry: entry[::-1])]
-        yield Candidate(key.gold, key.query, span, tuple(returned))
+        yield PoolCandidate(key.gold, key.query, span, tuple(returned))
 
 
 def _hit(span: Span) -> Hit:
@@ -271,14 +273,14 @@ def _hit(span: Span) -> Hit:
     return Hit(span.path, span.start, span.end)
 
 
-def _key(candidate: Candidate) -> _Key:
+def _key(candidate: PoolCandidate) -> _Key:
     """Name the query of a candidate."""
     return _Key(candidate.gold, candidate.query)
 
 
 def _weighed(
-    board: _Board, found: Sequence[Candidate], pair: tuple[int, int] | None, config: PoolConfig
-) -> list[Candidate]:
+    board: _Board, found: Sequence[PoolCandidate], pair: tuple[int, int] | None, config: PoolConfig
+) -> list[PoolCandidate]:
     """Score each candidate's query with it as a target of each grade."""
     ways = [(candidate, grade) for candidate in found for grade in config.grades]
     values = board.rescored([(_key(c), (Target(c.span, grade),)) for c, grade in ways])
@@ -294,15 +296,15 @@ def _weighed(
     return [replace(c, effects=tuple(effects[at * each : (at + 1) * each])) for at, c in enumerate(found)]
 
 
-def _by_query(found: Sequence[Candidate]) -> dict[_Key, list[Candidate]]:
+def _by_query(found: Sequence[PoolCandidate]) -> dict[_Key, list[PoolCandidate]]:
     """Group candidates by query."""
-    groups: dict[_Key, list[Candidate]] = {}
+    groups: dict[_Key, list[PoolCandidate]] = {}
     for candidate in found:
         groups.setdefault(_key(candidate), []).append(candidate)
     return groups
 
 
-def _bounds(board: _Board, found: Sequence[Candidate]) -> Iterator[Bounds]:
+def _bounds(board: _Board, found: Sequence[PoolCandidate]) -> Iterator[ScoreBounds]:
     """Give each engine's mean as it is and with all of the pool right."""
     groups = _by_query(found)
     values = board.rescored([(key, tuple(Target(c.span) for c in group)) for key, group in groups.items()])
@@ -310,7 +312,7 @@ def _bounds(board: _Board, found: Sequence[Candidate]) -> Iterator[Bounds]:
     gain = np.nan_to_num(values - before).sum(axis=1) / board.applies
     for at, (engine, mean) in enumerate(zip(board.run.engines, board.means(), strict=True)):
         own = sum(any(r.engine == engine.name for r in candidate.returned) for candidate in found)
-        yield Bounds(engine.name, float(mean), float(mean + gain[at]), own)
+        yield ScoreBounds(engine.name, float(mean), float(mean + gain[at]), own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +325,7 @@ class _Swing:
     labels: int
 
 
-def _contest(board: _Board, found: Sequence[Candidate], pair: tuple[int, int], config: PoolConfig) -> Contest:
+def _contest(board: _Board, found: Sequence[PoolCandidate], pair: tuple[int, int], config: PoolConfig) -> TopTwoGap:
     """Look how far labels can move the gap between the two best: each query's labels move that query alone."""
     first, second = pair
     ways = [(key, way) for key, group in _by_query(found).items() for way in _ways(group, board, pair, config)]
@@ -343,11 +345,11 @@ def _contest(board: _Board, found: Sequence[Candidate], pair: tuple[int, int], c
     most = gap + sum(max(0.0, swing.gap) for swing in up) / board.applies
     toward = down if board.measure.higher_is_better else up
     names = [engine.name for engine in board.run.engines]
-    return Contest(names[first], names[second], gap, least, most, _turning(gap, toward, board.applies), scenes)
+    return TopTwoGap(names[first], names[second], gap, least, most, _turning(gap, toward, board.applies), scenes)
 
 
 def _ways(
-    group: Sequence[Candidate], board: _Board, pair: tuple[int, int], config: PoolConfig
+    group: Sequence[PoolCandidate], board: _Board, pair: tuple[int, int], config: PoolConfig
 ) -> Iterator[tuple[Span, ...]]:
     """Yield ways to call some of a query's candidates right: all of them where there are few, else the telling ones."""
     spans = [candidate.span for candidate in group]
@@ -362,7 +364,7 @@ def _ways(
     yield from ((span,) for span in spans)
 
 
-def _has(candidate: Candidate, engine: str) -> bool:
+def _has(candidate: PoolCandidate, engine: str) -> bool:
     """Tell whether an engine returned a candidate."""
     return any(returned.engine == engine for returned in candidate.returned)
 

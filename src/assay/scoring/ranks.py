@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.scoring.grid import Grid, IntArray
 from assay.scoring.match import Level
-from assay.scoring.measure import Bounds, Measure
+from assay.scoring.measure import Measure, MeasureRange
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from assay.types import FloatArray
 
 
-def fraction(_: Measure) -> Bounds:
+def fraction(_: Measure) -> MeasureRange:
     """A share: 0 is worst, 1 is best."""
-    return Bounds(0.0, 1.0, 0.0)
+    return MeasureRange(0.0, 1.0, 0.0)
 
 
 def level_of(measure: Measure) -> Level:

@@ -17,7 +17,7 @@ import numpy as np
 from assay.errors import ConfigError
 from assay.scoring.evaluate import Scorer, as_scorer, evaluate
 from assay.scoring.grid import BoolArray, Grid, IntArray
-from assay.scoring.measure import Bounds, Measure
+from assay.scoring.measure import Measure, MeasureRange
 from assay.scoring.ranks import cutoff_of, first_rank, grades_at, level_of
 from assay.types import PRIMARY, Adversary, Run, Scores, Suite
 
@@ -38,15 +38,15 @@ class Slice:
     scores: Scores  # NaN for queries without one
 
 
-def signed(measure: Measure) -> Bounds:
+def signed(measure: Measure) -> MeasureRange:
     """Ranks apart: from k below to k above, below is worse."""
     k = float(cutoff_of(measure))
-    return Bounds(-k, k, -k)
+    return MeasureRange(-k, k, -k)
 
 
-def inverse(_: Measure) -> Bounds:
+def inverse(_: Measure) -> MeasureRange:
     """A share of failures: 1 is worst."""
-    return Bounds(0.0, 1.0, 1.0)
+    return MeasureRange(0.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,24 +128,24 @@ def inner(measure: Measure) -> Measure:
     return measure.of
 
 
-def as_inner(measure: Measure) -> Bounds:
+def as_inner(measure: Measure) -> MeasureRange:
     """The range of the measure that is looked at."""
     return inner(measure).kind.bounds(inner(measure))
 
 
-def width(measure: Measure) -> Bounds:
+def width(measure: Measure) -> MeasureRange:
     """A distance between two values: 0 is best."""
     of = inner(measure)
-    return Bounds(0.0, of.high - of.low, of.high - of.low)
+    return MeasureRange(0.0, of.high - of.low, of.high - of.low)
 
 
-def loss(measure: Measure) -> Bounds:
+def loss(measure: Measure) -> MeasureRange:
     """A loss, or below 0 a gain."""
     of = inner(measure)
-    return Bounds(of.low - of.high, of.high - of.low, of.high - of.low)
+    return MeasureRange(of.low - of.high, of.high - of.low, of.high - of.low)
 
 
-def yes_or_no(measure: Measure) -> None:
+def require_binary(measure: Measure) -> None:
     """Refuse measures whose values are not 0 or 1."""
     if measure.of is not None and not measure.of.kind.binary:
         hint = f"write Worst({measure.of!r}), or {measure.name}(Hit@{measure.of.k or 10})"

@@ -11,26 +11,26 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.search.chunking import Cut, Source, Unit, cut
+from assay.search.chunking import Chunk, ChunkedFile, SourceText, chunk_file
 from assay.search.config import IndexConfig
 from assay.search.noise import file_noise, is_test_name
 from assay.search.table import (
     FILE_KINDS,
     UNIT_KINDS,
     ByteArray,
-    Files,
+    ChunkTable,
+    FileTable,
     FloatArray,
+    IndexTable,
     IntArray,
     LongArray,
-    Mentions,
     Postings,
-    Table,
-    Units,
+    ReferenceTable,
     offsets,
     ranges,
 )
 from assay.search.words import RUN, NameRow, folder_name, name_row, names_table, runs, stem_name, term_hash, terms
-from assay.syntax.outline import Lines, Outline
+from assay.syntax.outline import LineSpan, Outline
 
 _NEWLINE = 0  # the number of a newline among the runs
 _SHIFT = 32  # a key is unit << 32 | run: both stay far below 2**31
@@ -39,14 +39,14 @@ _FILE_KIND = {kind: number for number, kind in enumerate(FILE_KINDS)}
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class FileInput:
     """A file to analyse, and the hash of its contents."""
 
-    source: Source
+    source: SourceText
     sha256: str
 
 
-def analyse(documents: Iterable[Document], config: IndexConfig) -> Table:
+def analyse(documents: Iterable[FileInput], config: IndexConfig) -> IndexTable:
     """Cut the files of a batch, given in path order, and count their words."""
     batch = _Batch(config)
     for document in documents:
@@ -59,8 +59,8 @@ class _Batch:
     """Columns being filled, file by file."""
 
     config: IndexConfig
-    documents: list[Document] = field(default_factory=list)
-    cuts: list[Cut] = field(default_factory=list)
+    documents: list[FileInput] = field(default_factory=list)
+    cuts: list[ChunkedFile] = field(default_factory=list)
     texts: list[bytes] = field(default_factory=list)
     units: int = 0
     first_byte: list[LongArray] = field(default_factory=list)
@@ -74,10 +74,10 @@ class _Batch:
         self.runs.default_factory = self.runs.__len__
         self.runs["\n"] = _NEWLINE
 
-    def read(self, document: Document) -> None:
+    def read(self, document: FileInput) -> None:
         """Take in one file."""
         source = document.source
-        found = cut(source, self.config.chunks)
+        found = chunk_file(source, self.config.chunks)
         text = source.text.encode("utf-8", "surrogatepass")
         starts = np.array([unit.start for unit in found.units], dtype=np.int64)
         ends = np.array([unit.end for unit in found.units], dtype=np.int64)
@@ -108,7 +108,7 @@ class _Batch:
         unit = np.repeat(np.arange(len(starts)), np.maximum(high - low, 0)) + self.units
         self._add(unit, run[rows], self.config.fields.body)
 
-    def _count_fields(self, path: str, units: Sequence[Unit]) -> None:
+    def _count_fields(self, path: str, units: Sequence[Chunk]) -> None:
         """Give each unit the words of its header."""
         fields = self.config.fields
         every = np.arange(len(units)) + self.units
@@ -135,12 +135,12 @@ class _Batch:
             self.keys.append((unit << _SHIFT) | run)
             self.weights.append(np.full(len(run), weight, dtype=np.float32))
 
-    def table(self) -> Table:
+    def table(self) -> IndexTable:
         """Give the columns."""
         postings = self._postings()
         length = np.bincount(postings.unit, weights=postings.count, minlength=self.units)
         own = [row for rows in self._name_rows() for row in rows]
-        return Table(
+        return IndexTable(
             self._files(),
             self._units(length.astype(np.float32)),
             postings,
@@ -177,10 +177,10 @@ class _Batch:
             return []
         return [_HASHES[term] for term in terms(run)]
 
-    def _files(self) -> Files:
+    def _files(self) -> FileTable:
         """Give the columns of the files."""
         sources = [document.source for document in self.documents]
-        return Files(
+        return FileTable(
             tuple(source.path for source in sources),
             tuple(source.language or "" for source in sources),
             tuple(document.sha256 for document in self.documents),
@@ -194,10 +194,10 @@ class _Batch:
             offsets(np.array([len(text) for text in self.texts], dtype=np.int64)),
         )
 
-    def _units(self, length: FloatArray) -> Units:
+    def _units(self, length: FloatArray) -> ChunkTable:
         """Give the columns of the units."""
         units = [unit for one in self.cuts for unit in one.units]
-        return Units(
+        return ChunkTable(
             np.repeat(np.arange(len(self.cuts)), [len(one.units) for one in self.cuts]).astype(np.int32),
             _ints([unit.start for unit in units]),
             _ints([unit.end for unit in units]),
@@ -213,7 +213,7 @@ class _Batch:
         number = 0
         for one in self.cuts:
             for unit in one.units:
-                places = unit.places or (Lines(unit.start, unit.end),) * len(unit.names)
+                places = unit.places or (LineSpan(unit.start, unit.end),) * len(unit.names)
                 yield [name_row(number, name, at) for name, at in zip(unit.names, places, strict=True)]
                 number += 1
 
@@ -222,11 +222,13 @@ class _Batch:
         units = [unit for one in self.cuts for unit in one.units]
         return [name_row(number, " ".join(unit.scopes)) for number, unit in enumerate(units) if unit.scopes]
 
-    def _mentions(self, names: list[list[str]]) -> Mentions:
+    def _mentions(self, names: list[list[str]]) -> ReferenceTable:
         """List the names of each file once, by hash."""
         found = [np.unique(np.array([_HASHES[name] for name in listed], dtype=np.uint64)) for listed in names]
         file = np.repeat(np.arange(len(found)), [len(one) for one in found])
-        return Mentions(file.astype(np.int32), np.concatenate(found or [np.zeros(0, np.uint64)]).astype(np.uint64))
+        return ReferenceTable(
+            file.astype(np.int32), np.concatenate(found or [np.zeros(0, np.uint64)]).astype(np.uint64)
+        )
 
 
 def _used(outline: Outline) -> list[str]:

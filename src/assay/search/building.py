@@ -22,18 +22,18 @@ from typing import Final
 
 import numpy as np
 
-from assay.corpus import Memory, decode_text, open_corpus, parse_spec, read_bytes
+from assay.corpus import StatCache, decode_text, open_corpus, parse_spec, read_bytes
 from assay.corpus.cache import cache_dir
 from assay.digests import digest_of
-from assay.errors import CorpusError, EnvironmentFailure
-from assay.search.analysis import Document, analyse
-from assay.search.chunking import Source
+from assay.errors import CorpusError, SetupError
+from assay.search.analysis import FileInput, analyse
+from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
 from assay.search.describe import describe_units, description_identity
 from assay.search.index_files import index_folder, writer_lock
-from assay.search.table import Table, combine, pick, read_table, table_arrays
+from assay.search.table import IndexTable, combine, pick, read_table, table_arrays
 from assay.store import code_digest
-from assay.store.array_file import StoreProblem, read_store, write_store
+from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.paths import DESCRIPTIONS
 from assay.syntax.fork_guard import end_with
 from assay.syntax.grammars import grammar_name, load_grammar, packages
@@ -41,14 +41,14 @@ from assay.types import Corpus, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class WorkerConfig:
     """When work is dealt out; no effect on any answer."""
 
     bytes: int = 60_000  # a share of this size is 0.1 s of work; a child costs 0.02 s
     batch: int = 4_000_000  # bytes of source analysed at a time, so that working memory stays flat
 
 
-SHARING = Sharing()
+SHARING = WorkerConfig()
 
 
 def build_table(
@@ -57,7 +57,7 @@ def build_table(
     config: IndexConfig,
     workers: int | None = None,
     descriptions: Path | None = None,
-) -> Table:
+) -> IndexTable:
     """Analyse files of a corpus; `descriptions` is where answers of a model that describes are kept, if anywhere."""
     shares = _deal(files, _workers(files, workers))
     if len(shares) > 1:
@@ -98,7 +98,7 @@ def _deal(files: Sequence[SourceFile], shares: int) -> list[list[SourceFile]]:
     return [sorted(share, key=lambda file: file.path) for share in dealt]
 
 
-def _analyse(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> Table:
+def _analyse(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> IndexTable:
     """Read and analyse files, a batch at a time."""
     batches: list[list[SourceFile]] = [[]]
     size = 0
@@ -111,13 +111,13 @@ def _analyse(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -
     return combine([analyse(_documents(corpus, batch), config) for batch in batches])
 
 
-def _documents(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[Document]:
+def _documents(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[FileInput]:
     """Read files as they are now; their hashes are of what was read, for a file may have changed since the walk."""
     for file in files:
         data = _contents(corpus, file.path)
         if data is not None:
-            source = Source(file.path, decode_text(data), file.kind, file.language)
-            yield Document(source, hashlib.sha256(data).hexdigest())
+            source = SourceText(file.path, decode_text(data), file.kind, file.language)
+            yield FileInput(source, hashlib.sha256(data).hexdigest())
 
 
 def _contents(corpus: Corpus, path: str) -> bytes | None:
@@ -137,19 +137,19 @@ class _Child:
     pid: int
     pipe: int
 
-    def result(self) -> Table:
+    def result(self) -> IndexTable:
         """Wait for the table."""
         with os.fdopen(os.dup(self.pipe), "rb") as stream:
             answer = stream.read()
         try:
             found = pickle.loads(answer)  # noqa: S301 (written by our own child, over a pipe nobody else has)
         except (EOFError, pickle.UnpicklingError) as error:  # it wrote nothing, or not to the end
-            raise EnvironmentFailure(
+            raise SetupError(
                 "a process that was indexing ended without a result", hint="free some memory, or use --workers 1"
             ) from error
         if isinstance(found, BaseException):
             raise found
-        assert isinstance(found, Table)
+        assert isinstance(found, IndexTable)
         return found
 
     def end(self) -> None:
@@ -178,7 +178,7 @@ def _fork(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> _
         os._exit(status)
 
 
-def _attempt(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> Table | Exception:
+def _attempt(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> IndexTable | Exception:
     """Analyse, or give the error to whoever waits."""
     try:
         return _analyse(corpus, files, config)
@@ -200,28 +200,28 @@ _SEEN = "seen.assay"
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedTable:
     """A table that fits its folder as it is now."""
 
     corpus: Corpus
-    table: Table
+    table: IndexTable
     notes: tuple[str, ...]  # what a person should see, such as that an old index was built anew
     changed: int  # files that were analysed
     folder: Path
 
 
-def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, keep: bool = False) -> Opened:
+def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, keep: bool = False) -> OpenedTable:
     """Open, refresh or build the index of a folder.
 
     Where it cannot be written, the table is made in memory and a note says so; with `keep` that is an error.
     """
-    folder = index_folder(root, shape(config))
+    folder = index_folder(root, index_key(config))
     memory = _remembered(folder)
     corpus = open_corpus(parse_spec(str(root)), memory=memory)
     found = _stored(folder)
     if found.table is not None and not is_stale(found.table, corpus):
         _remember(folder, memory, corpus)
-        return Opened(corpus, found.table, found.notes, 0, folder)
+        return OpenedTable(corpus, found.table, found.notes, 0, folder)
     opened = _renewed(found, folder, corpus, _Making(config, workers, keep))
     _remember(folder, memory, corpus)
     return opened
@@ -236,32 +236,34 @@ class _Making:
     keep: bool
 
 
-def _renewed(found: _Stored, folder: Path, corpus: Corpus, making: _Making) -> Opened:
+def _renewed(found: _Stored, folder: Path, corpus: Corpus, making: _Making) -> OpenedTable:
     """Bring the table up to date, alone, and write it; where that is not possible, say so."""
     notes: tuple[str, ...] = ()
     with ExitStack() as held:
         try:
             held.enter_context(writer_lock(folder))
             found = _stored(folder)  # somebody may have brought it up to date while we waited
-        except EnvironmentFailure as failure:
+        except SetupError as failure:
             notes = _unkept(failure, making)
         table, changed = update(found.table, corpus, making.config, making.workers)
         if not notes and (changed or found.table is None or len(table.files) != len(found.table.files)):
             try:
                 write_store(folder / _TABLE, {"root": str(corpus.root)}, table_arrays(table))
-            except EnvironmentFailure as failure:
+            except SetupError as failure:
                 notes = _unkept(failure, making)
-    return Opened(corpus, table, (*found.notes, *notes), changed, folder)
+    return OpenedTable(corpus, table, (*found.notes, *notes), changed, folder)
 
 
-def _unkept(failure: EnvironmentFailure, making: _Making) -> tuple[str, ...]:
+def _unkept(failure: SetupError, making: _Making) -> tuple[str, ...]:
     """Put up with an index that cannot be written, unless it must be."""
     if making.keep:
         raise failure
     return (f"{failure.message}; it is not kept",)
 
 
-def update(table: Table | None, corpus: Corpus, config: IndexConfig, workers: int | None = None) -> tuple[Table, int]:
+def update(
+    table: IndexTable | None, corpus: Corpus, config: IndexConfig, workers: int | None = None
+) -> tuple[IndexTable, int]:
     """Make a table fit a corpus: only files whose contents or language changed are analysed."""
     kept = cache_dir() / DESCRIPTIONS.name
     if table is None:
@@ -277,7 +279,7 @@ def update(table: Table | None, corpus: Corpus, config: IndexConfig, workers: in
 
 
 @cache
-def shape(config: IndexConfig) -> str:
+def index_key(config: IndexConfig) -> str:
     """Digest everything but the files that decides a table: settings, grammars, and the way of analysing."""
     versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
     settings = asdict(config) | {"description": description_identity(config.description)}
@@ -288,7 +290,7 @@ def shape(config: IndexConfig) -> str:
 class _Stored:
     """What lay in the cache."""
 
-    table: Table | None
+    table: IndexTable | None
     notes: tuple[str, ...]
 
 
@@ -296,13 +298,13 @@ def _stored(folder: Path) -> _Stored:
     """Read the table; one that cannot be used is built anew, with a sentence unless there was none."""
     try:
         return _Stored(read_table(read_store(folder / _TABLE).arrays), ())
-    except StoreProblem as problem:
+    except IndexFormatError as problem:
         return _Stored(None, () if problem.kind == "missing" else (f"{problem.message}; the index is built anew",))
     except (KeyError, TypeError, ValueError) as problem:
         return _Stored(None, (f"the index lacks a column ({problem}); it is built anew",))
 
 
-def is_stale(table: Table, corpus: Corpus) -> bool:
+def is_stale(table: IndexTable, corpus: Corpus) -> bool:
     """Tell whether a table does not fit its corpus."""
     if len(table.files) != len(corpus.files):
         return True
@@ -314,16 +316,16 @@ def is_stale(table: Table, corpus: Corpus) -> bool:
     )
 
 
-def _remembered(folder: Path) -> Memory:
+def _remembered(folder: Path) -> StatCache:
     """Read what the files were like."""
-    with suppress(StoreProblem, KeyError, ValueError):
-        return Memory.from_columns(read_store(folder / _SEEN).arrays)
-    return Memory()
+    with suppress(IndexFormatError, KeyError, ValueError):
+        return StatCache.from_columns(read_store(folder / _SEEN).arrays)
+    return StatCache()
 
 
-def _remember(folder: Path, memory: Memory, corpus: Corpus) -> None:
+def _remember(folder: Path, memory: StatCache, corpus: Corpus) -> None:
     """Write down what the files are like, if that is news; a folder that cannot be written only costs time."""
-    with suppress(EnvironmentFailure, OSError):
+    with suppress(SetupError, OSError):
         if memory.changed:
             folder.mkdir(parents=True, exist_ok=True)
             write_store(folder / _SEEN, {"root": str(corpus.root)}, memory.columns())

@@ -9,8 +9,8 @@ from itertools import accumulate
 from typing import Literal
 
 from assay.syntax.grammars import grammar_name
-from assay.syntax.outline import Definition, Lines, Outline, outline
-from assay.syntax.prose import Heading, headings
+from assay.syntax.outline import Definition, LineSpan, Outline, outline
+from assay.syntax.prose import DocHeading, headings
 from assay.syntax.text import approx4, count_lines
 from assay.types import Kind
 
@@ -60,7 +60,7 @@ class ChunkConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceText:
     """A file to cut."""
 
     path: str
@@ -70,7 +70,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Chunk:
     """Lines `start`-`end` of a file and what they are; an empty file has one unit, lines 1-0."""
 
     start: int
@@ -80,7 +80,7 @@ class Unit:
     scopes: tuple[str, ...] = ()  # the definitions or headings around it, the outermost first
     signature: str = ""
     doc: str = ""
-    places: tuple[Lines, ...] = ()  # where each name is defined; a class of which this is the head is longer
+    places: tuple[LineSpan, ...] = ()  # where each name is defined; a class of which this is the head is longer
 
     @property
     def lines(self) -> int:
@@ -89,10 +89,10 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ChunkedFile:
     """The units of a file by first line, what its parse told, and what went wrong."""
 
-    units: tuple[Unit, ...]
+    units: tuple[Chunk, ...]
     outline: Outline | None = None
     problem: str | None = None
 
@@ -101,7 +101,7 @@ _FUNCTIONS = frozenset({"function", "method", "macro"})
 Depths = Mapping[int, int]  # how deep the parts of a long node lie that begin at a line
 
 
-def cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig) -> tuple[Unit, ...]:
+def cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig) -> tuple[Chunk, ...]:
     """Cut a file of at least one line."""
     children: dict[int, list[int]] = {}
     for position, definition in enumerate(outline.definitions):
@@ -121,7 +121,7 @@ class _Layout:
     children: dict[int, list[int]]
     config: ChunkConfig
 
-    def fill(self, parent: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Unit]:
+    def fill(self, parent: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
         """Fill lines start to end with the definitions in them and the gaps between."""
         here = start
         for position in self.children.get(parent, ()):
@@ -130,27 +130,27 @@ class _Layout:
             if last < first:
                 continue
             if first > here:
-                yield Unit(here, first - 1, "gap", (), scopes)
+                yield Chunk(here, first - 1, "gap", (), scopes)
             yield from self.place(position, first, last, scopes)
             here = last + 1
         if here <= end:
-            yield Unit(here, end, "gap", (), scopes)
+            yield Chunk(here, end, "gap", (), scopes)
 
-    def place(self, position: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Unit]:
+    def place(self, position: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
         """Lay one definition: whole, or its head and then what is in it."""
         one = self.definitions[position]
         members = [m for m in self.children.get(position, ()) if start < self.definitions[m].start <= end]
         most = self.config.longest if one.kind in _FUNCTIONS else self.config.whole_class
         if not members or end - start + 1 <= most:
             named = self._named(position, one)
-            yield Unit(start, end, one.kind, tuple(named), scopes, one.signature, one.doc, tuple(named.values()))
+            yield Chunk(start, end, one.kind, tuple(named), scopes, one.signature, one.doc, tuple(named.values()))
             return
         first = self.definitions[members[0]].start
         kind = one.kind if one.kind in _FUNCTIONS else "head"
-        yield Unit(start, first - 1, kind, (one.name,), scopes, one.signature, one.doc, (_lines(one),))
+        yield Chunk(start, first - 1, kind, (one.name,), scopes, one.signature, one.doc, (_lines(one),))
         yield from self.fill(position, first, end, (*scopes, one.name))
 
-    def _named(self, position: int, one: Definition) -> dict[str, Lines]:
+    def _named(self, position: int, one: Definition) -> dict[str, LineSpan]:
         """Name a unit after its definition and, unless that is a function, after what is in it."""
         named = {one.name: _lines(one)}
         for member in () if one.kind in _FUNCTIONS else self.children.get(position, ()):
@@ -159,14 +159,14 @@ class _Layout:
         return named
 
 
-def _lines(one: Definition) -> Lines:
+def _lines(one: Definition) -> LineSpan:
     """Give the lines of a definition."""
-    return Lines(one.start, one.end)
+    return LineSpan(one.start, one.end)
 
 
-def _settle(units: list[Unit], lines: Sequence[str]) -> list[Unit]:
+def _settle(units: list[Chunk], lines: Sequence[str]) -> list[Chunk]:
     """Give gaps that hold no word, blank lines and closing brackets, to the unit before them."""
-    settled: list[Unit] = []
+    settled: list[Chunk] = []
     for unit in units:
         if unit.kind == "gap" and settled and not any(_says(line) for line in lines[unit.start - 1 : unit.end]):
             settled[-1] = replace(settled[-1], end=unit.end)
@@ -181,7 +181,7 @@ def _says(line: str) -> bool:
     return bool(word) and word != "end"
 
 
-def _split(unit: Unit, lines: Sequence[str], depths: Depths, config: ChunkConfig) -> Iterator[Unit]:
+def _split(unit: Chunk, lines: Sequence[str], depths: Depths, config: ChunkConfig) -> Iterator[Chunk]:
     """Cut an oversized unit into parts of about equal length, between statements where there are any near."""
     if unit.lines <= config.longest:
         yield unit
@@ -196,7 +196,7 @@ def _split(unit: Unit, lines: Sequence[str], depths: Depths, config: ChunkConfig
     yield _part(unit, start, unit.end)
 
 
-def _part(unit: Unit, start: int, end: int) -> Unit:
+def _part(unit: Chunk, start: int, end: int) -> Chunk:
     """Take lines of a unit; only its first part has the signature and the comment."""
     if start == unit.start:
         return replace(unit, end=end)
@@ -220,9 +220,9 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip()) if stripped else 0
 
 
-def _pack(units: list[Unit], config: ChunkConfig) -> list[Unit]:
+def _pack(units: list[Chunk], config: ChunkConfig) -> list[Chunk]:
     """Put small neighbours of one scope together."""
-    packed: list[Unit] = []
+    packed: list[Chunk] = []
     for unit in units:
         if packed and _fits(packed[-1], unit, config):
             packed[-1] = _joined(packed[-1], unit)
@@ -231,7 +231,7 @@ def _pack(units: list[Unit], config: ChunkConfig) -> list[Unit]:
     return packed
 
 
-def _fits(one: Unit, other: Unit, config: ChunkConfig) -> bool:
+def _fits(one: Chunk, other: Chunk, config: ChunkConfig) -> bool:
     """Tell whether two neighbours go together: at least one is small, and both have the same things around them."""
     small = min(one.lines, other.lines) < config.shortest
     head = one.kind == "head" and other.scopes[:-1] == one.scopes and other.scopes[-1:] == one.names[:1]
@@ -239,12 +239,12 @@ def _fits(one: Unit, other: Unit, config: ChunkConfig) -> bool:
     return small and one.lines + other.lines <= room and (one.scopes == other.scopes or head)
 
 
-def _joined(one: Unit, other: Unit) -> Unit:
+def _joined(one: Chunk, other: Chunk) -> Chunk:
     """Make one unit of two neighbours."""
     kind = other.kind if one.kind == "gap" else one.kind
     named = dict(zip(other.names + one.names, other.places + one.places, strict=True))  # the first of a name stays
     names = tuple(dict.fromkeys(one.names + other.names))
-    return Unit(
+    return Chunk(
         one.start,
         other.end,
         kind,
@@ -256,29 +256,29 @@ def _joined(one: Unit, other: Unit) -> Unit:
     )
 
 
-def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Unit, ...]:
+def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]:
     """Cut a text of at least one line: a section a heading, long ones split, short ones put to the next."""
     sections = list(_sections(lines))
     sized = [part for unit in sections for part in _split_sections(unit, lines, config)]
     return tuple(_pack_sections(sized, config))
 
 
-def _sections(lines: Sequence[str]) -> Iterator[Unit]:
+def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
     """Begin a section at each heading; what stands before the first is one too."""
     found = list(headings(lines))
     if not found or found[0].line > 1:
-        yield Unit(1, found[0].line - 1 if found else len(lines), "section")
-    around: list[Heading] = []
+        yield Chunk(1, found[0].line - 1 if found else len(lines), "section")
+    around: list[DocHeading] = []
     for nth, heading in enumerate(found):
         while around and around[-1].level >= heading.level:
             around.pop()
         end = found[nth + 1].line - 1 if nth + 1 < len(found) else len(lines)
         scopes = tuple(outer.title for outer in around)
-        yield Unit(heading.line, end, "section", (heading.title,), scopes, heading.title)
+        yield Chunk(heading.line, end, "section", (heading.title,), scopes, heading.title)
         around.append(heading)
 
 
-def _split_sections(unit: Unit, lines: Sequence[str], config: ChunkConfig) -> Iterator[Unit]:
+def _split_sections(unit: Chunk, lines: Sequence[str], config: ChunkConfig) -> Iterator[Chunk]:
     """Cut a long section at blank lines into parts of about equal length."""
     if unit.lines <= config.longest:
         yield unit
@@ -294,9 +294,9 @@ def _split_sections(unit: Unit, lines: Sequence[str], config: ChunkConfig) -> It
     yield replace(unit, start=start)
 
 
-def _pack_sections(units: list[Unit], config: ChunkConfig) -> list[Unit]:
+def _pack_sections(units: list[Chunk], config: ChunkConfig) -> list[Chunk]:
     """Put a short section to the one after it."""
-    packed: list[Unit] = []
+    packed: list[Chunk] = []
     for unit in units:
         last = packed[-1] if packed else None
         if last is not None and last.lines < config.shortest and last.lines + unit.lines <= config.packed:
@@ -307,23 +307,23 @@ def _pack_sections(units: list[Unit], config: ChunkConfig) -> list[Unit]:
     return packed
 
 
-def cut_lines(lines: int, size: int, overlap: int) -> tuple[Unit, ...]:
+def cut_lines(lines: int, size: int, overlap: int) -> tuple[Chunk, ...]:
     """Lay windows of `size` lines; the last may be shorter, and none lies inside another."""
     starts = range(1, max(lines - overlap, 1) + 1, size - overlap)
-    return tuple(Unit(start, min(start + size - 1, lines), "lines") for start in starts)
+    return tuple(Chunk(start, min(start + size - 1, lines), "lines") for start in starts)
 
 
-def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Unit, ...]:
+def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Chunk, ...]:
     """Lay windows of lines that together weigh at most `size`; one heavier line is a window of its own.
 
     The next window begins at the first line that leaves at most `overlap` of the last one behind.
     """
     total = [0, *accumulate(weights)]
-    units: list[Unit] = []
+    units: list[Chunk] = []
     start = 0
     while start < len(weights):
         end = max(bisect_left(total, total[start] + size + 1) - 1, start + 1)
-        units.append(Unit(start + 1, end, "lines"))
+        units.append(Chunk(start + 1, end, "lines"))
         if end == len(weights):
             break
         start = max(bisect_left(total, total[end] - overlap), start + 1)
@@ -340,14 +340,14 @@ def character_weights(lines: Sequence[str]) -> list[int]:
     return [len(line) + 1 for line in lines]
 
 
-def cut(source: Source, config: ChunkConfig) -> Cut:
+def chunk_file(source: SourceText, config: ChunkConfig) -> ChunkedFile:
     """Cut a file; it is parsed whatever the cutting, because names and references come from the parse too."""
     if not source.text:
-        return Cut((Unit(1, 0, "file"),))
+        return ChunkedFile((Chunk(1, 0, "file"),))
     lines = source.text.split("\n")[: count_lines(source.text)]
     grammar = grammar_name(source.path, source.language, source.text)
     parsed = outline(source.text, grammar) if grammar else None
-    return Cut(_units(source, lines, parsed, config), parsed, _problem(parsed))
+    return ChunkedFile(_units(source, lines, parsed, config), parsed, _problem(parsed))
 
 
 def _problem(parsed: Outline | None) -> str | None:
@@ -359,10 +359,10 @@ def _problem(parsed: Outline | None) -> str | None:
     return "its syntax has errors" if parsed.definitions else "its syntax has errors, and no definition was found"
 
 
-def _units(source: Source, lines: list[str], parsed: Outline | None, config: ChunkConfig) -> tuple[Unit, ...]:
+def _units(source: SourceText, lines: list[str], parsed: Outline | None, config: ChunkConfig) -> tuple[Chunk, ...]:
     """Cut by the configured kind; by syntax where the file has one, by heading in documentation, else by lines."""
     if config.kind == "file":
-        return (Unit(1, len(lines), "file"),)
+        return (Chunk(1, len(lines), "file"),)
     if config.kind == "lines":
         return cut_lines(len(lines), config.size, config.overlap)
     if config.kind == "tokens":

@@ -10,18 +10,18 @@ from assay.search.chunking import ChunkConfig
 from assay.search.laws import check_laws
 from assay.search.models import DenseSettings, DescriptionSettings, RerankSettings, TranslationSettings
 from assay.search.names import GraphConfig
-from assay.search.results import Growth
+from assay.search.results import SpanGrowth
 from assay.search.signals import (
+    AdjacentChunks,
+    Bm25,
     Coherence,
-    Definition,
+    DeclarationPenalty,
+    DefinitionName,
     FileStem,
-    Gaps,
     Identifier,
-    Lexical,
-    Neighbours,
     PathNoise,
     References,
-    Scope,
+    ScopeName,
 )
 
 
@@ -62,20 +62,20 @@ class SearchConfig:
     """One value that, with the corpus, decides every answer."""
 
     index: IndexConfig = field(default_factory=IndexConfig)
-    lexical: Lexical = field(default_factory=Lexical)
+    lexical: Bm25 = field(default_factory=Bm25)
     translation: TranslationSettings = field(default_factory=TranslationSettings)
     dense: DenseSettings = field(default_factory=DenseSettings)
     coherence: Coherence = field(default_factory=Coherence)
-    neighbours: Neighbours = field(default_factory=Neighbours)
+    neighbours: AdjacentChunks = field(default_factory=AdjacentChunks)
     stem: FileStem = field(default_factory=FileStem)
-    definition: Definition = field(default_factory=Definition)
-    scope: Scope = field(default_factory=Scope)
+    definition: DefinitionName = field(default_factory=DefinitionName)
+    scope: ScopeName = field(default_factory=ScopeName)
     references: References = field(default_factory=References)
     graph: GraphConfig = field(default_factory=GraphConfig)
     identifier: Identifier = field(default_factory=Identifier)
     noise: PathNoise = field(default_factory=PathNoise)
-    gaps: Gaps = field(default_factory=Gaps)
-    growth: Growth = field(default_factory=Growth)
+    gaps: DeclarationPenalty = field(default_factory=DeclarationPenalty)
+    growth: SpanGrowth = field(default_factory=SpanGrowth)
     rerank: RerankSettings = field(default_factory=RerankSettings)
     without: tuple[str, ...] = field(default=(), metadata={"about": "signals to leave out, by name"})
 

@@ -14,14 +14,14 @@ from typing import Final
 
 import numpy as np
 
-from assay.chat import Endpoint, Question, ask, fence, prompt_version
+from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
 from assay.digests import digest_of
 from assay.errors import EngineError
 from assay.files import write_atomic
-from assay.http import shown_url
+from assay.http import redact_url
 from assay.search.filters import scope_text, unit_text
 from assay.search.models import DescriptionSettings
-from assay.search.table import Table, add_words
+from assay.search.table import IndexTable, add_words
 from assay.search.words import runs, term_hash, terms
 
 _TASK: Final = (
@@ -127,9 +127,9 @@ class Describer:
 
     def _ask(self, unit: DescribedText) -> str:
         """Have one unit described."""
-        answer = _one_line(ask(self._endpoint(), _question(unit, self.config)), self.config.answer_chars)
+        answer = _one_line(complete(self._endpoint(), _question(unit, self.config)), self.config.answer_chars)
         if not answer:
-            raise EngineError("the description is empty", file=shown_url(self.url), hint="try another model")
+            raise EngineError("the description is empty", file=redact_url(self.url), hint="try another model")
         return answer
 
     def _keep(self, key: str, answer: str) -> str:
@@ -140,12 +140,12 @@ class Describer:
         return first or answer
 
 
-def _question(unit: DescribedText, config: DescribeConfig) -> Question:
+def _question(unit: DescribedText, config: DescribeConfig) -> Prompt:
     """Fence the piece."""
     text = unit.text[: config.text_chars]
     mark = fence(unit.scope, text)
     within = f" in {unit.scope}" if unit.scope else ""
-    return Question(_TASK, f"<piece{within} {mark}>\n{text}\n</piece {mark}>")
+    return Prompt(_TASK, f"<piece{within} {mark}>\n{text}\n</piece {mark}>")
 
 
 def _one_line(text: str, most: int) -> str:
@@ -156,7 +156,7 @@ def _one_line(text: str, most: int) -> str:
     return line[: most + 1].rpartition(" ")[0] or line[:most]
 
 
-def describe_units(table: Table, settings: DescriptionSettings, kept: Path | None) -> Table:
+def describe_units(table: IndexTable, settings: DescriptionSettings, kept: Path | None) -> IndexTable:
     """Have every unit described that holds something; with a folder, answers are kept there by content and reused."""
     if not _wanted(settings):
         return table

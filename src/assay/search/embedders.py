@@ -16,12 +16,12 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from assay.errors import ConfigError, EnvironmentFailure, install_hint, nearest
+from assay.errors import ConfigError, SetupError, closest_match, install_hint
 from assay.files import read_utf8, remove_leftovers
 from assay.search.index_files import writer_lock
 from assay.search.models import SHIPPED
 from assay.search.vectors import DEFAULT_CACHE, DEFAULT_EMBEDDER, CacheConfig, EmbedderConfig, Matrix
-from assay.store.array_file import StoreProblem, read_store, write_store
+from assay.store.array_file import IndexFormatError, read_store, write_store
 
 Role = Literal["query", "code", "docs"]
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def load_package(module: str, extra: str) -> Any:  # noqa: ANN401 (packages with
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise EnvironmentFailure(
+        raise SetupError(
             f"the embedder needs the package {module}, which cannot be imported: {error}",
             hint=install_hint(extra),
         ) from error
@@ -153,7 +153,7 @@ def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embed
         return _open_static(target)
     if kind not in _KINDS:
         known = (*_KINDS, SHIPPED)
-        near = nearest(kind, known)
+        near = closest_match(kind, known)
         hint = f"did you mean {near[0]}?" if near else f"an embedder is one of {', '.join(SPECS)}"
         raise ConfigError(f"unknown embedder {kind!r}; the known are {', '.join(known)}", hint=hint)
     if not target:
@@ -193,7 +193,7 @@ class EmbeddingCache:
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         for piece in in_batches(list(missing), self.config.piece):
             made = dict(zip(piece, embedder.embed([missing[key] for key in piece], role), strict=True))
-            with suppress(EnvironmentFailure, OSError):  # a folder that cannot be written only costs time
+            with suppress(SetupError, OSError):  # a folder that cannot be written only costs time
                 self._keep(space, made)
             known.update(made)
         rows = np.zeros((len(texts), embedder.dimension), dtype=np.float32)
@@ -257,7 +257,7 @@ def _read_segment(path: Path) -> _Segment:
     """Read a segment; one that cannot be read holds nothing."""
     try:
         arrays = read_store(path).arrays
-    except StoreProblem:
+    except IndexFormatError:
         return _Segment([], np.zeros((0, 0), dtype=np.float32))
     raw = arrays["keys"].tobytes()
     return _Segment([raw[start : start + _KEY] for start in range(0, len(raw), _KEY)], arrays["vectors"])

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from assay.errors import ConfigError, EngineError, EngineTimeout
-from assay.http import Refused, post_json, shown_url
+from assay.errors import ConfigError, EngineError, EngineTimeoutError
+from assay.http import RequestRejected, post_json, redact_url
 from assay.search.embedders import Role
 from assay.search.vectors import EmbedderConfig, Matrix, unit_rows
 
@@ -46,7 +46,7 @@ class OpenAI:
         """Ask for some texts; what is too much for the server is sent again in smaller pieces."""
         try:
             answer = self.server.ask(texts, self.server.config.http_patience)
-        except (Refused, EngineTimeout) as problem:
+        except (RequestRejected, EngineTimeoutError) as problem:
             smaller = self._smaller(texts, problem)
             if not smaller:
                 raise
@@ -61,7 +61,7 @@ class OpenAI:
         if len(texts) > 1:
             return texts[: len(texts) // 2], texts[len(texts) // 2 :]
         (text,) = texts
-        worth = isinstance(problem, Refused) and len(text) > self.server.config.http_least
+        worth = isinstance(problem, RequestRejected) and len(text) > self.server.config.http_least
         return ([text[: len(text) * 3 // 4]],) if worth else ()
 
 
@@ -85,7 +85,9 @@ class _Server:
             raise self.nonsense("an answer that holds no vector for each text") from error
         if not np.isfinite(rows).all():
             hint = "the model itself fails on a text; see the server's own log, or choose another model"
-            raise EngineError("the server gave vectors with numbers that are none", file=shown_url(self.url), hint=hint)
+            raise EngineError(
+                "the server gave vectors with numbers that are none", file=redact_url(self.url), hint=hint
+            )
         return rows
 
     def _read(self, answer: object, count: int) -> Matrix:
@@ -101,7 +103,7 @@ class _Server:
     def nonsense(self, what: str) -> EngineError:
         """Word the complaint about an answer."""
         hint = f"check that {self.model} is an embedding model and the address its embeddings endpoint"
-        return EngineError(f"the server gave {what}", file=shown_url(self.url), hint=hint)
+        return EngineError(f"the server gave {what}", file=redact_url(self.url), hint=hint)
 
 
 def open_openai(target: str, config: EmbedderConfig) -> OpenAI:
@@ -110,7 +112,7 @@ def open_openai(target: str, config: EmbedderConfig) -> OpenAI:
     if not address or not model:
         raise ConfigError("an embedding server needs an address and a model", hint=_FORM)
     server = _Server(_endpoint(address), model, config)
-    identity = f"openai/1 {shown_url(server.url)}#{model} characters={config.http_characters}"
+    identity = f"openai/1 {redact_url(server.url)}#{model} characters={config.http_characters}"
     return OpenAI(identity, server.ask(["a"], config.http_retries).shape[1], server)
 
 

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.search.names import Matches, NameIndex, Prefixes
-from assay.search.query import Per, Question
+from assay.search.query import ParsedQuery, Per
 from assay.search.table import LongArray
-from assay.search.view import View
+from assay.search.view import CorpusView
 
 T = TypeVar("T")
 Values = NDArray[np.float64]
 
 
-class Evidence:
+class QueryFeatures:
     """A question put to a view, and how well each unit matches it."""
 
     def __init__(
         self,
-        question: Question,
-        view: View,
+        question: ParsedQuery,
+        view: CorpusView,
         units: Values,
         coherence: Values,
         words: Values,

@@ -11,8 +11,8 @@ import numpy as np
 
 from assay.corpus.ignore import Globs, select_paths
 from assay.corpus.languages import LANGUAGES
-from assay.errors import ConfigError, nearest
-from assay.search.table import FILE_KINDS, UNIT_KINDS, Table
+from assay.errors import ConfigError, closest_match
+from assay.search.table import FILE_KINDS, UNIT_KINDS, IndexTable
 
 KINDS = (*FILE_KINDS, *UNIT_KINDS)
 
@@ -33,7 +33,7 @@ class Filter:
             raise ConfigError(f"min_score = {self.min_score}", hint="it is a number")
         for language in self.languages:
             if language not in LANGUAGES:
-                near = nearest(language, LANGUAGES)
+                near = closest_match(language, LANGUAGES)
                 hint = f"did you mean {near[0]}?" if near else "such as python, go or typescript"
                 raise ConfigError(f"unknown language {language!r}", hint=hint)
         for kind in self.kinds:
@@ -45,9 +45,9 @@ class Filter:
             except re.error as error:
                 raise ConfigError(f"not a regular expression: {self.regex!r}", hint=str(error)) from error
 
-    def compiled(self, table: Table) -> Sieve:
+    def compiled(self, table: IndexTable) -> TableFilter:
         """Make the filter ready for one table."""
-        return Sieve(
+        return TableFilter(
             self,
             table,
             select_paths(self.paths) if self.paths else None,
@@ -56,11 +56,11 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Sieve:
+class TableFilter:
     """A filter over one table."""
 
     filter: Filter
-    table: Table
+    table: IndexTable
     globs: Globs | None
     pattern: re.Pattern[str] | None
 
@@ -85,14 +85,14 @@ class Sieve:
         return bool(own & wanted)
 
 
-def unit_text(table: Table, file: int, first: int, last: int) -> str:
+def unit_text(table: IndexTable, file: int, first: int, last: int) -> str:
     """Read the lines of units first..last of a file."""
     begin = int(table.files.text_offset[file])
     start, stop = begin + int(table.units.first_byte[first]), begin + int(table.units.last_byte[last])
     return table.files.text[start:stop].tobytes().decode("utf-8", "replace")
 
 
-def scope_text(table: Table, unit: int) -> str:
+def scope_text(table: IndexTable, unit: int) -> str:
     """Give the names around a unit; nothing when nothing is around it."""
     first, last = np.searchsorted(table.scope.owner, [unit, unit + 1]).tolist()
     return " ".join(table.scope.texts[first:last])

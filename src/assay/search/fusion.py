@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, closest_match
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -113,7 +113,7 @@ def parse_fusion(text: str) -> Fusion:
         return _NAMED[text]
     if ranked := re.fullmatch(r"rrf\(k=([0-9]+)\)", text):
         return ReciprocalRank(int(ranked[1]))
-    near = nearest(text, _NAMED)
+    near = closest_match(text, _NAMED)
     known = f"one of {', '.join(_NAMED)}, rrf(k=20)"
     raise ConfigError(f"unknown fusion {text!r}", hint=f"did you mean {near[0]}? it is {known}" if near else known)
 

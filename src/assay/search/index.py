@@ -16,16 +16,16 @@ from assay.search.building import build_table, open_table, update
 from assay.search.config import SearchConfig
 from assay.search.evidence import Values
 from assay.search.filters import Filter, unit_text
-from assay.search.meaning import Dense, embed_table
+from assay.search.meaning import DenseScores, embed_table
 from assay.search.models import RerankSettings
 from assay.search.pipeline import rank, rank_inside, retrieve
-from assay.search.query import Per, Question, ask, make_translator
-from assay.search.related import Related, relate
+from assay.search.query import ParsedQuery, Per, make_translator, parse_query
+from assay.search.related import Related, find_related
 from assay.search.results import SpanHit, order_of, select_spans
-from assay.search.table import Table
-from assay.search.trace import Lost, StageTrace, Trace, find_loss
-from assay.search.view import View
-from assay.types import Corpus, Hit, Skipped
+from assay.search.table import IndexTable
+from assay.search.trace import LostFile, StageTrace, Trace, find_lost_stage
+from assay.search.view import CorpusView
+from assay.types import Corpus, Hit, SkippedFile
 
 if TYPE_CHECKING:
     from assay.search.rerank import Reranker
@@ -53,9 +53,9 @@ class Index:
 
     root: Path
     config: SearchConfig
-    table: Table = field(repr=False)
-    view: View = field(repr=False, compare=False)
-    skipped: tuple[Skipped, ...] = field(default=(), repr=False)
+    table: IndexTable = field(repr=False)
+    view: CorpusView = field(repr=False, compare=False)
+    skipped: tuple[SkippedFile, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     reranker: Reranker | None = field(default=None, repr=False, compare=False)
 
@@ -84,13 +84,20 @@ class Index:
 
     @classmethod
     def _of(
-        cls, corpus: Corpus, table: Table, config: SearchConfig, dense: Dense | None, notes: tuple[str, ...] = ()
+        cls,
+        corpus: Corpus,
+        table: IndexTable,
+        config: SearchConfig,
+        dense: DenseScores | None,
+        notes: tuple[str, ...] = (),
     ) -> Self:
         """Put an index around a table."""
-        return cls.around(corpus, View(table, config.graph, dense, make_translator(config.translation)), config, notes)
+        return cls.around(
+            corpus, CorpusView(table, config.graph, dense, make_translator(config.translation)), config, notes
+        )
 
     @classmethod
-    def around(cls, corpus: Corpus, view: View, config: SearchConfig, notes: tuple[str, ...] = ()) -> Self:
+    def around(cls, corpus: Corpus, view: CorpusView, config: SearchConfig, notes: tuple[str, ...] = ()) -> Self:
         """Put an index around a view of a corpus that was made with these settings."""
         reranker = _make_reranker(config.rerank)
         return cls(corpus.root, config, view.table, view, corpus.skipped, (*corpus.notes, *notes), reranker)
@@ -119,7 +126,7 @@ class Index:
     def matches(self, query: str, *, per: Per = "file", wanted: Filter | None = None) -> Iterator[Hit]:
         """Give every match, ranked, one at a time."""
         sieve = (wanted or Filter()).compiled(self.table)
-        seen = retrieve(ask(query), self.view, self.config, per)
+        seen = retrieve(parse_query(query), self.view, self.config, per)
         scores = rank(seen, self.config, per)
         found = (
             self._files(scores, rank_inside(seen, self.config)) if per == "file" else self._spans(scores, seen.question)
@@ -141,7 +148,7 @@ class Index:
             unit = first + int(units[first:stop].argmax())
             yield _Found(SpanHit(unit, unit, unit), file, first, stop - 1, float(scores[file]))
 
-    def _spans(self, scores: Values, question: Question) -> Iterator[_Found]:
+    def _spans(self, scores: Values, question: ParsedQuery) -> Iterator[_Found]:
         """Rank spans; of what is asked for by name just the definition is shown."""
         asked = self.view.definitions(question.symbol, question.name) if question.symbol is not None else {}
         for hit in select_spans(scores, self.view, self.config.growth, asked):
@@ -153,12 +160,12 @@ class Index:
         if self.reranker is None:
             yield from found
             return
-        from assay.search.rerank import Passage, rerank
+        from assay.search.rerank import RerankPassage, rerank
 
         depth = self.config.rerank.depth
         head = list(islice(found, depth))
         hits = [self._hit(one.hit, one.score) for one in head]
-        passages = [Passage(hit.path, hit.start or 1, hit.end or 1, hit.snippet or "") for hit in hits]
+        passages = [RerankPassage(hit.path, hit.start or 1, hit.end or 1, hit.snippet or "") for hit in hits]
         places = rerank(query, passages, [-float(place) for place in range(len(head))], self.reranker, depth)
         yield from (head[place] for place in places)
         yield from found
@@ -186,7 +193,7 @@ class Index:
         A model that orders the first results anew is no stage: it shows in the hits alone.
         """
         shown: list[StageTrace] = []
-        seen = retrieve(ask(query), self.view, self.config, per)
+        seen = retrieve(parse_query(query), self.view, self.config, per)
         scores = rank(seen, self.config, per, lambda name, values: shown.append(StageTrace(name, values)))
         hits = self.search(query, k, per=per)
         wanted = [row for path in _listed(expect) for row in self.rows_of(path, per)]
@@ -195,13 +202,13 @@ class Index:
         labels = tuple(self._label(row, per, float(scores[row])) for row in rows)
         return Trace(seen.question, per, tuple(shown), labels, tuple(rows), hits)
 
-    def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10) -> Lost:
+    def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10) -> LostFile:
         """Say at which stage an expected file left the first k."""
-        return find_loss(self.explain(query, per=per, k=k), self.rows_of(path, per), path, k)
+        return find_lost_stage(self.explain(query, per=per, k=k), self.rows_of(path, per), path, k)
 
     def related(self, path: str, line: int, k: int = 10) -> Related:
         """Find what the unit at a line uses, what uses it, and what speaks of the same things."""
-        return relate(self, path, line, k)
+        return find_related(self, path, line, k)
 
     def rows_of(self, path: str, per: Per) -> list[int]:
         """List where a file, or its units, stand in the scores."""

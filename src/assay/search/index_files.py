@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Final
 
 from assay.corpus.cache import cache_dir
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.files import remove_leftovers
-from assay.locks import Held, let_go, opened
+from assay.locks import LockFile, let_go, opened
 from assay.store.paths import INDEX
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class LockTimeout:
     """How long to wait for another writer."""
 
     #: Indexing the largest repository anybody has (60,000 files) takes a minute or two; ten mean that it hangs.
@@ -30,13 +30,13 @@ class Patience:
     tick: float = 0.02
 
 
-PATIENCE: Final = Patience()
+PATIENCE: Final = LockTimeout()
 
 _NAME: Final = "lock"
 
 
 @contextmanager
-def writer_lock(folder: Path, patience: Patience = PATIENCE) -> Iterator[None]:
+def writer_lock(folder: Path, patience: LockTimeout = PATIENCE) -> Iterator[None]:
     """Hold a folder against other writers; the system lets go when the holder dies, and the next one cleans up."""
     held = _opened(folder)
     try:
@@ -47,7 +47,7 @@ def writer_lock(folder: Path, patience: Patience = PATIENCE) -> Iterator[None]:
         let_go(held)
 
 
-def _opened(folder: Path) -> Held:
+def _opened(folder: Path) -> LockFile:
     """Open the file that is locked; it is never removed, since somebody may be waiting for it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def _opened(folder: Path) -> Held:
         raise _unusable(folder, error) from error
 
 
-def _wait(handle: int, folder: Path, patience: Patience) -> None:
+def _wait(handle: int, folder: Path, patience: LockTimeout) -> None:
     """Wait for the lock."""
     end = time.monotonic() + patience.seconds
     while True:
@@ -82,19 +82,19 @@ def _settle(handle: int, folder: Path) -> None:
         raise _unusable(folder, error) from error
 
 
-def _busy(handle: int, folder: Path, patience: Patience) -> EnvironmentFailure:
+def _busy(handle: int, folder: Path, patience: LockTimeout) -> SetupError:
     """Say who has held the lock for too long."""
     holder = os.pread(handle, 20, 0).decode("ascii", "replace").strip()
-    return EnvironmentFailure(
+    return SetupError(
         f"another process has been writing this index for {patience.seconds:g} s",
         file=folder,
         hint=f"wait for it, or end it: process {holder}" if holder else "wait for it to end",
     )
 
 
-def _unusable(folder: Path, error: OSError) -> EnvironmentFailure:
+def _unusable(folder: Path, error: OSError) -> SetupError:
     """Say that the folder is no place for an index."""
-    return EnvironmentFailure(
+    return SetupError(
         f"the index cannot be written: {error.strerror or error}",
         file=folder,
         hint="free some space, or set ASSAY_INDEX_DIR to a folder you can write",

@@ -13,7 +13,7 @@ from functools import cache
 from math import isfinite
 from typing import Any, Final, Literal, cast, get_args, get_origin, get_type_hints
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, closest_match
 from assay.search.fusion import parse_fusion
 from assay.search.models import SHIPPED
 
@@ -24,7 +24,7 @@ STAGES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class Constraint:
     """What a number must be, as code and in words."""
 
     holds: Callable[[Any], bool]
@@ -32,7 +32,7 @@ class Law:
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
+class ConstraintViolation:
     """A law that is broken, and the settings that break it together, the likeliest culprit first."""
 
     keys: tuple[str, ...]
@@ -40,14 +40,14 @@ class Breach:
     hint: str
 
 
-_WEIGHT: Final = Law(lambda value: isfinite(value) and value >= 0, "a number, 0 or more")
-_SHARE: Final = Law(lambda value: 0 <= value <= 1, "a number from 0 to 1")
-_FACTOR: Final = Law(lambda value: isfinite(value) and value >= 1, "a number, 1 or more")
-_COUNT: Final = Law(lambda value: value >= 1, "a whole number, 1 or more")
-_ROOM: Final = Law(lambda value: value >= 0, "a whole number, 0 or more")
+_WEIGHT: Final = Constraint(lambda value: isfinite(value) and value >= 0, "a number, 0 or more")
+_SHARE: Final = Constraint(lambda value: 0 <= value <= 1, "a number from 0 to 1")
+_FACTOR: Final = Constraint(lambda value: isfinite(value) and value >= 1, "a number, 1 or more")
+_COUNT: Final = Constraint(lambda value: value >= 1, "a whole number, 1 or more")
+_ROOM: Final = Constraint(lambda value: value >= 0, "a whole number, 0 or more")
 
 #: Settings that are more than a weight or a count, by pattern; the first that fits.
-_LAWS: Final[Mapping[str, Law]] = {
+_LAWS: Final[Mapping[str, Constraint]] = {
     "lexical.b": _SHARE,
     "coherence.decay": _SHARE,
     "*.prefix": _SHARE,
@@ -100,17 +100,17 @@ def check_laws(config: object) -> None:
         raise ConfigError(f"search setting {breach.message}", hint=breach.hint)
 
 
-def find_breach(values: Mapping[str, object], hints: Mapping[str, Any]) -> Breach | None:
+def find_breach(values: Mapping[str, object], hints: Mapping[str, Any]) -> ConstraintViolation | None:
     """Find the first law that settings break."""
     return next(_breaches(values, hints), None)
 
 
-def _breaches(values: Mapping[str, object], hints: Mapping[str, Any]) -> Iterator[Breach]:
+def _breaches(values: Mapping[str, object], hints: Mapping[str, Any]) -> Iterator[ConstraintViolation]:
     """List what is broken: first each setting for itself, then those that must fit each other."""
     for name, value in values.items():
         law = _law(name, hints[name])
         if law and not law.holds(value):
-            yield Breach((name,), f"{name} = {value!r}", f"{name} must be {law.wanted}")
+            yield ConstraintViolation((name,), f"{name} = {value!r}", f"{name} must be {law.wanted}")
     yield from _overlap(values)
     yield from _without(values)
     yield from _fusion(values)
@@ -118,49 +118,55 @@ def _breaches(values: Mapping[str, object], hints: Mapping[str, Any]) -> Iterato
 
 
 @cache
-def _law(name: str, hint: Any) -> Law | None:  # noqa: ANN401 - a type hint is any object
+def _law(name: str, hint: Any) -> Constraint | None:  # noqa: ANN401 - a type hint is any object
     """Choose the law of a setting; text and lists have none here."""
     if get_origin(hint) is Literal:
         choices = get_args(hint)
-        return Law(lambda value: value in choices, "one of " + ", ".join(map(str, choices)))
+        return Constraint(lambda value: value in choices, "one of " + ", ".join(map(str, choices)))
     if hint not in (int, float):
         return None
     own = next((law for pattern, law in _LAWS.items() if fnmatchcase(name, pattern)), None)
     law = own or (_COUNT if hint is int else _WEIGHT)
     kinds = (int,) if hint is int else (int, float)
-    return Law(lambda value: isinstance(value, kinds) and not isinstance(value, bool) and law.holds(value), law.wanted)
+    return Constraint(
+        lambda value: isinstance(value, kinds) and not isinstance(value, bool) and law.holds(value), law.wanted
+    )
 
 
-def _overlap(values: Mapping[str, object]) -> Iterator[Breach]:
+def _overlap(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
     """Make chunks get on: one that only overlaps would never end."""
     names = ("index.chunks.overlap", "index.chunks.size")
     overlap, size = (cast(int, values.get(name, at)) for at, name in enumerate(names))
     if overlap >= size:
         message = f"{names[0]} = {overlap} with {names[1]} = {size}"
-        yield Breach(names, message, "the overlap must be smaller than the size")
+        yield ConstraintViolation(names, message, "the overlap must be smaller than the size")
 
 
-def _fusion(values: Mapping[str, object]) -> Iterator[Breach]:
+def _fusion(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
     """Read the fusion now and not at the first query."""
     name = "dense.fusion"
     try:
         parse_fusion(str(values.get(name, "max")))
     except ConfigError as error:
-        yield Breach((name,), f"{name}: {error.message}", error.hint or "")
+        yield ConstraintViolation((name,), f"{name}: {error.message}", error.hint or "")
 
 
-def _translation(values: Mapping[str, object]) -> Iterator[Breach]:
+def _translation(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
     """Know whose table is meant: only static models have one."""
     name = "translation.model"
     spec = str(values.get(name, ""))
     if spec and spec.partition(":")[0] != SHIPPED:
-        yield Breach((name,), f"{name} = {spec!r}", f"it is {SHIPPED}, {SHIPPED}:FOLDER, or empty for none")
+        yield ConstraintViolation(
+            (name,), f"{name} = {spec!r}", f"it is {SHIPPED}, {SHIPPED}:FOLDER, or empty for none"
+        )
 
 
-def _without(values: Mapping[str, object]) -> Iterator[Breach]:
+def _without(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
     """Know what is left out: a misspelt signal would stay in."""
     for name in cast(tuple[str, ...], values.get("without", ())):
         if name not in STAGES:
-            near = nearest(name, STAGES)
+            near = closest_match(name, STAGES)
             meant = f"; did you mean {near[0]!r}?" if near else ""
-            yield Breach(("without",), f"without: unknown stage {name!r}{meant}", f"stages: {', '.join(STAGES)}")
+            yield ConstraintViolation(
+                ("without",), f"without: unknown stage {name!r}{meant}", f"stages: {', '.join(STAGES)}"
+            )

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import ConfigError, EnvironmentFailure
+from assay.errors import ConfigError, SetupError
 from assay.files import read_utf8
 from assay.search.embedders import Role, digest_files, find_file, in_batches, load_package, load_tokenizer, most_tokens
 from assay.search.vectors import EmbedderConfig, Matrix, unit_rows
@@ -51,7 +51,7 @@ def open_fastembed(name: str, config: EmbedderConfig) -> Fastembed:
         model = fastembed.TextEmbedding(model_name=name)
     except Exception as error:  # whatever the download or onnxruntime raises
         hint = "check the network; FASTEMBED_CACHE_PATH names a folder that already holds the model"
-        raise EnvironmentFailure(f"fastembed cannot load {name}: {error}", hint=hint) from error
+        raise SetupError(f"fastembed cannot load {name}: {error}", hint=hint) from error
     return wrap_fastembed(name, model, config)
 
 
@@ -342,7 +342,7 @@ def open_sentence_transformers(name: str, config: EmbedderConfig) -> SentenceTra
         model = package.SentenceTransformer(name, device="cpu")
     except Exception as error:  # torch, transformers and the hub raise what they like
         hint = "name a folder with the model, or check the network"
-        raise EnvironmentFailure(f"sentence-transformers cannot load {name}: {error}", hint=hint) from error
+        raise SetupError(f"sentence-transformers cannot load {name}: {error}", hint=hint) from error
     if isinstance(model.max_seq_length, int):  # a static model has no positions to run out of, and no limit to set
         model.max_seq_length = min(model.max_seq_length, config.max_tokens)
     dimension = len(model.encode(["a"], show_progress_bar=False)[0])

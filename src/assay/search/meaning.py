@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 
 from assay.corpus.cache import cache_dir
 from assay.digests import digest_of
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.search.filters import scope_text, unit_text
 from assay.search.index_files import writer_lock
 from assay.search.memo import Memo
 from assay.search.models import DenseSettings, Feedback, Kind
 from assay.search.query import Per, QueryKind
-from assay.search.table import FILE_KINDS, LongArray, Table
-from assay.store.array_file import JSON, Stored, StoreProblem, read_store, write_store
+from assay.search.table import FILE_KINDS, IndexTable, LongArray
+from assay.store.array_file import JSON, IndexFormatError, Stored, read_store, write_store
 from assay.store.paths import EMBEDDINGS
 
 if TYPE_CHECKING:
     from assay.search.embedders import Embedder, Role
-    from assay.search.static import PathWords, UnitVectors
-    from assay.search.vectors import EmbedderConfig, VectorConfig, Vectors
+    from assay.search.static import ChunkVectors, PathWords
+    from assay.search.vectors import EmbedderConfig, Vectors, VectorScanConfig
 
     Embed: TypeAlias = Callable[[Sequence[str], Role], NDArray[np.float32]]
 
@@ -41,7 +41,7 @@ _AGAIN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class DenseIndex:
     """Units, all or those that a model of their own reads, with their vectors."""
 
     embedder: Embedder
@@ -105,11 +105,11 @@ class _Look(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Dense:
+class DenseScores:
     """How near in meaning each unit is to a query."""
 
     settings: DenseSettings
-    parts: tuple[Meaning, ...]
+    parts: tuple[DenseIndex, ...]
     units: int
     memo: Memo | None = None  # of what other settings found out about the same question
 
@@ -129,7 +129,7 @@ class Dense:
             scores[part.rows] = self._scores(part, query, per, words[part.rows], weight)
         return scores
 
-    def _scores(self, part: Meaning, query: str, per: Per, words: Values, weight: float) -> Values:
+    def _scores(self, part: DenseIndex, query: str, per: Per, words: Values, weight: float) -> Values:
         """Ask one model, when spans are ranked twice: of files, several units speak together already."""
         look, feedback = self._seen(part, query, per), self.settings.feedback
         if per == "file" or not feedback.weight or not look.found.any():
@@ -137,13 +137,13 @@ class Dense:
         again = part.ask_again(look.query, self.settings.words * words + weight * look.found, feedback)
         return _scaled(part.near_again(again, look.near, _AGAIN * self.settings.reach), self.settings.reach)
 
-    def _seen(self, part: Meaning, query: str, per: Per) -> _Look:
+    def _seen(self, part: DenseIndex, query: str, per: Per) -> _Look:
         """Take a first look, or recall that of other settings which shared the model and the reach."""
         if self.memo is None:
             return self._look(part, query, per)
         return self.memo.of(query, ("look", id(part), per, self.settings.reach), partial(self._look, part, query, per))
 
-    def _look(self, part: Meaning, query: str, per: Per) -> _Look:
+    def _look(self, part: DenseIndex, query: str, per: Per) -> _Look:
         """Ask one model once."""
         vector = part.ask(query)
         if not len(part.rows) or not self.settings.reach or not vector.any():
@@ -163,7 +163,7 @@ Columns: TypeAlias = Mapping[str, NDArray[Any]]
 _PASSAGE: Final = 1
 
 
-class Group(NamedTuple):
+class ModelGroup(NamedTuple):
     """Units that one model reads."""
 
     model: str
@@ -171,17 +171,17 @@ class Group(NamedTuple):
     rows: LongArray
 
 
-def groups(table: Table, settings: DenseSettings) -> tuple[Group, ...]:
+def groups(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup, ...]:
     """Say which model reads which units; none when no model is set."""
     if not settings.model:
         return ()
     docs = table.files.kind[table.units.file] == FILE_KINDS.index("docs")
     every = np.ones(len(table.units), dtype=bool)
-    code = Group(settings.model, "code", np.flatnonzero(~docs if settings.docs_model else every))
-    return (code, Group(settings.docs_model, "docs", np.flatnonzero(docs))) if settings.docs_model else (code,)
+    code = ModelGroup(settings.model, "code", np.flatnonzero(~docs if settings.docs_model else every))
+    return (code, ModelGroup(settings.docs_model, "docs", np.flatnonzero(docs))) if settings.docs_model else (code,)
 
 
-def embed_table(table: Table, settings: DenseSettings, folder: Path | None) -> Dense | None:
+def embed_table(table: IndexTable, settings: DenseSettings, folder: Path | None) -> DenseScores | None:
     """Give every unit its vector; None when no model is set. With a folder, vectors are kept there and reused."""
     if not settings.model:
         return None
@@ -189,7 +189,7 @@ def embed_table(table: Table, settings: DenseSettings, folder: Path | None) -> D
         _part(table, settings, group, folder and folder / f"vectors-{group.name}.assay")
         for group in groups(table, settings)
     )
-    return Dense(settings, tuple(parts), len(table.units))
+    return DenseScores(settings, tuple(parts), len(table.units))
 
 
 def _embedder_config(settings: DenseSettings) -> EmbedderConfig:
@@ -204,11 +204,11 @@ def _embedder_config(settings: DenseSettings) -> EmbedderConfig:
     )
 
 
-def _scan(settings: DenseSettings) -> VectorConfig:
+def _scan(settings: DenseSettings) -> VectorScanConfig:
     """Score exactly what a meaning is told by: an estimate at its edge would set the scale."""
-    from assay.search.vectors import VectorConfig
+    from assay.search.vectors import VectorScanConfig
 
-    return VectorConfig(rescored=max(VectorConfig().rescored, 2 * settings.reach))
+    return VectorScanConfig(rescored=max(VectorScanConfig().rescored, 2 * settings.reach))
 
 
 def open_embedder(settings: DenseSettings, model: str) -> Embedder:
@@ -218,7 +218,7 @@ def open_embedder(settings: DenseSettings, model: str) -> Embedder:
     return make_embedder(model, _embedder_config(settings))
 
 
-def _part(table: Table, settings: DenseSettings, group: Group, place: Path | None) -> Meaning:
+def _part(table: IndexTable, settings: DenseSettings, group: ModelGroup, place: Path | None) -> DenseIndex:
     """Embed units, or read their vectors if nothing changed since they were written."""
     embedder = open_embedder(settings, group.model)
     digest = vectors_digest(embedder, settings, table)
@@ -228,15 +228,15 @@ def _part(table: Table, settings: DenseSettings, group: Group, place: Path | Non
     columns = embed_units(embedder, table, group, settings.vectors, stored, cached=place is not None)
     if place:
         meta: dict[str, JSON] = {"digest": digest, "model": embedder.identity}
-        with suppress(EnvironmentFailure, OSError), writer_lock(place.parent):  # unwritable: it only costs time
+        with suppress(SetupError, OSError), writer_lock(place.parent):  # unwritable: it only costs time
             write_store(place, meta, columns)
     return meaning_of(table, settings, group, embedder, columns)
 
 
 def embed_units(
     embedder: Embedder,
-    table: Table,
-    group: Group,
+    table: IndexTable,
+    group: ModelGroup,
     kind: Kind,
     stored: Stored | None = None,
     *,
@@ -249,19 +249,21 @@ def embed_units(
     return {**Vectors.build(made.matrix, kind).columns(), **made.columns}
 
 
-def meaning_of(table: Table, settings: DenseSettings, group: Group, embedder: Embedder, columns: Columns) -> Meaning:
+def meaning_of(
+    table: IndexTable, settings: DenseSettings, group: ModelGroup, embedder: Embedder, columns: Columns
+) -> DenseIndex:
     """Put a model and the vectors of its units together."""
     from assay.search.vectors import Vectors
 
     vectors = Vectors.from_columns(columns, _scan(settings))
-    return _meaning(table, settings, Meaning(embedder, group.rows, vectors), columns)
+    return _meaning(table, settings, DenseIndex(embedder, group.rows, vectors), columns)
 
 
-def _meaning(table: Table, settings: DenseSettings, plain: Meaning, columns: Columns) -> Meaning:
+def _meaning(table: IndexTable, settings: DenseSettings, plain: DenseIndex, columns: Columns) -> DenseIndex:
     """Add the words of paths, where they are known and wanted."""
-    from assay.search.static import UnitVectors, path_words
+    from assay.search.static import ChunkVectors, path_words
 
-    units = UnitVectors.from_columns(np.zeros((0, 0), np.float32), columns) if settings.path else None
+    units = ChunkVectors.from_columns(np.zeros((0, 0), np.float32), columns) if settings.path else None
     file = table.units.file[plain.rows]
     return replace(plain, paths=path_words(units, file, settings.path)) if units else plain
 
@@ -274,7 +276,7 @@ class _Made:
     columns: Columns
 
 
-def _made(embedder: Embedder, table: Table, rows: LongArray, stored: Stored | None, *, cached: bool) -> _Made:
+def _made(embedder: Embedder, table: IndexTable, rows: LongArray, stored: Stored | None, *, cached: bool) -> _Made:
     """Embed units: from the words of the index where the model knows them, else from their text."""
     from assay.search.embedders import EmbeddingCache
     from assay.search.static import StaticEmbedder, unit_vectors
@@ -286,17 +288,17 @@ def _made(embedder: Embedder, table: Table, rows: LongArray, stored: Stored | No
     return _Made(made.matrix, made.columns())
 
 
-def _known(embedder: Embedder, stored: Stored | None) -> UnitVectors | None:
+def _known(embedder: Embedder, stored: Stored | None) -> ChunkVectors | None:
     """Return what the same model embedded before; rounded numbers are not exact enough to be reused."""
-    from assay.search.static import UnitVectors
+    from assay.search.static import ChunkVectors
 
     if stored is None or stored.meta.get("model") != embedder.identity or "float32" not in stored.arrays:
         return None
-    units = UnitVectors.from_columns(stored.arrays["float32"], stored.arrays)
+    units = ChunkVectors.from_columns(stored.arrays["float32"], stored.arrays)
     return units if units and units.is_consistent else None
 
 
-def _matrix(table: Table, rows: LongArray, embed: Embed, dimension: int) -> NDArray[np.float32]:
+def _matrix(table: IndexTable, rows: LongArray, embed: Embed, dimension: int) -> NDArray[np.float32]:
     """Embed units, documentation as such."""
     matrix = np.zeros((len(rows), dimension), dtype=np.float32)
     for role, chosen in _roles(table, rows):
@@ -304,7 +306,7 @@ def _matrix(table: Table, rows: LongArray, embed: Embed, dimension: int) -> NDAr
     return matrix
 
 
-def _roles(table: Table, rows: LongArray) -> Iterator[tuple[Role, NDArray[np.bool_]]]:
+def _roles(table: IndexTable, rows: LongArray) -> Iterator[tuple[Role, NDArray[np.bool_]]]:
     """Tell code from documentation; a role that nobody has is left out."""
     docs = table.files.kind[table.units.file[rows]] == FILE_KINDS.index("docs")
     if not docs.all():
@@ -313,7 +315,7 @@ def _roles(table: Table, rows: LongArray) -> Iterator[tuple[Role, NDArray[np.boo
         yield "docs", docs
 
 
-def passage(table: Table, unit: int) -> str:
+def passage(table: IndexTable, unit: int) -> str:
     """Write a unit as a model reads it: its file, what is around it, what it defines, then its lines."""
     file = int(table.units.file[unit])
     begin, end = np.searchsorted(table.own.owner, [unit, unit + 1]).tolist()
@@ -321,7 +323,7 @@ def passage(table: Table, unit: int) -> str:
     return readable(f"{' '.join(filter(None, header))}\n{unit_text(table, file, unit, unit)}")
 
 
-def vectors_digest(embedder: Embedder, settings: DenseSettings, table: Table) -> str:
+def vectors_digest(embedder: Embedder, settings: DenseSettings, table: IndexTable) -> str:
     """Name what decides the vectors: the model, and the files, for in a folder of one shape they decide the units."""
     files = [table.files.paths, table.files.hashes, table.files.languages]
     facts = [_PASSAGE, embedder.identity, settings.vectors, bool(settings.docs_model), *files]
@@ -332,5 +334,5 @@ def _read(place: Path) -> Stored | None:
     """Read what is kept, if it can be read."""
     try:
         return read_store(place)
-    except StoreProblem:
+    except IndexFormatError:
         return None

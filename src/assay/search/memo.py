@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MemoLimits:
     """How much is kept; no effect on any answer."""
 
     questions: int = 2  # the one that is asked now, and one that an abandoned thread may still be at
@@ -28,8 +28,8 @@ class Room:
 class Memo:
     """Values by question and by what decides them; safe between threads."""
 
-    def __init__(self, room: Room | None = None) -> None:
-        self._room = room or Room()
+    def __init__(self, room: MemoLimits | None = None) -> None:
+        self._room = room or MemoLimits()
         self._asked: OrderedDict[str, dict[Hashable, object]] = OrderedDict()
         self._bytes: dict[str, int] = {}
         self._lock = threading.Lock()

@@ -158,6 +158,6 @@ def _shown_url(url: str) -> str:
     """Give an address without its secrets; most searches ask no server and need no client. {env:NAME} is no secret."""
     if url.startswith("{env:") and url.endswith("}"):
         return url
-    from assay.http import shown_url
+    from assay.http import redact_url
 
-    return shown_url(url)
+    return redact_url(url)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.table import IntArray, LongArray, Mentions, Names, offsets, ranges
+from assay.search.table import IntArray, LongArray, NameTable, ReferenceTable, offsets, ranges
 
 Values = NDArray[np.float64]
 _LAST = "\U0010ffff"
@@ -47,7 +47,7 @@ class Matches:
 class NameIndex:
     """Names by their parts."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: NameTable) -> None:
         """Turn the table round: from part to names."""
         self._parts = names.parts
         self._owner = names.owner
@@ -147,7 +147,7 @@ class Graph:
         return np.asarray(given / np.sqrt(self.incoming + 3.0))
 
 
-def build_graph(defined: Mentions, used: Mentions, files: int, config: GraphConfig) -> Graph:
+def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, config: GraphConfig) -> Graph:
     """Join mentions with definitions."""
     names, name = np.unique(defined.name, return_inverse=True)
     definers = np.bincount(name, minlength=len(names))

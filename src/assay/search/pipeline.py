@@ -8,17 +8,17 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from assay.search.config import SearchConfig
-from assay.search.evidence import Evidence, Values, best, relative
+from assay.search.evidence import QueryFeatures, Values, best, relative
 from assay.search.fusion import parse_fusion
 from assay.search.laws import STAGES
-from assay.search.query import Per, Question
-from assay.search.view import View
+from assay.search.query import ParsedQuery, Per
+from assay.search.view import CorpusView
 
 
 class Signal(Protocol):
     """A stage: a value, and a pure function of the scores so far and what was seen."""
 
-    def __call__(self, scores: Values, seen: Evidence) -> Values:
+    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
         """Give the scores after this signal."""
         ...
 
@@ -43,7 +43,7 @@ def stages(config: SearchConfig) -> tuple[Stage, ...]:
     return tuple(Stage(name, getattr(config, name)) for name in STAGES if name not in config.without)
 
 
-def retrieve(question: Question, view: View, config: SearchConfig, per: Per) -> Evidence:
+def retrieve(question: ParsedQuery, view: CorpusView, config: SearchConfig, per: Per) -> QueryFeatures:
     """Find out how well every unit and every file matches a question, for a ranking of files or of spans."""
     text, gather = question.text, config.coherence
     spoken = (config.lexical, view.translator and view.translator.settings)
@@ -52,10 +52,10 @@ def retrieve(question: Question, view: View, config: SearchConfig, per: Per) -> 
     units = view.recall(text, basis, lambda: _fuse(words, question, view, per))
     together = ("coherence", basis, gather.chunks, gather.decay, gather.pool)
     coherence = view.recall(text, together, lambda: gather.gather(units, view.table.units.file, view.files))
-    return Evidence(question, view, units, coherence, words, basis)
+    return QueryFeatures(question, view, units, coherence, words, basis)
 
 
-def _fuse(words: Values, question: Question, view: View, per: Per) -> Values:
+def _fuse(words: Values, question: ParsedQuery, view: CorpusView, per: Per) -> Values:
     """Put words and meaning together, by the kind of the query; words alone when there is no model.
 
     Fusions know only which candidate is lowest. A match has a word of the query or is near in meaning.
@@ -74,7 +74,7 @@ def _fuse(words: Values, question: Question, view: View, per: Per) -> Values:
     return np.where(found, np.maximum(scores, _LEAST), 0.0)
 
 
-def _covered(words: Values, question: Question, view: View) -> float:
+def _covered(words: Values, question: ParsedQuery, view: CorpusView) -> float:
     """Tell how much of a query its best unit by words holds, each word by how telling it is."""
     unit = int(words.argmax())
     weights = {term: view.idf(view.term(term)) for term in question.terms}
@@ -82,7 +82,7 @@ def _covered(words: Values, question: Question, view: View) -> float:
     return sum(weight for term, weight in weights.items() if view.holds(unit, term)) / total if total else 1.0
 
 
-def rank(seen: Evidence, config: SearchConfig, per: Per, watch: Watcher | None = None) -> Values:
+def rank(seen: QueryFeatures, config: SearchConfig, per: Per, watch: Watcher | None = None) -> Values:
     """Score every file or every unit; `watch` is shown the scores after each stage, words and meaning apart."""
     seen.per = per
     scores = np.zeros(seen.view.files) if per == "file" else seen.units
@@ -97,13 +97,13 @@ def rank(seen: Evidence, config: SearchConfig, per: Per, watch: Watcher | None =
     return scores
 
 
-def rank_inside(seen: Evidence, config: SearchConfig) -> Values:
+def rank_inside(seen: QueryFeatures, config: SearchConfig) -> Values:
     """Score units beside those of the same file, by what tells them apart: the file's own signals are all equal."""
     chosen = tuple(stage for stage in stages(config) if stage.name in _INSIDE)
     return seen.view.recall(seen.question.text, ("inside", seen.basis, chosen), lambda: _ranked_inside(seen, chosen))
 
 
-def _ranked_inside(seen: Evidence, chosen: Sequence[Stage]) -> Values:
+def _ranked_inside(seen: QueryFeatures, chosen: Sequence[Stage]) -> Values:
     """Let signals speak of units."""
     seen.per = "span"
     scores = seen.units
@@ -112,6 +112,6 @@ def _ranked_inside(seen: Evidence, chosen: Sequence[Stage]) -> Values:
     return scores
 
 
-def _by_best_unit(units: Values, view: View) -> Values:
+def _by_best_unit(units: Values, view: CorpusView) -> Values:
     """Score files by their best unit alone, which is where a ranking of files begins."""
     return best(view.table.units.file, units, view.files)

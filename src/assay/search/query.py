@@ -15,8 +15,8 @@ from assay.search.words import runs, terms, whole_hash
 from assay.syntax.identifiers import STOP_WORDS, split, stem
 
 if TYPE_CHECKING:
-    from assay.search.static import Thesaurus, Translation
-    from assay.search.view import View
+    from assay.search.static import Translation, TranslationTable
+    from assay.search.view import CorpusView
 
 
 QueryKind = Literal["symbol", "keywords", "language"]
@@ -30,7 +30,7 @@ _MOST_KEYWORDS = 5  # more words than this are a phrase
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuery:
     """A query, taken apart once."""
 
     text: str
@@ -44,7 +44,7 @@ class Question:
 
 
 @lru_cache(maxsize=16)  # words and meaning ask about the same text
-def ask(text: str) -> Question:
+def parse_query(text: str) -> ParsedQuery:
     """Take a query apart, letters composed; one of stop words alone keeps them."""
     text = normalize("NFC", text)
     found = runs(text)
@@ -52,7 +52,7 @@ def ask(text: str) -> Question:
     kind = query_kind(text)
     parts = [split(run) for run in telling]
     looked_up = tuple(dict.fromkeys(term for run in telling for term in terms(run)))
-    return Question(
+    return ParsedQuery(
         text,
         kind,
         looked_up,
@@ -89,7 +89,7 @@ class Translator:
     """A table of translations, and how much it is trusted."""
 
     settings: TranslationSettings
-    thesaurus: Thesaurus
+    thesaurus: TranslationTable
 
     def __call__(self, term: str, kind: QueryKind) -> tuple[Translation, ...]:
         """List what a term may be called, each with the share of the term itself that it is worth."""
@@ -100,7 +100,7 @@ class Translator:
         return tuple(one._replace(strength=weight * one.strength) for one in found)
 
 
-def called_in_code(view: View, question: Question) -> dict[str, list[str]]:
+def translate_terms(view: CorpusView, question: ParsedQuery) -> dict[str, list[str]]:
     """List what each word of a query is also looked up as, of what the corpus holds; the surest first."""
     if view.translator is None:
         return {}
@@ -118,6 +118,6 @@ def make_translator(settings: TranslationSettings) -> Translator | None:
     """Open the table that settings name; None when they name none."""
     if not settings.model:
         return None
-    from assay.search.static import Thesaurus, open_static
+    from assay.search.static import TranslationTable, open_static
 
-    return Translator(settings, Thesaurus(open_static(settings.folder)))
+    return Translator(settings, TranslationTable(open_static(settings.folder)))

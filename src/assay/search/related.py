@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, closest_match
 from assay.search.filters import unit_text
-from assay.search.query import ask
+from assay.search.query import parse_query
 from assay.search.words import runs, term_hash, terms, whole_hash
 from assay.syntax.identifiers import STOP_WORDS
 from assay.types import Hit
@@ -58,9 +58,9 @@ class Related:
     files: tuple[Hit, ...]  # the files of all of them, by their relations added up
 
 
-def relate(index: Index, path: str, line: int, k: int, config: RelatedConfig = DEFAULT) -> Related:
+def find_related(index: Index, path: str, line: int, k: int, config: RelatedConfig = DEFAULT) -> Related:
     """Find the relatives of the unit at a line."""
-    unit = unit_at(index, path, line)
+    unit = chunk_at(index, path, line)
     names = _names(index, unit)
     uses = _relations(index, _used(index, unit, config), k)
     used_by = _relations(index, _users(index, unit, names, config), k)
@@ -68,11 +68,11 @@ def relate(index: Index, path: str, line: int, k: int, config: RelatedConfig = D
     return Related(_hit(index, unit, 1.0), names, uses, used_by, alike, _files(path, (*uses, *used_by, *alike), k))
 
 
-def unit_at(index: Index, path: str, line: int) -> int:
+def chunk_at(index: Index, path: str, line: int) -> int:
     """Find the smallest unit that holds a line."""
     paths = index.table.files.paths
     if path not in paths:
-        near = nearest(path, paths)
+        near = closest_match(path, paths)
         hint = f"did you mean {near[0]}?" if near else "it is not there, ignored, or skipped: see `assay index`"
         raise ConfigError(f"{path} is not in the index", hint=hint)
     file = paths.index(path)
@@ -120,7 +120,7 @@ def _users(index: Index, unit: int, names: Sequence[str], config: RelatedConfig)
 def _alike(index: Index, unit: int, config: RelatedConfig) -> _Found:
     """Ask for the most telling words of a unit."""
     telling = _telling(index, unit, config.words)
-    question = replace(ask(""), terms=telling)
+    question = replace(parse_query(""), terms=telling)
     scores = index.config.lexical(question, index.view)
     scores[unit] = 0.0
     rows = np.flatnonzero(scores > 0)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
-from assay.chat import Endpoint, Question, ask, fence, prompt_version
-from assay.errors import ConfigError, EngineError, EnvironmentFailure, install_hint, nearest
-from assay.http import post_json, shown_url
+from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
+from assay.errors import ConfigError, EngineError, SetupError, closest_match, install_hint
+from assay.http import post_json, redact_url
 from assay.redaction import declare_values, variables
 
 
@@ -32,7 +32,7 @@ DEFAULT_RERANK: Final = RerankConfig()
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RerankPassage:
     """A candidate as a model sees it: lines `start` to `end` of a file."""
 
     path: str
@@ -53,12 +53,12 @@ class Reranker(Protocol):
         """Name the kind, the model and where it is served."""
         ...
 
-    def order(self, query: str, passages: Sequence[Passage]) -> tuple[float, ...]:
+    def order(self, query: str, passages: Sequence[RerankPassage]) -> tuple[float, ...]:
         """Give one score for each passage, in the passages' order; the higher the better."""
         ...
 
 
-def checked(scores: Sequence[float], passages: Sequence[Passage], identity: str) -> tuple[float, ...]:
+def checked(scores: Sequence[float], passages: Sequence[RerankPassage], identity: str) -> tuple[float, ...]:
     """Refuse scores that cannot order the passages."""
     if len(scores) != len(passages):
         raise EngineError(
@@ -91,20 +91,22 @@ class ChatReranker:
         """Name the model, where it is served, how much it reads and what it is told."""
         return f"chat:{self.endpoint.name};chars={self.config.chat_chars};prompt={prompt_version(_TASK)}"
 
-    def order(self, query: str, passages: Sequence[Passage]) -> tuple[float, ...]:
+    def order(self, query: str, passages: Sequence[RerankPassage]) -> tuple[float, ...]:
         """Ask for an order; what the answer leaves out keeps its old order behind the rest."""
         if not passages:
             return ()
-        answer = ask(self.endpoint, _question(query, [passage.shown(self.config.chat_chars) for passage in passages]))
-        places = _permutation(_numbers(answer, shown_url(self.endpoint.url)), len(passages))
+        answer = complete(
+            self.endpoint, _question(query, [passage.shown(self.config.chat_chars) for passage in passages])
+        )
+        places = _permutation(_numbers(answer, redact_url(self.endpoint.url)), len(passages))
         return tuple(float(len(passages) - places.index(number)) for number in range(1, len(passages) + 1))
 
 
-def _question(query: str, texts: Sequence[str]) -> Question:
+def _question(query: str, texts: Sequence[str]) -> Prompt:
     """Number and fence the passages."""
     mark = fence(query, *texts)
     numbered = [f"<passage {number} {mark}>\n{text}\n</passage {mark}>" for number, text in enumerate(texts, 1)]
-    return Question(_TASK, "\n".join([f"<query {mark}>\n{query}\n</query {mark}>", *numbered]))
+    return Prompt(_TASK, "\n".join([f"<query {mark}>\n{query}\n</query {mark}>", *numbered]))
 
 
 def _numbers(answer: str, where: str) -> list[int | float]:
@@ -138,7 +140,7 @@ class CrossEncoder:
         """Name the model and how much it reads."""
         return f"cross-encoder:{self.model};chars={self.config.passage_chars}"
 
-    def order(self, query: str, passages: Sequence[Passage]) -> tuple[float, ...]:
+    def order(self, query: str, passages: Sequence[RerankPassage]) -> tuple[float, ...]:
         """Score every pair of query and passage."""
         if not passages:
             return ()
@@ -158,7 +160,7 @@ def _load(model: str) -> Any:  # noqa: ANN401 (fastembed is an extra; its types 
         library = importlib.import_module("fastembed.rerank.cross_encoder")
     except ImportError as error:
         hint = install_hint("fastembed")
-        raise EnvironmentFailure("re-ranking with a cross-encoder needs fastembed", hint=hint) from error
+        raise SetupError("re-ranking with a cross-encoder needs fastembed", hint=hint) from error
     try:
         return library.TextCrossEncoder(model_name=model)
     except Exception as error:
@@ -180,7 +182,7 @@ class RerankEndpoint:
         """Name the model, where it is served and how much it reads."""
         return f"rerank:{self.endpoint.name};chars={self.config.passage_chars}"
 
-    def order(self, query: str, passages: Sequence[Passage]) -> tuple[float, ...]:
+    def order(self, query: str, passages: Sequence[RerankPassage]) -> tuple[float, ...]:
         """Ask for the relevance of every passage.
 
         No `top_n` is sent: Voyage refuses it (its word is top_k), and without it all three score every document.
@@ -190,7 +192,7 @@ class RerankEndpoint:
         documents = [passage.shown(self.config.passage_chars) for passage in passages]
         payload = {"model": self.endpoint.model, "query": query, "documents": documents}
         answer = post_json(self.endpoint.url, payload, token_env=self.endpoint.token_env)
-        return _scores(answer, len(passages), shown_url(self.endpoint.url))
+        return _scores(answer, len(passages), redact_url(self.endpoint.url))
 
 
 def _scores(answer: object, count: int, where: str) -> tuple[float, ...]:
@@ -237,7 +239,7 @@ def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
     """
     kind, _, rest = expanded(spec).partition(":")
     if kind not in FORMS:
-        near = nearest(kind, FORMS)
+        near = closest_match(kind, FORMS)
         hint = f"did you mean {FORMS[near[0]]}?" if near else f"write one of {', '.join(FORMS.values())}"
         raise ConfigError(f"unknown kind of re-ranker {kind!r}", hint=hint)
     if kind == "cross-encoder":
@@ -253,7 +255,7 @@ def expanded(spec: str) -> str:
         value = os.environ.get(name, "").strip()
         if not value:
             raise ConfigError(f"the re-ranker needs the variable {name}", hint=f"set {name}, or leave re-ranking out")
-        declare_values({value, shown_url(value)})
+        declare_values({value, redact_url(value)})
         spec = spec.replace(f"{{env:{name}}}", value)
     return spec
 
@@ -268,7 +270,7 @@ def _cross_encoder(model: str, token_env: str | None) -> CrossEncoder:
 
 
 def rerank(
-    query: str, passages: Sequence[Passage], scores: Sequence[float], reranker: Reranker, depth: int
+    query: str, passages: Sequence[RerankPassage], scores: Sequence[float], reranker: Reranker, depth: int
 ) -> tuple[int, ...]:
     """Give the passages' indices in their new order.
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from assay.search.evidence import Values
 from assay.search.table import LongArray
-from assay.search.view import View
-from assay.syntax.outline import Lines
+from assay.search.view import CorpusView
+from assay.syntax.outline import LineSpan
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class SpanGrowth:
     """When a hit takes in the units beside it."""
 
     neighbour: float = field(
@@ -40,11 +40,11 @@ class SpanHit:
     unit: int
     first: int
     last: int
-    lines: Lines | None = None
+    lines: LineSpan | None = None
 
 
 def select_spans(
-    scores: Values, view: View, growth: Growth, asked: Mapping[int, Lines] = MappingProxyType({})
+    scores: Values, view: CorpusView, growth: SpanGrowth, asked: Mapping[int, LineSpan] = MappingProxyType({})
 ) -> Iterator[SpanHit]:
     """Walk the units from the best on; what an earlier hit has taken in is not found again.
 
@@ -61,7 +61,9 @@ def select_spans(
         yield hit
 
 
-def _definition(unit: int, lines: Lines, taken: NDArray[np.bool_], view: View, growth: Growth) -> SpanHit | None:
+def _definition(
+    unit: int, lines: LineSpan, taken: NDArray[np.bool_], view: CorpusView, growth: SpanGrowth
+) -> SpanHit | None:
     """Show just the definition that was asked for, unless it is too long or partly shown already."""
     units = view.table.units
     low, high = view.first_unit[(file := int(units.file[unit])) : file + 2].tolist()
@@ -84,7 +86,7 @@ def _ranked(scores: Values) -> Iterator[int]:
     yield from rows[np.argsort(-scores[rows], kind="stable")].tolist()
 
 
-def _touches(unit: int, taken: NDArray[np.bool_], view: View) -> bool:
+def _touches(unit: int, taken: NDArray[np.bool_], view: CorpusView) -> bool:
     """Tell whether a unit shares a line with one that is taken."""
     units = view.table.units
     file = int(units.file[unit])
@@ -93,7 +95,7 @@ def _touches(unit: int, taken: NDArray[np.bool_], view: View) -> bool:
     return bool(np.any((units.start[rows] <= units.end[unit]) & (units.end[rows] >= units.start[unit])))
 
 
-def _grow(unit: int, scores: Values, taken: NDArray[np.bool_], view: View, growth: Growth) -> SpanHit:
+def _grow(unit: int, scores: Values, taken: NDArray[np.bool_], view: CorpusView, growth: SpanGrowth) -> SpanHit:
     """Take in neighbours, the better side first, while they match well enough and there is room."""
     units = view.table.units
     low, high = view.first_unit[(file := int(units.file[unit])) : file + 2].tolist()

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_origin, get_type_hints
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, closest_match
 from assay.search.config import SearchConfig
 from assay.search.laws import find_breach, flatten, setting_hints
-from assay.settings import applied, fit, joined, leaves, read_settings
+from assay.settings import apply_overrides, coerce, joined, leaves, read_settings
 from assay.toml import line_of, read_toml
 
 FILE: Final = "assay.toml"
@@ -73,7 +73,7 @@ def load_config(
     if breach:
         culprit = next(origin[key] for key in breach.keys if key in origin)
         raise culprit.error(breach.message, breach.hint)
-    return read_settings(SearchConfig, applied({}, values), TABLE)
+    return read_settings(SearchConfig, apply_overrides({}, values), TABLE)
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, object]:
@@ -131,7 +131,7 @@ def _is_known(one: _Given, hints: Mapping[str, Any]) -> bool:
         return False
     if inside:
         raise one.error(f"{one.key} is a table", f"name a setting in it: {', '.join(inside)}")
-    near = nearest(one.key, hints)
+    near = closest_match(one.key, hints)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     table = one.key.rpartition(".")[0]
     beside = [key for key in hints if key.rpartition(".")[0] == table]
@@ -143,7 +143,7 @@ def _fitted(one: _Given, hint: Any) -> object:  # noqa: ANN401 - a type hint is 
     """Read text as the setting's type wants it, and check the type."""
     value = _parsed(one.value, hint) if isinstance(one.value, _Text) else one.value
     try:
-        return fit(value, hint, one.key)
+        return coerce(value, hint, one.key)
     except ConfigError as error:
         raise one.error(error.message, error.hint or _ALL) from error
 

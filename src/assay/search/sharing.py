@@ -14,18 +14,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from assay.digests import digest_of
-from assay.errors import EnvironmentFailure
-from assay.search.building import build_table, is_stale, shape
+from assay.errors import SetupError
+from assay.search.building import build_table, index_key, is_stale
 from assay.search.config import SearchConfig
 from assay.search.index import Index
-from assay.search.meaning import Columns, Dense, Group, Meaning, embed_units, groups, meaning_of, open_embedder
+from assay.search.meaning import (
+    Columns,
+    DenseIndex,
+    DenseScores,
+    ModelGroup,
+    embed_units,
+    groups,
+    meaning_of,
+    open_embedder,
+)
 from assay.search.memo import Memo
 from assay.search.models import SHIPPED, DenseSettings
 from assay.search.query import Per, make_translator
-from assay.search.table import Table, read_table, table_arrays
-from assay.search.view import View
-from assay.store import Artefacts, code_digest
-from assay.store.array_file import StoreProblem, read_store, write_store
+from assay.search.table import IndexTable, read_table, table_arrays
+from assay.search.view import CorpusView
+from assay.store import ArtifactStore, code_digest
+from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.paths import TABLES, VECTORS
 from assay.types import Corpus
 
@@ -36,10 +45,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Shelf(Protocol):
+class BuildCache(Protocol):
     """What is shared in one process, and beyond it where there are artefacts."""
 
-    artefacts: Artefacts | None
+    artefacts: ArtifactStore | None
     made: Counter[str]
     moved: bool  # whether a file was seen that is not what the corpus says it is
 
@@ -47,36 +56,36 @@ class Shelf(Protocol):
         """Give what stands under a key, made by whoever asks first."""
 
 
-class Keys(NamedTuple):
+class PartKeys(NamedTuple):
     """What names the parts of an index, by all that decides them: corpus, settings, code and models."""
 
     table: str
     vectors: str
 
 
-def share_index(corpus: Corpus, config: SearchConfig, shelf: Shelf, keys: Keys) -> Index:
+def share_index(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKeys) -> Index:
     """Give the index that `Index.build` would, of parts that others made or will use."""
     table = shelf.once(f"table {keys.table}", lambda: _table(corpus, config, shelf, keys))
     known: dict[Hashable, Any] = shelf.once(f"known {keys.table}", dict)
     memo = shelf.once(f"memo {keys.table}", Memo)
     dense = _dense(table, config.dense, shelf, keys, memo)
-    view = View(table, config.graph, dense, make_translator(config.translation), known, memo)
+    view = CorpusView(table, config.graph, dense, make_translator(config.translation), known, memo)
     return Index.around(corpus, view, config)
 
 
-def _table(corpus: Corpus, config: SearchConfig, shelf: Shelf, keys: Keys) -> Table:
+def _table(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKeys) -> IndexTable:
     """Take the table from the artefacts or make it, in this process alone: others have their own work to do."""
 
-    def make() -> Table:
+    def make() -> IndexTable:
         return build_table(corpus, corpus.files, config.index, workers=1)
 
-    def write(folder: Path, table: Table) -> None:
+    def write(folder: Path, table: IndexTable) -> None:
         if is_stale(table, corpus):  # a file changed while it was read: true for now, and never to be found again
             shelf.moved = True
             raise _NotKept
         write_store(folder / "table.assay", {}, table_arrays(table))
 
-    def read(folder: Path) -> Table:
+    def read(folder: Path) -> IndexTable:
         table = read_table(read_store(folder / "table.assay").arrays)
         if is_stale(table, corpus):  # the same bytes under the same names, and yet of another language
             raise _NotKept
@@ -85,7 +94,9 @@ def _table(corpus: Corpus, config: SearchConfig, shelf: Shelf, keys: Keys) -> Ta
     return _Kept("chunks", TABLES.name, keys.table, make, write, read).get(shelf)
 
 
-def _dense(table: Table, settings: DenseSettings, shelf: Shelf, keys: Keys, memo: Memo) -> Dense | None:
+def _dense(
+    table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys: PartKeys, memo: Memo
+) -> DenseScores | None:
     """Put together what models say of units; only settings that shape vectors make others."""
     if not settings.model:
         return None
@@ -93,18 +104,18 @@ def _dense(table: Table, settings: DenseSettings, shelf: Shelf, keys: Keys, memo
     # of a question, and yet part of what is made ready for one
     ready = f"{settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
     parts = shelf.once(f"meaning {keys.vectors} {ready}", lambda: tuple(_meanings(table, settings, read)))
-    return Dense(settings, parts, len(table.units), memo)
+    return DenseScores(settings, parts, len(table.units), memo)
 
 
 class _Read(NamedTuple):
     """Units that a model has read."""
 
-    group: Group
+    group: ModelGroup
     embedder: Embedder
     columns: Columns
 
 
-def _vectors(table: Table, settings: DenseSettings, shelf: Shelf, keys: Keys) -> tuple[_Read, ...]:
+def _vectors(table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys: PartKeys) -> tuple[_Read, ...]:
     """Take vectors from the artefacts or make them."""
     among = groups(table, settings)
     embedders = [open_embedder(settings, group.model) for group in among]
@@ -124,7 +135,7 @@ def _vectors(table: Table, settings: DenseSettings, shelf: Shelf, keys: Keys) ->
     return tuple(map(_Read, among, embedders, columns))
 
 
-def _meanings(table: Table, settings: DenseSettings, read: Sequence[_Read]) -> Iterator[Meaning]:
+def _meanings(table: IndexTable, settings: DenseSettings, read: Sequence[_Read]) -> Iterator[DenseIndex]:
     """Make vectors ready for questions."""
     for one in read:
         yield meaning_of(table, settings, one.group, one.embedder, one.columns)
@@ -145,7 +156,7 @@ class _Kept(Generic[T]):
     write: Callable[[Path, T], None]
     read: Callable[[Path], T]
 
-    def get(self, shelf: Shelf) -> T:
+    def get(self, shelf: BuildCache) -> T:
         """Find it or make it; where it cannot be kept, that only costs time."""
         made: list[T] = []
 
@@ -159,9 +170,9 @@ class _Kept(Generic[T]):
         try:
             folder = shelf.artefacts.obtain(self.kind, self.key, fill)
             return made[0] if made else self.read(folder)
-        except (_NotKept, StoreProblem, KeyError, TypeError, ValueError):
+        except (_NotKept, IndexFormatError, KeyError, TypeError, ValueError):
             return made[0] if made else self._made(shelf)
-        except EnvironmentFailure as failure:
+        except SetupError as failure:
             if not made and shelf.made[self.step] > before:
                 raise  # it was the making that failed
             shelf.artefacts.troubles.append(f"{failure.message} ({failure.file}); the {self.step} are not kept")
@@ -169,7 +180,7 @@ class _Kept(Generic[T]):
         finally:
             shelf.artefacts.release(self.kind, self.key)  # what is mapped stays, whatever is pruned
 
-    def _made(self, shelf: Shelf) -> T:
+    def _made(self, shelf: BuildCache) -> T:
         """Make it, and count that."""
         shelf.made[self.step] += 1
         return self.make()
@@ -198,7 +209,7 @@ _OF_VECTORS: Final = ("model", "docs_model", "vectors", "token_env", "query_pref
 
 def table_digest(config: SearchConfig) -> str:
     """Digest what decides the table of a corpus, as it is kept."""
-    return digest_of([shape(config.index), code_digest(*_STORING)])
+    return digest_of([index_key(config.index), code_digest(*_STORING)])
 
 
 def vectors_digest(settings: DenseSettings) -> str:

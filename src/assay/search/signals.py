@@ -10,12 +10,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.evidence import Evidence, Values, best, relative
+from assay.search.evidence import QueryFeatures, Values, best, relative
 from assay.search.names import Prefixes
 from assay.search.noise import ABOUT, NOISE
-from assay.search.query import Question
+from assay.search.query import ParsedQuery
 from assay.search.table import UNIT_KINDS, IntArray, ranges
-from assay.search.view import Lookup, View
+from assay.search.view import CorpusView, Lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Coherence:
         metadata={"about": "weight when spans are ranked"},
     )
 
-    def __call__(self, scores: Values, seen: Evidence) -> Values:
+    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
         """Add the file's say."""
         weight = seen.weight(self.files, self.spans)
         if seen.per == "file":
@@ -70,7 +70,7 @@ class Coherence:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class DefinitionName:
     """Add √(P·R): P the share of the unit's own name that is matched, R the share of the query that the name matches.
 
     The root of the product was best among √(PR), F, mean, P and R: a name must be both to the point and enough.
@@ -93,7 +93,7 @@ class Definition:
         metadata={"about": "weight of a part of a name that only begins like a word"},
     )
 
-    def __call__(self, scores: Values, seen: Evidence) -> Values:
+    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
         """Add the name's say."""
         if not seen.weight(self.files, self.spans or self.headings):
             return scores
@@ -102,7 +102,7 @@ class Definition:
             return np.asarray(scores + self.files * said)
         return np.asarray(scores + np.where(seen.view.docs, self.headings, self.spans) * said)
 
-    def _said(self, seen: Evidence) -> Values:
+    def _said(self, seen: QueryFeatures) -> Values:
         """Tell how well the best name of each file or unit fits."""
         found = seen.names(seen.view.own, Prefixes(weight=self.prefix))
         fit = np.sqrt(found.precision * found.recall(seen.word_weights))
@@ -112,7 +112,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ScopeName:
     """Add the share of the names around a unit (its class, its module, the headings above) that is matched."""
 
     spans: float = field(
@@ -121,7 +121,7 @@ class Scope:
     )
     headings: float = field(default=0.1, metadata={"about": "weight of the headings above a section"})
 
-    def __call__(self, scores: Values, seen: Evidence) -> Values:
+    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
         """Add the scope's say."""
         if seen.per == "file":
             return scores
@@ -129,7 +129,7 @@ class Scope:
         return np.asarray(scores + np.where(seen.view.docs, self.headings, self.spans) * said)
 
     @staticmethod
-    def _said(seen: Evidence) -> Values:
+    def _said(seen: QueryFeatures) -> Values:
         """Tell how well the names around each unit fit."""
         found = seen.names(seen.view.scope, Prefixes(weight=0.0))
         return best(found.owner, found.precision, seen.view.units)
@@ -163,7 +163,7 @@ class Identifier:
         },
     )
 
-    def __call__(self, scores: Values, seen: Evidence) -> Values:
+    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
         """Add the definition's say."""
         symbol = seen.question.symbol
         if symbol is not None:
@@ -172,7 +172,7 @@ class Identifier:
             scores = self._add(scores, seen, name, self.files_inside)
         return scores
 
-    def _add(self, scores: Values, seen: Evidence, name: int, amount: float) -> Values:
+    def _add(self, scores: Values, seen: QueryFeatures, name: int, amount: float) -> Values:
         """Add to everything that defines a name, once."""
         units = seen.view.definers(name, seen.question.name)
         kinds = _MAJOR[seen.view.table.units.kind[units]]
@@ -186,7 +186,7 @@ _ROOM: Final = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lexical:
+class Bm25:
     """Score units by the words they share with a query; words are joined by OR."""
 
     k1: float = field(
@@ -203,7 +203,7 @@ class Lexical:
         metadata={"about": "weight of two neighbouring words of the query as one"},
     )
 
-    def __call__(self, question: Question, view: View) -> Values:
+    def __call__(self, question: ParsedQuery, view: CorpusView) -> Values:
         """Score every unit."""
         wanted = [view.lookup(term, question.kind) for term in question.terms]
         if self.joined:
@@ -215,7 +215,7 @@ class Lexical:
             scores += self._summed(wanted[start : start + size], view)
         return scores.astype(np.float64)
 
-    def _summed(self, wanted: Sequence[Lookup], view: View) -> NDArray[np.float32]:
+    def _summed(self, wanted: Sequence[Lookup], view: CorpusView) -> NDArray[np.float32]:
         """Add up what terms say of each unit; of a term and its translations only the one that says most."""
         postings, norm = view.table.postings, view.norm(self.k1, self.b)
         number = np.concatenate([one.number for one in wanted])
@@ -231,7 +231,7 @@ class Lexical:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class AdjacentChunks:
     """Add the mean of the units before and after, in the same file."""
 
     spans: float = field(
@@ -239,7 +239,7 @@ class Neighbours:
         metadata={"about": "weight when spans are ranked"},
     )
 
-    def __call__(self, scores: Values, seen: Evidence) -> Values:
+    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
         """Add the neighbours' say."""
         if seen.per == "file" or not len(scores):
             return scores
@@ -267,7 +267,7 @@ class References:
         metadata={"about": "score, relative to the best file, above which a file votes"},
     )
 
-    def __call__(self, scores: Values, seen: Evidence) -> Values:
+    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
         """Add the votes."""
         weight = seen.weight(self.files, self.spans)
         if not weight:
@@ -293,7 +293,7 @@ class FileStem:
         metadata={"about": "weight of a part of the stem that only begins like a word"},
     )
 
-    def __call__(self, scores: Values, seen: Evidence) -> Values:
+    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
         """Add the name's say."""
         found = seen.names(seen.view.stem, Prefixes(3, 5, self.prefix))
         share = seen.of_files(best(found.owner, found.precision, seen.view.files))
@@ -303,7 +303,7 @@ class FileStem:
 
 
 @dataclass(frozen=True, slots=True)
-class Strength:
+class NoiseWeights:
     """How much of its score a file keeps, by what it is."""
 
     test: float = field(default=0.3, metadata={"about": "kept by tests, fixtures, mocks and benchmarks"})
@@ -323,10 +323,12 @@ class Strength:
 class PathNoise:
     """Take from files that only surround the code, unless the query has a word for them."""
 
-    files: Strength = field(default_factory=Strength)
-    spans: Strength = field(default_factory=lambda: Strength(test=0.5, example=1.0, compat=0.5, vendored=0.5, docs=1.0))
+    files: NoiseWeights = field(default_factory=NoiseWeights)
+    spans: NoiseWeights = field(
+        default_factory=lambda: NoiseWeights(test=0.5, example=1.0, compat=0.5, vendored=0.5, docs=1.0)
+    )
 
-    def __call__(self, scores: Values, seen: Evidence) -> Values:
+    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
         """Multiply by what is kept."""
         words = frozenset(seen.question.words)
         kept = self.files if seen.per == "file" else self.spans
@@ -339,7 +341,7 @@ class PathNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class Gaps:
+class DeclarationPenalty:
     """Take from what only declares: what lies between definitions, constants, the fields of a class."""
 
     spans: float = field(
@@ -347,7 +349,7 @@ class Gaps:
         metadata={"about": "share of its score that a unit keeps which only declares"},
     )
 
-    def __call__(self, scores: Values, seen: Evidence) -> Values:
+    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
         """Multiply them."""
         if seen.per == "file":
             return scores

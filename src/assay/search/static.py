@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from assay.errors import ConfigError
 from assay.search.embedders import Role
-from assay.search.query import ask
-from assay.search.table import Files, IntArray, LongArray, Postings, Table, offsets, ranges
+from assay.search.query import parse_query
+from assay.search.table import FileTable, IndexTable, IntArray, LongArray, Postings, offsets, ranges
 from assay.search.vectors import unit_rows
 from assay.search.words import folder_name, runs, stem_name, term_hash, terms
-from assay.store.array_file import Stored, StoreProblem, read_store
+from assay.store.array_file import IndexFormatError, Stored, read_store
 
 Hashes = NDArray[np.uint64]
 Rows = NDArray[np.int64]
@@ -95,7 +95,7 @@ def _read(path: Path) -> StaticModel:
     hint = "name the folder that `assay train` wrote; if it is Assay's own, install Assay again"
     try:
         stored = read_store(path)
-    except StoreProblem as problem:
+    except IndexFormatError as problem:
         sentence = "no model here" if problem.kind == "missing" else f"not a model, or not whole ({problem.kind})"
         raise ConfigError(sentence, file=path, hint=hint) from problem
     if stored.meta.get("format") != FORMAT:
@@ -142,7 +142,7 @@ class StaticEmbedder:
         if role == "query":
             rows = np.empty((len(texts), self.dimension), dtype=np.float32)
             for row, text in enumerate(texts):
-                rows[row] = self._asked(ask(text).terms)
+                rows[row] = self._asked(parse_query(text).terms)
             return rows
         return unit_rows(self.sum_texts(texts))
 
@@ -210,7 +210,7 @@ class Translation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Thesaurus:
+class TranslationTable:
     """The learned table of translations."""
 
     model: StaticModel
@@ -228,7 +228,7 @@ class Thesaurus:
 
 
 @dataclass(frozen=True, slots=True)
-class UnitVectors:
+class ChunkVectors:
     """The vectors of the units of files, in the order of the files, and those of the files' paths."""
 
     matrix: Matrix  # of length one
@@ -261,7 +261,7 @@ class UnitVectors:
         return cls(matrix, *(columns[name] for name in names)) if columns.keys() >= set(names) else None
 
 
-def unit_vectors(embedder: StaticEmbedder, table: Table, known: UnitVectors | None = None) -> UnitVectors:
+def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVectors | None = None) -> ChunkVectors:
     """Embed the units of a table; those of files that are known already are taken from there."""
     file = _file_keys(table.files)
     held = np.bincount(table.units.file, minlength=len(file)).astype(np.int64)
@@ -278,17 +278,17 @@ def unit_vectors(embedder: StaticEmbedder, table: Table, known: UnitVectors | No
         rows = ranges(known.offset[old[kept]], known.offset[old[kept] + 1])
         sums[there], size[there] = known.matrix[rows], known.size[rows]
     path = embedder.sum_texts([f"{stem_name(path)} {folder_name(path)}" for path in table.files.paths])
-    return UnitVectors(sums, file, offset, size, path, np.vecdot(sums, path[table.units.file]))
+    return ChunkVectors(sums, file, offset, size, path, np.vecdot(sums, path[table.units.file]))
 
 
-def _file_keys(files: Files) -> Hashes:
+def _file_keys(files: FileTable) -> Hashes:
     """Name each file with its contents and language by 64 bits: that decides its units and their words."""
     facts = zip(files.paths, files.hashes, files.languages, strict=True)
     plain = ("\0".join(fact).encode("utf-8", "surrogatepass") for fact in facts)
     return np.array([int.from_bytes(blake2b(one, digest_size=8).digest(), "little") for one in plain], dtype=np.uint64)
 
 
-def _places(file: Hashes, held: LongArray, known: UnitVectors | None) -> LongArray:
+def _places(file: Hashes, held: LongArray, known: ChunkVectors | None) -> LongArray:
     """Find files among the known ones; -1 for those that are new."""
     if known is None or not len(known.file):
         return np.full(len(file), -1, dtype=np.int64)
@@ -318,7 +318,7 @@ class PathWords:
         return np.asarray((self.size * scores + np.float32(self.weight) * along) / self.length, dtype=np.float32)
 
 
-def path_words(units: UnitVectors, file: IntArray, weight: float) -> PathWords:
+def path_words(units: ChunkVectors, file: IntArray, weight: float) -> PathWords:
     """Prepare the lengths; a unit that has none, for want of known words, keeps a score of 0."""
     own = np.vecdot(units.path, units.path)[file]
     square = units.size**2 + 2 * weight * units.size * units.along + weight**2 * own

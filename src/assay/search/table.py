@@ -31,7 +31,7 @@ FILE_KINDS: Final = ("code", "docs", "config", "other")
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class FileTable:
     """The files, in path order, with their text."""
 
     paths: tuple[str, ...]
@@ -48,7 +48,7 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class ChunkTable:
     """The units; bytes count from the beginning of the file's text."""
 
     file: IntArray
@@ -75,7 +75,7 @@ class Postings:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NameTable:
     """Names that belong to units or files, as parts; `parts` are sorted, an owner may have several names."""
 
     texts: tuple[str, ...]
@@ -89,7 +89,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Mentions:
+class ReferenceTable:
     """Which file uses which name, each once; by file, then by hash."""
 
     file: IntArray
@@ -97,34 +97,34 @@ class Mentions:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class IndexTable:
     """Everything that is known of a corpus."""
 
-    files: Files
-    units: Units
+    files: FileTable
+    units: ChunkTable
     postings: Postings
-    own: Names  # what a unit defines; owner is a unit
-    scope: Names  # what is around a unit, all in one; owner is a unit
-    stem: Names  # what a file is called; owner is a file
-    defined: Mentions
-    used: Mentions
+    own: NameTable  # what a unit defines; owner is a unit
+    scope: NameTable  # what is around a unit, all in one; owner is a unit
+    stem: NameTable  # what a file is called; owner is a file
+    defined: ReferenceTable
+    used: ReferenceTable
 
 
-def combine(tables: Sequence[Table]) -> Table:
+def combine(tables: Sequence[IndexTable]) -> IndexTable:
     """Put tables of different files together, in path order."""
     joined = _join(tables)
     order = np.array(sorted(range(len(joined.files)), key=joined.files.paths.__getitem__), dtype=np.int64)
     return joined if bool(np.all(order == np.arange(len(order)))) else pick(joined, order)
 
 
-def pick(table: Table, files: LongArray) -> Table:
+def pick(table: IndexTable, files: LongArray) -> IndexTable:
     """Take some files of a table, in the order given."""
     place = np.full(len(table.files), -1, dtype=np.int64)
     place[files] = np.arange(len(files))
     units = _members(table.units.file, files, len(table.files))
     unit_place = np.full(len(table.units), -1, dtype=np.int64)
     unit_place[units] = np.arange(len(units))
-    return Table(
+    return IndexTable(
         _pick_files(table.files, files),
         _pick_units(table.units, units, place),
         _pick_postings(table.postings, unit_place),
@@ -136,7 +136,7 @@ def pick(table: Table, files: LongArray) -> Table:
     )
 
 
-def add_words(table: Table, term: HashArray, unit: LongArray, weight: float) -> Table:
+def add_words(table: IndexTable, term: HashArray, unit: LongArray, weight: float) -> IndexTable:
     """Count further words of units, each occurrence for `weight`."""
     old = table.postings
     hashes = np.unique(np.concatenate([old.term, term]))
@@ -168,13 +168,13 @@ def ranges(start: LongArray, stop: LongArray) -> LongArray:
     return np.asarray(np.arange(total, dtype=np.int64) + shift)
 
 
-def _pick_files(files: Files, wanted: LongArray) -> Files:
+def _pick_files(files: FileTable, wanted: LongArray) -> FileTable:
     """Take files and their text."""
     rows = wanted.tolist()
     length = np.diff(files.text_offset)[wanted]
     slices = zip(files.text_offset[wanted].tolist(), files.text_offset[wanted + 1].tolist(), strict=True)
     text = np.concatenate([files.text[:0], *(files.text[start:stop] for start, stop in slices)])
-    return Files(
+    return FileTable(
         tuple(files.paths[i] for i in rows), tuple(files.languages[i] for i in rows),
         tuple(files.hashes[i] for i in rows), tuple(files.problems[i] for i in rows),
         files.kind[wanted], files.noise[wanted], text, offsets(length),
@@ -186,9 +186,9 @@ def offsets(length: LongArray) -> LongArray:
     return np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
 
 
-def _pick_units(units: Units, rows: LongArray, place: LongArray) -> Units:
+def _pick_units(units: ChunkTable, rows: LongArray, place: LongArray) -> ChunkTable:
     """Take units and renumber their files."""
-    return Units(
+    return ChunkTable(
         place[units.file[rows]].astype(np.int32), units.start[rows], units.end[rows], units.kind[rows],
         units.test[rows], units.length[rows], units.first_byte[rows], units.last_byte[rows],
     )  # fmt: skip
@@ -213,7 +213,7 @@ def _sorted_postings(hashes: HashArray, term: LongArray, unit: LongArray, count:
     return Postings(hashes[held > 0], offsets(held[held > 0]), unit.astype(np.int32), count)
 
 
-def _pick_names(names: Names, place: LongArray) -> Names:
+def _pick_names(names: NameTable, place: LongArray) -> NameTable:
     """Take the names of owners that stay, in the order of their new owners."""
     owner = place[names.owner]
     rows = np.flatnonzero(owner >= 0)
@@ -221,26 +221,26 @@ def _pick_names(names: Names, place: LongArray) -> Names:
     length = np.diff(names.offset)[rows]
     part = names.part[ranges(names.offset[rows], names.offset[rows + 1])]
     used = np.unique(part)
-    return Names(
+    return NameTable(
         tuple(names.texts[i] for i in rows.tolist()) if names.texts else (),
         owner[rows].astype(np.int32), names.start[rows], names.end[rows], names.whole[rows], offsets(length),
         np.searchsorted(used, part).astype(np.int32), tuple(names.parts[i] for i in used.tolist()),
     )  # fmt: skip
 
 
-def _pick_mentions(mentions: Mentions, place: LongArray) -> Mentions:
+def _pick_mentions(mentions: ReferenceTable, place: LongArray) -> ReferenceTable:
     """Take the mentions of files that stay."""
     file = place[mentions.file]
     rows = np.flatnonzero(file >= 0)
     rows = rows[np.argsort(file[rows], kind="stable")]
-    return Mentions(file[rows].astype(np.int32), mentions.name[rows])
+    return ReferenceTable(file[rows].astype(np.int32), mentions.name[rows])
 
 
-def _join(tables: Sequence[Table]) -> Table:
+def _join(tables: Sequence[IndexTable]) -> IndexTable:
     """Append tables; only the order of files is not yet right."""
     files = _starts([len(t.files) for t in tables])
     units = _starts([len(t.units) for t in tables])
-    return Table(
+    return IndexTable(
         _join_files([t.files for t in tables]),
         _join_units([t.units for t in tables], files),
         _join_postings([t.postings for t in tables], units),
@@ -257,9 +257,9 @@ def _starts(lengths: list[int]) -> list[int]:
     return [sum(lengths[:i]) for i in range(len(lengths))]
 
 
-def _join_files(parts: Sequence[Files]) -> Files:
+def _join_files(parts: Sequence[FileTable]) -> FileTable:
     """Append files."""
-    return Files(
+    return FileTable(
         tuple(path for part in parts for path in part.paths),
         tuple(language for part in parts for language in part.languages),
         tuple(sha for part in parts for sha in part.hashes),
@@ -271,9 +271,9 @@ def _join_files(parts: Sequence[Files]) -> Files:
     )
 
 
-def _join_units(parts: Sequence[Units], starts: list[int]) -> Units:
+def _join_units(parts: Sequence[ChunkTable], starts: list[int]) -> ChunkTable:
     """Append units; their files are further on."""
-    return Units(
+    return ChunkTable(
         np.concatenate([part.file + start for part, start in zip(parts, starts, strict=True)]).astype(np.int32),
         np.concatenate([part.start for part in parts]),
         np.concatenate([part.end for part in parts]),
@@ -294,7 +294,7 @@ def _join_postings(parts: Sequence[Postings], starts: list[int]) -> Postings:
     return _sorted_postings(hashes, np.concatenate(term), np.concatenate(unit), count)
 
 
-def _join_names(parts: Sequence[Names], starts: list[int]) -> Names:
+def _join_names(parts: Sequence[NameTable], starts: list[int]) -> NameTable:
     """Append names, their parts renumbered in one vocabulary."""
     words = sorted({word for part in parts for word in part.parts})
     number = {word: i for i, word in enumerate(words)}
@@ -302,7 +302,7 @@ def _join_names(parts: Sequence[Names], starts: list[int]) -> Names:
         np.array([number[word] for word in part.parts], dtype=np.int32)[part.part] if len(part.part) else part.part
         for part in parts
     ]
-    return Names(
+    return NameTable(
         tuple(text for part in parts for text in part.texts),
         np.concatenate([part.owner + start for part, start in zip(parts, starts, strict=True)]).astype(np.int32),
         np.concatenate([part.start for part in parts]),
@@ -314,9 +314,9 @@ def _join_names(parts: Sequence[Names], starts: list[int]) -> Names:
     )
 
 
-def _join_mentions(parts: Sequence[Mentions], starts: list[int]) -> Mentions:
+def _join_mentions(parts: Sequence[ReferenceTable], starts: list[int]) -> ReferenceTable:
     """Append mentions; their files are further on."""
-    return Mentions(
+    return ReferenceTable(
         np.concatenate([part.file + start for part, start in zip(parts, starts, strict=True)]).astype(np.int32),
         np.concatenate([part.name for part in parts]),
     )
@@ -327,7 +327,7 @@ Arrays = Mapping[str, NDArray[Any]]
 _TEXTS = tuple[str, ...]
 
 
-def table_arrays(table: Table) -> dict[str, NDArray[Any]]:
+def table_arrays(table: IndexTable) -> dict[str, NDArray[Any]]:
     """Name every column of a table."""
     arrays: dict[str, NDArray[Any]] = {}
     for group in fields(table):
@@ -341,10 +341,10 @@ def table_arrays(table: Table) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def read_table(arrays: Arrays) -> Table:
+def read_table(arrays: Arrays) -> IndexTable:
     """Make a table of named columns; missing ones are a KeyError."""
-    hints = _hints(Table)
-    return Table(**{group.name: _read_part(hints[group.name], group.name, arrays) for group in fields(Table)})
+    hints = _hints(IndexTable)
+    return IndexTable(**{group.name: _read_part(hints[group.name], group.name, arrays) for group in fields(IndexTable)})
 
 
 def _read_part(record: type[T], group: str, arrays: Arrays) -> T:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.search.evidence import Values
-from assay.search.query import Per, Question
+from assay.search.query import ParsedQuery, Per
 from assay.search.table import LongArray
-from assay.search.view import View
+from assay.search.view import CorpusView
 from assay.search.words import RUN, terms
 from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
 
@@ -35,7 +35,7 @@ class StageTrace:
 class Trace:
     """One query, stage by stage."""
 
-    question: Question
+    question: ParsedQuery
     per: Per
     stages: tuple[StageTrace, ...]
     labels: tuple[Hit, ...]  # the candidates that are shown, in the order of the answer
@@ -89,7 +89,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostFile:
     """Where an expected file went: its rank after each stage, and the stage that took it out of the first k."""
 
     path: str
@@ -99,23 +99,23 @@ class Lost:
     reason: str
 
 
-def find_loss(trace: Trace, rows: list[int], path: str, k: int) -> Lost:
+def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFile:
     """Say at which stage the last of an expected file's candidates left the first k."""
     ranks = [(stage.name, _best_rank(stage, rows)) for stage in trace.stages]
     final = ranks[-1][1] if ranks else 0
     if not rows:
-        return Lost(path, tuple(ranks), 0, "corpus", "the file is not in the index")
+        return LostFile(path, tuple(ranks), 0, "corpus", "the file is not in the index")
     if 0 < final <= k:
-        return Lost(path, tuple(ranks), final, None, f"found at {final}")
+        return LostFile(path, tuple(ranks), final, None, f"found at {final}")
     if not any(rank for _, rank in ranks):
-        return Lost(path, tuple(ranks), final, "lexical", "it shares no word with the query")
+        return LostFile(path, tuple(ranks), final, "lexical", "it shares no word with the query")
     inside = [name for name, rank in ranks if 0 < rank <= k]
     if not inside:
         best = min(rank for _, rank in ranks if rank)
-        return Lost(path, tuple(ranks), final, "too weak", f"never among the first {k}; its best rank was {best}")
+        return LostFile(path, tuple(ranks), final, "too weak", f"never among the first {k}; its best rank was {best}")
     names = [name for name, _ in ranks]
     lost = names[names.index(inside[-1]) + 1]
-    return Lost(path, tuple(ranks), final, lost, f"pushed out of the first {k}")
+    return LostFile(path, tuple(ranks), final, lost, f"pushed out of the first {k}")
 
 
 def _best_rank(stage: StageTrace, rows: list[int]) -> int:
@@ -126,19 +126,19 @@ def _best_rank(stage: StageTrace, rows: list[int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
+class Snippet:
     """Some lines of a result, the first one numbered."""
 
     start: int
     lines: tuple[str, ...]
 
 
-def term_weights(question: Question, view: View) -> dict[str, float]:
+def term_weights(question: ParsedQuery, view: CorpusView) -> dict[str, float]:
     """Weigh the terms of a question by how telling they are."""
     return {term: view.idf(view.term(term)) for term in (*question.terms, *question.joined)}
 
 
-def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int) -> Excerpt:
+def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int) -> Snippet:
     """Take the run of at most so many lines that holds the most telling words; of equal neighbours the middle one."""
     lines = text.removesuffix("\n").split("\n")
     worth = [sum(weights[term] for term in _shared(line, weights)) for line in lines]
@@ -150,7 +150,7 @@ def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int)
     kept = lines[first : first + most]
     while len(kept) > 1 and not kept[-1].strip():
         kept = kept[:-1]
-    return Excerpt(start + first, tuple(kept))
+    return Snippet(start + first, tuple(kept))
 
 
 def matched_words(line: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:

@@ -215,7 +215,7 @@ class EmbedderConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorConfig:
+class VectorScanConfig:
     """How stored vectors are scanned."""
 
     #: Rows that a binary scan scores again exactly. On the standard library (35,165 windows of 25 lines, wordllama's
@@ -269,7 +269,7 @@ def _at_least(name: str, value: int, least: int) -> None:
 
 
 DEFAULT_EMBEDDER = EmbedderConfig()
-DEFAULT_VECTORS = VectorConfig()
+DEFAULT_VECTORS = VectorScanConfig()
 DEFAULT_CACHE = CacheConfig()
 
 
@@ -286,7 +286,7 @@ class Codes:
     centre: Matrix  # (dimension,)
     rotation: Rotation
 
-    def estimate(self, query: Matrix, config: VectorConfig) -> Matrix:
+    def estimate(self, query: Matrix, config: VectorScanConfig) -> Matrix:
         """Estimate the inner product of every row with the query."""
         rotated = self.rotation((query - self.centre)[:, None])[:, 0]
         planes, step = _planes(rotated, config.query_bits)
@@ -307,7 +307,7 @@ class Codes:
         }
 
 
-def encode(matrix: Matrix, config: VectorConfig) -> Codes:
+def encode(matrix: Matrix, config: VectorScanConfig) -> Codes:
     """Make the codes of all rows, a block at a time."""
     rotation = draw_rotation(matrix.shape[1], np.random.default_rng(config.seed))
     centre = np.asarray(matrix.mean(axis=0, dtype=np.float64) if len(matrix) else np.zeros(matrix.shape[1]), np.float32)
@@ -379,10 +379,10 @@ class Vectors:
 
     rows: Rows
     codes: Codes | None = None
-    config: VectorConfig = DEFAULT_VECTORS
+    config: VectorScanConfig = DEFAULT_VECTORS
 
     @classmethod
-    def build(cls, matrix: Matrix, kind: Kind, config: VectorConfig = DEFAULT_VECTORS) -> Self:
+    def build(cls, matrix: Matrix, kind: Kind, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
         """Store a float32 matrix in a kind. The codes depend on all rows, so an index that changed is built anew."""
         if kind not in get_args(Kind):
             raise ConfigError(f"unknown kind of vectors {kind!r}", hint=f"it is one of {', '.join(get_args(Kind))}")
@@ -390,7 +390,7 @@ class Vectors:
         return cls(_KEEPERS[exact](matrix), encode(matrix, config) if kind == "binary" else None, config)
 
     @classmethod
-    def from_columns(cls, columns: Columns, config: VectorConfig = DEFAULT_VECTORS) -> Self:
+    def from_columns(cls, columns: Columns, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
         """Take vectors from stored arrays, without copying."""
         return cls(read_rows(columns), read_codes(columns) if "codes" in columns else None, config)
 
@@ -466,7 +466,7 @@ class Vectors:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class QuantizationLoss:
     """What binary codes lose: the share of the true best `k` that is found, over so many queries."""
 
     raw: float  # by the order of the estimates alone
@@ -475,7 +475,9 @@ class Loss:
     queries: int
 
 
-def raw_loss(matrix: Matrix, queries: Matrix, k: int = 10, config: VectorConfig = DEFAULT_VECTORS) -> Loss:
+def raw_loss(
+    matrix: Matrix, queries: Matrix, k: int = 10, config: VectorScanConfig = DEFAULT_VECTORS
+) -> QuantizationLoss:
     """Measure recall@k of the binary order against the exact one, before and after re-scoring."""
     exact, codes = Vectors.build(matrix, "float32", config), encode(matrix, config)
     binary = Vectors(_KEEPERS[config.exact](matrix), codes, config)
@@ -484,7 +486,7 @@ def raw_loss(matrix: Matrix, queries: Matrix, k: int = 10, config: VectorConfig 
         truth = best_rows(exact.scores(query), k)
         raw.append(_share(truth, best_rows(codes.estimate(query, config), k)))
         rescored.append(_share(truth, best_rows(binary.scores(query), k)))
-    return Loss(float(np.mean(raw or [1.0])), float(np.mean(rescored or [1.0])), k, len(queries))
+    return QuantizationLoss(float(np.mean(raw or [1.0])), float(np.mean(rescored or [1.0])), k, len(queries))
 
 
 def _share(truth: NDArray[np.int64], found: NDArray[np.int64]) -> float:

@@ -9,28 +9,28 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.meaning import Dense
+from assay.search.meaning import DenseScores
 from assay.search.memo import Memo
 from assay.search.names import Graph, GraphConfig, NameIndex, build_graph
 from assay.search.noise import NOISE
 from assay.search.query import QueryKind, Translator
-from assay.search.table import UNIT_KINDS, LongArray, Table
+from assay.search.table import UNIT_KINDS, IndexTable, LongArray
 from assay.search.words import term_hash
-from assay.syntax.outline import Lines
+from assay.syntax.outline import LineSpan
 
 T = TypeVar("T")
 Values = NDArray[np.float64]
 
 
-class OfTable(Generic[T]):
+class TableCache(Generic[T]):
     """What a table alone decides: computed when it is first asked for, and known to all views of the table."""
 
-    def __init__(self, make: Callable[[View], T]) -> None:
+    def __init__(self, make: Callable[[CorpusView], T]) -> None:
         self._make = make
         self._name = make.__name__
         self.__doc__ = make.__doc__
 
-    def __get__(self, view: View, _owner: type[View]) -> T:
+    def __get__(self, view: CorpusView, _owner: type[CorpusView]) -> T:
         """Look it up; from then on Python finds it in the view itself."""
         if self._name not in view.known:
             view.known[self._name] = self._make(view)
@@ -46,14 +46,14 @@ class Lookup(NamedTuple):
     worth: NDArray[np.float32]
 
 
-class View:
+class CorpusView:
     """A table, seen from a query. Nothing here depends on one."""
 
     def __init__(
         self,
-        table: Table,
+        table: IndexTable,
         graph: GraphConfig,
-        dense: Dense | None = None,
+        dense: DenseScores | None = None,
         translator: Translator | None = None,
         known: dict[Hashable, Any] | None = None,
         memo: Memo | None = None,
@@ -133,17 +133,17 @@ class View:
             found = self._norms[k1, b] = np.float32(k1) * (np.float32(1 - b) + np.float32(b) * relative)
         return found
 
-    @OfTable
+    @TableCache
     def own(self) -> NameIndex:
         """What units define."""
         return NameIndex(self.table.own)
 
-    @OfTable
+    @TableCache
     def scope(self) -> NameIndex:
         """What is around units."""
         return NameIndex(self.table.scope)
 
-    @OfTable
+    @TableCache
     def stem(self) -> NameIndex:
         """What files are called."""
         return NameIndex(self.table.stem)
@@ -157,46 +157,46 @@ class View:
         found: Graph = self.known[key]
         return found
 
-    @OfTable
+    @TableCache
     def docs(self) -> NDArray[np.bool_]:
         """Which units are documentation."""
         return np.asarray(self.table.files.kind[self.table.units.file] == 1)
 
-    @OfTable
+    @TableCache
     def declares(self) -> NDArray[np.bool_]:
         """Which units do nothing: what lies between definitions, constants, and the fields of a class."""
         quiet = [UNIT_KINDS.index(kind) for kind in ("gap", "constant", "property")]
         return np.isin(self.table.units.kind, quiet)
 
-    @OfTable
+    @TableCache
     def follows(self) -> NDArray[np.bool_]:
         """Which units have the unit before them in the same file."""
         file = self.table.units.file
         return np.concatenate([[False], file[1:] == file[:-1]])
 
-    @OfTable
+    @TableCache
     def beside(self) -> Values:
         """How many units each unit has beside it in its file, at least one."""
         return np.maximum(self.follows + np.append(self.follows[1:], [False]).astype(np.float64), 1.0)[: self.units]
 
-    @OfTable
+    @TableCache
     def apart(self) -> bool:
         """Whether no two units of a file share a line, as when they are cut by syntax."""
         units = self.table.units
         return not bool(np.any(self.follows[1:] & (units.start[1:] <= units.end[:-1])))
 
-    @OfTable
+    @TableCache
     def surroundings(self) -> NDArray[np.uint8]:
         """What each unit is besides the real thing: twice the noise of its file, one more if called like a test."""
         noise = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
         return np.where(self.docs, 2 * NOISE.index("docs"), noise).astype(np.uint8)  # wherever documentation lies
 
-    @OfTable
+    @TableCache
     def first_unit(self) -> LongArray:
         """The first unit of each file, and the number of units."""
         return np.searchsorted(self.table.units.file, np.arange(self.files + 1))
 
-    @OfTable
+    @TableCache
     def _by_whole(self) -> tuple[NDArray[np.uint64], LongArray]:
         """The names of units by their hash."""
         order = np.argsort(self.table.own.whole, kind="stable")
@@ -208,14 +208,14 @@ class View:
         as_written = [row for row in rows.tolist() if self.table.own.texts[row] == text]
         return np.unique(self.table.own.owner[as_written or rows]).astype(np.int64)
 
-    def definitions(self, name: int, text: str) -> dict[int, Lines]:
+    def definitions(self, name: int, text: str) -> dict[int, LineSpan]:
         """Give the lines at which units define a name: of several in a unit the one written so, then the longest."""
         own = self.table.own
         order = sorted(
             self._named(name).tolist(),
             key=lambda row: (own.texts[row] == text, int(own.end[row]) - int(own.start[row]), -row),
         )
-        return {int(own.owner[row]): Lines(int(own.start[row]), int(own.end[row])) for row in order}
+        return {int(own.owner[row]): LineSpan(int(own.start[row]), int(own.end[row])) for row in order}
 
     def _named(self, name: int) -> LongArray:
         """List the rows of a name among the names of units."""

@@ -12,9 +12,9 @@ from unicodedata import normalize
 
 import numpy as np
 
-from assay.search.table import Names, offsets
+from assay.search.table import NameTable, offsets
 from assay.syntax.identifiers import split, stem, unspaced_pairs
-from assay.syntax.outline import Lines
+from assay.syntax.outline import LineSpan
 
 #: What no word can cross: ASCII blanks and punctuation, the underscore aside. Newlines come along, to count lines.
 RUN = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+|\n")
@@ -45,7 +45,7 @@ def term_hash(term: str) -> int:
 _NAMELESS = frozenset({"mod", "index", "__init__", "lib", "main", "init", "package-info", "__main__"})
 
 
-_NOWHERE = Lines(0, 0)
+_NOWHERE = LineSpan(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class NameRow:
     owner: int
     text: str
     parts: tuple[str, ...]
-    lines: Lines = _NOWHERE
+    lines: LineSpan = _NOWHERE
 
 
 def stem_name(path: str) -> str:
@@ -70,7 +70,7 @@ def folder_name(path: str) -> str:
     return " ".join(PurePosixPath(path).parent.parts)
 
 
-def name_row(owner: int, text: str, lines: Lines = _NOWHERE) -> NameRow:
+def name_row(owner: int, text: str, lines: LineSpan = _NOWHERE) -> NameRow:
     """Take a name apart."""
     return NameRow(owner, text, _roots(text), lines)
 
@@ -87,11 +87,11 @@ def whole_hash(text: str) -> int:
     return term_hash("".join(part for run in runs(text) for part in split(run)))
 
 
-def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False) -> Names:
+def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False) -> NameTable:
     """Put names into columns."""
     words = sorted({part for row in rows for part in row.parts})
     number = {word: i for i, word in enumerate(words)}
-    return Names(
+    return NameTable(
         tuple(row.text for row in rows) if keep_texts else (),
         np.array([row.owner for row in rows], dtype=np.int32),
         np.array([row.lines.start for row in rows], dtype=np.int32),

@@ -68,7 +68,7 @@ class ClusterTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class ClusteredEstimate:
     """Means of the columns with their clustered standard errors; SE is NaN without a degree of freedom."""
 
     mean: FloatArray
@@ -89,7 +89,7 @@ class Estimate:
         excess = typical * float(self.icc[at]) / max(1.0 - float(self.icc[at]), DEFAULT.rounding)
         return excess > deviations * math.sqrt(2.0 / (self.clusters - 1))
 
-    def column(self, at: int) -> Estimate:
+    def column(self, at: int) -> ClusteredEstimate:
         """Pick one column."""
         one = slice(at, at + 1)
         return replace(self, mean=self.mean[one], se=self.se[one], plain_se=self.plain_se[one], icc=self.icc[one])
@@ -115,7 +115,7 @@ def _plain_se(values: FloatArray) -> FloatArray:
     return np.where(spread <= DEFAULT.rounding * np.abs(values).max(axis=0), 0.0, spread) / math.sqrt(n)
 
 
-def estimate(table: ClusterTable) -> Estimate:
+def estimate(table: ClusterTable) -> ClusteredEstimate:
     """Mean and clustered standard error (CR2) of each column, from centred sums so that nothing cancels."""
     variance, df = np.zeros(table.sums.shape[1]), table.df
     for part in table.strata:
@@ -124,7 +124,7 @@ def estimate(table: ClusterTable) -> Estimate:
     mean = table.sums.sum(axis=0) / table.n
     size = float((table.sizes**2).sum() / table.n)
     stratified = len(table.strata) > 1
-    return Estimate(mean, se, table.plain_se, _icc(table, mean), table.n, table.clusters, size, df, stratified)
+    return ClusteredEstimate(mean, se, table.plain_se, _icc(table, mean), table.n, table.clusters, size, df, stratified)
 
 
 def _icc(table: ClusterTable, mean: FloatArray) -> FloatArray:

@@ -12,8 +12,8 @@ from assay.stats.config import DEFAULT, Settings
 from assay.stats.family import judge
 from assay.stats.means import table_means
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, MeanRow, Verdict
-from assay.stats.rows import Pair, comparison_rows
-from assay.stats.tables import Column, Table, check_engine, column, columns, headline
+from assay.stats.rows import EnginePair, comparison_rows
+from assay.stats.tables import MeasureColumn, ScoreTable, check_engine, column, columns, headline
 
 if TYPE_CHECKING:
     from assay.stats.records import MeasureLike
@@ -117,7 +117,7 @@ def with_leader(found: AllPairs, leader: str) -> AllPairs:
 def assemble(
     rows: Sequence[ComparisonRow],
     means: Sequence[MeanRow],
-    primary: Column,
+    primary: MeasureColumn,
     baseline: str,
     settings: Settings,
     declared: Sequence[str] | None,
@@ -147,10 +147,10 @@ def assemble(
     )
 
 
-def _pair(table: Table, engine: str, baseline: str, measure: Column) -> Pair:
+def _pair(table: ScoreTable, engine: str, baseline: str, measure: MeasureColumn) -> EnginePair:
     """Line two engines up on one measure."""
     new, old = table.row(engine, measure), table.row(baseline, measure)
-    return Pair(engine, baseline, measure.name, measure.bounds, new, old)
+    return EnginePair(engine, baseline, measure.name, measure.bounds, new, old)
 
 
 def _declared(scores: Scores, baseline: str, family: Sequence[str] | None) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ def _declared(scores: Scores, baseline: str, family: Sequence[str] | None) -> tu
     return names
 
 
-def _leader(means: Sequence[MeanRow], primary: Column) -> str:
+def _leader(means: Sequence[MeanRow], primary: MeasureColumn) -> str:
     """Pick the engine with the best mean on the primary measure; the name decides between equals."""
     sign = -1.0 if primary.bounds.higher_is_better else 1.0
     return min(
@@ -219,7 +219,7 @@ def _outweighed(row: ComparisonRow, settings: Settings) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Versus:
+class PairSpec:
     """An engine and what it is compared with."""
 
     engine: str
@@ -228,7 +228,7 @@ class Versus:
 
 def compare_pairs(
     scores: Scores,
-    pairs: Sequence[Versus],
+    pairs: Sequence[PairSpec],
     *,
     primary: MeasureLike | str,
     margin: float = DEFAULT.margin,
@@ -243,7 +243,7 @@ def compare_pairs(
         check_engine(scores, name)
     measure, table = column(scores, primary), headline(scores, cluster)
     lined_up = [
-        Pair(
+        EnginePair(
             pair.engine,
             pair.baseline,
             measure.name,

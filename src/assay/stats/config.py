@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from assay.errors import ConfigError, meant
+from assay.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from assay.types import Claim
+    from assay.types import AnalysisPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Settings:
         check_cluster(self.cluster)
 
 
-class Asked(TypedDict):
+class CompareOptions(TypedDict):
     """What a claim asks of every comparison, by the names that those take."""
 
     margin: float
@@ -96,9 +96,9 @@ class Asked(TypedDict):
     cluster: str
 
 
-def settings_of(claim: Claim) -> Asked:
+def settings_of(claim: AnalysisPlan) -> CompareOptions:
     """Give what a claim asks of a comparison: `compare(scores, **settings_of(claim), ...)`, and forget none of it."""
-    return Asked(margin=claim.margin, alpha=claim.alpha, seed=claim.seed, cluster=claim.cluster)
+    return CompareOptions(margin=claim.margin, alpha=claim.alpha, seed=claim.seed, cluster=claim.cluster)
 
 
 #: What may be declared as drawn independently; a tag is written tag:NAME.
@@ -109,7 +109,7 @@ TAG = "tag:"
 def check_cluster(cluster: str) -> None:
     """Refuse a unit that nobody knows."""
     if cluster not in CLUSTERS and not (cluster.startswith(TAG) and cluster.removeprefix(TAG).strip()):
-        hint = meant(cluster, CLUSTERS) or f"{', '.join(CLUSTERS)}, or {TAG}NAME for a tag of the queries"
+        hint = did_you_mean(cluster, CLUSTERS) or f"{', '.join(CLUSTERS)}, or {TAG}NAME for a tag of the queries"
         raise ConfigError(f"cluster = {cluster!r}", hint=hint)
 
 
@@ -117,5 +117,5 @@ def check_tag(cluster: str, tags: Iterable[str]) -> None:
     """Refuse a cluster by a tag that no query has: a typo must not make one cluster of each repository."""
     tag, known = cluster.removeprefix(TAG), sorted(set(tags))
     if cluster.startswith(TAG) and tag not in known:
-        hint = meant(tag, known) or f"the queries have the tags: {', '.join(known) or 'none'}"
+        hint = did_you_mean(tag, known) or f"the queries have the tags: {', '.join(known) or 'none'}"
         raise ConfigError(f"cluster = {cluster!r}: no query has the tag {tag!r}", hint=hint)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from assay.stats.config import DEFAULT, Settings, StatsConfig
-from assay.stats.power import observed_minimal_difference, where_most_tie
-from assay.stats.records import ComparisonRow, Interval, Range, Verdict
+from assay.stats.power import observed_mde, where_most_tie
+from assay.stats.records import ComparisonRow, Interval, ValueRange, Verdict
 
 
 def decide(
@@ -63,7 +63,7 @@ def can_decide(smallest_p: float | None, family: int, alpha: float) -> bool:
     return smallest_p is not None and smallest_p * family <= alpha
 
 
-def judge(rows: Sequence[ComparisonRow], bounds: Range, settings: Settings) -> tuple[ComparisonRow, ...]:
+def judge(rows: Sequence[ComparisonRow], bounds: ValueRange, settings: Settings) -> tuple[ComparisonRow, ...]:
     """Treat rows of one measure as a family: Holm, verdict, and the MDE at the level each must reach."""
     adjusted = _adjust(rows, holm)
     return tuple(_judged(row, p, len(rows), bounds, settings) for row, p in zip(rows, adjusted, strict=True))
@@ -83,7 +83,7 @@ def _adjust(
     return tuple(None if row.p is None else p for row, p in zip(rows, adjusted, strict=True))
 
 
-def _judged(row: ComparisonRow, p: float | None, size: int, bounds: Range, settings: Settings) -> ComparisonRow:
+def _judged(row: ComparisonRow, p: float | None, size: int, bounds: ValueRange, settings: Settings) -> ComparisonRow:
     """Give one row of a family its adjusted p, verdict and MDE."""
     verdict = decide(
         row.difference,
@@ -96,7 +96,7 @@ def _judged(row: ComparisonRow, p: float | None, size: int, bounds: Range, setti
         config=settings.config,
         confirmed=row.confirmed,
     )
-    mde = shown_difference(row, bounds, size, settings)
+    mde = family_mde(row, bounds, size, settings)
     judged = replace(row, p_adjusted=p, in_family=True, verdict=verdict, mde=mde)
     return replace(judged, notes=(*row.notes, *judgment_notes(judged, size, settings.alpha)))
 
@@ -134,7 +134,7 @@ def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
     )
 
 
-def shown_difference(row: ComparisonRow, bounds: Range, size: int, settings: Settings) -> float | None:
+def family_mde(row: ComparisonRow, bounds: ValueRange, size: int, settings: Settings) -> float | None:
     """Smallest difference the set could have shown in a family of this size; None when it could show none.
 
     At α over the family: the level the first step of Holm asks for, so the figure holds whatever the other rows do.
@@ -143,7 +143,7 @@ def shown_difference(row: ComparisonRow, bounds: Range, size: int, settings: Set
         return None
     if row.differing < settings.config.p_value_clusters:
         return None
-    mde = observed_minimal_difference(
+    mde = observed_mde(
         row.se,
         row.df,
         row.clusters,

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.clustered import ClusterTable, Estimate, estimate, plain_spread, row_blocks, small_sample
+from assay.stats.clustered import ClusteredEstimate, ClusterTable, estimate, plain_spread, row_blocks, small_sample
 from assay.stats.config import DEFAULT, StatsConfig
 from assay.stats.distributions import normal_quantile, t_quantile
-from assay.stats.records import Interval, Range
+from assay.stats.records import Interval, ValueRange
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -98,7 +98,7 @@ def _saddlepoint(values: FloatArray, weights: FloatArray, low: float, high: floa
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class IntervalEnds:
     """Lower and upper ends of many columns."""
 
     low: FloatArray
@@ -110,7 +110,9 @@ class Ends:
         return Interval(float(self.low[column]), float(self.high[column]), level, self.method)
 
 
-def mean_interval(found: Estimate, bounds: Range, *, level: float = 1 - DEFAULT.alpha, units: float = math.inf) -> Ends:
+def mean_interval(
+    found: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha, units: float = math.inf
+) -> IntervalEnds:
     """Interval of a mean: Wilson at the effective n on the rescaled range, or cluster-t where there is no range.
 
     `units` is the number of independent queries where all values are equal and queries share targets.
@@ -121,10 +123,10 @@ def mean_interval(found: Estimate, bounds: Range, *, level: float = 1 - DEFAULT.
     unit = (found.mean - bounds.low) / bounds.width
     n = _effective_n(found, unit, se / bounds.width, bounds, units)
     low, high = _wilson(unit, n, _quantile(found, level))
-    return Ends(bounds.low + bounds.width * low, bounds.low + bounds.width * high, "wilson")
+    return IntervalEnds(bounds.low + bounds.width * low, bounds.low + bounds.width * high, "wilson")
 
 
-def _at_least_plain(found: Estimate) -> FloatArray:
+def _at_least_plain(found: ClusteredEstimate) -> FloatArray:
     """Return the clustered SE, or the SE of independent queries if that is larger; strata may lower it, by design.
 
     Queries of one repository are not less alike than queries of several, so a smaller value is chance.
@@ -132,7 +134,9 @@ def _at_least_plain(found: Estimate) -> FloatArray:
     return found.se if found.stratified else np.maximum(found.se, found.plain_se)
 
 
-def _effective_n(found: Estimate, mean: FloatArray, se: FloatArray, bounds: Range, units: float) -> FloatArray:
+def _effective_n(
+    found: ClusteredEstimate, mean: FloatArray, se: FloatArray, bounds: ValueRange, units: float
+) -> FloatArray:
     """Return the n at which a proportion has this standard error, mean(1 − mean)/SE².
 
     Near 0 and 1 the few queries that miss may all be in repositories that were not drawn, so an observed ICC of 0 says
@@ -173,8 +177,8 @@ def share_interval(count: int, n: int, *, level: float = 1 - DEFAULT.alpha) -> I
 
 
 def difference_interval(
-    found: Estimate, bounds: Range, *, level: float = 1 - DEFAULT.alpha, config: StatsConfig = DEFAULT
-) -> Ends:
+    found: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha, config: StatsConfig = DEFAULT
+) -> IntervalEnds:
     """Interval of a paired difference: m ± t·SE, clipped to what differences of the measure can be.
 
     When the clusters show no spread at all, SE = 0 would claim certainty. None unlike the rest in G clusters bounds
@@ -184,7 +188,7 @@ def difference_interval(
     return _clipped(found.mean, half, bounds.differences, "cluster-t")
 
 
-def widened(given: Interval, differences: FloatArray, bounds: Range, effective_n: float) -> Interval:
+def widened(given: Interval, differences: FloatArray, bounds: ValueRange, effective_n: float) -> Interval:
     """Widen an interval to allow for large differences that a set of this size may not have shown.
 
     The 1 − 2α interval is always widened, the 1 − α interval only where it has to be, so the former can be the wider.
@@ -196,7 +200,7 @@ def widened(given: Interval, differences: FloatArray, bounds: Range, effective_n
 
 
 def widened_by_clusters(
-    given: Interval, table: ClusterTable, column: int, bounds: Range, config: StatsConfig = DEFAULT
+    given: Interval, table: ClusterTable, column: int, bounds: ValueRange, config: StatsConfig = DEFAULT
 ) -> Interval:
     """Widen an interval to allow for one more cluster, worse or better than the most extreme one by a factor.
 
@@ -216,20 +220,22 @@ def _bounded(given: Interval, values: FloatArray, weights: FloatArray, worst: fl
     return replace(given, low=low, high=high, method="cluster-t, bounded")
 
 
-def spreadless_half(clusters: int, bounds: Range, config: StatsConfig = DEFAULT) -> float:
+def spreadless_half(clusters: int, bounds: ValueRange, config: StatsConfig = DEFAULT) -> float:
     """Half-width when no cluster differs from the rest (rule of three)."""
     return config.rule_of_three / clusters * bounds.width
 
 
-def _quantile(found: Estimate, level: float) -> float:
+def _quantile(found: ClusteredEstimate, level: float) -> float:
     """Student quantile for a two-sided level; infinite when there is no degree of freedom to estimate a spread."""
     return t_quantile(0.5 + level / 2.0, float(found.df)) if found.df > 0 else math.inf
 
 
-def _clipped(mean: FloatArray, half: FloatArray, bounds: Range, method: str) -> Ends:
+def _clipped(mean: FloatArray, half: FloatArray, bounds: ValueRange, method: str) -> IntervalEnds:
     """Give mean ± half inside the range; an unknown half-width is the whole range."""
     half = np.where(np.isnan(half), math.inf, half)
-    return Ends(np.clip(mean - half, bounds.low, bounds.high), np.clip(mean + half, bounds.low, bounds.high), method)
+    return IntervalEnds(
+        np.clip(mean - half, bounds.low, bounds.high), np.clip(mean + half, bounds.low, bounds.high), method
+    )
 
 
 def bootstrap_t(
@@ -239,7 +245,7 @@ def bootstrap_t(
     level: float = 1 - DEFAULT.alpha,
     resamples: int = DEFAULT.resamples,
     config: StatsConfig = DEFAULT,
-) -> Ends:
+) -> IntervalEnds:
     """Cluster bootstrap-t of each column: redraw clusters inside strata, studentise each redraw (Cameron et al. 2008).
 
     Ends are m − t*(upper)·SE and m − t*(lower)·SE with order statistics of t*. The columns share the redraws.
@@ -247,7 +253,7 @@ def bootstrap_t(
     found = estimate(table)
     columns = table.sums.shape[1]
     if found.df < 1:
-        return Ends(np.full(columns, -math.inf), np.full(columns, math.inf), "bootstrap-t")
+        return IntervalEnds(np.full(columns, -math.inf), np.full(columns, math.inf), "bootstrap-t")
     drawn = np.empty((columns, resamples))
     start = 0
     for rows in row_blocks(resamples, max(table.clusters, columns), config.cells):
@@ -257,7 +263,7 @@ def bootstrap_t(
     drawn.partition((rank - 1, resamples - rank), axis=1)
     low, high = drawn[:, rank - 1], drawn[:, resamples - rank]
     se = np.sqrt(plain_spread(table)) / table.n
-    return Ends(_end(found.mean, se, high), _end(found.mean, se, low), "bootstrap-t")
+    return IntervalEnds(_end(found.mean, se, high), _end(found.mean, se, low), "bootstrap-t")
 
 
 def _end(mean: FloatArray, se: FloatArray, quantile: FloatArray) -> FloatArray:

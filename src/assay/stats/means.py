@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.clustered import Estimate, cluster_table, estimate
+from assay.stats.clustered import ClusteredEstimate, cluster_table, estimate
 from assay.stats.config import DEFAULT
 from assay.stats.intervals import mean_interval
 from assay.stats.records import MeanRow
-from assay.stats.tables import Column, Table, column, headline, same_queries
+from assay.stats.tables import MeasureColumn, ScoreTable, column, headline, same_queries
 from assay.stats.units import Partition, partition, repository_codes
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class _Cell:
     """One engine on one measure."""
 
     engine: str
-    measure: Column
+    measure: MeasureColumn
 
 
 def means(
@@ -41,7 +41,9 @@ def means(
     return table_means(headline(scores), chosen, alpha, cluster)
 
 
-def table_means(table: Table, chosen: Sequence[Column], alpha: float, cluster: str = "auto") -> tuple[MeanRow, ...]:
+def table_means(
+    table: ScoreTable, chosen: Sequence[MeasureColumn], alpha: float, cluster: str = "auto"
+) -> tuple[MeanRow, ...]:
     """Give the mean of each engine on each measure; one that applies to no query has no row."""
     cells = [_Cell(engine, measure) for measure in chosen for engine in table.engines]
     values = [table.row(cell.engine, cell.measure) for cell in cells]
@@ -83,7 +85,7 @@ def _rows(
     ]
 
 
-def _effective_n(found: Estimate, at: int) -> float:
+def _effective_n(found: ClusteredEstimate, at: int) -> float:
     """Independent queries that would be as precise; never more than there are."""
     se, plain = float(found.se[at]), float(found.plain_se[at])
     return found.n * min(1.0, (plain / se) ** 2) if se > 0.0 and plain > 0.0 else found.n

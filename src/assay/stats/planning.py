@@ -16,7 +16,7 @@ from assay.stats.config import DEFAULT, TAG, StatsConfig
 from assay.stats.distributions import chi_square_quantile, normal_quantile
 from assay.stats.paired import Components, sign_flip, variance_components
 from assay.stats.power import planned_minimal_difference
-from assay.stats.records import Plan, SizeRange
+from assay.stats.records import SamplePlan, SizeRange
 from assay.stats.tables import check_engine, column, headline
 from assay.stats.units import group_codes, partition
 
@@ -180,7 +180,7 @@ def plan_claim(
     cluster: str = "auto",
     icc: float | None = None,
     config: StatsConfig = DEFAULT,
-) -> Plan:
+) -> SamplePlan:
     """Return how many queries or repositories it takes to show a difference of `delta` between two engines like these.
 
     `icc` replaces the pilot's own estimate, which needs at least six repositories; with fewer, `config.assumed_icc` is
@@ -304,7 +304,7 @@ def plan(
     cluster: str = "auto",
     pilot: Pilot | None = None,
     icc_source: Literal["pilot", "given", "assumed"] = "given",
-) -> Plan:
+) -> SamplePlan:
     """Return how many repositories, or how many queries in the present ones, a difference of `delta` needs.
 
     `cluster` is what will be drawn independently; with a tag, its values take the place of repositories.
@@ -328,7 +328,7 @@ def plan(
     # With fewer queries a comparison warns, and the power is below what is stated.
     start = max(config.small_set, count)
     queries = _sizes(ends, delta, start, design.mde_of_queries, design.correction_of_queries)
-    found = Plan(
+    found = SamplePlan(
         delta=delta,
         alpha=alpha,
         power=power,
@@ -425,7 +425,7 @@ def _shown(design: _Design, here: _End, total: int) -> float | None:
     return delta
 
 
-def _sentence(found: Plan, components: Components, cluster: str, *, piloted: bool) -> str:
+def _sentence(found: SamplePlan, components: Components, cluster: str, *, piloted: bool) -> str:
     count, tagged = components.repositories, cluster.startswith(TAG)
     one, many = ("cluster", "clusters") if tagged else ("repository", "repositories")
     by = f" by the {cluster.replace(':', ' ', 1)}" if tagged else ""

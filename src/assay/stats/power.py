@@ -23,7 +23,7 @@ _TILTS = 1_400
 _CORRELATIONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 
 
-def reach(df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power) -> float:
+def mde_multiplier(df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power) -> float:
     """Standard errors a true difference must measure to be found with this power: t(1 − α/2) + t(power).
 
     The t form of the usual z sum (Bloom 1995); within 1 % of the noncentral t from five degrees of freedom up.
@@ -33,10 +33,10 @@ def reach(df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.pow
 
 def minimal_difference(se: float, df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power) -> float:
     """Smallest true difference that a set with this standard error finds with the power (MDE)."""
-    return reach(df, alpha=alpha, power=power) * se
+    return mde_multiplier(df, alpha=alpha, power=power) * se
 
 
-def observed_minimal_difference(
+def observed_mde(
     se: float,
     df: float,
     clusters: int,
@@ -74,7 +74,7 @@ def planned_minimal_difference(
     steps = _attainable_steps(clusters, alpha, config)
     if 1 <= steps <= config.counted_steps:
         return se * _exact_reach((1.0,) * clusters, 0.0, steps, power, config)
-    return se * reach(df, alpha=steps * 2.0 ** (1 - clusters) if steps else alpha, power=power)
+    return se * mde_multiplier(df, alpha=steps * 2.0 ** (1 - clusters) if steps else alpha, power=power)
 
 
 def unequal_factor(

@@ -17,7 +17,7 @@ def one_digit(value: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ValueRange:
     """What values a measure can take and which end is good."""
 
     low: float = 0.0
@@ -35,9 +35,9 @@ class Range:
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
-    def differences(self) -> Range:
+    def differences(self) -> ValueRange:
         """What a difference of two values can be."""
-        return Range(-self.width, self.width, self.higher_is_better)
+        return ValueRange(-self.width, self.width, self.higher_is_better)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class AllPairs(Comparison):
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class RunNames:
     """How two results are called, the baseline first."""
 
     old: str = "a"
@@ -220,7 +220,7 @@ class SizeRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SamplePlan:
     """Size of a set that finds a difference with the given power; None where no size of that kind is enough."""
 
     delta: float
@@ -252,13 +252,13 @@ class MeasureLike(Protocol):
         """Which end is good."""
 
 
-def range_of(measure: MeasureLike | str) -> Range:
+def range_of(measure: MeasureLike | str) -> ValueRange:
     """Look up a measure's range; a text is parsed by `scoring`."""
     if isinstance(measure, str):
         from assay.scoring import parse_measure
 
         measure = parse_measure(measure)
-    return Range(float(measure.low), float(measure.high), bool(measure.higher_is_better))
+    return ValueRange(float(measure.low), float(measure.high), bool(measure.higher_is_better))
 
 
 def name_of(measure: MeasureLike | str) -> str:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.distributions import normal_cdf, normal_quantile, t_quantile
-from assay.stats.family import judge, judgment_notes, shown_difference
-from assay.stats.records import Comparison, ComparisonRow, Interval, Range, Verdict, range_of
+from assay.stats.family import family_mde, judge, judgment_notes
+from assay.stats.records import Comparison, ComparisonRow, Interval, ValueRange, Verdict, range_of
 
 #: Normal quantiles between which a p-value is sought: from 1 to 1e-12, far below what is shown.
 _QUANTILES = (1e-9, 7.1)
@@ -23,7 +23,7 @@ _STEPS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class RunChance:
+class RunVariance:
     """How much the means of whole runs vary, on both sides of a comparison."""
 
     of_run: float  # variance of the mean of one run
@@ -70,7 +70,7 @@ class RunChance:
 
 def run_chance(
     old: Sequence[float], new: Sequence[float], of_queries: tuple[float, float] = (0.0, 0.0)
-) -> RunChance | None:
+) -> RunVariance | None:
     """Estimate the chance between runs from the means of the runs of both sides; None where none was repeated.
 
     Variances are pooled over both sides. `of_queries` is the variance of a mean by chance of single queries, by side.
@@ -80,17 +80,17 @@ def run_chance(
         return None
     squares = math.fsum((value - math.fsum(side) / len(side)) ** 2 for side in (old, new) for value in side)
     noise = math.fsum((len(side) - 1) * one for side, one in zip((old, new), of_queries, strict=True) if len(side) > 1)
-    return RunChance(squares / df, df, (len(old), len(new)), noise / df)
+    return RunVariance(squares / df, df, (len(old), len(new)), noise / df)
 
 
-def is_regression(row: ComparisonRow, chance: RunChance | None, alpha: float) -> bool:
+def is_regression(row: ComparisonRow, chance: RunVariance | None, alpha: float) -> bool:
     """Whether an engine is worse than its baseline by more than the margin and the luck of the baseline."""
     beyond_luck = chance is None or abs(row.difference) > chance.lucky_reach(alpha)
     return row.verdict is Verdict.WORSE and not row.within_margin and beyond_luck
 
 
-def with_run_chance(
-    found: Comparison, chance_of: Callable[[ComparisonRow], RunChance | None], settings: Settings
+def add_run_variance(
+    found: Comparison, chance_of: Callable[[ComparisonRow], RunVariance | None], settings: Settings
 ) -> Comparison:
     """Give a comparison whose intervals, p-values and verdicts know of the chance between runs."""
     rows = [_widened(_unjudged(row, found.family_size, settings), chance_of(row), settings) for row in found.rows]
@@ -108,7 +108,7 @@ def _unjudged(row: ComparisonRow, family: int, settings: Settings) -> Comparison
     return replace(row, notes=tuple(note for note in row.notes if note not in stale))
 
 
-def _widened(row: ComparisonRow, chance: RunChance | None, settings: Settings) -> ComparisonRow:
+def _widened(row: ComparisonRow, chance: RunVariance | None, settings: Settings) -> ComparisonRow:
     """Add the chance between runs to one row; where runs do not differ there is none."""
     if chance is None or chance.variance <= DEFAULT.tie**2:  # rounding of equal means
         return row
@@ -126,20 +126,20 @@ def _widened(row: ComparisonRow, chance: RunChance | None, settings: Settings) -
         within_margin=equivalence.inside(settings.margin),
         notes=(*row.notes, _NOTE.format(chance.reach(settings.alpha))),
     )
-    return replace(made, mde=shown_difference(made, bounds, 1, settings))
+    return replace(made, mde=family_mde(made, bounds, 1, settings))
 
 
 _NOTE = "interval and p include chance between whole runs, which alone reaches ±{:.3f}"
 
 
-def _steady_share(row: ComparisonRow, chance: RunChance) -> float:
+def _steady_share(row: ComparisonRow, chance: RunVariance) -> float:
     """Return the share of the standard error that is left without the chance of single queries."""
     if not row.se:
         return 1.0
     return math.sqrt(max(0.0, 1.0 - chance.seen_by_queries / row.se**2))
 
 
-def _wider(given: Interval, centre: float, chance: RunChance, steady: float, bounds: Range) -> Interval:
+def _wider(given: Interval, centre: float, chance: RunVariance, steady: float, bounds: ValueRange) -> Interval:
     """Widen an interval: half-widths of independent parts add up by their squares.
 
     √(t₁²s₁² + t₂²s₂²) with each part's own quantile covers at least as often as it says (Banerjee 1960). One quantile
@@ -152,7 +152,7 @@ def _wider(given: Interval, centre: float, chance: RunChance, steady: float, bou
     return replace(given, low=max(low, limit.low), high=min(high, limit.high))
 
 
-def _p_value(row: ComparisonRow, chance: RunChance, steady: float) -> float:
+def _p_value(row: ComparisonRow, chance: RunVariance, steady: float) -> float:
     """Find the level at which the interval of both parts just touches zero.
 
     Its logarithm is smooth in the normal quantile of the level, so regula falsi (Illinois) needs about ten steps.
@@ -186,7 +186,7 @@ def _two_sided(z: float) -> float:
     return 2.0 * normal_cdf(-z)
 
 
-def _freedom(row: ComparisonRow, chance: RunChance, steady: float) -> float:
+def _freedom(row: ComparisonRow, chance: RunVariance, steady: float) -> float:
     """Return the degrees of freedom of both parts together (Satterthwaite 1946), for the MDE, which is an estimate."""
     if row.se is None or row.df < 1:
         return row.df

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.clustered import ClusterTable, Estimate, cluster_table, estimate
+from assay.stats.clustered import ClusteredEstimate, ClusterTable, cluster_table, estimate
 from assay.stats.config import Settings, StatsConfig
-from assay.stats.family import shown_difference
-from assay.stats.intervals import Ends, bootstrap_t, difference_interval, widened, widened_by_clusters
+from assay.stats.family import family_mde
+from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, widened, widened_by_clusters
 from assay.stats.paired import effects, is_lopsided, sign_flip, smallest_p
 from assay.stats.power import unequal_factor
-from assay.stats.records import ComparisonRow, Interval, Range
+from assay.stats.records import ComparisonRow, Interval, ValueRange
 from assay.stats.tables import same_queries
 from assay.stats.units import Partition, group_codes, partition
 
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class EnginePair:
     """Two engines on one measure, aligned unit by unit; NaN where the measure does not apply."""
 
     engine: str
     baseline: str
     measure: str
-    bounds: Range
+    bounds: ValueRange
     new: FloatArray
     old: FloatArray
 
 
-def comparison_rows(pairs: Sequence[Pair], units: Sequence[Unit], settings: Settings) -> tuple[ComparisonRow, ...]:
+def comparison_rows(
+    pairs: Sequence[EnginePair], units: Sequence[Unit], settings: Settings
+) -> tuple[ComparisonRow, ...]:
     """Compare each pair on the queries both have, in order; a pair that shares none is left out."""
     differences = [pair.new - pair.old for pair in pairs]
     rows: dict[int, ComparisonRow] = {}
@@ -51,8 +53,8 @@ def comparison_rows(pairs: Sequence[Pair], units: Sequence[Unit], settings: Sett
 class _Levels:
     """Intervals of all columns at the two levels a row shows."""
 
-    interval: Ends
-    equivalence: Ends
+    interval: IntervalEnds
+    equivalence: IntervalEnds
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,14 @@ class _Shared:
     differences: FloatArray  # (queries, pairs)
     differing: IntArray  # clusters with any difference, by pair
     table: ClusterTable
-    found: Estimate
+    found: ClusteredEstimate
     p: FloatArray | None
-    boot: Ends
-    levels: Mapping[Range, _Levels]
+    boot: IntervalEnds
+    levels: Mapping[ValueRange, _Levels]
 
 
 def _compute(
-    pairs: Sequence[Pair], differences: FloatArray, units: Sequence[Unit], kept: IntArray, settings: Settings
+    pairs: Sequence[EnginePair], differences: FloatArray, units: Sequence[Unit], kept: IntArray, settings: Settings
 ) -> _Shared:
     """Compute all columns over the same queries: one table of cluster sums, one set of resamples.
 
@@ -99,7 +101,7 @@ def _compute(
     )
 
 
-def _levels(found: Estimate, bounds: Range, settings: Settings) -> _Levels:
+def _levels(found: ClusteredEstimate, bounds: ValueRange, settings: Settings) -> _Levels:
     """Cluster-t intervals at 1 − α and at 1 − 2α."""
     return _Levels(
         difference_interval(found, bounds, level=1 - settings.alpha, config=settings.config),
@@ -107,7 +109,7 @@ def _levels(found: Estimate, bounds: Range, settings: Settings) -> _Levels:
     )
 
 
-def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> ComparisonRow:
+def _row(pair: EnginePair, at: int, shared: _Shared, settings: Settings) -> ComparisonRow:
     """Put one pair's figures together; the family's part follows in `family.judge`."""
     found = shared.found
     differences, se = shared.differences[:, at], float(found.se[at])
@@ -171,11 +173,11 @@ def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> Comparison
         typical_size=float(np.sqrt(np.mean(differences[differences != 0.0] ** 2))) if differing else 0.0,
         heaviest=float(np.bincount(shared.parts.clusters).max() / len(differences)),
     )
-    return replace(row, mde=shown_difference(row, pair.bounds, 1, settings))
+    return replace(row, mde=family_mde(row, pair.bounds, 1, settings))
 
 
 def _allowing(
-    given: Interval, effective_n: float, pair: Pair, at: int, shared: _Shared, config: StatsConfig
+    given: Interval, effective_n: float, pair: EnginePair, at: int, shared: _Shared, config: StatsConfig
 ) -> Interval:
     """Widen an interval to allow for unseen differences, and for unseen clusters where clusters differ."""
     found = widened(given, shared.differences[:, at], pair.bounds, effective_n)
@@ -184,7 +186,7 @@ def _allowing(
     return found
 
 
-def _is_confirmed(effective_n: float, pair: Pair, at: int, shared: _Shared, settings: Settings) -> bool:
+def _is_confirmed(effective_n: float, pair: EnginePair, at: int, shared: _Shared, settings: Settings) -> bool:
     """Return whether skewed differences confirm the sign of their mean.
 
     The sign-flip test assumes symmetry. Its claim is kept if the bound of unseen differences at twice the level, on one
@@ -195,7 +197,7 @@ def _is_confirmed(effective_n: float, pair: Pair, at: int, shared: _Shared, sett
     return not bound.low <= 0.0 <= bound.high
 
 
-def _cross_check(shared: _Shared, at: int, bounds: Range, settings: Settings) -> Interval:
+def _cross_check(shared: _Shared, at: int, bounds: ValueRange, settings: Settings) -> Interval:
     """Bootstrap-t of one column, clipped; without spread it has nothing to redraw and takes the rule of three."""
     level, limit = 1 - settings.alpha, bounds.differences
     if not shared.found.se[at] > 0.0:

@@ -12,9 +12,9 @@ from assay.errors import ConfigError, NotComparableError
 from assay.stats.compare import assemble
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.means import table_means
-from assay.stats.records import Comparison, MeanRow, Names
-from assay.stats.rows import Pair, comparison_rows
-from assay.stats.tables import Column, Table, columns, headline
+from assay.stats.records import Comparison, MeanRow, RunNames
+from assay.stats.rows import EnginePair, comparison_rows
+from assay.stats.tables import MeasureColumn, ScoreTable, columns, headline
 from assay.types import Scores
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from assay.types import FloatArray, Scores
 
 
-_NAMES = Names()
+_NAMES = RunNames()
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
     """One of the two runs: its shared queries and its measures, the primary one first."""
 
-    table: Table
-    columns: tuple[Column, ...]
+    table: ScoreTable
+    columns: tuple[MeasureColumn, ...]
     name: str
 
     def called(self, engine: str) -> str:
@@ -57,7 +57,7 @@ def compare_scores(
     b: Scores,
     *,
     primary: MeasureLike | str,
-    names: Names = _NAMES,
+    names: RunNames = _NAMES,
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
     seed: int = DEFAULT.seed,
@@ -86,13 +86,13 @@ def compare_scores(
     return replace(found, notes=(sentence, *found.notes))
 
 
-def applies(table: Table, measure: int) -> BoolArray:
+def applies(table: ScoreTable, measure: int) -> BoolArray:
     """Tell which queries every engine of a table has a value of a measure for."""
     found: BoolArray = np.asarray(~np.isnan(table.values[:, measure]).any(axis=0))
     return found
 
 
-def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], measure: str, names: Names) -> str:
+def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], measure: str, names: RunNames) -> str:
     """Say how many queries are compared: those that are the same, and that the measure applies to on both sides."""
     total = max(int(old.sum()), int(new.sum()))
     if not total or (old.all() and new.all()):  # to none: that is said where it is compared
@@ -101,7 +101,7 @@ def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], m
     return shared_sentence(shared, total, names, f"queries with a value of {measure}")
 
 
-def shared_sentence(shared: int, total: int, names: Names, queries: str = "queries") -> str:
+def shared_sentence(shared: int, total: int, names: RunNames, queries: str = "queries") -> str:
     """Say how many queries are the same in both results; refuse when too few are."""
     share = shared / total if total else 0.0
     if share < DEFAULT.shared_queries:
@@ -112,19 +112,19 @@ def shared_sentence(shared: int, total: int, names: Names, queries: str = "queri
     return f"Compared on the {shared} of {total} {queries} that are the same in {names.old} and {names.new}."
 
 
-def agreeing(old: Table, new: Table) -> dict[int, int]:
+def agreeing(old: ScoreTable, new: ScoreTable) -> dict[int, int]:
     """Map the columns of one table to those of the other whose query hash agrees; no hash agrees with nothing."""
     place = {(unit.intent, unit.form, unit.hash): i for i, unit in enumerate(new.units) if unit.hash}
     keys = ((i, (unit.intent, unit.form, unit.hash)) for i, unit in enumerate(old.units))
     return {i: place[key] for i, key in keys if key in place}
 
 
-def take(table: Table, kept: Sequence[int]) -> Table:
+def take(table: ScoreTable, kept: Sequence[int]) -> ScoreTable:
     """Keep some of a table's queries, in the given order."""
-    return Table(table.engines, tuple(table.units[i] for i in kept), table.values[:, :, list(kept)])
+    return ScoreTable(table.engines, tuple(table.units[i] for i in kept), table.values[:, :, list(kept)])
 
 
-def _with_shared(old: Table, new: Table) -> Table:
+def _with_shared(old: ScoreTable, new: ScoreTable) -> ScoreTable:
     """Copy the groups of queries that share targets, which older baseline files do not record."""
     pairs = zip(old.units, new.units, strict=True)
     return replace(old, units=tuple(replace(unit, shared=other.shared or unit.shared) for unit, other in pairs))
@@ -154,10 +154,10 @@ def _declared(partners: Sequence[_Partners], new: _Side, family: Sequence[str] |
     return declared
 
 
-def _pairs(partners: Sequence[_Partners], old: _Side, new: _Side) -> list[Pair]:
+def _pairs(partners: Sequence[_Partners], old: _Side, new: _Side) -> list[EnginePair]:
     """Line the engines up, measure by measure."""
     return [
-        Pair(
+        EnginePair(
             engine=new.called(pair.new),
             baseline=old.called(pair.old),
             measure=before.name,
@@ -171,7 +171,7 @@ def _pairs(partners: Sequence[_Partners], old: _Side, new: _Side) -> list[Pair]:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class EngineOfRun:
     """An engine of one of two runs."""
 
     scores: Scores
@@ -180,15 +180,15 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedEngines:
     """Both engines on the queries they share, and the sentence that says how many those are."""
 
     scores: Scores
-    names: Names
+    names: RunNames
     sentence: str
 
 
-def join_sides(old: Side, new: Side, measure: str) -> Joined:
+def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngines:
     """Put one engine of each run into one table; refuse runs that share too few queries."""
     called = (old.engine, new.engine)
     if old.engine == new.engine:
@@ -198,12 +198,12 @@ def join_sides(old: Side, new: Side, measure: str) -> Joined:
     tables = take(first, list(kept)), take(second, list(kept.values()))
     values = [_values(side, table, measure) for side, table in zip((old, new), tables, strict=True)]
     whole = (~np.isnan(_values(old, first, measure)), ~np.isnan(_values(new, second, measure)))
-    sentence = compared_sentence(*whole, kept, measure, Names(old.run, new.run))
+    sentence = compared_sentence(*whole, kept, measure, RunNames(old.run, new.run))
     scores = Scores(called, (measure,), tables[0].units, np.array(values)[:, None, :])
-    return Joined(scores, Names(*called), sentence)
+    return JoinedEngines(scores, RunNames(*called), sentence)
 
 
-def _values(side: Side, table: Table, measure: str) -> FloatArray:
+def _values(side: EngineOfRun, table: ScoreTable, measure: str) -> FloatArray:
     """Take the values of one engine."""
     if side.engine not in table.engines:
         raise ConfigError(f"no engine {side.engine!r} in {side.run}", hint=f"there are: {', '.join(table.engines)}")

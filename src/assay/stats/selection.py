@@ -33,7 +33,7 @@ _SAME_MEAN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Nearness:
+class LeaderGaps:
     """How the others stand to the leader; rows as in the values, the leader's own difference is 0."""
 
     leader: int
@@ -44,7 +44,7 @@ class Nearness:
 
 def near_leader(
     values: FloatArray, parts: Partition, *, higher_is_better: bool = True, alpha: float = DEFAULT.alpha
-) -> Nearness:
+) -> LeaderGaps:
     """Compare the best row of `values` (engines × queries), of equals the first, with every other one.
 
     Cluster-t at α over all pairs (Bonferroni): the leader was picked by looking, so its comparisons are those of any
@@ -55,29 +55,29 @@ def near_leader(
     found = estimate(cluster_table((gain[leader] - gain).T, parts))
     pairs = len(values) * (len(values) - 1) / 2
     if found.df < 1 or pairs < 1:
-        return Nearness(leader, found.mean, np.zeros(len(values), dtype=np.bool_), None)
+        return LeaderGaps(leader, found.mean, np.zeros(len(values), dtype=np.bool_), None)
     decided = found.mean > t_quantile(1.0 - alpha / (2.0 * pairs), float(found.df)) * found.se + DEFAULT.tie
     spread = found.se[found.se > 0.0]
     usual = minimal_difference(float(np.median(spread)), found.df, alpha=alpha / pairs) if len(spread) else None
-    return Nearness(leader, found.mean, decided, usual)
+    return LeaderGaps(leader, found.mean, decided, usual)
 
 
 @dataclass(frozen=True, slots=True)
-class Optimism:
+class SelectionBias:
     """The best of many: what its mean says, and what a choice is worth on queries that did not make it."""
 
     apparent: float
     honest: float
 
 
-def best_of_many(
+def selection_bias(
     values: FloatArray,
     parts: Partition,
     rng: np.random.Generator,
     *,
     higher_is_better: bool = True,
     config: SelectionConfig = SELECTION,
-) -> Optimism | None:
+) -> SelectionBias | None:
     """Choose the best row on one half of the clusters and score it on the other, over many halves.
 
     The mean over both ways is unbiased for what "take the best" is worth when half of the queries make the choice;
@@ -90,7 +90,7 @@ def best_of_many(
     first, second = half_means(table, chosen), half_means(table, ~chosen)
     crossed = (_worth(first, second) + _worth(second, first)) / 2.0
     apparent, honest = float((table.sums.sum(axis=0) / table.n).max()), float(crossed.mean())
-    return Optimism(apparent, honest) if higher_is_better else Optimism(-apparent, -honest)
+    return SelectionBias(apparent, honest) if higher_is_better else SelectionBias(-apparent, -honest)
 
 
 def _worth(choosing: FloatArray, scoring: FloatArray) -> FloatArray:

@@ -11,8 +11,8 @@ import numpy as np
 from assay.stats.config import DEFAULT, Settings, check_tag
 from assay.stats.family import explore
 from assay.stats.records import ComparisonRow, SliceRow
-from assay.stats.rows import Pair, comparison_rows
-from assay.stats.tables import Column, Table, check_engine, column, headline, part
+from assay.stats.rows import EnginePair, comparison_rows
+from assay.stats.tables import MeasureColumn, ScoreTable, check_engine, column, headline, part
 
 if TYPE_CHECKING:
     from assay.stats.records import MeasureLike
@@ -32,7 +32,7 @@ class _Slice:
 
     by: str
     value: str
-    table: Table
+    table: ScoreTable
 
 
 def compare_slices(
@@ -56,11 +56,11 @@ def compare_slices(
     return tuple(SliceRow(piece.by, piece.value, row) for (piece, _), row in zip(found, adjusted, strict=True))
 
 
-def _rows(table: Table, baseline: str, measure: Column, settings: Settings) -> tuple[ComparisonRow, ...]:
+def _rows(table: ScoreTable, baseline: str, measure: MeasureColumn, settings: Settings) -> tuple[ComparisonRow, ...]:
     """Compare the engines with the baseline on one slice."""
     old = table.row(baseline, measure)
     pairs = [
-        Pair(engine, baseline, measure.name, measure.bounds, table.row(engine, measure), old)
+        EnginePair(engine, baseline, measure.name, measure.bounds, table.row(engine, measure), old)
         for engine in table.engines
         if engine != baseline
     ]
@@ -79,7 +79,7 @@ def _slices(scores: Scores) -> Iterator[_Slice]:
             yield from _large_enough(tag, value, table)
 
 
-def _large_enough(by: str, value: str, table: Table) -> Iterator[_Slice]:
+def _large_enough(by: str, value: str, table: ScoreTable) -> Iterator[_Slice]:
     """Pass on a slice that has queries to compare."""
     if len(table.units) >= SMALLEST_SLICE:
         yield _Slice(by, value, table)
@@ -96,7 +96,7 @@ class RepositoryChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class RepositoryTally:
     """Repositories that gained, stayed and lost."""
 
     wins: int
@@ -128,10 +128,10 @@ def _change(repository: str, differences: Sequence[float], sign: float) -> Repos
     return RepositoryChange(repository, len(differences), mean, sign * mean + 0.0)
 
 
-def tally(changes: Sequence[RepositoryChange]) -> Tally:
+def tally(changes: Sequence[RepositoryChange]) -> RepositoryTally:
     """Count who gained and who lost."""
     wins, losses = sum(c.gain > 0.0 for c in changes), sum(c.gain < 0.0 for c in changes)
-    return Tally(wins, len(changes) - wins - losses, losses)
+    return RepositoryTally(wins, len(changes) - wins - losses, losses)
 
 
 def worst(changes: Sequence[RepositoryChange]) -> RepositoryChange:

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.stats.config import check_tag
-from assay.stats.records import Range, name_of, range_of
+from assay.stats.records import ValueRange, name_of, range_of
 from assay.stats.units import average_phrasings
 
 if TYPE_CHECKING:
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MeasureColumn:
     """One measure of a score table."""
 
     name: str
     at: int
-    bounds: Range
+    bounds: ValueRange
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ScoreTable:
     """A part of the scores: one column an intent."""
 
     engines: tuple[str, ...]
     units: tuple[Unit, ...]
     values: FloatArray  # (engines, measures, intents)
 
-    def row(self, engine: str, measure: Column) -> FloatArray:
+    def row(self, engine: str, measure: MeasureColumn) -> FloatArray:
         """The values of one engine on one measure."""
         return np.asarray(self.values[self.engines.index(engine), measure.at])
 
 
-def part(scores: Scores, chosen: Sequence[bool]) -> Table:
+def part(scores: Scores, chosen: Sequence[bool]) -> ScoreTable:
     """Take the chosen units, phrasings of one intent averaged."""
     kept = np.flatnonzero(chosen)
     folded = average_phrasings([scores.units[i] for i in kept], scores.values[:, :, kept])
-    return Table(scores.engines, folded.units, folded.values)
+    return ScoreTable(scores.engines, folded.units, folded.values)
 
 
-def headline(scores: Scores, cluster: str = "auto") -> Table:
+def headline(scores: Scores, cluster: str = "auto") -> ScoreTable:
     """Take the units that headline numbers are made of; a declared cluster must be there."""
     check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
     table = part(scores, [unit.headline for unit in scores.units])
@@ -57,17 +57,17 @@ def headline(scores: Scores, cluster: str = "auto") -> Table:
     return table
 
 
-def column(scores: Scores, measure: MeasureLike | str) -> Column:
+def column(scores: Scores, measure: MeasureLike | str) -> MeasureColumn:
     """Find a measure in the table."""
     name = name_of(measure)
     if name not in scores.measures:
         raise ConfigError(f"{name} was not scored", hint=f"scored are: {', '.join(scores.measures)}")
-    return Column(name, scores.measures.index(name), range_of(measure))
+    return MeasureColumn(name, scores.measures.index(name), range_of(measure))
 
 
 def columns(
     scores: Scores, primary: MeasureLike | str, measures: Sequence[MeasureLike | str] | None
-) -> tuple[Column, ...]:
+) -> tuple[MeasureColumn, ...]:
     """Find the primary measure and, after it, the others asked for (all that were scored, unless told)."""
     first = column(scores, primary)
     others = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]

@@ -15,13 +15,13 @@ from assay.files import read_utf8
 from assay.stats.compare import assemble
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.means import table_means
-from assay.stats.records import Comparison, Names, QueryValue, Range
-from assay.stats.rows import Pair, comparison_rows
+from assay.stats.records import Comparison, QueryValue, RunNames, ValueRange
+from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.runs import shared_sentence
-from assay.stats.tables import Column, Table
+from assay.stats.tables import MeasureColumn, ScoreTable
 from assay.types import Unit
 
-_NAMES = Names()
+_NAMES = RunNames()
 _LARGEST = 1e50
 _COLUMNS = ("query", "value", "cluster")
 _OWN_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared")
@@ -107,8 +107,8 @@ def compare_values(
     a: Sequence[QueryValue],
     b: Sequence[QueryValue],
     *,
-    names: Names = _NAMES,
-    bounds: Range | None = None,
+    names: RunNames = _NAMES,
+    bounds: ValueRange | None = None,
     higher_is_better: bool = True,
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
@@ -127,10 +127,10 @@ def compare_values(
     units = tuple(
         Unit("", query, "", old[query].cluster, shared=old[query].shared or new[query].shared) for query in shared
     )
-    measure = Column("value", 0, bounds or replace(_seen([*a, *b]), higher_is_better=higher_is_better))
+    measure = MeasureColumn("value", 0, bounds or replace(_seen([*a, *b]), higher_is_better=higher_is_better))
     values = np.array([[[rows[query].value for query in shared]] for rows in (old, new)])
-    table = Table((names.old, names.new), units, values)
-    pair = Pair(names.new, names.old, measure.name, measure.bounds, values[1, 0], values[0, 0])
+    table = ScoreTable((names.old, names.new), units, values)
+    pair = EnginePair(names.new, names.old, measure.name, measure.bounds, values[1, 0], values[0, 0])
     rows = comparison_rows([pair], units, settings)
     found = assemble(rows, table_means(table, [measure], alpha), measure, names.old, settings, None)
     return replace(found, notes=(sentence, *found.notes))
@@ -146,7 +146,7 @@ def _check_clusters(shared: Sequence[str], old: Mapping[str, QueryValue], new: M
             )
 
 
-def _seen(rows: Sequence[QueryValue]) -> Range:
+def _seen(rows: Sequence[QueryValue]) -> ValueRange:
     """Return [0, 1] when every value fits, else the range of the values and 0: that is what a value may fall to."""
     low, high = min(row.value for row in rows), max(row.value for row in rows)
-    return Range() if low >= 0.0 and high <= 1.0 else Range(min(0.0, low), max(0.0, high))
+    return ValueRange() if low >= 0.0 and high <= 1.0 else ValueRange(min(0.0, low), max(0.0, high))

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from assay.store.artifacts import Artefacts
+from assay.store.artifacts import ArtifactStore
 from assay.store.code import code_digest, package_digest
-from assay.store.maintenance import Other, Pruned, Usage
-from assay.store.paths import KINDS, Kind, Limits, parse_age, parse_size
+from assay.store.maintenance import DiskUsage, ExternalCache, PruneResult
+from assay.store.paths import KINDS, ArtifactKind, StoreLimits, parse_age, parse_size
 from assay.store.scratch import scratch
 
 __all__ = [
     "KINDS",
-    "Artefacts",
-    "Kind",
-    "Limits",
-    "Other",
-    "Pruned",
-    "Usage",
+    "ArtifactKind",
+    "ArtifactStore",
+    "DiskUsage",
+    "ExternalCache",
+    "PruneResult",
+    "StoreLimits",
     "code_digest",
     "package_digest",
     "parse_age",

@@ -47,7 +47,7 @@ _ALIGNMENT: Final = 64
 _NUMBERS: Final = "biuf"
 
 
-class StoreProblem(AssayError):
+class IndexFormatError(AssayError):
     """A file that is no index this program can use: of which kind, and in a sentence."""
 
     def __init__(self, kind: Trouble, sentence: str, *, file: str | Path | None = None) -> None:
@@ -98,8 +98,8 @@ def read_store(path: Path) -> Stored:
     try:
         header, begin = _header(mapped)
         return Stored(header["meta"], MappingProxyType(dict(_arrays(mapped, header, begin))))
-    except StoreProblem as problem:
-        raise StoreProblem(problem.kind, problem.message, file=path) from None
+    except IndexFormatError as problem:
+        raise IndexFormatError(problem.kind, problem.message, file=path) from None
 
 
 def _plain(name: str, array: Array) -> Array:
@@ -130,15 +130,15 @@ def _mapped(path: Path) -> mmap.mmap:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for somebody to write
     except (FileNotFoundError, NotADirectoryError):
-        raise StoreProblem("missing", "there is no index yet", file=path) from None
+        raise IndexFormatError("missing", "there is no index yet", file=path) from None
     except OSError as error:
         raise _unreadable(path, error) from error
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise StoreProblem("foreign", "where the index should be is something that is no file", file=path)
+            raise IndexFormatError("foreign", "where the index should be is something that is no file", file=path)
         return mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
     except ValueError:
-        raise StoreProblem("damaged", "the index is empty", file=path) from None
+        raise IndexFormatError("damaged", "the index is empty", file=path) from None
     except OSError as error:
         raise _unreadable(path, error) from error
     finally:
@@ -149,13 +149,13 @@ def _header(mapped: mmap.mmap) -> tuple[dict[str, Any], int]:
     """Check and read the header; where the arrays begin comes with it."""
     magic = mapped[: len(_MAGIC)]
     if not _MAGIC.startswith(magic):
-        raise StoreProblem("foreign", "the file is not an index of Assay")
+        raise IndexFormatError("foreign", "the file is not an index of Assay")
     if len(mapped) < _PREFIX.size:
         raise _damaged("it ends early")
     _, version, length, crc = _PREFIX.unpack_from(mapped)
     if version != VERSION:
         kind: Trouble = "old" if version < VERSION else "newer"
-        raise StoreProblem(kind, f"the index has format {version}; this Assay reads and writes format {VERSION}")
+        raise IndexFormatError(kind, f"the index has format {version}; this Assay reads and writes format {VERSION}")
     begin = _PREFIX.size + length
     if begin > len(mapped):
         raise _damaged("it ends early")
@@ -192,19 +192,19 @@ def _padded(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _damaged(why: str) -> StoreProblem:
+def _damaged(why: str) -> IndexFormatError:
     """Say that a file was an index and no longer is."""
-    return StoreProblem("damaged", f"the index is damaged: {why}")
+    return IndexFormatError("damaged", f"the index is damaged: {why}")
 
 
-def _unreadable(path: Path, error: OSError) -> StoreProblem:
+def _unreadable(path: Path, error: OSError) -> IndexFormatError:
     """Say that the system does not let us read the file."""
-    return StoreProblem("damaged", f"the index cannot be read: {error.strerror or error}", file=path)
+    return IndexFormatError("damaged", f"the index cannot be read: {error.strerror or error}", file=path)
 
 
-def _problem(kind: Trouble, sentence: str, file: str | None) -> StoreProblem:
+def _problem(kind: Trouble, sentence: str, file: str | None) -> IndexFormatError:
     """Make a problem again on the other side of a pickle."""
-    return StoreProblem(kind, sentence, file=file)
+    return IndexFormatError(kind, sentence, file=file)
 
 
 #: Half a surrogate pair is no UTF-8, and file names of other encodings are full of them; this keeps them.

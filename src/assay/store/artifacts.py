@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final, Self
 
 from assay.corpus.cache import cache_dir
-from assay.locks import Held, let_go
-from assay.store.locks import making, use
-from assay.store.maintenance import Pruned, Usage, prune, remove_broken, usage
-from assay.store.manifests import make_manifest, read_manifest, same_bytes, same_sizes, seal, unseal
-from assay.store.paths import Limits, Place, made_by_another, place_of, remove, write_whole, writing
+from assay.locks import LockFile, let_go
+from assay.store.locks import build_lock, shared_lock
+from assay.store.maintenance import DiskUsage, PruneResult, prune, remove_broken, usage
+from assay.store.manifests import add_checksum, make_manifest, read_manifest, same_bytes, same_sizes, verify_checksum
+from assay.store.paths import EntryPath, StoreLimits, made_by_another, place_of, remove, write_atomic, writing
 
 #: Folders that this process has looked through to the last bit, by address and manifest.
 _verified: Final[set[tuple[str, str]]] = set()
@@ -23,23 +23,23 @@ _verified: Final[set[tuple[str, str]]] = set()
 _LOOKED: Final = ".looked"
 
 
-class Artefacts:
+class ArtifactStore:
     """A store of one folder, safe against other processes, against being killed and against bad disks.
 
     What `obtain` gave is held, so that no pruning takes it, until `release`, `close`, or the end of this object.
     """
 
-    def __init__(self, root: Path | None = None, limits: Limits | None = None) -> None:
+    def __init__(self, root: Path | None = None, limits: StoreLimits | None = None) -> None:
         self.root = cache_dir() / "artefacts" if root is None else root
-        self.limits = Limits.wanted() if limits is None else limits
+        self.limits = StoreLimits.wanted() if limits is None else limits
         self.troubles: list[str] = []  # what was found broken, in sentences
-        self._held: dict[Place, Held] = {}
+        self._held: dict[EntryPath, LockFile] = {}
         self._grown = 0
         self._end = weakref.finalize(self, _let_all_go, self._held)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel to another process as an address."""
-        return (Artefacts, (self.root, self.limits))
+        return (ArtifactStore, (self.root, self.limits))
 
     def __enter__(self) -> Self:
         """Be used for a while."""
@@ -62,7 +62,7 @@ class Artefacts:
                 sealed, used = stream.read(), os.fstat(stream.fileno()).st_mtime
         except OSError:
             return None
-        data = unseal(place.name, sealed)
+        data = verify_checksum(place.name, sealed)
         if data is None:
             self._trouble(place, "is broken; it is removed")
             with suppress(OSError):
@@ -75,7 +75,7 @@ class Artefacts:
         """Keep a small thing, whole or not at all."""
         place = place_of(self.root, kind, key)
         with writing(place.path):
-            write_whole(self.root, place.path, seal(place.name, data))
+            write_atomic(self.root, place.path, add_checksum(place.name, data))
             self._grow(len(data))
 
     def obtain(self, kind: str, key: str, make: Callable[[Path], None]) -> Path:
@@ -89,7 +89,7 @@ class Artefacts:
                 place.lock.parent.mkdir(parents=True, exist_ok=True)
             with ExitStack() as held:
                 with writing(place.lock):
-                    held.enter_context(making(place.lock))
+                    held.enter_context(build_lock(place.lock))
                 found = self._found(place) or self._made(place, make)
                 if found is not None:
                     return found
@@ -105,7 +105,7 @@ class Artefacts:
         """Let go of everything that was obtained."""
         _let_all_go(self._held)
 
-    def usage(self) -> tuple[Usage, ...]:
+    def usage(self) -> tuple[DiskUsage, ...]:
         """Say of each kind how much there is and when it was used."""
         return usage(self.root)
 
@@ -116,7 +116,7 @@ class Artefacts:
         kinds: tuple[str, ...] = (),
         *,
         dry_run: bool = False,
-    ) -> Pruned:
+    ) -> PruneResult:
         """Remove what was not used for `older_than` seconds, then the least recently used until the rest fits.
 
         Without either the limit of the store counts. What somebody holds stays.
@@ -131,9 +131,9 @@ class Artefacts:
         with writing(self.root):
             return remove_broken(self.root)
 
-    def _found(self, place: Place) -> Path | None:
+    def _found(self, place: EntryPath) -> Path | None:
         """Find a finished folder that is whole, and hold it."""
-        held = use(place.finished)
+        held = shared_lock(place.finished)
         if held is None:
             return None
         if not self._is_whole(place, held.handle):
@@ -147,7 +147,7 @@ class Artefacts:
         self._touch(place.finished, os.fstat(held.handle).st_mtime)
         return place.content
 
-    def _is_whole(self, place: Place, handle: int) -> bool:
+    def _is_whole(self, place: EntryPath, handle: int) -> bool:
         """Check sizes, and the first time in this process every bit."""
         try:
             manifest = read_manifest(place.name, os.pread(handle, os.fstat(handle).st_size, 0))
@@ -162,7 +162,7 @@ class Artefacts:
             _verified.add((str(place.path), manifest.id))
         return whole
 
-    def _made(self, place: Place, make: Callable[[Path], None]) -> Path | None:
+    def _made(self, place: EntryPath, make: Callable[[Path], None]) -> Path | None:
         """Make a folder where it lies; its manifest comes last, and what was not finished goes away again."""
         with writing(place.path):
             remove(self.root, place.path)
@@ -172,7 +172,7 @@ class Artefacts:
                 make(place.content)
             with writing(place.path):
                 manifest = make_manifest(place.content)
-                write_whole(self.root, place.finished, manifest.sealed(place.name))
+                write_atomic(self.root, place.finished, manifest.sealed(place.name))
         except BaseException:
             with suppress(OSError):
                 remove(self.root, place.path)
@@ -207,14 +207,14 @@ class Artefacts:
         except OSError:
             return True
 
-    def _trouble(self, place: Place, what: str) -> None:
+    def _trouble(self, place: EntryPath, what: str) -> None:
         """Note what was found broken, once."""
         sentence = f"{place.path} {what}"
         if sentence not in self.troubles:
             self.troubles.append(sentence)
 
 
-def _let_all_go(held: dict[Place, Held]) -> None:
+def _let_all_go(held: dict[EntryPath, LockFile]) -> None:
     """Let go of everything that is held."""
     while held:
         let_go(held.popitem()[1])

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from assay.locks import Held, let_go, opened
+from assay.locks import LockFile, let_go, opened
 
 
 @contextmanager
-def making(path: Path, *, wait: bool = True) -> Iterator[bool]:
+def build_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Hold the right to make something against all others; False when somebody has it and we do not wait."""
     held = _locked(path, wait)
     try:
@@ -24,7 +24,7 @@ def making(path: Path, *, wait: bool = True) -> Iterator[bool]:
             let_go(held)
 
 
-def _locked(path: Path, wait: bool) -> Held | None:
+def _locked(path: Path, wait: bool) -> LockFile | None:
     """Lock a file of this name; one that was removed while we waited is not it."""
     while True:
         held = opened(path, os.O_RDWR | os.O_CREAT)
@@ -41,7 +41,7 @@ def _locked(path: Path, wait: bool) -> Held | None:
         let_go(held)
 
 
-def use(path: Path) -> Held | None:
+def shared_lock(path: Path) -> LockFile | None:
     """Hold a file that says that something is finished, with others who use it; None when it is being removed."""
     try:
         held = opened(path, os.O_RDONLY)
@@ -61,7 +61,7 @@ def use(path: Path) -> Held | None:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[bool]:
+def exclusive_lock(path: Path) -> Iterator[bool]:
     """Tell whether nobody uses a finished thing; until the end of the block nobody begins to."""
     held = opened(path, os.O_RDWR)  # a network drive wants the right to write for a lock against all
     try:
@@ -75,7 +75,7 @@ def alone(path: Path) -> Iterator[bool]:
         let_go(held)
 
 
-def _is_there(held: Held, path: Path) -> bool:
+def _is_there(held: LockFile, path: Path) -> bool:
     """Tell whether a path still leads to the file that was opened."""
     with suppress(OSError):
         there, ours = os.stat(path), os.fstat(held.handle)

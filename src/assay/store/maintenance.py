@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.store.locks import alone, making
-from assay.store.manifests import read_manifest, same_bytes, unseal
-from assay.store.paths import Place, remove, writing
+from assay.store.locks import build_lock, exclusive_lock
+from assay.store.manifests import read_manifest, same_bytes, verify_checksum
+from assay.store.paths import EntryPath, remove, writing
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class DiskUsage:
     """How much there is of a kind, and when the things of it were used: seconds since 1970."""
 
     kind: str
@@ -26,7 +26,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PruneResult:
     """What a pruning took away."""
 
     entries: int = 0
@@ -36,22 +36,22 @@ class Pruned:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StoreEntry:
     """A thing in the store."""
 
-    place: Place
+    place: EntryPath
     bytes: int
     used: float
     finished: bool  # a folder that nobody finished is a leftover, unless somebody is at it
 
 
-def usage(root: Path) -> tuple[Usage, ...]:
+def usage(root: Path) -> tuple[DiskUsage, ...]:
     """Add up the store by kind."""
-    by_kind: dict[str, list[Entry]] = {}
+    by_kind: dict[str, list[StoreEntry]] = {}
     for entry in entries(root):
         by_kind.setdefault(entry.place.kind, []).append(entry)
     return tuple(
-        Usage(kind, len(of), sum(one.bytes for one in of), min(one.used for one in of), max(one.used for one in of))
+        DiskUsage(kind, len(of), sum(one.bytes for one in of), min(one.used for one in of), max(one.used for one in of))
         for kind, of in sorted(by_kind.items())
     )
 
@@ -65,7 +65,7 @@ def prune(
     leftover: float,
     above: int | None = None,
     dry_run: bool = False,
-) -> Pruned:
+) -> PruneResult:
     """Remove what is too old, then what is too much; `above` is how much must be there for that."""
     now = time.time()
     found = [entry for entry in entries(root) if not kinds or entry.place.kind in kinds]
@@ -82,7 +82,7 @@ def prune(
         gone, size, left = gone + 1, size + entry.bytes, left - entry.bytes
     if not dry_run:
         _sweep(root, now - leftover)
-    return Pruned(gone, size, held, left)
+    return PruneResult(gone, size, held, left)
 
 
 def remove_broken(root: Path) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def remove_broken(root: Path) -> tuple[str, ...]:
     return tuple(broken)
 
 
-def entries(root: Path) -> Iterator[Entry]:
+def entries(root: Path) -> Iterator[StoreEntry]:
     """List everything; what goes away while we look was not there."""
     for kind in _listed(root):
         if kind.name.startswith(".") or not kind.is_dir():
@@ -103,21 +103,21 @@ def entries(root: Path) -> Iterator[Entry]:
         for part in _listed(Path(kind.path)):
             for one in _listed(Path(part.path)):
                 with suppress(OSError):
-                    yield _entry(Place(root, kind.name, one.name), one)
+                    yield _entry(EntryPath(root, kind.name, one.name), one)
 
 
-def _entry(place: Place, found: os.DirEntry[str]) -> Entry:
+def _entry(place: EntryPath, found: os.DirEntry[str]) -> StoreEntry:
     """Look at one thing."""
     facts = found.stat()
     if not found.is_dir():
-        return Entry(place, facts.st_size, facts.st_mtime, finished=True)
+        return StoreEntry(place, facts.st_size, facts.st_mtime, finished=True)
     try:
         sealed, used = place.finished.read_bytes(), place.finished.stat().st_mtime
     except OSError:
-        return Entry(place, _weight(place.path), facts.st_mtime, finished=False)
+        return StoreEntry(place, _weight(place.path), facts.st_mtime, finished=False)
     manifest = read_manifest(place.name, sealed)
     size = _weight(place.content) if manifest is None else manifest.size
-    return Entry(place, size + len(sealed), used, finished=True)
+    return StoreEntry(place, size + len(sealed), used, finished=True)
 
 
 def _weight(folder: Path) -> int:
@@ -130,18 +130,18 @@ def _weight(folder: Path) -> int:
     return total
 
 
-def _removed(entry: Entry) -> bool:
+def _removed(entry: StoreEntry) -> bool:
     """Remove a thing unless somebody makes or uses it; what others removed meanwhile is gone as well."""
     place = entry.place
     if place.path.is_file():
         remove(place.root, place.path)
         return True
     place.lock.parent.mkdir(parents=True, exist_ok=True)
-    with making(place.lock, wait=False) as ours:
+    with build_lock(place.lock, wait=False) as ours:
         if not ours:
             return False
         try:
-            with alone(place.finished) as unused:
+            with exclusive_lock(place.finished) as unused:
                 if unused:
                     remove(place.root, place.path)
                 return unused
@@ -150,11 +150,11 @@ def _removed(entry: Entry) -> bool:
             return True
 
 
-def _is_whole(place: Place) -> bool:
+def _is_whole(place: EntryPath) -> bool:
     """Check a thing to the last bit; one that goes away meanwhile is nobody's trouble."""
     try:
         if not place.path.is_dir():
-            return unseal(place.name, place.path.read_bytes()) is not None
+            return verify_checksum(place.name, place.path.read_bytes()) is not None
         manifest = read_manifest(place.name, place.finished.read_bytes())
         return manifest is not None and same_bytes(place.content, manifest)
     except OSError:
@@ -188,19 +188,21 @@ class _Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class ExternalCache:
     """A folder whose members can each be made or fetched again."""
 
     kind: str
     folder: Path
 
-    def usage(self) -> Usage | None:
+    def usage(self) -> DiskUsage | None:
         """Say how much there is; None when there is nothing."""
         found = self._things()
         dates = [one.used for one in found]
-        return Usage(self.kind, len(found), sum(one.bytes for one in found), min(dates), max(dates)) if found else None
+        return (
+            DiskUsage(self.kind, len(found), sum(one.bytes for one in found), min(dates), max(dates)) if found else None
+        )
 
-    def prune(self, most_bytes: int | None, older_than: float | None, *, dry_run: bool = False) -> Pruned:
+    def prune(self, most_bytes: int | None, older_than: float | None, *, dry_run: bool = False) -> PruneResult:
         """Remove what is old, then the oldest until the rest fits. Who uses a member is not known here."""
         now, found = time.time(), self._things()
         left = sum(one.bytes for one in found)
@@ -214,7 +216,7 @@ class Other:
                         remove(self.folder, one.path)
         with suppress(OSError):
             (self.folder / ".tmp").rmdir()
-        return Pruned(gone, size, 0, left)
+        return PruneResult(gone, size, 0, left)
 
     def _things(self) -> list[_Thing]:
         """List the members; what goes away while we look was not there."""

@@ -21,12 +21,12 @@ def name_of(kind: str, key: str) -> str:
     return hashlib.sha256(f"{kind}\0{key}".encode("utf-8", "surrogateescape")).hexdigest()[:40]
 
 
-def seal(name: str, data: bytes) -> bytes:
+def add_checksum(name: str, data: bytes) -> bytes:
     """Put a checksum before data; the name is under it too, so that a file that was moved is noticed."""
     return _MAGIC + _checksum(name, data) + b"\n" + data
 
 
-def unseal(name: str, sealed: bytes) -> bytes | None:
+def verify_checksum(name: str, sealed: bytes) -> bytes | None:
     """Give the data; None unless they are, to the bit, what was sealed under this name."""
     data = sealed[_HEAD:]
     return data if sealed[:_HEAD] == _MAGIC + _checksum(name, data) + b"\n" else None
@@ -51,12 +51,12 @@ class Manifest:
 
     def sealed(self, name: str) -> bytes:
         """Write it under a checksum."""
-        return seal(name, json.dumps({"id": self.id, "entries": self.entries}, sort_keys=True).encode("ascii"))
+        return add_checksum(name, json.dumps({"id": self.id, "entries": self.entries}, sort_keys=True).encode("ascii"))
 
 
 def read_manifest(name: str, sealed: bytes) -> Manifest | None:
     """Read a manifest; None when it is not to the bit what was written."""
-    data = unseal(name, sealed)
+    data = verify_checksum(name, sealed)
     if data is None:
         return None
     plain = json.loads(data)

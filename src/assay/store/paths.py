@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from assay.errors import ConfigError, EnvironmentFailure
+from assay.errors import ConfigError, SetupError
 from assay.store.manifests import name_of
 
 #: What a disk or a mount refuses; anything else that goes wrong while something is made is the maker's own.
@@ -29,7 +29,7 @@ _ATTEMPTS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EntryPath:
     """Where one thing lies."""
 
     root: Path
@@ -57,14 +57,14 @@ class Place:
         return self.root / ".locks" / f"{self.kind}.{self.name}"
 
 
-def place_of(root: Path, kind: str, key: str) -> Place:
+def place_of(root: Path, kind: str, key: str) -> EntryPath:
     """Find the place of a key."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", kind):
         raise ValueError(f"not the name of a kind: {kind!r}")
-    return Place(root, kind, name_of(kind, key))
+    return EntryPath(root, kind, name_of(kind, key))
 
 
-def write_whole(root: Path, path: Path, data: bytes) -> None:
+def write_atomic(root: Path, path: Path, data: bytes) -> None:
     """Write a file atomically, creating folders that are missing or that another process removes meanwhile.
 
     There is no fsync: after a power cut a file may be empty, which its checksum shows.
@@ -112,7 +112,7 @@ def writing(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]
     except OSError as error:
         if only is not None and error.errno not in only:
             raise
-        raise EnvironmentFailure(
+        raise SetupError(
             f"the cache cannot be written: {error.strerror or error}",
             file=path,
             hint="free some space (`assay cache prune --to 1GB`), or set ASSAY_CACHE_DIR to a folder you can write",
@@ -127,7 +127,7 @@ def made_by_another(path: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ArtifactKind:
     """A kind of thing that is kept, so that it need not be made again."""
 
     name: str  # of its folder
@@ -136,17 +136,31 @@ class Kind:
     artefact: bool = True  # it lies in `Artefacts`, which keeps to a limit; others are pruned only when named
 
 
-CELLS: Final = Kind("cells", "what an engine answered to a gold set", "asking the engine again")
-INDEXES: Final = Kind("indexes", "indexes of other people's tools, for --reuse-index", "indexing again with the tool")
-TABLES: Final = Kind("tables", "the built-in engine's index of a corpus", "parsing the corpus: seconds to minutes")
-VECTORS: Final = Kind("vectors", "vectors of the units of a table", "embedding again: seconds, hours for a large model")
-DESCRIPTIONS: Final = Kind("descriptions", "what a model said of units", "asking the model again", artefact=False)
-EMBEDDINGS: Final = Kind("embeddings", "what an embedder made of texts", "embedding them again", artefact=False)
-INDEX: Final = Kind("index", "indexes of folders that `assay search` knows", "indexing the folder", artefact=False)
-MIRRORS: Final = Kind("mirrors", "clones of the git repositories that corpora name", "cloning again", artefact=False)
-TREES: Final = Kind("trees", "corpora as they were fetched", "fetching and unpacking again", artefact=False)
-SEATS: Final = Kind("seats", "which browser a reviewer sits at", "taking one's name again, by a code", artefact=False)
-UNFINISHED: Final = Kind(
+CELLS: Final = ArtifactKind("cells", "what an engine answered to a gold set", "asking the engine again")
+INDEXES: Final = ArtifactKind(
+    "indexes", "indexes of other people's tools, for --reuse-index", "indexing again with the tool"
+)
+TABLES: Final = ArtifactKind(
+    "tables", "the built-in engine's index of a corpus", "parsing the corpus: seconds to minutes"
+)
+VECTORS: Final = ArtifactKind(
+    "vectors", "vectors of the units of a table", "embedding again: seconds, hours for a large model"
+)
+DESCRIPTIONS: Final = ArtifactKind(
+    "descriptions", "what a model said of units", "asking the model again", artefact=False
+)
+EMBEDDINGS: Final = ArtifactKind("embeddings", "what an embedder made of texts", "embedding them again", artefact=False)
+INDEX: Final = ArtifactKind(
+    "index", "indexes of folders that `assay search` knows", "indexing the folder", artefact=False
+)
+MIRRORS: Final = ArtifactKind(
+    "mirrors", "clones of the git repositories that corpora name", "cloning again", artefact=False
+)
+TREES: Final = ArtifactKind("trees", "corpora as they were fetched", "fetching and unpacking again", artefact=False)
+SEATS: Final = ArtifactKind(
+    "seats", "which browser a reviewer sits at", "taking one's name again, by a code", artefact=False
+)
+UNFINISHED: Final = ArtifactKind(
     "unfinished", "what runs without a folder of results have not finished", "beginning those runs anew", artefact=False
 )
 
@@ -160,7 +174,7 @@ _UNITS: Final = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StoreLimits:
     """Numbers of the store; none of them decides what is in it, only how long."""
 
     bytes: int = 10 * 10**9  # a hundred indexes of large repositories with their vectors, or ten million cells

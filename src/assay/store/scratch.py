@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from assay.errors import EnvironmentFailure
-from assay.store.locks import making
+from assay.errors import SetupError
+from assay.store.locks import build_lock
 
 _LOCK: Final = ".lock"
 
@@ -30,7 +30,7 @@ def scratch(prefix: str = "assay-") -> Iterator[Path]:
         try:
             folder = _made(prefix, stack)
         except OSError as error:
-            raise EnvironmentFailure(
+            raise SetupError(
                 f"no place for temporary files: {error.strerror or error}",
                 hint="free some space there, or set TMPDIR to a folder you can write",
             ) from error
@@ -40,7 +40,7 @@ def scratch(prefix: str = "assay-") -> Iterator[Path]:
 def sweep(home: Path) -> None:
     """Remove the folders of processes that were killed, by their locks that nobody holds."""
     for lock in sorted(home.glob(f"*{_LOCK}")):
-        with suppress(OSError), making(lock, wait=False) as free:
+        with suppress(OSError), build_lock(lock, wait=False) as free:
             if free:
                 _remove(lock.with_suffix(""))
 
@@ -53,7 +53,7 @@ def _made(prefix: str, stack: ExitStack) -> Path:
             _swept(home)
             folder = home / f"{prefix}{os.getpid()}_{secrets.token_hex(4)}"
             stack.callback(_remove_home, home)
-            stack.enter_context(making(folder.with_name(folder.name + _LOCK)))
+            stack.enter_context(build_lock(folder.with_name(folder.name + _LOCK)))
             stack.callback(_remove, folder)
             folder.mkdir(mode=0o700)
         except FileNotFoundError:  # whoever was the last there removed the place meanwhile

@@ -19,7 +19,7 @@ def can_guard() -> bool:
     return sys.platform.startswith("linux") and threading.active_count() == 1
 
 
-def guarded(work: Callable[[], T], seconds: int) -> T | None:
+def run_guarded(work: Callable[[], T], seconds: int) -> T | None:
     """Give what work gives; None when the child died over it or used up its seconds of the processor."""
     reader, writer = os.pipe()
     child = os.fork()

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from assay.syntax.grammars import load_grammar
-from assay.syntax.parsing import PARSING, is_tangled, looks_torn, nesting_problem, parsed
+from assay.syntax.parsing import PARSING, has_too_many_errors, is_malformed, nesting_problem, parsed
 from assay.syntax.text import split_lines
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _PLAIN, _COMMENT, _STRING, _NUMBER, _KEYWORD, _DEFINITION, _TYPE = range(len(COL
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class HighlightSpan:
     """A piece of a line in one colour."""
 
     text: str
@@ -100,12 +100,12 @@ _WORD: Final = re.compile(rb"[#@]?[A-Za-z_]\w*!?")
 _DIGITS: Final = frozenset(b"0123456789.+-")
 
 
-def coloured(text: str, grammar: str | None, limits: ColourLimits = LIMITS) -> tuple[tuple[Stretch, ...], ...]:
+def highlight(text: str, grammar: str | None, limits: ColourLimits = LIMITS) -> tuple[tuple[HighlightSpan, ...], ...]:
     """Give the runs of each line of a text; a line that is empty has none."""
     marks = _marks(text, grammar, limits) if grammar else None
     lines = split_lines(text)
     if marks is None:
-        return tuple((Stretch(line, "plain"),) if line else () for line in lines)
+        return tuple((HighlightSpan(line, "plain"),) if line else () for line in lines)
     return tuple(_line_runs(lines, marks, limits))
 
 
@@ -115,10 +115,10 @@ def _marks(text: str, grammar: str, limits: ColourLimits) -> bytearray | None:
     A source that is torn may crash its parser: elsewhere that happens in a child process, here nothing depends on it.
     """
     source = text.encode("utf-8", "replace")
-    if len(source) > limits.bytes or nesting_problem(source, grammar) or looks_torn(source, grammar):
+    if len(source) > limits.bytes or nesting_problem(source, grammar) or is_malformed(source, grammar):
         return None
     tree = parsed(source, grammar, PARSING)
-    if tree is None or is_tangled(tree, PARSING):
+    if tree is None or has_too_many_errors(tree, PARSING):
         return None
     marks = bytearray(len(source))
     _paint_nodes(tree, grammar, source, marks)
@@ -177,25 +177,25 @@ def _paint_names(tree: Tree, grammar: str, marks: bytearray) -> None:
                 marks[node.start_byte : node.end_byte] = bytes((_DEFINITION,)) * (node.end_byte - node.start_byte)
 
 
-def _line_runs(lines: tuple[str, ...], marks: bytearray, limits: ColourLimits) -> Iterator[tuple[Stretch, ...]]:
+def _line_runs(lines: tuple[str, ...], marks: bytearray, limits: ColourLimits) -> Iterator[tuple[HighlightSpan, ...]]:
     """Cut each line where its colour changes."""
     at = 0
     for line in lines:
         size = len(line) if line.isascii() else len(line.encode("utf-8", "replace"))
         if len(line) > limits.columns:
-            yield (Stretch(line, "plain"),)
+            yield (HighlightSpan(line, "plain"),)
         else:
             yield tuple(_runs(line, marks[at : at + size]))
         at += size + 1
 
 
-def _runs(line: str, marks: bytearray) -> Iterator[Stretch]:
+def _runs(line: str, marks: bytearray) -> Iterator[HighlightSpan]:
     """Cut one line."""
     colours = marks if len(marks) == len(line) else _by_character(line, marks)
     at = 0
     for colour, group in groupby(colours):
         end = at + sum(1 for _ in group)
-        yield Stretch(line[at:end], COLOURS[colour])
+        yield HighlightSpan(line[at:end], COLOURS[colour])
         at = end
 
 

@@ -12,9 +12,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from assay.syntax.fork_guard import can_guard, guarded
+from assay.syntax.fork_guard import can_guard, run_guarded
 from assay.syntax.grammars import load_grammar
-from assay.syntax.parsing import PARSING, ParsingLimits, allowed, is_tangled, looks_torn, nesting_problem, parsed
+from assay.syntax.parsing import (
+    PARSING,
+    ParsingLimits,
+    allowed,
+    has_too_many_errors,
+    is_malformed,
+    nesting_problem,
+    parsed,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -60,7 +68,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineSpan:
     """The first and last line of something."""
 
     start: int
@@ -68,7 +76,7 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
+class SplitPoint:
     """A line at which a part of a long node begins, and how deep it lies."""
 
     line: int
@@ -80,10 +88,10 @@ class Outline:
     """What one parse tells about a file."""
 
     definitions: tuple[Definition, ...]  # by first line, the outer before the inner
-    comments: tuple[Lines, ...]
+    comments: tuple[LineSpan, ...]
     imports: tuple[str, ...]
     references: tuple[str, ...]  # names that are used, each once
-    breaks: tuple[Break, ...]
+    breaks: tuple[SplitPoint, ...]
     broken: bool  # the tree holds an error
     problem: str | None = None  # why it was not parsed, or not to the end; then nothing else is known
 
@@ -94,10 +102,10 @@ def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline
     if problem := nesting_problem(source, grammar):
         return _unknown(problem)
     load_grammar(grammar)
-    if not looks_torn(source, grammar) or not can_guard():
+    if not is_malformed(source, grammar) or not can_guard():
         return _outline(source, grammar, limits)
     seconds = 2 + int(allowed(source, limits))
-    found = guarded(partial(_outline, source, grammar, limits), seconds)
+    found = run_guarded(partial(_outline, source, grammar, limits), seconds)
     return _unknown("its parser failed") if found is None else found
 
 
@@ -106,7 +114,7 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
     tree = parsed(source, grammar, limits)
     if tree is None:
         return _unknown("parsing it took too long")
-    if is_tangled(tree, limits):
+    if has_too_many_errors(tree, limits):
         return _unknown("it holds too many errors")
     return _read(tree, grammar, source)
 
@@ -126,7 +134,7 @@ def _read(tree: Tree, grammar: str, source: bytes) -> Outline:
     found = _collect(cursor.matches(root), source)
     return Outline(
         _definitions(found, source, grammar),
-        tuple(Lines(above.start, above.end) for above in found.above if above.comment),
+        tuple(LineSpan(above.start, above.end) for above in found.above if above.comment),
         tuple(dict.fromkeys(found.imports)),
         tuple(name.decode("utf-8", "replace") for name in found.references),
         tuple(_breaks(root, 0)),
@@ -375,9 +383,9 @@ def _in_line_order(made: list[Definition]) -> tuple[Definition, ...]:
     return tuple(replace(made[i], parent=place[made[i].parent]) for i in order)
 
 
-def _breaks(node: Node, depth: int) -> Iterator[Break]:
+def _breaks(node: Node, depth: int) -> Iterator[SplitPoint]:
     """List where the parts of long nodes begin."""
     for child in node.children:
-        yield Break(child.start_point[0] + 1, depth)
+        yield SplitPoint(child.start_point[0] + 1, depth)
         if depth < LIMITS.deep and child.end_point[0] - child.start_point[0] > LIMITS.long_lines:
             yield from _breaks(child, depth + 1)

@@ -76,7 +76,7 @@ def parsed(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
     return None if feed.late else tree
 
 
-def is_tangled(tree: Tree, limits: ParsingLimits) -> bool:
+def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
     """Tell whether a tree holds so many errors that a query would take too long in it."""
     return tree.root_node.has_error and _tangle(tree.root_node) > limits.tangle
 
@@ -131,7 +131,7 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
     return None
 
 
-def looks_torn(source: bytes, grammar: str) -> bool:
+def is_malformed(source: bytes, grammar: str) -> bool:
     """Tell whether a source is likely to be no program: its brackets do not match, or are missing.
 
     Parsers try to mend such a source, and some never end or crash over it.

@@ -159,7 +159,7 @@ _UNDERLINE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}[ \t]*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class DocHeading:
     """A line that begins a section."""
 
     line: int
@@ -167,15 +167,15 @@ class Heading:
     title: str
 
 
-def headings(lines: Sequence[str]) -> Iterator[Heading]:
+def headings(lines: Sequence[str]) -> Iterator[DocHeading]:
     """Find headings outside of fenced code; the level of an underlined one is the order its sign came up in."""
     signs: dict[str, int] = {}
     for number, line in unfenced(lines):
         if found := _ATX.match(line) or _ASCIIDOC.match(line):
-            yield Heading(number, len(found.group(1)), found.group(2).strip())
+            yield DocHeading(number, len(found.group(1)), found.group(2).strip())
         elif number < len(lines) and (under := _UNDERLINE.match(lines[number])) and _is_title(line, lines[number]):
             level = signs.setdefault(under.group(1), len(signs) + 1)
-            yield Heading(number, level, line.strip())
+            yield DocHeading(number, level, line.strip())
 
 
 def unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:

@@ -14,24 +14,24 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import ConfigError, EnvironmentFailure, InputError
+from assay.errors import ConfigError, InputError, SetupError
 from assay.search.static import StaticModel, open_static
 from assay.search.vectors import unit_rows
 from assay.search.words import term_hash
-from assay.stats import ComparisonRow, Names, QueryValue, Range, Verdict, compare_values
+from assay.stats import ComparisonRow, QueryValue, RunNames, ValueRange, Verdict, compare_values
 from assay.stats.config import DEFAULT
 from assay.syntax.grammars import GRAMMARS, load_grammar
 from assay.training.bags import Products, as_matrix, join_rows, pool, row_keys, take_rows
-from assay.training.config import HeldOutConfig, KindWeights, MiningConfig, TrainConfig, VectorConfig
+from assay.training.config import HeldOutConfig, KindWeights, MiningConfig, TrainConfig, VectorTrainConfig
 from assay.training.dataset import TF_POWER, Pairs, Vocabulary, encode, kinds_of, make_vocabulary
 from assay.training.exclusion import OPEN
-from assay.training.forks import Task, run_tasks
+from assay.training.forks import WorkerTask, run_tasks
 from assay.training.mine import mine_repository, shard_identity
 from assay.training.pipeline import (
     MODEL_DIR,
     TERMS,
     WORK,
-    Start,
+    InitialModel,
     Tell,
     alone,
     code_digests,
@@ -41,11 +41,11 @@ from assay.training.pipeline import (
     start_digest,
     write_model,
 )
-from assay.training.repositories import Repository, Scope, list_files, open_repository
+from assay.training.repositories import GitRepo, LearningScope, list_files, open_repository
 from assay.training.sampling import draw_rank
-from assay.training.shards import KINDS, Bags, Shard, read_shard, write_shard
+from assay.training.shards import KINDS, Bags, PairShard, read_shard, write_shard
 from assay.training.translations import Translations
-from assay.training.vectors import Table, TrainProgress, limited, train_vectors
+from assay.training.vectors import EmbeddingTable, TrainProgress, limited, train_vectors
 
 DEPTH = 10
 _DOC, _NAME = KINDS.index("doc"), KINDS.index("name")
@@ -73,7 +73,7 @@ def find_questions(pairs: Pairs, files: Collection[int], learned: Pairs) -> Ques
     return Questions(pairs, np.flatnonzero(asks), np.flatnonzero(np.isin(pairs.kind, (_DOC, _NAME))))
 
 
-def grade(questions: Questions, table: Table, products: Products) -> NDArray[np.float64]:
+def grade(questions: Questions, table: EmbeddingTable, products: Products) -> NDArray[np.float64]:
     """Give nDCG@10 of each question, which has one answer: 1 / log2(1 + its rank)."""
     pairs, asked, codes = questions.pairs, questions.asked, questions.codes
     size = len(table.vectors)
@@ -192,7 +192,7 @@ class AdaptConfig:
         """Say it as the trainer of a model's vectors reads it; what it holds out itself is nothing."""
         own = self.learning
         steps = max(own.steps, own.passes * pairs // own.batch)
-        vectors = VectorConfig(
+        vectors = VectorTrainConfig(
             dimension=dimension,
             steps=steps,
             batch=own.batch,
@@ -213,7 +213,7 @@ _OPEN: Final = "not shown to be better"
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class PairedTestResult:
     """What the test says."""
 
     row: ComparisonRow
@@ -234,7 +234,9 @@ class Judgement:
         }  # fmt: skip
 
 
-def judge(paths: Sequence[str], old: NDArray[np.float64], new: NDArray[np.float64], *, seed: int) -> Judgement:
+def compare_models(
+    paths: Sequence[str], old: NDArray[np.float64], new: NDArray[np.float64], *, seed: int
+) -> PairedTestResult:
     """Compare two models on the same questions; `paths` names the file of each."""
     before, after = (
         [
@@ -243,8 +245,8 @@ def judge(paths: Sequence[str], old: NDArray[np.float64], new: NDArray[np.float6
         ]
         for values in (old, new)
     )
-    found = compare_values(before, after, names=Names("old", "adapted"), bounds=Range(), seed=seed)
-    return Judgement(found.rows[0])
+    found = compare_values(before, after, names=RunNames("old", "adapted"), bounds=ValueRange(), seed=seed)
+    return PairedTestResult(found.rows[0])
 
 
 _APART = 2  # workers: with one the task would run in this process, and a parser that crashes would end it
@@ -254,21 +256,21 @@ _APART = 2  # workers: with one the task would run in this process, and a parser
 class Miner:
     """Mines a repository that is the user's own, and keeps what it finds."""
 
-    repository: Repository
+    repository: GitRepo
     config: MiningConfig
     work: Path
 
-    def mine(self, withheld: frozenset[str] = frozenset()) -> Shard:
+    def mine(self, withheld: frozenset[str] = frozenset()) -> PairShard:
         """Give the pairs of all files but some; what an earlier run kept is not mined again."""
-        scope = Scope(own=True, withheld=withheld)
+        scope = LearningScope(own=True, withheld=withheld)
         facts = sha256("\n".join(sorted(withheld)).encode("utf-8", "surrogatepass")).hexdigest()
         key = shard_identity(self.repository, self.config, f"own {facts}")
         path = self.work / f"{'part' if withheld else 'whole'}-{key[:16]}.assay"
         if not path.exists():
-            self._run(Task(self.repository.name, partial(self._write, scope, path)))
+            self._run(WorkerTask(self.repository.name, partial(self._write, scope, path)))
         return read_shard(path)
 
-    def _run(self, task: Task[None]) -> None:
+    def _run(self, task: WorkerTask[None]) -> None:
         """Do the work where a crash does no harm."""
         for grammar in GRAMMARS:
             load_grammar(grammar)
@@ -277,9 +279,9 @@ class Miner:
                 raise done.error
             if done.error is not None:
                 problem = f"{self.repository.name}: mining failed: {done.error}"
-                raise EnvironmentFailure(problem, hint="run it again") from done.error
+                raise SetupError(problem, hint="run it again") from done.error
 
-    def _write(self, scope: Scope, path: Path) -> None:
+    def _write(self, scope: LearningScope, path: Path) -> None:
         """Mine and keep."""
         shard = mine_repository(self.repository, self.config, OPEN, scope).shard
         if shard is not None:  # one's own repository is never left out
@@ -287,7 +289,7 @@ class Miner:
 
 
 @dataclass(frozen=True, slots=True)
-class Parent:
+class BaseModel:
     """A model and the words of its rows."""
 
     model: StaticModel
@@ -299,7 +301,7 @@ class Parent:
         return self.model.identity.rpartition(" ")[2]
 
 
-def read_parent(folder: Path | None) -> Parent:
+def read_parent(folder: Path | None) -> BaseModel:
     """Open a model's folder; without one, the model that ships with Assay."""
     model = open_static(folder)
     place = folder if folder else resources.files("assay.data").joinpath("model")
@@ -312,10 +314,10 @@ def read_parent(folder: Path | None) -> Parent:
     if [term_hash(term) for term in terms] != model.term.tolist():
         problem = f"{TERMS} does not belong to the model beside it"
         raise ConfigError(problem, file=str(place), hint="copy the whole folder that `assay train` wrote")
-    return Parent(model, terms)
+    return BaseModel(model, terms)
 
 
-def new_terms(parent: Parent, shard: Shard, config: NewTerms) -> tuple[str, ...]:
+def new_terms(parent: BaseModel, shard: PairShard, config: NewTerms) -> tuple[str, ...]:
     """List the words of a code base that the model does not know, those of most pairs first."""
     used = np.concatenate([bags.term for bags in (shard.query, shard.code, shard.path)])
     uses = np.bincount(used, minlength=len(shard.words))
@@ -325,14 +327,16 @@ def new_terms(parent: Parent, shard: Shard, config: NewTerms) -> tuple[str, ...]
     return tuple(word for word in listed[: config.most] if found[word] >= config.pairs)
 
 
-def extend(parent: Parent, terms: Sequence[str]) -> Start:
+def extend(parent: BaseModel, terms: Sequence[str]) -> InitialModel:
     """Give new words a row of zeros each, so that the model says what it said before, and the middle weight."""
     model = parent.model
     vocabulary = make_vocabulary((*parent.terms, *terms))
     rows = np.searchsorted(vocabulary.hashes, model.term)
     vectors = np.zeros((len(vocabulary), model.dimension), dtype=np.float32)
     vectors[rows] = model.vectors(np.arange(len(model.term)))
-    return Start(vocabulary, Table(vectors, _logs(model.asked, rows, vocabulary), _logs(model.said, rows, vocabulary)))
+    return InitialModel(
+        vocabulary, EmbeddingTable(vectors, _logs(model.asked, rows, vocabulary), _logs(model.said, rows, vocabulary))
+    )
 
 
 def _logs(weight: NDArray[np.float32], rows: NDArray[np.int64], vocabulary: Vocabulary) -> NDArray[np.float32]:
@@ -343,7 +347,7 @@ def _logs(weight: NDArray[np.float32], rows: NDArray[np.int64], vocabulary: Voca
     return logs
 
 
-def place_new(parent: Parent, start: Start, pairs: Pairs, products: Products) -> Table:
+def place_new(parent: BaseModel, start: InitialModel, pairs: Pairs, products: Products) -> EmbeddingTable:
     """Put new words where the codes are that they stand in or ask for, as far from nothing as most words are.
 
     Zeros would do for a word among known ones, but a question of new words alone has no direction then, and no slope:
@@ -358,10 +362,10 @@ def place_new(parent: Parent, start: Start, pairs: Pairs, products: Products) ->
     known = np.sqrt(np.einsum("td,td->t", table.vectors, table.vectors))
     vectors = table.vectors.copy()
     vectors[new] = unit_rows(found) * np.median(known[known > 0])
-    return Table(vectors, table.asked, table.said)
+    return EmbeddingTable(vectors, table.asked, table.said)
 
 
-def translations_of(parent: Parent, vocabulary: Vocabulary) -> Translations:
+def translations_of(parent: BaseModel, vocabulary: Vocabulary) -> Translations:
     """Give the translations of a model in the rows of a larger vocabulary."""
     model = parent.model
     source, target = (np.searchsorted(vocabulary.hashes, one) for one in (model.source, model.target))
@@ -403,11 +407,11 @@ class Adapted:
     `earlier` is then the model that an earlier run left in its place.
     """
 
-    repository: Repository
+    repository: GitRepo
     parent: str
     terms: int  # that are new
     pairs: dict[str, int]  # that were learned from
-    judgement: Judgement
+    judgement: PairedTestResult
     folder: Path | None
     earlier: Path | None
 
@@ -453,7 +457,7 @@ def _adapted(order: Order, config: AdaptConfig, tell: Tell) -> Adapted:
     return adapted
 
 
-def _held_out(whole: Shard, paths: Sequence[str], config: AdaptConfig) -> frozenset[str]:
+def _held_out(whole: PairShard, paths: Sequence[str], config: AdaptConfig) -> frozenset[str]:
     """Draw the documented files that are not learned from; `paths` are those of all files by number."""
     documented = {paths[number] for number in np.unique(whole.file[whole.kind == _RUN_DOC]).tolist()}
     if len(documented) < _FEWEST:
@@ -462,7 +466,7 @@ def _held_out(whole: Shard, paths: Sequence[str], config: AdaptConfig) -> frozen
     return hold_out_files(documented, config.held, config.seed)
 
 
-def _encoded(shard: Shard, vocabulary: Vocabulary) -> Pairs:
+def _encoded(shard: PairShard, vocabulary: Vocabulary) -> Pairs:
     """Write pairs in the rows of a model."""
     return encode([shard], vocabulary, HeldOutConfig(share=0.0))
 
@@ -472,27 +476,27 @@ class _Course:
     """From the start of an adaptation to its test."""
 
     config: AdaptConfig
-    start: Start
+    start: InitialModel
     learned: Pairs
     whole: Pairs
     paths: Sequence[str]
 
-    def learn(self, parent: Parent, work: Path, products: Products, tell: Tell) -> Table:
+    def learn(self, parent: BaseModel, work: Path, products: Products, tell: Tell) -> EmbeddingTable:
         """Move the model, from wherever an earlier run left it."""
         table = place_new(parent, self.start, self.learned, products)
         pairs = self.learned
         config = self.config.training(parent.model.dimension, len(pairs))
         columns = (pairs.query_key, pairs.code_key, row_keys(pairs.path), pairs.kind, pairs.file)
         learned = [column.tolist() for column in columns]
-        start = start_digest(Start(self.start.vocabulary, table))
+        start = start_digest(InitialModel(self.start.vocabulary, table))
         keep = work / f"adapted-{key_of(code_digests(), start, asdict(self.config), learned)}.assay"
         return train_vectors(pairs, table, config, keep=keep, tell=lambda at: tell(_line(at))).table
 
-    def test(self, asked: Questions, table: Table, products: Products) -> Judgement:
+    def test(self, asked: Questions, table: EmbeddingTable, products: Products) -> PairedTestResult:
         """Compare with the old model on files that had no part in anything."""
         named = [self.paths[number] for number in asked.files.tolist()]
         old, new = (grade(asked, one, products) for one in (self.start.table, table))
-        return judge(named, old, new, seed=self.config.seed)
+        return compare_models(named, old, new, seed=self.config.seed)
 
     def ask(self, files: Collection[str]) -> Questions:
         """Ask with the comments of some files; refuse before anything is learned what could not be tested."""
@@ -504,14 +508,14 @@ class _Course:
         return asked
 
 
-def mix(old: Table, new: Table, share: float) -> Table:
+def mix(old: EmbeddingTable, new: EmbeddingTable, share: float) -> EmbeddingTable:
     """Go a share of the way from one table to another, with vectors as a model's folder can hold them."""
     vectors, asked, said = (
         (one + np.float32(share) * (other - one)).astype(np.float32)
         for one, other in ((old.vectors, new.vectors), (old.asked, new.asked), (old.said, new.said))
     )
     small, scale = quantise(vectors)
-    return Table(small * scale[:, None], asked, said)
+    return EmbeddingTable(small * scale[:, None], asked, said)
 
 
 def _line(at: TrainProgress) -> str:
@@ -520,7 +524,12 @@ def _line(at: TrainProgress) -> str:
 
 
 def _write(
-    adapted: Adapted, folder: Path, table: Table, vocabulary: Vocabulary, parent: Parent, config: AdaptConfig
+    adapted: Adapted,
+    folder: Path,
+    table: EmbeddingTable,
+    vocabulary: Vocabulary,
+    parent: BaseModel,
+    config: AdaptConfig,
 ) -> None:
     """Write the folder of the adapted model."""
     packed = pack(table, vocabulary, translations_of(parent, vocabulary))

@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, Final
 
-from assay.corpus.config import Limits
+from assay.corpus.config import ArchiveLimits
 from assay.corpus.git import git, git_stream
 from assay.corpus.languages import FileType, detect
 from assay.search.words import runs
 from assay.syntax.secrets import secret_lines
 from assay.training.config import MiningConfig
 from assay.training.exclusion import Windows, copied_lines
-from assay.training.repositories import EVERYBODYS, Entry, Folders, Repository, Scope, read_files
-from assay.training.sampling import Candidate, Collection, draw_rank
-from assay.training.sources import COPIED_FILE, OTHER_LICENCE, Chosen, is_code, is_foreign, is_test, open_source
+from assay.training.repositories import EVERYBODYS, GitRepo, LearningScope, LicensedFolders, TreeEntry, read_files
+from assay.training.sampling import Collection, PairCandidate, draw_rank
+from assay.training.sources import COPIED_FILE, OTHER_LICENCE, SelectedFile, is_code, is_foreign, is_test, open_source
 from assay.training.text import ask_subject, path_terms
 
 #: Begins a commit in what git prints: no line of a patch begins with it.
@@ -36,7 +36,7 @@ _RESTARTS: Final = 50  # times that git may stop over an object that is not here
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CommitChange:
     """What a commit made of a file: its new lines and those around them."""
 
     path: str
@@ -44,24 +44,24 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class CommitRead:
     """A change of a commit; None for a commit whose content is not here."""
 
     commit: str
-    change: Change | None
+    change: CommitChange | None
 
 
-def list_subjects(repository: Repository) -> Iterator[tuple[str, str]]:
+def list_subjects(repository: GitRepo) -> Iterator[tuple[str, str]]:
     """List the commits that are no merges with their subjects, as far as the history is here."""
     arguments = ("log", "--no-merges", "--no-show-signature", "--format=%H %s", repository.commit)
-    listed = git(*_PLAIN, *arguments, cwd=repository.folder, limits=Limits())
+    listed = git(*_PLAIN, *arguments, cwd=repository.folder, limits=ArchiveLimits())
     for line in listed.out.decode("utf-8", "replace").split("\n"):
         commit, _, subject = line.partition(" ")
         if subject:
             yield commit, subject
 
 
-def changed_paths(repository: Repository, commits: Sequence[str]) -> dict[str, list[str]]:
+def changed_paths(repository: GitRepo, commits: Sequence[str]) -> dict[str, list[str]]:
     """List the files that commits changed: trees are compared, no content is read."""
     paths: dict[str, list[str]] = {}
     here: list[str] = []
@@ -76,8 +76,8 @@ def changed_paths(repository: Repository, commits: Sequence[str]) -> dict[str, l
 
 
 def read_changes(
-    repository: Repository, commits: Sequence[str], wanted: Callable[[str], bool], config: MiningConfig
-) -> Iterator[Read]:
+    repository: GitRepo, commits: Sequence[str], wanted: Callable[[str], bool], config: MiningConfig
+) -> Iterator[CommitRead]:
     """Read what commits did to wanted paths; where git stops over an object, go on with the next commit.
 
     It stops after the name of the commit, or before it: so the last one that it named is not trusted, unless that is
@@ -96,15 +96,15 @@ def read_changes(
             yield from _read(last)
             return
         named = max(named, 1)
-        yield Read(left[named - 1], None)
+        yield CommitRead(left[named - 1], None)
         left = left[named:]
-    yield from (Read(commit, None) for commit in left)
+    yield from (CommitRead(commit, None) for commit in left)
 
 
-def _read(patch: _Patch | None) -> Iterator[Read]:
+def _read(patch: _Patch | None) -> Iterator[CommitRead]:
     """Give the changes of a patch."""
     if patch is not None:
-        yield from (Read(patch.commit, change) for change in patch.changes())
+        yield from (CommitRead(patch.commit, change) for change in patch.changes())
 
 
 def _patches(stream: IO[bytes], wanted: Callable[[str], bool], config: MiningConfig) -> Iterator[_Patch]:
@@ -163,13 +163,13 @@ class _Patch:
                 kept.append(line[1:])
                 self._bytes += len(line)
 
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[CommitChange, ...]:
         """Give what was read, file by file."""
-        return tuple(Change(path, b"".join(lines)) for path, lines in self._texts.items())
+        return tuple(CommitChange(path, b"".join(lines)) for path, lines in self._texts.items())
 
 
 @contextmanager
-def _printed(repository: Repository, commits: Sequence[str], *options: str) -> Iterator[IO[bytes]]:
+def _printed(repository: GitRepo, commits: Sequence[str], *options: str) -> Iterator[IO[bytes]]:
     """Let git print something of each commit, in their order."""
     with tempfile.TemporaryFile() as names:
         names.write("".join(f"{commit}\n" for commit in commits).encode("ascii"))
@@ -192,7 +192,7 @@ class _Commit:
 class _Languages(dict[str, str]):
     """The languages of changed files by path; "" for what is no code of the project's own, tests included."""
 
-    def __init__(self, scripts: Mapping[str, FileType], folders: Folders, here: Container[str]) -> None:
+    def __init__(self, scripts: Mapping[str, FileType], folders: LicensedFolders, here: Container[str]) -> None:
         super().__init__()
         self._scripts = scripts
         self._folders = folders
@@ -210,15 +210,15 @@ class _Languages(dict[str, str]):
 class CommitMiner:
     """What is needed to read the history of a repository."""
 
-    repository: Repository
-    entries: Mapping[str, tuple[int, Entry]]  # the files that are there now, with their numbers
+    repository: GitRepo
+    entries: Mapping[str, tuple[int, TreeEntry]]  # the files that are there now, with their numbers
     scripts: Mapping[str, FileType]  # programs without an extension
     refused: Mapping[str, str | None]  # files that were read: why they were not learned from, None where they were
     known: Windows
-    folders: Folders
+    folders: LicensedFolders
     config: MiningConfig
     collection: Collection
-    scope: Scope = EVERYBODYS
+    scope: LearningScope = EVERYBODYS
 
     def mine(self) -> None:
         """Offer the commits that changed a few code files, in the order of the draw."""
@@ -243,7 +243,7 @@ class CommitMiner:
         new = [self.entries[path] for path in sorted(changed & self.entries.keys() - found.keys())]
         small = {entry.path: (number, entry) for number, entry in new if entry.size <= self.config.files.bytes}
         for entry, data in read_files(self.repository, [entry for _, entry in small.values()]):
-            file = Chosen(small[entry.path][0], entry, languages[entry.path], test=False)
+            file = SelectedFile(small[entry.path][0], entry, languages[entry.path], test=False)
             source = open_source(file, data, self.known, self.config, self.scope)
             found[entry.path] = source if isinstance(source, str) else None
         return {path: reason for path, reason in found.items() if reason in (COPIED_FILE, OTHER_LICENCE)}
@@ -277,16 +277,16 @@ class CommitMiner:
             else:
                 yield _Commit(commit, asked, draw_rank(self.config.seed, "commit", commit))
 
-    def _offer(self, commit: _Commit, change: Change, language: str, number: int) -> None:
+    def _offer(self, commit: _Commit, change: CommitChange, language: str, number: int) -> None:
         """Offer a subject with what it did to one file."""
         rank = draw_rank(self.config.seed, "change", commit.id, change.path)
         if self.collection.wants("commit", rank):
             text = change.text.decode("utf-8", "replace")
             path = path_terms(change.path)
-            candidate = Candidate("commit", rank, commit.asked, Counter(runs(text)), path, language, number)
+            candidate = PairCandidate("commit", rank, commit.asked, Counter(runs(text)), path, language, number)
             self.collection.offer(candidate, self._taint(change, text))
 
-    def _taint(self, change: Change, text: str) -> str | None:
+    def _taint(self, change: CommitChange, text: str) -> str | None:
         """Say why a change must not be learned from."""
         if copied_lines(change.text, self.known, self.config.windows).any():
             return "copied"

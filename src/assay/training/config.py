@@ -248,7 +248,7 @@ class HardConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorConfig:
+class VectorTrainConfig:
     """How the vectors and weights are learned."""
 
     dimension: int = field(
@@ -348,7 +348,7 @@ class TrainConfig:
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
     kinds: KindWeights = field(default_factory=KindWeights)
     held_out: HeldOutConfig = field(default_factory=HeldOutConfig)
-    vectors: VectorConfig = field(default_factory=VectorConfig)
+    vectors: VectorTrainConfig = field(default_factory=VectorTrainConfig)
     translations: TranslationConfig = field(default_factory=TranslationConfig)
     seed: int = field(default=0, metadata={"about": "seed of learning; mining has its own", **_ROOM})
     threads: int = field(

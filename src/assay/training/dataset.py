@@ -17,7 +17,7 @@ from assay.search.words import term_hash
 from assay.store.array_file import read_store, write_store
 from assay.training.bags import as_matrix, join_bags, join_rows, keep_entries, row_keys, shared_entries, take_rows
 from assay.training.config import HardConfig, HeldOutConfig, SameFile, VocabularyConfig
-from assay.training.shards import KINDS, Bags, Shard
+from assay.training.shards import KINDS, Bags, PairShard
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
     return make_vocabulary(path.read_bytes().decode("utf-8", "surrogatepass").split("\n")[:-1])
 
 
-def choose_vocabulary(shards: Iterable[Shard], config: VocabularyConfig) -> Vocabulary:
+def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> Vocabulary:
     """Take the terms that many pairs of many repositories use."""
     numbers, pairs, repositories = _counted(shards)
     terms = sorted(term for term, number in numbers.items() if repositories[number] >= config.repositories)
@@ -64,7 +64,7 @@ def choose_vocabulary(shards: Iterable[Shard], config: VocabularyConfig) -> Voca
     return make_vocabulary(terms[place] for place in order.tolist())
 
 
-def _counted(shards: Iterable[Shard]) -> tuple[dict[str, int], NDArray[np.int64], NDArray[np.int64]]:
+def _counted(shards: Iterable[PairShard]) -> tuple[dict[str, int], NDArray[np.int64], NDArray[np.int64]]:
     """Number the terms, and count the pairs and the repositories that each occurs in."""
     numbers: dict[str, int] = {}
     used: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
@@ -120,7 +120,7 @@ class _Part:
     file: NDArray[np.int32]
 
 
-def encode(shards: Iterable[Shard], vocabulary: Vocabulary, config: HeldOutConfig) -> Pairs:
+def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutConfig) -> Pairs:
     """Put shards together; of equal pairs the first stays, one without a known query or code term goes."""
     rows = {term: row for row, term in enumerate(vocabulary.terms)}
     seen: set[int] = set()
@@ -136,7 +136,7 @@ def encode(shards: Iterable[Shard], vocabulary: Vocabulary, config: HeldOutConfi
     return _together(names, parts, len(vocabulary), config)
 
 
-def _encoded(shard: Shard, rows: dict[str, int], seen: set[int]) -> _Part:
+def _encoded(shard: PairShard, rows: dict[str, int], seen: set[int]) -> _Part:
     """Write a shard in the rows of the model; `seen` collects the keys of the pairs that stay."""
     row = np.array([rows.get(word, -1) for word in shard.words], dtype=np.int32)
     query, code, path = (_known(bags, row) for bags in (shard.query, shard.code, shard.path))

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from assay.corpus.languages import detect
 from assay.errors import ConfigError
 from assay.files import read_utf8
-from assay.store.array_file import JSON, StoreProblem, read_store, write_store
+from assay.store.array_file import JSON, IndexFormatError, read_store, write_store
 from assay.training.config import WindowRules
-from assay.training.forks import Task, run_tasks
-from assay.training.repositories import Repository, list_files, read_files, repository_name
+from assay.training.forks import WorkerTask, run_tasks
+from assay.training.repositories import GitRepo, list_files, read_files, repository_name
 
 _BLANKS: Final = b" \t\r\f\v"
 #: Odd numbers with well-mixed bits, of splitmix64.
@@ -30,7 +30,7 @@ Windows = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cut:
+class WindowHashes:
     """The windows of a text: their hashes, and the first and last line of each, from 0."""
 
     hashes: Windows
@@ -38,19 +38,19 @@ class Cut:
     last: NDArray[np.int64]
 
 
-def cut_windows(data: bytes, rules: WindowRules) -> Cut:
+def cut_windows(data: bytes, rules: WindowRules) -> WindowHashes:
     """Lay windows over the lines of a text that are not blank; those of too few characters are left out."""
     lines = data.translate(None, _BLANKS).split(b"\n")
     sizes = np.fromiter(map(len, lines), np.int64, len(lines))
     places = np.flatnonzero(sizes)
     count = len(places) - rules.lines + 1
     if count < 1:
-        return Cut(np.empty(0, np.uint64), places[:0], places[:0])
+        return WindowHashes(np.empty(0, np.uint64), places[:0], places[:0])
     sums = np.fromiter(map(crc32, filter(None, lines)), np.uint64, len(places))
     total = np.concatenate([[0], np.cumsum(sizes[places])])
     long = total[rules.lines :] - total[:count] >= rules.characters
     hashes = _mixed([sums[nth : nth + count] for nth in range(rules.lines)])
-    return Cut(hashes[long], places[:count][long], places[rules.lines - 1 :][long])
+    return WindowHashes(hashes[long], places[:count][long], places[rules.lines - 1 :][long])
 
 
 def hash_windows(data: bytes, rules: WindowRules) -> Windows:
@@ -59,7 +59,7 @@ def hash_windows(data: bytes, rules: WindowRules) -> Windows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class WindowMatches:
     """The first and last line of each window of a text, from 0, and whether the window is known."""
 
     first: NDArray[np.int64]
@@ -80,13 +80,13 @@ class Compared:
         return known >= rules.fewest and known >= rules.share * int(counted.sum())
 
 
-def compare(data: bytes, known: Windows, rules: WindowRules) -> Compared:
+def compare(data: bytes, known: Windows, rules: WindowRules) -> WindowMatches:
     """Look for the windows of a text among those that are known, which rise."""
     if not len(known):
-        return Compared(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
+        return WindowMatches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
     cut = cut_windows(data, rules)
     place = np.minimum(np.searchsorted(known, cut.hashes), len(known) - 1)
-    return Compared(cut.first, cut.last, known[place] == cut.hashes)
+    return WindowMatches(cut.first, cut.last, known[place] == cut.hashes)
 
 
 def copied_lines(data: bytes, known: Windows, rules: WindowRules) -> NDArray[np.bool_]:
@@ -120,11 +120,11 @@ class Exclusions:
 
     names: tuple[str, ...]
 
-    def joined(self, repositories: Iterable[Repository]) -> Exclusions:
+    def joined(self, repositories: Iterable[GitRepo]) -> Exclusions:
         """Put repositories on the list."""
         return Exclusions(tuple(sorted({*self.names, *(one.name for one in repositories)})))
 
-    def why(self, repository: Repository) -> str | None:
+    def why(self, repository: GitRepo) -> str | None:
         """Say why a repository is excluded: it is on the list, or has the name of one that is (a fork, a mirror)."""
         own = {repository.name.casefold(), (repository_name(repository.url) or "").casefold()}
         for name in self.names:
@@ -138,7 +138,7 @@ class Exclusions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Barrier:
+class ExclusionIndex:
     """The exclusions with the windows of their code."""
 
     exclusions: Exclusions
@@ -149,7 +149,7 @@ class Barrier:
 
 
 #: Where nothing is excluded.
-OPEN: Final = Barrier(Exclusions(()), merge_windows(()), {}, (), "")
+OPEN: Final = ExclusionIndex(Exclusions(()), merge_windows(()), {}, (), "")
 
 
 def read_exclusions(path: Path) -> Exclusions:
@@ -165,13 +165,13 @@ def read_exclusions(path: Path) -> Exclusions:
     return Exclusions(tuple(sorted(names)))
 
 
-def raise_barrier(
-    exclusions: Exclusions, found: Sequence[Repository], rules: WindowRules, cache: Path, workers: int
-) -> Barrier:
+def build_exclusions(
+    exclusions: Exclusions, found: Sequence[GitRepo], rules: WindowRules, cache: Path, workers: int
+) -> ExclusionIndex:
     """Collect the windows of the excluded repositories that are here; those of a commit are kept in a cache."""
     here = [one for one in found if exclusions.why(one)]
     missing = [one for one in here if _stored(_kept(one, rules, cache)) is None]
-    tasks = [Task(one.name, partial(_keep, one, rules, cache)) for one in missing]
+    tasks = [WorkerTask(one.name, partial(_keep, one, rules, cache)) for one in missing]
     unread = {done.name for done in run_tasks(tasks, workers) if done.error is not None}
     read = [one for one in here if one.name not in unread]
     windows = _merged(sorted({_kept(one, rules, cache) for one in read}), cache)
@@ -179,24 +179,24 @@ def raise_barrier(
     known = {name.casefold() for name in checked}
     unchecked = tuple(name for name in exclusions.names if name.casefold() not in known)
     digest = hashlib.sha256("\n".join(exclusions.names).encode() + windows.tobytes()).hexdigest()
-    return Barrier(exclusions, windows, checked, unchecked, digest)
+    return ExclusionIndex(exclusions, windows, checked, unchecked, digest)
 
 
-def _kept(repository: Repository, rules: WindowRules, cache: Path) -> Path:
+def _kept(repository: GitRepo, rules: WindowRules, cache: Path) -> Path:
     """Say where the windows of a repository at its commit are kept."""
     cut = (rules.lines, rules.characters, rules.bytes)
     key = hashlib.sha256(f"{_FORMAT} {repository.commit} {cut}".encode()).hexdigest()[:12]
     return cache / f"{repository.file_name}-{key}.windows"
 
 
-def _keep(repository: Repository, rules: WindowRules, cache: Path) -> None:
+def _keep(repository: GitRepo, rules: WindowRules, cache: Path) -> None:
     """Collect and keep the windows of a repository."""
     windows = merge_windows(_windows(repository, rules))
     about: dict[str, JSON] = {"windows": _FORMAT, "repository": repository.name}
     write_store(_kept(repository, rules, cache), about, {"windows": windows})
 
 
-def _windows(repository: Repository, rules: WindowRules) -> Iterator[Windows]:
+def _windows(repository: GitRepo, rules: WindowRules) -> Iterator[Windows]:
     """Hash the text files of a repository."""
     listed = (one for one in list_files(repository) if one.size <= rules.bytes)
     entries = [one for one in listed if "." not in one.path.rpartition("/")[2] or detect(one.path, b"").kind != "other"]
@@ -221,5 +221,5 @@ def _stored(place: Path) -> Windows | None:
     """Read kept windows; None when there are none that can be read."""
     try:
         return read_store(place).arrays["windows"]
-    except (StoreProblem, KeyError):
+    except (IndexFormatError, KeyError):
         return None

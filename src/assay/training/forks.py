@@ -17,14 +17,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.syntax.fork_guard import end_with
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Task(Generic[T]):
+class WorkerTask(Generic[T]):
     """Something to do, by name."""
 
     name: str
@@ -32,7 +32,7 @@ class Task(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Done(Generic[T]):
+class TaskResult(Generic[T]):
     """How a task ended: with a value, or with an error."""
 
     name: str
@@ -46,10 +46,10 @@ class Done(Generic[T]):
         return self.value  # type: ignore[return-value]  # None is a value where the work gives None
 
 
-def run_tasks(tasks: Sequence[Task[T]], workers: int) -> Iterator[Done[T]]:
+def run_tasks(tasks: Sequence[WorkerTask[T]], workers: int) -> Iterator[TaskResult[T]]:
     """Run tasks, so many at a time, begun in their order; each is given when it ends."""
     if workers < 2 or not sys.platform.startswith("linux") or threading.active_count() > 1:
-        yield from (Done(task.name, *_attempt(task)) for task in tasks)
+        yield from (TaskResult(task.name, *_attempt(task)) for task in tasks)
         return
     running: dict[int, _Child[T]] = {}
     waiting = list(reversed(tasks))
@@ -84,14 +84,14 @@ class _Child(Generic[T]):
         self._answer += piece
         return not piece
 
-    def done(self) -> Done[T]:
+    def done(self) -> TaskResult[T]:
         """See the child off and read its answer."""
         self.end()
         try:
             value, error = pickle.loads(self._answer)  # noqa: S301 (our own child, over a pipe nobody else has)
         except (EOFError, pickle.UnpicklingError):
-            return Done(self.name, None, EnvironmentFailure(f"the process that read {self.name} ended early"))
-        return Done(self.name, value, error)
+            return TaskResult(self.name, None, SetupError(f"the process that read {self.name} ended early"))
+        return TaskResult(self.name, value, error)
 
     def end(self) -> None:
         """End the process, if it has not ended, and forget it."""
@@ -101,7 +101,7 @@ class _Child(Generic[T]):
         os.waitpid(self._pid, 0)
 
 
-def _fork(task: Task[T], others: Sequence[int]) -> _Child[T]:
+def _fork(task: WorkerTask[T], others: Sequence[int]) -> _Child[T]:
     """Start a child; it ends with this process."""
     reader, writer = os.pipe()
     parent = os.getpid()
@@ -119,7 +119,7 @@ def _fork(task: Task[T], others: Sequence[int]) -> _Child[T]:
         os._exit(0)
 
 
-def _attempt(task: Task[T]) -> tuple[T | None, Exception | None]:
+def _attempt(task: WorkerTask[T]) -> tuple[T | None, Exception | None]:
     """Do a task, or give its error to whoever waits."""
     try:
         return task.work(), None

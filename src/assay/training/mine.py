@@ -21,16 +21,16 @@ from assay.store import code_digest
 from assay.syntax.grammars import GRAMMARS, load_grammar, packages
 from assay.training.commits import CommitMiner
 from assay.training.config import MiningConfig
-from assay.training.exclusion import Barrier, Exclusions, raise_barrier
-from assay.training.forks import Task, run_tasks
+from assay.training.exclusion import ExclusionIndex, Exclusions, build_exclusions
+from assay.training.forks import WorkerTask, run_tasks
 from assay.training.miners import DefinitionMiner, mine_headings, mine_path
 from assay.training.repositories import (
     EVERYBODYS,
-    Entry,
-    Folders,
+    GitRepo,
+    LearningScope,
     Licence,
-    Repository,
-    Scope,
+    LicensedFolders,
+    TreeEntry,
     decide,
     find_repositories,
     folder_licences,
@@ -40,8 +40,8 @@ from assay.training.repositories import (
     read_files,
 )
 from assay.training.sampling import Collection
-from assay.training.shards import KINDS, RepoReport, Shard, pack, read_report, write_report, write_shard
-from assay.training.sources import Choice, choose, find_scripts, open_source
+from assay.training.shards import KINDS, PairShard, RepoReport, pack, read_report, write_report, write_shard
+from assay.training.sources import FileSelection, choose, find_scripts, open_source
 
 #: The code that decides what is in a shard.
 _MINERS: Final = (
@@ -63,7 +63,7 @@ _MINERS: Final = (
 )
 
 
-def shard_identity(repository: Repository, config: MiningConfig, exclusions: str) -> str:
+def shard_identity(repository: GitRepo, config: MiningConfig, exclusions: str) -> str:
     """Digest all that decides what is in a shard; `exclusions` is the digest of theirs."""
     facts = [repository.name, repository.commit, asdict(config), exclusions, _code_digest()]
     return digest_of(facts)
@@ -90,13 +90,13 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class MiningPlan:
     """What is mined, how, and where to; the code that must not be learned from is known."""
 
-    found: tuple[Repository, ...]
+    found: tuple[GitRepo, ...]
     config: MiningConfig
     out: Path
-    barrier: Barrier
+    barrier: ExclusionIndex
     workers: int
 
     def mine(self) -> Iterator[Event]:
@@ -116,7 +116,7 @@ def prepare(
     workers: int | None = None,
     *,
     corpora: Path | None = None,
-) -> Ready:
+) -> MiningPlan:
     """Find the repositories under a folder, and the windows of those that are excluded.
 
     What lies under `corpora` is excluded as if it were on the list, and lends its windows.
@@ -127,15 +127,15 @@ def prepare(
         raise CorpusError("no git repository lies in this folder", file=folder, hint="clone some into it")
     others = find_repositories(corpora) if corpora is not None else ()
     listed = exclusions.joined(others)
-    barrier = raise_barrier(listed, (*found, *others), config.windows, out / "exclusion", workers)
-    return Ready(found, config, out, barrier, workers)
+    barrier = build_exclusions(listed, (*found, *others), config.windows, out / "exclusion", workers)
+    return MiningPlan(found, config, out, barrier, workers)
 
 
 def _reports(
-    found: Sequence[Repository], config: MiningConfig, shards: Path, barrier: Barrier, workers: int
+    found: Sequence[GitRepo], config: MiningConfig, shards: Path, barrier: ExclusionIndex, workers: int
 ) -> Iterator[tuple[RepoReport, float]]:
     """Say what becomes of each repository: excluded, done before, or mined now, the largest first."""
-    tasks: list[Task[tuple[RepoReport, float]]] = []
+    tasks: list[WorkerTask[tuple[RepoReport, float]]] = []
     for one in sorted(found, key=lambda one: (-one.bytes, one.name)):
         why = barrier.exclusions.why(one)
         identity = shard_identity(one, config, barrier.digest)
@@ -145,7 +145,7 @@ def _reports(
         elif (kept := _kept(shards, one, identity)) is not None:
             yield kept, 0.0
         else:
-            tasks.append(Task(one.name, _Mining(one, config, barrier, shards, identity)))
+            tasks.append(WorkerTask(one.name, _Mining(one, config, barrier, shards, identity)))
     for grammar in GRAMMARS if tasks else ():
         load_grammar(grammar)  # once, rather than in every child
     commits = {one.name: one for one in found}
@@ -161,9 +161,9 @@ def _reports(
 class _Mining:
     """The work on one repository."""
 
-    repository: Repository
+    repository: GitRepo
     config: MiningConfig
-    barrier: Barrier
+    barrier: ExclusionIndex
     shards: Path
     identity: str
 
@@ -183,18 +183,20 @@ class _Mining:
 class Mined:
     """What a repository gave."""
 
-    shard: Shard | None
+    shard: PairShard | None
     report: RepoReport
 
 
-def mine_repository(repository: Repository, config: MiningConfig, barrier: Barrier, scope: Scope = EVERYBODYS) -> Mined:
+def mine_repository(
+    repository: GitRepo, config: MiningConfig, barrier: ExclusionIndex, scope: LearningScope = EVERYBODYS
+) -> Mined:
     """Mine one repository, if its licence lets us."""
     entries = list_files(repository)
     licence, folders = _licences(repository, entries)
     if licence.permissive is None and not scope.own:
         return Mined(None, RepoReport(repository.name, repository.url, repository.commit, reason=licence.problem))
     scripts = find_scripts(repository, entries, config)
-    folders = Folders() if scope.own else folders
+    folders = LicensedFolders() if scope.own else folders
     choice = choose(entries, scripts, config, folders, scope)
     collection = Collection(config)
     collection.dropped.update(choice.dropped)
@@ -217,12 +219,12 @@ def mine_repository(repository: Repository, config: MiningConfig, barrier: Barri
 
 
 def _mine_files(
-    repository: Repository,
-    choice: Choice,
-    barrier: Barrier,
+    repository: GitRepo,
+    choice: FileSelection,
+    barrier: ExclusionIndex,
     config: MiningConfig,
     collection: Collection,
-    scope: Scope,
+    scope: LearningScope,
 ) -> dict[str, str | None]:
     """Offer what the files of a commit hold; each is read and parsed once. Gives why some were not learned from."""
     chosen = {file.entry.path: file for file in (*choice.code, *choice.docs)}
@@ -242,7 +244,7 @@ def _mine_files(
     return read
 
 
-def _licences(repository: Repository, entries: Sequence[Entry]) -> tuple[Licence, Folders]:
+def _licences(repository: GitRepo, entries: Sequence[TreeEntry]) -> tuple[Licence, LicensedFolders]:
     """Read the licence files that decide for all, and those that decide for a folder; no others are read."""
     paths = [entry.path for entry in entries]
     deciding, lower = licence_paths(paths), folder_licences(paths)
@@ -253,20 +255,20 @@ def _licences(repository: Repository, entries: Sequence[Entry]) -> tuple[Licence
     return decide(root), judge_folders({path: texts.get(path, "") for path in lower}, root.values(), paths)
 
 
-def _kept(shards: Path, one: Repository, identity: str) -> RepoReport | None:
+def _kept(shards: Path, one: GitRepo, identity: str) -> RepoReport | None:
     """Give the report of an earlier run on the same repository in the same way, if what it tells of is still there."""
     report = read_report(shards / f"{one.file_name}.json", identity)
     there = report is not None and (report.reason or (shards / f"{one.file_name}.assay").exists())
     return report if there else None
 
 
-def _forget(shards: Path, one: Repository) -> None:
+def _forget(shards: Path, one: GitRepo) -> None:
     """Remove what an earlier run made of a repository: the report first, without which the shard counts for nothing."""
     for end in ("json", "assay"):
         (shards / f"{one.file_name}.{end}").unlink(missing_ok=True)
 
 
-def _summarise(out: Path, reports: Sequence[RepoReport], barrier: Barrier) -> None:
+def _summarise(out: Path, reports: Sequence[RepoReport], barrier: ExclusionIndex) -> None:
     """Write down what became of every repository."""
     summary = {
         "repositories": [report.to_json() for report in sorted(reports, key=lambda report: report.repository)],

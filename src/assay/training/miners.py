@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.search.chunking import ChunkConfig, Unit, cut_sections
+from assay.search.chunking import Chunk, ChunkConfig, cut_sections
 from assay.search.words import runs, stem_name
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition
@@ -16,7 +16,7 @@ from assay.syntax.prose import without_markup
 from assay.training.config import MiningConfig
 from assay.training.repositories import LICENCE_TEXT
 from assay.training.sampling import Collection, draw_rank
-from assay.training.sources import NONE, Source
+from assay.training.sources import NONE, SourceFileText
 from assay.training.text import ask_comment, is_english, tells
 
 #: What people search for. Fields and keys are left to what they lie in.
@@ -38,7 +38,7 @@ _CLASS_TOO: Final = 3  # every third name is asked with that of the class around
 class DefinitionMiner:
     """A file whose definitions are offered."""
 
-    source: Source
+    source: SourceFileText
     config: MiningConfig
     collection: Collection
 
@@ -88,7 +88,7 @@ class DefinitionMiner:
         return draw_rank(self.config.seed, kind, self.source.file.entry.path, one.start, one.name)
 
 
-def find_comment(source: Source, one: Definition) -> range:
+def find_comment(source: SourceFileText, one: Definition) -> range:
     """Find the lines of the comment on a definition: the string in its body, else the comments directly above."""
     inside = _string(source, one)
     if inside:
@@ -102,7 +102,7 @@ def find_comment(source: Source, one: Definition) -> range:
     return range(first, stop) if stop > first and _ALONE.match(source.lines[first]) else NONE
 
 
-def _string(source: Source, one: Definition) -> range:
+def _string(source: SourceFileText, one: Definition) -> range:
     """Find the lines of a documentation string in a body, as Python and Elixir have them."""
     pattern = _STRINGS.get(source.file.language)
     if pattern is None:
@@ -146,14 +146,14 @@ _FEWEST: Final = 2  # telling words of a heading: it has no verb
 _WHOLE: Final = ChunkConfig(longest=1_000_000, shortest=1)
 
 
-def mine_headings(source: Source, config: MiningConfig, collection: Collection) -> None:
+def mine_headings(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
     """Offer the headings of a document with the sections under them; plain text has none that are sure."""
     for unit in cut_sections(source.lines, _WHOLE) if source.file.language != "text" else ():
         if unit.names:
             _offer(source, unit, config, collection)
 
 
-def _offer(source: Source, unit: Unit, config: MiningConfig, collection: Collection) -> None:
+def _offer(source: SourceFileText, unit: Chunk, config: MiningConfig, collection: Collection) -> None:
     """Offer one section, without its heading."""
     rank = draw_rank(config.seed, "heading", source.file.entry.path, unit.start, unit.names[0])
     if not collection.wants("heading", rank):
@@ -178,7 +178,7 @@ _PLAIN: Final = frozenset(
 # fmt: on
 
 
-def mine_path(source: Source, config: MiningConfig, collection: Collection) -> None:
+def mine_path(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
     """Offer the words of a file's path with the beginning of its text."""
     path = source.file.entry.path
     rank = draw_rank(config.seed, "path", path)

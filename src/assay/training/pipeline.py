@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.digests import digest_of
-from assay.errors import ConfigError, EnvironmentFailure, InputError
+from assay.errors import ConfigError, InputError, SetupError
 from assay.files import remove_leftovers, sync_folder, write_atomic
-from assay.search.index_files import Patience, writer_lock
+from assay.search.index_files import LockTimeout, writer_lock
 from assay.settings import joined, leaves, nested, read_settings
 from assay.store import code_digest
 from assay.store.array_file import JSON, write_store
@@ -42,11 +42,11 @@ from assay.training.dataset import (
     write_pairs,
     write_vocabulary,
 )
-from assay.training.exclusion import Barrier, Exclusions
-from assay.training.mine import Event, Ready, prepare
+from assay.training.exclusion import ExclusionIndex, Exclusions
+from assay.training.mine import Event, MiningPlan, prepare
 from assay.training.shards import KINDS, RepoReport, read_report, read_shard
 from assay.training.translations import Translations, learn_translations, read_translations, write_translations
-from assay.training.vectors import Table, Trained, TrainProgress, random_table, train_vectors
+from assay.training.vectors import EmbeddingTable, Trained, TrainProgress, random_table, train_vectors
 
 Tell = Callable[[str], None]
 _PACKAGES: Final = ("numpy", "scipy")
@@ -78,14 +78,16 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class InitialModel:
     """A model to start from in place of random numbers: its terms, and what is known of them."""
 
     vocabulary: Vocabulary
-    table: Table
+    table: EmbeddingTable
 
 
-def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell, start: Start | None = None) -> Learned:
+def learn(
+    shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell, start: InitialModel | None = None
+) -> Learned:
     """Learn everything from the shards; what is in `work` already is taken from there."""
     base = key_of(_digests(shards), code_digests(), {} if start is None else start_digest(start))
     vocabulary = _vocabulary(shards, config, work, base, tell) if start is None else start.vocabulary
@@ -157,7 +159,7 @@ def _digests(shards: Sequence[Path]) -> list[str]:
     return sorted(blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in shards)
 
 
-def start_digest(start: Start) -> list[str]:
+def start_digest(start: InitialModel) -> list[str]:
     """Name a start by its bytes."""
     own = start.table
     arrays = (start.vocabulary.hashes, own.vectors, own.asked, own.said)
@@ -236,14 +238,14 @@ text is in this folder, only words and numbers that were counted and learned ove
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedModel:
     """The arrays of a model, and a name for them that changes with any bit."""
 
     arrays: Mapping[str, NDArray[Any]]
     identity: str
 
 
-def pack(table: Table, vocabulary: Vocabulary, translations: Translations) -> Packed:
+def pack(table: EmbeddingTable, vocabulary: Vocabulary, translations: Translations) -> PackedModel:
     """Make the arrays that a search reads; terms are named by their hashes."""
     vector, scale = quantise(table.vectors)
     source, offset, target, strength = _by_hash(translations, vocabulary.hashes)
@@ -252,7 +254,7 @@ def pack(table: Table, vocabulary: Vocabulary, translations: Translations) -> Pa
         "asked": np.exp(table.asked), "said": np.exp(table.said),
         "source": source, "offset": offset, "target": target, "strength": strength,
     }  # fmt: skip
-    return Packed(arrays, _identity(arrays))
+    return PackedModel(arrays, _identity(arrays))
 
 
 def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -280,7 +282,7 @@ def _identity(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 def write_model(
     folder: Path,
-    packed: Packed,
+    packed: PackedModel,
     vocabulary: Vocabulary,
     about: Mapping[str, Any],
     manifest: Mapping[str, Any],
@@ -304,7 +306,7 @@ def write_model(
 
 
 def _write_files(
-    folder: Path, packed: Packed, vocabulary: Vocabulary, about: Mapping[str, Any], manifest: Mapping[str, Any]
+    folder: Path, packed: PackedModel, vocabulary: Vocabulary, about: Mapping[str, Any], manifest: Mapping[str, Any]
 ) -> None:
     """Write the files of a model."""
     dimension = int(packed.arrays["vector"].shape[1])
@@ -332,9 +334,9 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _unwritable(folder: Path, error: OSError) -> EnvironmentFailure:
+def _unwritable(folder: Path, error: OSError) -> SetupError:
     """Say that the model has no place."""
-    return EnvironmentFailure(
+    return SetupError(
         f"the model cannot be written: {error.strerror or error}", file=folder, hint="name another folder with --out"
     )
 
@@ -347,8 +349,8 @@ def make_model(
     *,
     manifest: Mapping[str, Any],
     tell: Tell = lambda _: None,
-    start: Start | None = None,
-) -> Packed:
+    start: InitialModel | None = None,
+) -> PackedModel:
     """Learn, pack and write; `work` keeps what is done, `out` is replaced whole at the end."""
     learned = learn(shards, config, work, tell, start)
     packed = pack(learned.trained.table, learned.vocabulary, learned.translations)
@@ -372,7 +374,7 @@ class Order:
     workers: int | None = None
 
 
-def train(order: Order, config: TrainConfig, tell: Tell) -> Packed:
+def train(order: Order, config: TrainConfig, tell: Tell) -> PackedModel:
     """Make the model of a folder of repositories."""
     work = order.out / WORK
     with alone(order.out):
@@ -392,9 +394,9 @@ def alone(out: Path) -> Iterator[None]:
     """Keep other trainings away from a folder, and remove what one that was killed left half-written."""
     with ExitStack() as held:
         try:
-            held.enter_context(writer_lock(out / WORK, Patience(seconds=0)))
-        except EnvironmentFailure as error:
-            raise EnvironmentFailure("this folder is taken or cannot be written", file=out, hint=error.hint) from error
+            held.enter_context(writer_lock(out / WORK, LockTimeout(seconds=0)))
+        except SetupError as error:
+            raise SetupError("this folder is taken or cannot be written", file=out, hint=error.hint) from error
         remove_leftovers(out / WORK / "shards")
         for half in sorted(out.glob(f".{MODEL_DIR}.*")):
             shutil.rmtree(half)
@@ -410,7 +412,7 @@ def unchecked_line(names: Sequence[str]) -> str:
     )
 
 
-def _mined(ready: Ready, tell: Tell) -> list[RepoReport]:
+def _mined(ready: MiningPlan, tell: Tell) -> list[RepoReport]:
     """Mine, and give what became of each repository, by name."""
     reports: list[RepoReport] = []
     for event in ready.mine():
@@ -420,7 +422,7 @@ def _mined(ready: Ready, tell: Tell) -> list[RepoReport]:
     for report in reports:
         if report.reason.startswith("failed:"):  # a model without it would not be the model of these repositories
             hint = "run it again: the others are not mined a second time; or list it in the file of --exclude"
-            raise EnvironmentFailure(f"{report.repository}: mining {report.reason}", hint=hint)
+            raise SetupError(f"{report.repository}: mining {report.reason}", hint=hint)
     return reports
 
 
@@ -437,7 +439,7 @@ def _shards(folder: Path, names: set[str]) -> list[Path]:
     return [path.with_suffix(".assay") for path, report in found if report and report.repository in names]
 
 
-def make_manifest(reports: Sequence[RepoReport], barrier: Barrier) -> dict[str, Any]:
+def make_manifest(reports: Sequence[RepoReport], barrier: ExclusionIndex) -> dict[str, Any]:
     """List what a model was learned from, and whose copied code was looked for; what was left out is only counted."""
     used = [report.to_json() for report in reports if sum(report.pairs.values())]
     left_out = Counter(_category(report) for report in reports if not sum(report.pairs.values()))

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
 
-from assay.corpus.config import Limits
+from assay.corpus.config import ArchiveLimits
 from assay.corpus.git import git, git_stream
 from assay.corpus.languages import detect
 from assay.corpus.spec import without_credentials
@@ -219,7 +219,7 @@ _NO_TEXT: Final = re.compile(r"\.(?:png|svg|jpe?g|gif|ico|pdf|json|ya?ml|toml|xm
 
 
 @dataclass(frozen=True, slots=True)
-class Folders:
+class LicensedFolders:
     """Whether the licence of a folder lets us learn from it, for the folders that have one of their own."""
 
     lets: Mapping[str, bool] = field(default_factory=dict)
@@ -243,7 +243,7 @@ def folder_licences(paths: Iterable[str]) -> list[str]:
     return [path for path in paths if "/" in path and _is_text(path) and not of_others(path.rpartition("/")[2])]
 
 
-def judge_folders(texts: Mapping[str, str], root: Collection[str], paths: Iterable[str]) -> Folders:
+def judge_folders(texts: Mapping[str, str], root: Collection[str], paths: Iterable[str]) -> LicensedFolders:
     """Judge each folder by its licence files; `texts` are theirs by path, `root` those that the repository goes by.
 
     A folder whose files repeat the root's or point to it is as if it had none. A text that nobody knows forbids.
@@ -257,8 +257,8 @@ def judge_folders(texts: Mapping[str, str], root: Collection[str], paths: Iterab
         for folder, files in sorted(by_folder.items())
         if not _passes(files, known)
     }
-    folders = Folders(lets)
-    return Folders(lets, frozenset(path.rpartition("/")[2] for path in paths if folders.bars(path)))
+    folders = LicensedFolders(lets)
+    return LicensedFolders(lets, frozenset(path.rpartition("/")[2] for path in paths if folders.bars(path)))
 
 
 def _passes(files: Mapping[str, str], root: frozenset[str]) -> bool:
@@ -288,7 +288,7 @@ _PART: Final = re.compile(r"[\w.+~-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class GitRepo:
     """A repository at its newest commit."""
 
     name: str  # owner/name where that is known
@@ -304,7 +304,7 @@ class Repository:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """A file of a commit."""
 
     path: str
@@ -313,11 +313,11 @@ class Entry:
     script: bool = False  # may be run
 
 
-def find_repositories(folder: Path) -> tuple[Repository, ...]:
+def find_repositories(folder: Path) -> tuple[GitRepo, ...]:
     """Find the repositories under a folder that have a commit, by name; of two of one name the first path counts."""
     if not folder.is_dir():
         raise CorpusError("there is no such folder", file=folder, hint="name a folder that holds git repositories")
-    found: dict[str, Repository] = {}
+    found: dict[str, GitRepo] = {}
     for place in _git_folders(folder, _DEPTH):
         repository = _repository(place, folder)
         if repository is not None:
@@ -325,7 +325,7 @@ def find_repositories(folder: Path) -> tuple[Repository, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
-def open_repository(folder: Path) -> Repository:
+def open_repository(folder: Path) -> GitRepo:
     """Open one repository: a checkout, one of its further work trees, or a bare one."""
     place = _git_file(folder) or next(_git_folders(folder, 0), None) if folder.is_dir() else None
     found = _repository(place, folder.parent) if place else None
@@ -342,7 +342,7 @@ def repository_name(address: str) -> str | None:
     return "/".join(parts[-2:]) if len(parts) > 1 and all(map(_PART.fullmatch, parts)) else None
 
 
-def list_files(repository: Repository) -> tuple[Entry, ...]:
+def list_files(repository: GitRepo) -> tuple[TreeEntry, ...]:
     """List the files of the commit, by path; links, submodules and files whose content is not here are none."""
     listed = _git(repository.folder, "ls-tree", "-r", "-l", "-z", "--full-tree", repository.commit)
     if listed is None:
@@ -350,7 +350,7 @@ def list_files(repository: Repository) -> tuple[Entry, ...]:
     return tuple(entry for line in listed.split(b"\0") if line and (entry := _entry(line)) is not None)
 
 
-def read_files(repository: Repository, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
+def read_files(repository: GitRepo, entries: Sequence[TreeEntry]) -> Iterator[tuple[TreeEntry, bytes]]:
     """Read files in turn out of one git process; one whose content is not here is left out."""
     with tempfile.TemporaryFile() as names:
         names.write("".join(f"{entry.oid}\n" for entry in entries).encode("ascii"))
@@ -381,7 +381,7 @@ def _git_file(folder: Path) -> Path | None:
     return (folder / text.removeprefix("gitdir:").strip()).resolve() if text.startswith("gitdir:") else None
 
 
-def _repository(place: Path, top: Path) -> Repository | None:
+def _repository(place: Path, top: Path) -> GitRepo | None:
     """Name a repository by its remote, else by its folder; None for one without a commit."""
     commit = _git(place, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if commit is None:
@@ -390,7 +390,7 @@ def _repository(place: Path, top: Path) -> Repository | None:
     known = repository_name(remote)
     name, url = (known, without_credentials(remote)) if known else _named(place, top)
     size = sum(file.stat().st_size for file in (place / "objects").rglob("*") if file.is_file())
-    return Repository(name, url, commit.decode("ascii").strip(), place, size)
+    return GitRepo(name, url, commit.decode("ascii").strip(), place, size)
 
 
 def _remote(place: Path) -> str:
@@ -407,13 +407,13 @@ def _named(place: Path, top: Path) -> tuple[str, str]:
     return (f"{owner}/{name}", f"https://github.com/{owner}/{name}") if plus and owner and name else (owner, "")
 
 
-def _entry(line: bytes) -> Entry | None:
+def _entry(line: bytes) -> TreeEntry | None:
     """Read a line of `git ls-tree -l`: mode, kind, object, size, path."""
     about, _, path = line.partition(b"\t")
     mode, _, oid, size = about.split()
     if mode not in (b"100644", b"100755") or not size.isdigit():
         return None
-    return Entry(path.decode("utf-8", "surrogateescape"), oid.decode("ascii"), int(size), mode == b"100755")
+    return TreeEntry(path.decode("utf-8", "surrogateescape"), oid.decode("ascii"), int(size), mode == b"100755")
 
 
 def _blob(stream: IO[bytes]) -> bytes | None:
@@ -428,12 +428,12 @@ def _blob(stream: IO[bytes]) -> bytes | None:
 
 def _git(folder: Path, *arguments: str) -> bytes | None:
     """Ask git about a repository; None when it has no answer."""
-    answer = git("--git-dir=.", *arguments, cwd=folder, limits=Limits())
+    answer = git("--git-dir=.", *arguments, cwd=folder, limits=ArchiveLimits())
     return None if answer.code else answer.out
 
 
 @dataclass(frozen=True)
-class Scope:
+class LearningScope:
     """Whose a repository is, and what of it is kept for a test."""
 
     own: bool = False  # one's own code may be learned from whatever its licence
@@ -457,4 +457,4 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-EVERYBODYS: Final = Scope()
+EVERYBODYS: Final = LearningScope()

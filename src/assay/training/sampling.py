@@ -18,7 +18,7 @@ def draw_rank(seed: int, *key: object) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PairCandidate:
     """A pair that is offered: what is asked, and the words of the code as they stand."""
 
     kind: str
@@ -31,7 +31,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TextCodePair:
     """A pair that was taken in: what somebody might type, and the code that it is about, both in terms."""
 
     kind: str
@@ -50,7 +50,7 @@ class Collection:
     def __init__(self, config: MiningConfig) -> None:
         self._config = config
         self._heaps: dict[str, list[tuple[int, int]]] = {}  # kind -> (minus rank, key)
-        self._pairs: dict[int, Pair] = {}
+        self._pairs: dict[int, TextCodePair] = {}
         self.dropped: Counter[str] = Counter()
 
     def wants(self, kind: str, rank: int) -> bool:
@@ -60,7 +60,7 @@ class Collection:
         self.dropped["over the cap"] += not wanted
         return wanted
 
-    def offer(self, one: Candidate, taint: str | None) -> None:
+    def offer(self, one: PairCandidate, taint: str | None) -> None:
         """Take a pair in, unless it is tainted or there is too little on one of its sides."""
         query, code = query_terms(one.asked), {} if taint else code_terms(one.code)
         if taint is not None:
@@ -69,9 +69,9 @@ class Collection:
             self.dropped["little code"] += 1
         else:
             key = pair_key(query, code)
-            self._put(Pair(one.kind, one.rank, query, code, one.path, one.language, one.file, key))
+            self._put(TextCodePair(one.kind, one.rank, query, code, one.path, one.language, one.file, key))
 
-    def _put(self, pair: Pair) -> None:
+    def _put(self, pair: TextCodePair) -> None:
         """Keep a pair as far as the cap allows; of equal ones the first in the draw stays."""
         same = self._pairs.get(pair.key)
         if same is not None:
@@ -87,7 +87,7 @@ class Collection:
             del self._pairs[heapq.heappop(heap)[1]]
             self.dropped["over the cap"] += 1
 
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[TextCodePair]:
         """Give the pairs by file, then by their place in the draw; of those that ask the same, a few."""
         asked: Counter[tuple[str, tuple[str, ...]]] = Counter()
         kept = []

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from assay.corpus.languages import LANGUAGES
 from assay.files import write_atomic
-from assay.store.array_file import Array, StoreProblem, Strings, pack_strings, read_store, write_store
-from assay.training.sampling import Pair
+from assay.store.array_file import Array, IndexFormatError, Strings, pack_strings, read_store, write_store
+from assay.training.sampling import TextCodePair
 
 #: Where the text of a pair comes from; `Shard.kind` is a place in it.
 KINDS: Final = ("doc", "name", "commit", "path", "heading")
@@ -23,7 +23,7 @@ KINDS: Final = ("doc", "name", "commit", "path", "heading")
 FORMAT: Final = 1
 _BAGS: Final = ("query", "code", "path")
 
-__all__ = ["FORMAT", "KINDS", "LANGUAGES", "Bags", "Shard", "read_shard", "write_shard"]
+__all__ = ["FORMAT", "KINDS", "LANGUAGES", "Bags", "PairShard", "read_shard", "write_shard"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class Bags:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shard:
+class PairShard:
     """The pairs of one repository."""
 
     repository: str  # owner/name
@@ -56,7 +56,7 @@ class Shard:
         return len(self.kind)
 
 
-def write_shard(path: Path, shard: Shard) -> None:
+def write_shard(path: Path, shard: PairShard) -> None:
     """Replace a file by a shard, whole or not at all; equal shards give equal bytes."""
     blob, offsets = pack_strings(shard.words)
     arrays: dict[str, Array] = {
@@ -73,14 +73,14 @@ def write_shard(path: Path, shard: Shard) -> None:
     write_store(path, {"shard": FORMAT, "repository": shard.repository}, arrays)
 
 
-def read_shard(path: Path) -> Shard:
+def read_shard(path: Path) -> PairShard:
     """Read a shard by memory map; what is none is a StoreProblem."""
     stored = read_store(path)
     if stored.meta.get("shard") != FORMAT:
-        raise StoreProblem("old", "this is no shard of mined pairs that this Assay reads", file=path)
+        raise IndexFormatError("old", "this is no shard of mined pairs that this Assay reads", file=path)
     arrays = stored.arrays
     words = Strings(arrays["words.blob"], arrays["words.offset"]).all()
-    return Shard(
+    return PairShard(
         cast(str, stored.meta["repository"]),
         tuple(words),
         arrays["kind"],
@@ -98,11 +98,11 @@ def _bags(arrays: Mapping[str, Array], name: str) -> Bags:
     return Bags(arrays[f"{name}.offset"], arrays[f"{name}.term"], arrays[f"{name}.count"])
 
 
-def pack(repository: str, pairs: Sequence[Pair]) -> Shard:
+def pack(repository: str, pairs: Sequence[TextCodePair]) -> PairShard:
     """Number the terms of pairs and put them into columns."""
     words = sorted({term for pair in pairs for side in (pair.query, pair.code, pair.path) for term in side})
     number = {word: i for i, word in enumerate(words)}
-    return Shard(
+    return PairShard(
         repository,
         tuple(words),
         np.array([KINDS.index(pair.kind) for pair in pairs], dtype=np.uint8),

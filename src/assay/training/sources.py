@@ -25,15 +25,15 @@ from assay.training.repositories import (
     EVERYBODYS,
     FOLDER_LICENCE,
     LICENCE_WORD,
-    Entry,
-    Folders,
-    Repository,
-    Scope,
+    GitRepo,
+    LearningScope,
+    LicensedFolders,
+    TreeEntry,
     is_licence,
     read_files,
     restricts,
 )
-from assay.training.sampling import Candidate, draw_rank
+from assay.training.sampling import PairCandidate, draw_rank
 from assay.training.text import path_terms
 
 #: Languages with a grammar; what the five define is no code.
@@ -64,25 +64,25 @@ _HEAD: Final = 200  # bytes that hold the first line of a program
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedFile:
     """A file that is read: where it stands among all of the repository, and what it is."""
 
     number: int
-    entry: Entry
+    entry: TreeEntry
     language: str
     test: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FileSelection:
     """The code and the documentation that are read, and how many files were left out, by reason."""
 
-    code: tuple[Chosen, ...]
-    docs: tuple[Chosen, ...]
+    code: tuple[SelectedFile, ...]
+    docs: tuple[SelectedFile, ...]
     dropped: Counter[str]
 
 
-def find_scripts(repository: Repository, entries: Sequence[Entry], config: MiningConfig) -> dict[str, FileType]:
+def find_scripts(repository: GitRepo, entries: Sequence[TreeEntry], config: MiningConfig) -> dict[str, FileType]:
     """Tell what the programs are that have no extension, by their first line."""
     plain = [one for one in entries if one.script and "." not in one.path.rpartition("/")[2]]
     fitting = [one for one in plain if _unfit(one, config.files) is None][: config.files.code]
@@ -90,16 +90,16 @@ def find_scripts(repository: Repository, entries: Sequence[Entry], config: Minin
 
 
 def choose(
-    entries: Sequence[Entry],
+    entries: Sequence[TreeEntry],
     scripts: Mapping[str, FileType],
     config: MiningConfig,
-    folders: Folders,
-    scope: Scope = EVERYBODYS,
-) -> Choice:
+    folders: LicensedFolders,
+    scope: LearningScope = EVERYBODYS,
+) -> FileSelection:
     """Choose files by name and size; where there are too many, by the hash of their path."""
     dropped: Counter[str] = Counter()
-    code: list[Chosen] = []
-    docs: list[Chosen] = []
+    code: list[SelectedFile] = []
+    docs: list[SelectedFile] = []
     for number, entry in enumerate(entries):
         kind = scripts.get(entry.path) or detect(entry.path, b"")
         if entry.path in scope.withheld or kind.language is None or not (kind.kind == "docs" or is_code(kind)):
@@ -108,12 +108,12 @@ def choose(
         reason = reason or (FOLDER_LICENCE if folders.bars(entry.path) else None)
         if reason is None:
             wanted = docs if kind.kind == "docs" else code
-            wanted.append(Chosen(number, entry, kind.language, is_test(entry.path)))
+            wanted.append(SelectedFile(number, entry, kind.language, is_test(entry.path)))
         else:
             dropped[reason] += 1
     kept, kept_docs = _draw_code(code, config), _draw(docs, config.files.docs, config.seed)
     dropped["file over the cap"] += len(code) + len(docs) - len(kept) - len(kept_docs)
-    return Choice(tuple(kept), tuple(kept_docs), dropped)
+    return FileSelection(tuple(kept), tuple(kept_docs), dropped)
 
 
 def is_code(kind: FileType) -> bool:
@@ -131,7 +131,7 @@ def is_foreign(path: str) -> bool:
     return _VENDORED.search(path) is not None or _GENERATED_NAME.search(path) is not None
 
 
-def _unfit(entry: Entry, rules: FileRules) -> str | None:
+def _unfit(entry: TreeEntry, rules: FileRules) -> str | None:
     """Say why a file is not read, by its name and size."""
     if entry.size > rules.bytes:
         return "large file"
@@ -147,7 +147,7 @@ def _unfit_docs(path: str) -> str | None:
     return "idle document" if _IDLE_DOCS.search(path) else None
 
 
-def _draw_code(files: Sequence[Chosen], config: MiningConfig) -> list[Chosen]:
+def _draw_code(files: Sequence[SelectedFile], config: MiningConfig) -> list[SelectedFile]:
     """Draw code files, tests up to their share."""
     plain = [file for file in files if not file.test]
     share = config.files.tests
@@ -157,7 +157,7 @@ def _draw_code(files: Sequence[Chosen], config: MiningConfig) -> list[Chosen]:
     return sorted([*kept, *tests], key=lambda file: file.number)
 
 
-def _draw(files: Sequence[Chosen], most: int, seed: int) -> list[Chosen]:
+def _draw(files: Sequence[SelectedFile], most: int, seed: int) -> list[SelectedFile]:
     """Draw files by the hash of their path, given in their order."""
     drawn = sorted(files, key=lambda file: (draw_rank(seed, file.entry.path), file.number))[:most]
     return sorted(drawn, key=lambda file: file.number)
@@ -175,10 +175,10 @@ _TOP: Final = 60  # lines in which a licence header begins
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class SourceFileText:
     """A file that was read. Lines count from 0."""
 
-    file: Chosen
+    file: SelectedFile
     text: str
     shared: NDArray[np.bool_] = field(repr=False)  # lines that an excluded repository has too
     secret: NDArray[np.bool_] = field(repr=False)  # lines that look as if they held a secret
@@ -233,15 +233,15 @@ class Source:
             return "copied"
         return "secret" if self.secret[lines.start : lines.stop].any() else None
 
-    def candidate(self, kind: str, rank: int, asked: str, code: Counter[str]) -> Candidate:
+    def candidate(self, kind: str, rank: int, asked: str, code: Counter[str]) -> PairCandidate:
         """Make a pair of what is asked and words of this file; one that asks for the path does not give it."""
         path = () if kind == "path" else self.path
-        return Candidate(kind, rank, asked, code, path, self.file.language, self.file.number)
+        return PairCandidate(kind, rank, asked, code, path, self.file.language, self.file.number)
 
 
 def open_source(
-    file: Chosen, data: bytes, known: Windows, config: MiningConfig, scope: Scope = EVERYBODYS
-) -> Source | str:
+    file: SelectedFile, data: bytes, known: Windows, config: MiningConfig, scope: LearningScope = EVERYBODYS
+) -> SourceFileText | str:
     """Take a file in, or say why it is not read."""
     if b"\0" in data:
         return "binary file"
@@ -259,7 +259,7 @@ def open_source(
     secret = np.zeros(len(shared), dtype=np.bool_)
     for lines in secret_lines(text):
         secret[lines.start : lines.stop] = True
-    source = Source(file, text, shared, secret)
+    source = SourceFileText(file, text, shared, secret)
     if compared.known.any() and compared.is_copy(config.windows, source.licensing):
         return COPIED_FILE
     return source

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
-from assay.search.query import ask
+from assay.search.query import parse_query
 from assay.search.words import folder_name, runs, stem_name, terms
 from assay.syntax.prose import content, is_idle, is_prose, is_trivial, plain_subject, sentences, without_leading_name
 from assay.training.config import PairRules
@@ -76,7 +76,7 @@ def code_terms(counted: Mapping[str, int]) -> dict[str, int]:
 
 def query_terms(text: str) -> tuple[str, ...]:
     """Give the terms that a search for a text looks up."""
-    return ask(text).terms
+    return parse_query(text).terms
 
 
 def path_terms(path: str) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from assay.training.bags import (
     take_rows,
     unpool,
 )
-from assay.training.config import HeldOutConfig, KindWeights, TrainConfig, VectorConfig
+from assay.training.config import HeldOutConfig, KindWeights, TrainConfig, VectorTrainConfig
 from assay.training.dataset import HardNegatives, Pairs
 from assay.training.shards import KINDS, Bags
 
@@ -78,7 +78,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """Where batches are drawn from: the rows to learn from, cut into portions of one repository."""
 
     rows: NDArray[np.int64]
@@ -88,7 +88,7 @@ class Plan:
     share: NDArray[np.float64]  # its chance beside the others
 
 
-def make_plan(pairs: Pairs, kinds: KindWeights, group: int) -> Plan:
+def make_plan(pairs: Pairs, kinds: KindWeights, group: int) -> BatchPlan:
     """Prepare drawing: a portion is at most `group` rows, and a repository has as many as its rows fill."""
     weights = np.array(astuple(kinds), dtype=np.float64)[pairs.kind]
     rows = np.flatnonzero(~pairs.held_out & (weights > 0))
@@ -97,10 +97,10 @@ def make_plan(pairs: Pairs, kinds: KindWeights, group: int) -> Plan:
     portions = -(-np.diff(offset) // group)
     total = np.add.reduceat(weights[rows], starts) if len(rows) else np.zeros(0)
     owner = np.repeat(np.arange(len(found)), portions)
-    return Plan(rows, weights[rows], offset, owner, (total / np.maximum(portions, 1))[owner])
+    return BatchPlan(rows, weights[rows], offset, owner, (total / np.maximum(portions, 1))[owner])
 
 
-def draw_rows(plan: Plan, config: VectorConfig, draw: np.random.Generator) -> NDArray[np.int64]:
+def draw_rows(plan: BatchPlan, config: VectorTrainConfig, draw: np.random.Generator) -> NDArray[np.int64]:
     """Draw portions until a batch is full, then pairs within each repository."""
     order = np.argsort(draw.exponential(size=len(plan.owner)) / plan.share, kind="stable")
     wanted = np.zeros(len(plan.offset) - 1, dtype=np.int64)
@@ -115,7 +115,7 @@ def draw_rows(plan: Plan, config: VectorConfig, draw: np.random.Generator) -> ND
     return np.concatenate([_some(plan, owner, int(wanted[owner]), draw) for owner in np.flatnonzero(wanted).tolist()])
 
 
-def _some(plan: Plan, owner: int, count: int, draw: np.random.Generator) -> NDArray[np.int64]:
+def _some(plan: BatchPlan, owner: int, count: int, draw: np.random.Generator) -> NDArray[np.int64]:
     """Draw rows of a repository by weight, none twice: the first `count` of a race (Efraimidis and Spirakis 2006)."""
     begin, end = plan.offset[owner], plan.offset[owner + 1]
     race = draw.exponential(size=end - begin) / plan.weight[begin:end]
@@ -124,7 +124,7 @@ def _some(plan: Plan, owner: int, count: int, draw: np.random.Generator) -> NDAr
 
 
 def make_batch(
-    pairs: Pairs, plan: Plan, hard: HardNegatives | None, config: VectorConfig, draw: np.random.Generator
+    pairs: Pairs, plan: BatchPlan, hard: HardNegatives | None, config: VectorTrainConfig, draw: np.random.Generator
 ) -> Batch:
     """Draw a batch and what is left out of it."""
     rows = draw_rows(plan, config, draw)
@@ -172,7 +172,9 @@ def assemble(query: Bags, code: Bags, masked: NDArray[np.bool_]) -> Batch:
     return Batch(terms.astype(np.int64), asking, saying, masked)
 
 
-def masks(pairs: Pairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorConfig) -> NDArray[np.bool_]:
+def masks(
+    pairs: Pairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorTrainConfig
+) -> NDArray[np.bool_]:
     """Say which codes may be right too: of the same query, the same code, or the same file."""
     masked = _same(pairs.query_key, rows, codes) | _same(pairs.code_key, rows, codes)
     if config.same_file != "none":
@@ -236,7 +238,7 @@ _STREAM: Final = 3  # of the seed 0: every training is asked the same questions
 
 
 @dataclass(frozen=True, slots=True)
-class Exam:
+class HeldOutTest:
     """For each repository the rows that answer each other's questions, and which of them ask."""
 
     rows: tuple[NDArray[np.int64], ...]
@@ -244,7 +246,7 @@ class Exam:
 
 
 @dataclass(frozen=True, slots=True)
-class Grade:
+class HeldOutScore:
     """How an exam went: right at once, and mean reciprocal rank; bare: no word of the question is in its answer."""
 
     questions: int
@@ -254,7 +256,7 @@ class Grade:
     bare_reciprocal: float
 
 
-def make_exam(pairs: Pairs, config: HeldOutConfig) -> Exam:
+def make_exam(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
     """Choose the questions: documented code where some is held out, else anything."""
     held = np.flatnonzero(pairs.held_out)
     docs = held[pairs.kind[held] == KINDS.index("doc")]
@@ -264,10 +266,10 @@ def make_exam(pairs: Pairs, config: HeldOutConfig) -> Exam:
     rows = [np.sort(draw.permutation(held[pairs.repository[held] == owner])[: config.candidates]) for owner in owners]
     share = min(1.0, config.queries / max(1, sum(map(len, rows))))
     asked = [np.sort(draw.permutation(len(own))[: round(share * len(own))]) for own in rows]
-    return Exam(tuple(rows), tuple(asked))
+    return HeldOutTest(tuple(rows), tuple(asked))
 
 
-def take_exam(pairs: Pairs, exam: Exam, own: Parameters, products: Products) -> Grade:
+def evaluate_held_out(pairs: Pairs, exam: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
     """Ask every question twice: of the codes as they are, and with the shared words taken from its answer."""
     whole, bare = [np.zeros(0)], [np.zeros(0)]
     for rows, asked in zip(exam.rows, exam.asked, strict=True):
@@ -276,9 +278,9 @@ def take_exam(pairs: Pairs, exam: Exam, own: Parameters, products: Products) -> 
         bare.append(other)
     plain, hard = np.concatenate(whole), np.concatenate(bare)
     if not len(plain):
-        return Grade(0, 0.0, 0.0, 0.0, 0.0)
+        return HeldOutScore(0, 0.0, 0.0, 0.0, 0.0)
     means = (round(float(np.mean(values)), 4) for values in (plain < 2, 1 / plain, hard < 2, 1 / hard))
-    return Grade(len(plain), *means)
+    return HeldOutScore(len(plain), *means)
 
 
 def _ranks(
@@ -319,7 +321,7 @@ _SHARPEST: Final = float(np.log(1 / 0.02))  # beyond it chances underflow, and o
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class EmbeddingTable:
     """What is learned: a vector of each term, and the logarithm of its weight in queries and in code."""
 
     vectors: NDArray[np.float32]
@@ -335,25 +337,25 @@ class TrainProgress:
     steps: int
     loss: float
     temperature: float
-    grade: Grade
+    grade: HeldOutScore
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
     """A table, and how it got there."""
 
-    table: Table
+    table: EmbeddingTable
     temperature: float
     reports: tuple[TrainProgress, ...]
 
 
-def random_table(pairs: Pairs, terms: int, config: VectorConfig, seed: int) -> Table:
+def random_table(pairs: Pairs, terms: int, config: VectorTrainConfig, seed: int) -> EmbeddingTable:
     """Begin with random vectors, and weights by how few codes use a term."""
     draw = np.random.default_rng((seed, _START))
     vectors = draw.standard_normal((terms, config.dimension), dtype=np.float32) / np.float32(config.dimension**0.5)
     uses = np.bincount(pairs.code.term, minlength=terms)
     weight = np.log(np.log1p((len(pairs) + 1) / (uses + 1))).astype(np.float32)
-    return Table(vectors, weight, weight.copy())
+    return EmbeddingTable(vectors, weight, weight.copy())
 
 
 @contextmanager
@@ -378,7 +380,7 @@ class _State:
         self.reports = reports
 
     @classmethod
-    def begin(cls, start: Table, config: VectorConfig) -> _State:
+    def begin(cls, start: EmbeddingTable, config: VectorTrainConfig) -> _State:
         """Begin with a table that stays as it is."""
         sharpness = np.array([-np.log(config.temperature)], dtype=np.float32)
         arrays = {"vectors": start.vectors.copy(), "asked": start.asked.copy(), "said": start.said.copy()}
@@ -391,7 +393,7 @@ class _State:
         """Go on where a training was left."""
         stored = read_store(path)
         meta = cast(dict[str, Any], stored.meta)
-        reports = [TrainProgress(**one | {"grade": Grade(**one["grade"])}) for one in meta["reports"]]
+        reports = [TrainProgress(**one | {"grade": HeldOutScore(**one["grade"])}) for one in meta["reports"]]
         return cls({name: array.copy() for name, array in stored.arrays.items()}, meta["step"], meta["loss"], reports)
 
     def write(self, path: Path) -> None:
@@ -405,7 +407,7 @@ class _State:
         vectors, asked, said = (self._arrays[name][terms] for name in _LEARNED[:3])
         return Parameters(vectors, asked, said, float(self._arrays["sharpness"][0]))
 
-    def learn(self, batch: Batch, config: VectorConfig, products: Products) -> None:
+    def learn(self, batch: Batch, config: VectorTrainConfig, products: Products) -> None:
         """Take one step down."""
         loss, slope = loss_and_gradient(self.parameters(batch.terms), batch, products)
         self.loss = loss if not self.step else _MEMORY * self.loss + (1 - _MEMORY) * loss
@@ -418,10 +420,10 @@ class _State:
         sharper = self._moments["sharpness"].step(only, np.array([slope.sharpness], dtype=np.float32), rate, self.step)
         self._arrays["sharpness"] = np.clip(self._arrays["sharpness"] + sharper, 0.0, _SHARPEST)
 
-    def report(self, config: VectorConfig, pairs: Pairs, exam: Exam, products: Products) -> TrainProgress:
+    def report(self, config: VectorTrainConfig, pairs: Pairs, exam: HeldOutTest, products: Products) -> TrainProgress:
         """Say where the training is."""
         own = self.parameters(slice(None))
-        seen = take_exam(pairs, exam, own, products)
+        seen = evaluate_held_out(pairs, exam, own, products)
         return TrainProgress(
             self.step, config.steps, round(self.loss, 4), round(float(np.exp(-own.sharpness)), 5), seen
         )
@@ -429,18 +431,18 @@ class _State:
     def result(self) -> Trained:
         """Give the table as it is now."""
         own = self._arrays
-        table = Table(own["vectors"], own["asked"], own["said"])
+        table = EmbeddingTable(own["vectors"], own["asked"], own["said"])
         return Trained(table, float(np.exp(-own["sharpness"][0])), tuple(self.reports))
 
 
-def _rate(step: int, config: VectorConfig) -> float:
+def _rate(step: int, config: VectorTrainConfig) -> float:
     """Rise to the full rate, then fall to nothing in a straight line."""
     return config.rate * min(1.0, (step + 1) / max(1, config.warmup)) * (1 - step / config.steps)
 
 
 def train_vectors(
     pairs: Pairs,
-    start: Table,
+    start: EmbeddingTable,
     config: TrainConfig,
     hard: HardNegatives | None = None,
     *,

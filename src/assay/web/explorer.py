@@ -12,27 +12,27 @@ from urllib.parse import quote
 from assay.browser.bundle import page
 from assay.errors import AssayError
 from assay.experiment.corpora import corpus_texts
-from assay.experiment.records.merge import footing_of
+from assay.experiment.records.merge import comparability_of
 from assay.experiment.tracing import explainable
-from assay.gold.loading import log_looks_again
+from assay.gold.loading import log_reaccess
 from assay.gold.split import SEALED, part_of
 from assay.report.analysis import analyse_case
 from assay.report.explorer import PageLimits, build_page
 from assay.report.explorer.page import TooSmallError
 from assay.report.results import Results
-from assay.report.rows import carry, read_rows
-from assay.report.scored_run import Case, open_case
-from assay.stats.records import Names
+from assay.report.rows import carry_over, read_rows
+from assay.report.scored_run import ScoredRun, open_case
+from assay.stats.records import RunNames
 from assay.types import EngineRun, Query
-from assay.web.pairs import CorpusChangedError, Known, pair_runs, told
-from assay.web.rerun import Asker, Order
-from assay.web.runs import LIMITS, ExploringLimits, Library, Opened, Runs, card, described, values_of
+from assay.web.pairs import CorpusChangedError, JudgedQuery, pair_runs, rerun_payload
+from assay.web.rerun import RerunRequest, RerunService
+from assay.web.runs import LIMITS, CachedRun, ExploringLimits, RunCache, RunList, card, described, values_of
 from assay.web.server import (
-    Kept,
-    Refused,
-    Request,
+    HttpError,
+    LruCache,
     Response,
     Route,
+    WebRequest,
     json_response,
     page_response,
     sentence_of,
@@ -59,21 +59,21 @@ def problem_page(error: AssayError) -> bytes:
     return page(title="Assay", script="runs/problem.js", styles=_STYLES, data={"problem": said}, live=True)
 
 
-def run_page(opened: Opened) -> bytes:
+def run_page(opened: CachedRun) -> bytes:
     """Make the page of one run, under the claim that it was made for."""
     run = opened.run
-    log_looks_again(run.suite, "serve", [engine.name for engine in run.engines])
+    log_reaccess(run.suite, "serve", [engine.name for engine in run.engines])
     case = open_case(run, opened.claim)
     results = analyse_case(case)
-    rows = carry(results.rows, read_rows(opened.found.path) or (), footing_of(run))
+    rows = carry_over(results.rows, read_rows(opened.found.path) or (), comparability_of(run))
     live = _live([opened], {engine.name: (0, engine.name) for engine in run.engines})
     return _made(case, replace(results, rows=rows), opened, live)
 
 
-def pair_page(old: Opened, new: Opened, *, moved: bool = False) -> bytes:
+def pair_page(old: CachedRun, new: CachedRun, *, moved: bool = False) -> bytes:
     """Make the page of two runs side by side, the first the baseline; `moved` allows a corpus that changed."""
-    pair = pair_runs(old.run, new.run, Names(old.found.name, new.found.name), moved=moved)
-    log_looks_again(pair.run.suite, "serve", [engine.name for engine in pair.run.engines])
+    pair = pair_runs(old.run, new.run, RunNames(old.found.name, new.found.name), moved=moved)
+    log_reaccess(pair.run.suite, "serve", [engine.name for engine in pair.run.engines])
     case = open_case(pair.run, pair.claim)
     results = analyse_case(case)
     results = replace(results, warnings=(*pair.notes, *results.warnings))
@@ -81,7 +81,7 @@ def pair_page(old: Opened, new: Opened, *, moved: bool = False) -> bytes:
     return _made(case, results, new, live)
 
 
-def _made(case: Case, results: Results, source: Opened, live: Mapping[str, Any]) -> bytes:
+def _made(case: ScoredRun, results: Results, source: CachedRun, live: Mapping[str, Any]) -> bytes:
     """Make the page, with the source of a run as far as a page holds it."""
     try:
         return build_page(case, results, texts=corpus_texts(source.run), live=live).data
@@ -89,7 +89,7 @@ def _made(case: Case, results: Results, source: Opened, live: Mapping[str, Any])
         return build_page(case, results, texts=None, limits=_LARGE, live=live).data
 
 
-def _live(runs: Sequence[Opened], engines: Mapping[str, tuple[int, str]]) -> dict[str, Any]:
+def _live(runs: Sequence[CachedRun], engines: Mapping[str, tuple[int, str]]) -> dict[str, Any]:
     """Say what a page may ask of its server: files of the first run, and the engines that can be asked again.
 
     `engines` maps each name of the page to the run it is of and its name there.
@@ -116,7 +116,7 @@ def explorer_routes(
     roots: Sequence[Path], *, review: bool = False, limits: ExploringLimits = LIMITS
 ) -> tuple[Route, ...]:
     """Serve the runs below some folders; `review` has the list link to the review of a gold set."""
-    explorer = Explorer(Library(roots, limits), review=review)
+    explorer = Explorer(RunList(roots, limits), review=review)
     return (
         Route("GET", "/", explorer.show_list),
         Route("GET", "/run/{id}", explorer.show_run),
@@ -130,18 +130,18 @@ def explorer_routes(
 class Explorer:
     """What the addresses of the explorer answer."""
 
-    def __init__(self, library: Library, *, review: bool) -> None:
+    def __init__(self, library: RunList, *, review: bool) -> None:
         self._library = library
-        self._runs = Runs(library)
-        self._asker = Asker(library.limits)
-        self._pages: Kept[tuple[str, ...], bytes] = Kept(library.limits.pages)
+        self._runs = RunCache(library)
+        self._asker = RerunService(library.limits)
+        self._pages: LruCache[tuple[str, ...], bytes] = LruCache(library.limits.pages)
         self._review = review
 
-    def show_list(self, _request: Request) -> Response:
+    def show_list(self, _request: WebRequest) -> Response:
         """Show the page that lists the runs."""
         return page_response(list_page(review=self._review))
 
-    def list_runs(self, _request: Request) -> Response:
+    def list_runs(self, _request: WebRequest) -> Response:
         """List the runs, the newest first."""
         cards = [card(found) for found in self._library.scan()]
         cards.sort(key=lambda one: one["name"])
@@ -150,11 +150,11 @@ class Explorer:
             {"schema": "assay/runs/1", "folders": [str(root) for root in self._library.roots], "runs": cards}
         )
 
-    def show_run(self, request: Request) -> Response:
+    def show_run(self, request: WebRequest) -> Response:
         """Show one run."""
         return _shown(lambda: self._run_page(request.parts["id"]))
 
-    def show_pair(self, request: Request) -> Response:
+    def show_pair(self, request: WebRequest) -> Response:
         """Show two runs side by side."""
         moved = request.query.get("changed") == "1"
         return _shown(lambda: self._pair_page(request.parts["old"], request.parts["new"], moved=moved))
@@ -167,34 +167,36 @@ class Explorer:
     def _pair_page(self, first: str, second: str, *, moved: bool) -> bytes:
         """Make the page of two runs, once for each generation of both."""
         if first == second:
-            raise Refused(400, "a run is not compared with itself", hint="go back and pick two")
+            raise HttpError(400, "a run is not compared with itself", hint="go back and pick two")
         old, new = self._runs.open(first), self._runs.open(second)
         key = (old.found.id, old.digest, new.found.id, new.digest, str(moved))
         return self._pages.get(key, lambda: pair_page(old, new, moved=moved))
 
-    def read_source(self, request: Request) -> Response:
+    def read_source(self, request: WebRequest) -> Response:
         """Give a whole file of a corpus, as the run saw it; only files that the records name."""
         opened = self._runs.open(request.parts["id"])
         gold, path = opened.gold(request.query.get("gold", "")).name, request.query.get("path", "")
         sizes = opened.run.lines.get(gold, {}).get(path)
         if sizes is None:
-            raise Refused(404, "no result and no answer of this run is in such a file")
+            raise HttpError(404, "no result and no answer of this run is in such a file")
         if sum(sizes) > self._library.limits.source:
-            raise Refused(413, "the file is too large to be shown", hint="look at it in an editor")
+            raise HttpError(413, "the file is too large to be shown", hint="look at it in an editor")
         texts = corpus_texts(opened.run)
         text = texts(gold, path)
         if text is None:
-            raise Refused(404, " ".join(texts.notes) or "the file is not here", hint="bring the corpus back as it was")
+            raise HttpError(
+                404, " ".join(texts.notes) or "the file is not here", hint="bring the corpus back as it was"
+            )
         return json_response({"path": path, "text": text})
 
-    def ask(self, request: Request) -> Response:
+    def ask(self, request: WebRequest) -> Response:
         """Ask the builtin engine of a run once more."""
         opened = self._runs.open(request.parts["id"])
         known = _known(opened, request)
         text = known.query.forms[known.form] if known else _own_words(opened, request)
         follow = tuple(dict.fromkeys(target.span.path for target in known.query.targets)) if known else ()
-        order = Order(request.text("engine"), request.text("gold"), text, _changes(request), follow)
-        return json_response(told(opened, self._asker.ask(opened, order), known))
+        order = RerunRequest(request.text("engine"), request.text("gold"), text, _changes(request), follow)
+        return json_response(rerun_payload(opened, self._asker.ask(opened, order), known))
 
 
 def _shown(make: Callable[[], bytes]) -> Response:
@@ -205,7 +207,7 @@ def _shown(make: Callable[[], bytes]) -> Response:
         return page_response(problem_page(error), status_of(error))
 
 
-def _known(opened: Opened, request: Request) -> Known | None:
+def _known(opened: CachedRun, request: WebRequest) -> JudgedQuery | None:
     """Find the query that a request names; None where it brings words of its own."""
     if "query" not in request.data:
         return None
@@ -213,11 +215,11 @@ def _known(opened: Opened, request: Request) -> Known | None:
     for query in gold.queries:
         if query.id == query_id and form in query.forms:
             _refuse_sealed(query)
-            return Known(gold, query, form)
-    raise Refused(404, "this run has no such query", hint="reload the page")
+            return JudgedQuery(gold, query, form)
+    raise HttpError(404, "this run has no such query", hint="reload the page")
 
 
-def _own_words(opened: Opened, request: Request) -> str:
+def _own_words(opened: CachedRun, request: WebRequest) -> str:
     """Read the words that somebody typed; those of a sealed query are sealed too, whoever types them."""
     text, gold = request.text("text"), opened.gold(request.text("gold"))
     for query in gold.queries:
@@ -235,12 +237,12 @@ def _refuse_sealed(query: Query) -> None:
     """Refuse to try settings on a sealed query: it would be sealed no more."""
     if part_of(query) == SEALED:
         hint = "try settings on the dev part; `assay run` asks the sealed one, and logs that"
-        raise Refused(403, "this query is sealed: nothing is tuned on it", hint=hint)
+        raise HttpError(403, "this query is sealed: nothing is tuned on it", hint=hint)
 
 
-def _changes(request: Request) -> Mapping[str, object]:
+def _changes(request: WebRequest) -> Mapping[str, object]:
     """Read the settings that are to be changed."""
     changes = request.data.get("changes", {})
     if not isinstance(changes, dict):
-        raise Refused(400, "'changes' must be a table of settings", hint="reload the page")
+        raise HttpError(400, "'changes' must be a table of settings", hint="reload the page")
     return changes

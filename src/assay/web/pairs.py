@@ -9,29 +9,29 @@ from typing import Any
 
 from assay.errors import NotComparableError
 from assay.experiment.spec.model import claim_of
-from assay.experiment.tracing import Traced
-from assay.report.comparison import changed_corpora, refuse_unlike
+from assay.experiment.tracing import QueryTrace
+from assay.report.comparison import changed_corpora, require_comparable
 from assay.report.explorer.data import waterfall_data
-from assay.report.scored_run import contestants, level_of
+from assay.report.scored_run import engines_under_test, level_of
 from assay.scoring import parse_measure, score
-from assay.scoring.marks import Mark, Marker, match_hits
+from assay.scoring.marks import HitMark, HitMarker, match_hits
 from assay.scoring.match import Level
-from assay.stats.records import Names
+from assay.stats.records import RunNames
 from assay.stats.runs import shared_sentence
-from assay.types import Claim, EngineRun, Gold, Hit, Query, Ranking, Run, Status, Suite
-from assay.web.rerun import Answered
-from assay.web.runs import Opened
+from assay.types import AnalysisPlan, EngineRun, GoldSet, Hit, Query, Ranking, Run, Status, Suite
+from assay.web.rerun import RerunResult
+from assay.web.runs import CachedRun
 
 #: One form of one query: gold set, query, form.
 _Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RunPair:
     """Both runs in one, what is claimed of it, and what must be known about it."""
 
     run: Run
-    claim: Claim
+    claim: AnalysisPlan
     notes: tuple[str, ...]
     origins: Mapping[str, tuple[int, str]]  # engine -> which of the two runs it is of, and its name there
 
@@ -40,12 +40,12 @@ class CorpusChangedError(NotComparableError):
     """Two runs on a corpus that changed between them: they are compared only where somebody wants it all the same."""
 
 
-def pair_runs(old: Run, new: Run, names: Names, *, moved: bool = False) -> Pair:
+def pair_runs(old: Run, new: Run, names: RunNames, *, moved: bool = False) -> RunPair:
     """Put two runs side by side; those that must not be compared are refused, as `assay compare` does.
 
     `moved` allows a corpus that changed, and says so.
     """
-    refuse_unlike(old, new, moved=True)
+    require_comparable(old, new, moved=True)
     changed = changed_corpora(old, new)
     if changed and not moved:
         hint = "a difference between the runs may come from the code that was searched, not from the engines"
@@ -62,7 +62,7 @@ def pair_runs(old: Run, new: Run, names: Names, *, moved: bool = False) -> Pair:
     )
     claim = _claim(old, new, names)
     notes = (*changed, sentence, *_set_anew(old, new))
-    return Pair(replace(run, header=replace(run.header, claim=claim)), claim, notes, taken)
+    return RunPair(replace(run, header=replace(run.header, claim=claim)), claim, notes, taken)
 
 
 def _set_anew(old: Run, new: Run) -> list[str]:
@@ -80,27 +80,27 @@ def _asked(run: Run) -> set[tuple[_Key, str]]:
     return {(key, sha) for key, sha in known if sha}
 
 
-def _sentence(old: Run, new: Run, shared: set[tuple[_Key, str]], names: Names) -> str:
+def _sentence(old: Run, new: Run, shared: set[tuple[_Key, str]], names: RunNames) -> str:
     """Say how many queries are the same; refuse when too few are."""
     intents = {key[:2] for key, _ in shared}
     return shared_sentence(len(intents), max(len(old.hashes), len(new.hashes)), names)
 
 
-def _only(gold: Gold, shared: set[tuple[_Key, str]]) -> Gold:
+def _only(gold: GoldSet, shared: set[tuple[_Key, str]]) -> GoldSet:
     """Keep the queries and forms that both runs asked."""
     keys = {key for key, _ in shared}
     kept = (_only_forms(gold, query, keys) for query in gold.queries)
     return replace(gold, queries=tuple(query for query in kept if query.forms))
 
 
-def _only_forms(gold: Gold, query: Query, keys: set[_Key]) -> Query:
+def _only_forms(gold: GoldSet, query: Query, keys: set[_Key]) -> Query:
     """Keep the forms of a query that both runs asked."""
     return replace(
         query, forms={form: text for form, text in query.forms.items() if (gold.name, query.id, form) in keys}
     )
 
 
-def _taken(old: Run, new: Run, names: Names) -> dict[str, tuple[int, str]]:
+def _taken(old: Run, new: Run, names: RunNames) -> dict[str, tuple[int, str]]:
     """Name the engines of both runs; a reference that answered the same in both stands for both."""
     same = {
         engine.name
@@ -138,9 +138,9 @@ def _renamed(run: Run, name: str, called: str, shared: set[tuple[_Key, str]]) ->
     )
 
 
-def _claim(old: Run, new: Run, names: Names) -> Claim:
+def _claim(old: Run, new: Run, names: RunNames) -> AnalysisPlan:
     """Compare with the first run: with the engine that both have, the best known of the second before others."""
-    before, after = contestants(old), contestants(new)
+    before, after = engines_under_test(old), engines_under_test(new)
     shared = [name for name in after if name in before]
     if not before or not after:
         raise NotComparableError("one of the runs has no engine under test", hint="run one more engine")
@@ -153,15 +153,15 @@ SCHEMA = "assay/ask/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class JudgedQuery:
     """A query of the run in one of its forms, of which is known what is right."""
 
-    gold: Gold
+    gold: GoldSet
     query: Query
     form: str
 
 
-def told(opened: Opened, answered: Answered, known: Known | None) -> dict[str, Any]:
+def rerun_payload(opened: CachedRun, answered: RerunResult, known: JudgedQuery | None) -> dict[str, Any]:
     """Say all that the page shows of a query that was asked again."""
     run, k = opened.run, opened.run.k
     marks = _marks(opened, answered.after, known)
@@ -184,32 +184,32 @@ def told(opened: Opened, answered: Answered, known: Known | None) -> dict[str, A
         "gone": gone,
         "followed": len(answered.after),
         "value": None if known is None else _values(opened, answered, known),
-        "trace": waterfall_data(Traced(answered.engine.name, answered.trace)),
+        "trace": waterfall_data(QueryTrace(answered.engine.name, answered.trace)),
         "seconds": answered.seconds,
         "opening": answered.opening,
         "notes": _notes(run, answered, known),
     }
 
 
-def _row(hit: Hit, mark: Mark, rank: int | None, before: int | None) -> dict[str, Any]:
+def _row(hit: Hit, mark: HitMark, rank: int | None, before: int | None) -> dict[str, Any]:
     """Describe a result with where it stands and stood; None: not among those that are followed."""
     place = {"path": hit.path, "start": hit.start, "end": hit.end, "score": hit.score}
     return place | {"rank": rank, "before": before, "target": mark.target, "adversary": mark.adversary}
 
 
-def _marks(opened: Opened, hits: Sequence[Hit], known: Known | None) -> Sequence[Mark]:
+def _marks(opened: CachedRun, hits: Sequence[Hit], known: JudgedQuery | None) -> Sequence[HitMark]:
     """Mark the hits as the report does; of a query that nobody labelled nothing is known."""
     if known is None:
-        return [Mark(rank) for rank in range(1, len(hits) + 1)]
-    return Marker(known.query, _level(opened))(hits)
+        return [HitMark(rank) for rank in range(1, len(hits) + 1)]
+    return HitMarker(known.query, _level(opened))(hits)
 
 
-def _level(opened: Opened) -> Level:
+def _level(opened: CachedRun) -> Level:
     """Give the level at which answers are right: that of the primary measure."""
     return level_of(opened.claim.primary)
 
 
-def _values(opened: Opened, answered: Answered, known: Known) -> dict[str, Any] | None:
+def _values(opened: CachedRun, answered: RerunResult, known: JudgedQuery) -> dict[str, Any] | None:
     """Score both answers by the primary measure; one over several phrasings by the measure that it is made of."""
     measure = parse_measure(opened.claim.primary)
     measure = measure.of or measure
@@ -220,7 +220,7 @@ def _values(opened: Opened, answered: Answered, known: Known) -> dict[str, Any] 
     return {"measure": repr(measure), "before": values[0], "after": values[1], "higher": measure.higher_is_better}
 
 
-def _run_of_one(run: Run, answered: Answered, known: Known) -> Run:
+def _run_of_one(run: Run, answered: RerunResult, known: JudgedQuery) -> Run:
     """Make a run of one query and two engines: before and after."""
     query = replace(known.query, forms={known.form: known.query.forms[known.form]})
     sizes = answered.place.sizes
@@ -234,14 +234,14 @@ def _run_of_one(run: Run, answered: Answered, known: Known) -> Run:
     )
 
 
-def _engine_of_one(name: str, hits: Sequence[Hit], answered: Answered, known: Known) -> EngineRun:
+def _engine_of_one(name: str, hits: Sequence[Hit], answered: RerunResult, known: JudgedQuery) -> EngineRun:
     """Make the record of one answer."""
     shown = tuple(Hit(hit.path, hit.start, hit.end, hit.score) for hit in hits)
     tokens = tuple(answered.place.sizes.tokens(hit) for hit in shown)
     return EngineRun(name, (Ranking(known.gold.name, known.query.id, known.form, shown, tokens, Status.OK),))
 
 
-def _notes(run: Run, answered: Answered, known: Known | None) -> list[str]:
+def _notes(run: Run, answered: RerunResult, known: JudgedQuery | None) -> list[str]:
     """Say what is not as it was when the run was made."""
     gold = answered.place.gold.name
     facts = run.header.corpora.get(gold)
@@ -255,7 +255,7 @@ def _notes(run: Run, answered: Answered, known: Known | None) -> list[str]:
     return notes
 
 
-def _recorded(engine: EngineRun, known: Known) -> list[tuple[str, int | None, int | None]] | None:
+def _recorded(engine: EngineRun, known: JudgedQuery) -> list[tuple[str, int | None, int | None]] | None:
     """Find what the engine answered in the run."""
     key = (known.gold.name, known.query.id, known.form)
     for one in engine.rankings:

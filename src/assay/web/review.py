@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from assay.browser.bundle import page
 from assay.corpus import read_text, spec_text
-from assay.gold.review.accepting import foresee, read_closed, read_standings, read_taken
+from assay.gold.review.accepting import preview, read_closed, read_standings, read_taken
 from assay.gold.review.agreement import agreement
 from assay.gold.review.items import KINDS, Item
 from assay.gold.review.reviewers import (
-    Said,
+    VoteInput,
     has_spoken,
     has_voted,
     make_decision,
@@ -24,90 +24,90 @@ from assay.gold.review.reviewers import (
     other_place,
     tally,
 )
-from assay.gold.review.standing import ReviewRules, Standing
-from assay.gold.review.viewing import Desk, Excerpt, shows_origin, view_mapping
+from assay.gold.review.standing import ItemStatus, ReviewRules
+from assay.gold.review.viewing import CodeExcerpt, ReviewWorkspace, shows_origin, view_mapping
 from assay.gold.review.votes import (
     MEANINGS,
     PROPOSED,
     QUESTIONS,
     UNSURE,
-    Ballot,
-    Unseen,
+    StaleVoteError,
     Vote,
+    VoteLog,
     adjudicates,
     all_votes,
+    become_adjudicator,
     check_vote,
     decide,
-    give_up,
-    note_look,
+    log_unblinding,
     read_decisions,
     values_for,
     vote_mapping,
 )
 from assay.syntax.grammars import grammar_name
-from assay.syntax.highlight import COLOURS, Stretch, coloured
-from assay.syntax.parsing import looks_torn
+from assay.syntax.highlight import COLOURS, HighlightSpan, highlight
+from assay.syntax.parsing import is_malformed
 from assay.syntax.symbols import symbols
 from assay.types import SourceFile
-from assay.web.reviewers import Seats, seats_file, with_cookie
-from assay.web.server import Refused, Request, Response, Route, json_response, page_response
+from assay.web.reviewers import ReviewerRegistry, seats_file, with_cookie
+from assay.web.server import HttpError, Response, Route, WebRequest, json_response, page_response
 
 if TYPE_CHECKING:
-    from assay.gold.anchors import Problem
-    from assay.types import Gold
+    from assay.gold.anchors import AnchorProblem
+    from assay.types import GoldSet
 
 
 @dataclass(frozen=True)
-class Room:
+class ReviewSession:
     """What all requests of a review work with; `check` finds what is wrong with a set, as lint does."""
 
-    desk: Desk
-    check: Callable[[Gold], Sequence[Problem]]
-    seats: Seats
+    desk: ReviewWorkspace
+    check: Callable[[GoldSet], Sequence[AnchorProblem]]
+    seats: ReviewerRegistry
     rules: ReviewRules = field(default_factory=ReviewRules)
     writing: threading.RLock = field(default_factory=threading.RLock)
-    ballots: dict[str, Ballot] = field(default_factory=dict)
+    ballots: dict[str, VoteLog] = field(default_factory=dict)
 
     def item(self, given: str) -> Item:
         """Find an item by its whole id."""
         for item in self.desk.items():
             if item.id == given:
                 return item
-        raise Refused(404, f"the queue has no item '{given[:40]}'", hint="reload the page")
+        raise HttpError(404, f"the queue has no item '{given[:40]}'", hint="reload the page")
 
-    def ballot(self, name: str) -> Ballot:
+    def ballot(self, name: str) -> VoteLog:
         """Open the votes of a reviewer; a name that differs from another's by case alone is refused at once."""
-        ballot = self.ballots.get(name) or self.ballots.setdefault(name, Ballot(self.desk.queue, name))
+        ballot = self.ballots.get(name) or self.ballots.setdefault(name, VoteLog(self.desk.queue, name))
         ballot.check_namesake()
         return ballot
 
-    def asker(self, request: Request) -> Ballot:
+    def asker(self, request: WebRequest) -> VoteLog:
         """Open the votes of who asks; the browser must sit there under that name."""
-        ballot = self.ballot(asked_by(request))
+        ballot = self.ballot(reviewer_of(request))
         self.seats.check(request, ballot.reviewer)
         return ballot
 
-    def speaker(self, request: Request) -> Ballot:
+    def speaker(self, request: WebRequest) -> VoteLog:
         """Open the votes of who says something; a name that is free is given to the browser."""
-        ballot = self.ballot(asked_by(request))
+        ballot = self.ballot(reviewer_of(request))
         self.seats.sit(request, ballot.reviewer)
         return ballot
 
-    def voter(self, request: Request) -> Ballot:
+    def voter(self, request: WebRequest) -> VoteLog:
         """Open the votes of who votes; nobody does who saw what others said."""
         ballot = self.speaker(request)
         if self.adjudicates(ballot.reviewer):
             hint = "decide what is disputed; somebody else votes"
-            raise Refused(409, f"{ballot.reviewer} adjudicates, and has seen what others said", hint=hint)
+            raise HttpError(409, f"{ballot.reviewer} adjudicates, and has seen what others said", hint=hint)
         self.seats.check_blind(request, ballot.reviewer)
         return ballot
 
-    def looker(self, request: Request) -> str:
+    def looker(self, request: WebRequest) -> str:
         """Name who is shown what others said: one who still votes is not, and that somebody was is noted."""
         ballot = self.asker(request)
         self.check_curtain(ballot.reviewer)
         self.seats.look(request, ballot.reviewer)
-        note_look(ballot)
+        log_unblinding(ballot)
         return ballot.reviewer
 
     def adjudicates(self, name: str) -> bool:
@@ -120,14 +120,14 @@ class Room:
         if left:
             items = "1 item is" if left == 1 else f"{left} items are"
             hint = "vote on them first, or give up voting to adjudicate"
-            raise Refused(409, f"{items} open for {name}, and this shows what others said", hint=hint)
+            raise HttpError(409, f"{items} open for {name}, and this shows what others said", hint=hint)
 
 
-def asked_by(request: Request) -> str:
+def reviewer_of(request: WebRequest) -> str:
     """Name who asks."""
     name = request.query.get("as") or request.data.get("as")
     if not isinstance(name, str) or not name:
-        raise Refused(400, "nobody is named", hint="say who you are")
+        raise HttpError(400, "nobody is named", hint="say who you are")
     return name
 
 
@@ -144,34 +144,34 @@ def listed(item: Item) -> dict[str, object]:
 
 
 @dataclass(frozen=True)
-class Settling:
+class AdjudicationApi:
     """Answers those who have nothing left to vote on, or gave it up."""
 
-    room: Room
+    room: ReviewSession
 
-    def standing(self, request: Request) -> Response:
+    def standing(self, request: WebRequest) -> Response:
         """Count the items by state and the votes by reviewer."""
         self.room.looker(request)
         found = tally(self._standings(), read_closed(self.room.desk.queue))
         return json_response({"tally": asdict(found), "least": self.room.rules.least})
 
-    def accepted(self, request: Request) -> Response:
+    def accepted(self, request: WebRequest) -> Response:
         """Say what would be accepted now; the whole set is linted for it, so that it may take a while."""
         self.room.looker(request)
         desk = self.room.desk
-        made = foresee(desk.queue, desk.load, self.room.check, corpus=desk.given, rules=self.room.rules)
+        made = preview(desk.queue, desk.load, self.room.check, corpus=desk.given, rules=self.room.rules)
         taken = [_settled(standing) for standing in made.taken]
         refused = [{"item": one.item, "query": one.query, "reason": one.reason} for one in made.refused]
         return json_response({"taken": taken, "refused": refused})
 
-    def agreement(self, request: Request) -> Response:
+    def agreement(self, request: WebRequest) -> Response:
         """Compute how far the reviewers agree, as `assay gold agreement` does."""
         self.room.looker(request)
         queue = self.room.desk.queue
         found = agreement(self.room.desk.items(), all_votes(queue), read_decisions(queue), taken=read_taken(queue))
         return json_response({"kinds": [asdict(kind) for kind in found]})
 
-    def disputed(self, request: Request) -> Response:
+    def disputed(self, request: WebRequest) -> Response:
         """Show what is disputed with all votes; what the asker voted on is left to a third person."""
         name = self.room.looker(request)
         disputed = [standing for standing in self._standings() if standing.state == "disputed"]
@@ -179,10 +179,10 @@ class Settling:
         listed = [_disputed(standing) for standing in others]
         return json_response({"items": listed, "third": len(disputed) - len(others)})
 
-    def decide(self, request: Request) -> Response:
+    def decide(self, request: WebRequest) -> Response:
         """Take a decision: it is on the disk when this is answered. The same again is the one there is."""
         name = self.room.looker(request)
-        said = Said(self.room.item(request.text("item")).id, request.text("value"), request.text("reason"))
+        said = VoteInput(self.room.item(request.text("item")).id, request.text("value"), request.text("reason"))
         with self.room.writing:
             found = self._standings()
             known = next((s.decision for s in found if s.item.id == said.item), None)
@@ -190,12 +190,12 @@ class Settling:
                 decide(self.room.desk.queue, [make_decision(self.room.desk, name, said, found)])
         return json_response({"item": said.item})
 
-    def _standings(self) -> tuple[Standing, ...]:
+    def _standings(self) -> tuple[ItemStatus, ...]:
         """Tell where each item stands now."""
         return read_standings(self.room.desk.queue, self.room.rules)
 
 
-def _disputed(standing: Standing) -> dict[str, object]:
+def _disputed(standing: ItemStatus) -> dict[str, object]:
     """Write a disputed item with what everybody said."""
     return listed(standing.item) | {
         "values": [value for value in values_for(standing.item.kind) if value != UNSURE],
@@ -203,18 +203,18 @@ def _disputed(standing: Standing) -> dict[str, object]:
     }
 
 
-def _settled(standing: Standing) -> dict[str, object]:
+def _settled(standing: ItemStatus) -> dict[str, object]:
     """Write an item that would be accepted, or turned down, and by whom."""
     return listed(standing.item) | {"value": standing.value, "by": list(standing.supporters)}
 
 
 @dataclass(frozen=True)
-class Voting:
+class VotingApi:
     """Answers those who vote."""
 
-    room: Room
+    room: ReviewSession
 
-    def queue(self, request: Request) -> Response:
+    def queue(self, request: WebRequest) -> Response:
         """List what the reviewer voted on, and what is open for them."""
         ballot = self.room.asker(request)
         mine, closed = ballot.votes(), read_closed(self.room.desk.queue)
@@ -222,27 +222,27 @@ class Voting:
         listed = [_listed(item, mine.get(item.id)) for item in items]
         return json_response({"as": ballot.reviewer, "items": listed, "adjudicates": self._adjudicates(ballot)})
 
-    def sit(self, request: Request) -> Response:
+    def sit(self, request: WebRequest) -> Response:
         """Give the browser the name that somebody votes under."""
         return json_response({"as": self.room.speaker(request).reviewer})
 
-    def leave(self, request: Request) -> Response:
+    def leave(self, request: WebRequest) -> Response:
         """Set the name free that the browser has."""
         self.room.seats.leave(request)
         return json_response({})
 
-    def print_code(self, request: Request) -> Response:
+    def print_code(self, request: WebRequest) -> Response:
         """Print at the terminal of the server what lets this browser have a name that another one has."""
-        self.room.seats.print_code(self.room.ballot(asked_by(request)).reviewer)
+        self.room.seats.print_code(self.room.ballot(reviewer_of(request)).reviewer)
         return json_response({})
 
-    def take_over(self, request: Request) -> Response:
+    def take_over(self, request: WebRequest) -> Response:
         """Give this browser a name that another one has, for the code."""
-        name = self.room.ballot(asked_by(request)).reviewer
+        name = self.room.ballot(reviewer_of(request)).reviewer
         self.room.seats.take_over(request, name, request.text("code"))
         return json_response({"as": name})
 
-    def item(self, request: Request) -> Response:
+    def item(self, request: WebRequest) -> Response:
         """Show one item with its places, and what the reviewer said of it."""
         ballot = self.room.asker(request)
         item = self.room.item(request.query.get("item", ""))
@@ -255,43 +255,43 @@ class Voting:
         engines = bool(item.origin.shown_by) or not shows_origin(item)
         return json_response(shown | {"mine": past[-1] if past else None, "past": past[:-1], "has_engines": engines})
 
-    def vote(self, request: Request) -> Response:
+    def vote(self, request: WebRequest) -> Response:
         """Take a vote: it is on the disk when this is answered. The same vote again is the one there is."""
         item = self.room.item(request.text("item"))
         with self.room.writing:
             ballot = self.room.voter(request)
-            said = Said(item.id, request.text("value"), request.text("reason"))
+            said = VoteInput(item.id, request.text("value"), request.text("reason"))
             vote = self._cast(ballot, item, said, request)
         return json_response({"item": item.id, "mine": _said(vote)})
 
-    def place(self, request: Request) -> Response:
+    def place(self, request: WebRequest) -> Response:
         """Take another place for the query of an item, with the vote of who found it."""
         about = self.room.item(request.text("item"))
         with self.room.writing:
             ballot = self.room.voter(request)
             item = other_place(self.room.desk, about, request.text("anchor"))
-            said = Said(item.id, request.text("value"), request.text("reason"))
+            said = VoteInput(item.id, request.text("value"), request.text("reason"))
             check_vote(item, said.value, said.reason)
             self.room.desk.queue.add([item])
             vote = self._cast(ballot, self.room.item(item.id), said, request)
         return json_response({"item": _listed(item, vote)})
 
-    def give_up(self, request: Request) -> Response:
+    def give_up(self, request: WebRequest) -> Response:
         """Take somebody's word that they vote no more, and lift the curtain for them."""
         with self.room.writing:
-            give_up(self.room.speaker(request))
+            become_adjudicator(self.room.speaker(request))
         return json_response({"adjudicates": True})
 
-    def _cast(self, ballot: Ballot, item: Item, said: Said, request: Request) -> Vote:
+    def _cast(self, ballot: VoteLog, item: Item, said: VoteInput, request: WebRequest) -> Vote:
         """Cast a vote once; one that would replace a vote the page has not seen, from another tab, is refused."""
         vote = make_vote(self.room.desk, ballot.reviewer, item, said, engines=request.data.get("engines") is True)
         seen = request.data.get("after")
         try:
             return ballot.cast_once(vote, seen if isinstance(seen, str) else None)
-        except Unseen as error:
-            raise Refused(409, error.message, hint=error.hint) from error
+        except StaleVoteError as error:
+            raise HttpError(409, error.message, hint=error.hint) from error
 
-    def _adjudicates(self, ballot: Ballot) -> bool:
+    def _adjudicates(self, ballot: VoteLog) -> bool:
         """Tell whether the reviewer gave up voting."""
         return self.room.adjudicates(ballot.reviewer)
 
@@ -306,7 +306,7 @@ def _said(vote: Vote) -> dict[str, object]:
     return {"value": vote.value, "reason": vote.reason, "on": vote.on, "engines": bool(vote.shown)}
 
 
-def _place(place: Excerpt) -> dict[str, object]:
+def _place(place: CodeExcerpt) -> dict[str, object]:
     """Write where a place is; its lines come with the file."""
     where = {"role": place.role, "anchor": place.anchor, "path": place.path}
     return where | ({"problem": place.problem} if place.problem else {"start": place.start, "end": place.end})
@@ -331,7 +331,7 @@ def _adversary(item: Item) -> dict[str, str] | None:
     return {"relationship": one.relationship, "strength": one.strength, "confusion": one.confusion}
 
 
-def words() -> dict[str, object]:
+def vote_labels() -> dict[str, object]:
     """Say for each kind of item what is asked and what may be answered, and for each value what it means."""
     kinds = {kind: {"question": QUESTIONS[kind], "values": list(values_for(kind))} for kind in KINDS}
     values = {value: asdict(meaning) for value, meaning in MEANINGS.items()}
@@ -349,17 +349,17 @@ class CodeLimits:
 
 #: Files whose colours are kept: those that a few reviewers look at just now.
 _KEPT_FILES = 16
-_coloured = lru_cache(maxsize=_KEPT_FILES)(coloured)
+_coloured = lru_cache(maxsize=_KEPT_FILES)(highlight)
 
 
 @dataclass(frozen=True)
-class Code:
+class SourceBrowser:
     """Answers what a page asks of the code."""
 
-    desk: Desk
+    desk: ReviewWorkspace
     limits: CodeLimits = CodeLimits()
 
-    def lines(self, request: Request) -> Response:
+    def lines(self, request: WebRequest) -> Response:
         """Give some lines of a file, as runs of `[colour, text]`."""
         file = self._file(request)
         text = read_text(self.desk.corpus, file.path)
@@ -370,16 +370,16 @@ class Code:
         answer = {"path": file.path, "language": file.language or "", "total": len(rows), "start": start, "rows": shown}
         return json_response(answer)
 
-    def definitions(self, request: Request) -> Response:
+    def definitions(self, request: WebRequest) -> Response:
         """List what a file defines; one that may crash its parser defines nothing here."""
         file = self._file(request)
         text = read_text(self.desk.corpus, file.path)
         grammar = grammar_name(file.path, file.language, text)
-        torn = grammar is not None and looks_torn(text.encode("utf-8", "replace"), grammar)
+        torn = grammar is not None and is_malformed(text.encode("utf-8", "replace"), grammar)
         found = () if torn else symbols(file.path, text, file.language)
         return json_response({"path": file.path, "definitions": [[s.name, s.kind, s.start, s.end] for s in found]})
 
-    def paths(self, request: Request) -> Response:
+    def paths(self, request: WebRequest) -> Response:
         """Find files whose path holds every word that was typed: names before folders, short before long."""
         words = request.query.get("find", "").casefold().split()
         found = [file.path for file in self.desk.corpus.files if all(word in file.path.casefold() for word in words)]
@@ -390,15 +390,15 @@ class Code:
 
         return json_response({"paths": sorted(found, key=key)[: self.limits.paths], "total": len(found)})
 
-    def _file(self, request: Request) -> SourceFile:
+    def _file(self, request: WebRequest) -> SourceFile:
         """Find the file that was asked for among those of the corpus: no other is ever read."""
         path = request.query.get("path", "")
         for file in self.desk.corpus.files:
             if file.path == path:
                 return file
-        raise Refused(404, f"the corpus has no file '{path[:200]}'", hint="choose one that the search lists")
+        raise HttpError(404, f"the corpus has no file '{path[:200]}'", hint="choose one that the search lists")
 
-    def _row(self, runs: tuple[Stretch, ...]) -> list[list[object]]:
+    def _row(self, runs: tuple[HighlightSpan, ...]) -> list[list[object]]:
         """Write the runs of a line, cut where nobody reads on."""
         row: list[list[object]] = []
         left = self.limits.columns
@@ -412,13 +412,13 @@ class Code:
         return row
 
 
-def _number(request: Request, name: str, otherwise: int) -> int:
+def _number(request: WebRequest, name: str, otherwise: int) -> int:
     """Read a line number of an address."""
     text = request.query.get(name, "")
     if not text:
         return otherwise
     if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise Refused(400, f"{name} is no line number")
+        raise HttpError(400, f"{name} is no line number")
     return int(text)
 
 
@@ -427,8 +427,8 @@ REVIEW = "/review"
 
 
 def review_routes(
-    desk: Desk,
-    check: Callable[[Gold], Sequence[Problem]],
+    desk: ReviewWorkspace,
+    check: Callable[[GoldSet], Sequence[AnchorProblem]],
     *,
     tell: Callable[[str], None],
     rules: ReviewRules | None = None,
@@ -439,11 +439,11 @@ def review_routes(
     `tell` says something at the terminal of the server, which not everybody sees who sits at a browser.
     """
     desk.corpus, desk.commit  # noqa: B018  # opened before anybody asks, from one thread
-    seats = Seats(seats_file(desk.path), tell, lambda name: has_spoken(desk.queue, name))
-    room = Room(desk, check, seats, rules or ReviewRules())
-    voting, settling, code = Voting(room), Settling(room), Code(desk)
+    seats = ReviewerRegistry(seats_file(desk.path), tell, lambda name: has_spoken(desk.queue, name))
+    room = ReviewSession(desk, check, seats, rules or ReviewRules())
+    voting, settling, code = VotingApi(room), AdjudicationApi(room), SourceBrowser(desk)
 
-    def show(request: Request) -> Response:
+    def show(request: WebRequest) -> Response:
         return with_cookie(request, page_response(_page(desk, name)))
 
     return (
@@ -468,20 +468,20 @@ def review_routes(
     )
 
 
-def _code(desk: Desk) -> str:
+def _code(desk: ReviewWorkspace) -> str:
     """Name the code for people: a folder by its whole path, for "." says nothing on a page."""
     spec = desk.corpus.spec
     return str(desk.corpus.root) if spec.kind == "path" else spec_text(spec)
 
 
-def _page(desk: Desk, name: str) -> bytes:
+def _page(desk: ReviewWorkspace, name: str) -> bytes:
     """Make the page: it has no item in it, for who asks is not known yet."""
     about = {
         "set": desk.path.name,
         "place": str(desk.path.absolute()),  # drafts of one set must not turn up in another
         "corpus": _code(desk),
         "name": name,
-        **words(),
+        **vote_labels(),
         "colours": COLOURS,
     }
     return page(

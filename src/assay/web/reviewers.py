@@ -18,16 +18,16 @@ from pathlib import Path
 
 from assay.corpus import cache_dir
 from assay.gold.history import now
-from assay.gold.journal import Remembered, opened, read_rows
-from assay.gold.native.nodes import Field, Keys
+from assay.gold.journal import JournalCache, opened, read_rows
+from assay.gold.native.nodes import MappingKeys, YamlNode
 from assay.store.paths import SEATS
-from assay.web.server import Refused, Request, Response
+from assay.web.server import HttpError, Response, WebRequest
 
 #: Without the port: a server that is started again may have another one, and a browser is the same one there.
 COOKIE = "assay-reviewer"
 _COOKIE_SECONDS = 180 * 86_400  # a review that takes half a year has other problems
 _ID = re.compile(r"[A-Za-z0-9_-]{32,64}")
-_LINE = Keys(("what", "browser", "name", "on"))
+_LINE = MappingKeys(("what", "browser", "name", "on"))
 _SIT, _LEAVE, _SAW = "sit", "leave", "saw"
 
 
@@ -40,7 +40,7 @@ class CodeRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Seating:
+class ReviewerState:
     """Who sits where, and who saw what others said."""
 
     browsers: Mapping[str, str] = field(default_factory=dict)  # by name, whatever its case
@@ -48,7 +48,7 @@ class Seating:
     saw: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the names a browser had when it looked
 
 
-class Seats:
+class ReviewerRegistry:
     """The seats of the review of one set; `tell` says something at the terminal of the server.
 
     `has_spoken` tells whether there is something to read under a name that nobody sits there with.
@@ -62,19 +62,19 @@ class Seats:
         rules: CodeRules | None = None,
     ) -> None:
         self._path, self._tell, self._has_spoken, self._rules = path, tell, has_spoken, rules or CodeRules()
-        self._seating = Remembered(path, lambda: _seating(read_rows(path)))
+        self._seating = JournalCache(path, lambda: _seating(read_rows(path)))
         self._codes: dict[str, tuple[str, int]] = {}  # code and tries left, by name
 
-    def check(self, request: Request, name: str) -> str:
+    def check(self, request: WebRequest, name: str) -> str:
         """Give the browser that asks, which must sit there under the name."""
         browser = browser_of(request)
         seating = self._seating()
         if seating.browsers.get(name.casefold()) != browser:
             self._check_free(seating, browser, name)
-            raise Refused(409, f"nobody sits here as {name}", hint="reload the page, and say who you are")
+            raise HttpError(409, f"nobody sits here as {name}", hint="reload the page, and say who you are")
         return browser
 
-    def sit(self, request: Request, name: str) -> str:
+    def sit(self, request: WebRequest, name: str) -> str:
         """Give a free name to the browser that asks; whoever has it keeps it."""
         browser = browser_of(request)
         if self._seating().browsers.get(name.casefold()) == browser:
@@ -84,7 +84,7 @@ class Seats:
             journal.append([_line(_SIT, browser, name)])
         return browser
 
-    def leave(self, request: Request) -> None:
+    def leave(self, request: WebRequest) -> None:
         """Set the name free that the browser has, if it has one."""
         browser = browser_of(request)
         with opened(self._path) as journal:
@@ -92,20 +92,20 @@ class Seats:
             if name is not None:
                 journal.append([_line(_LEAVE, browser, name)])
 
-    def look(self, request: Request, name: str) -> None:
+    def look(self, request: WebRequest, name: str) -> None:
         """Note that a browser is shown what others said."""
         browser = self.check(request, name)
         if name.casefold() not in self._seating().saw.get(browser, ()):
             with opened(self._path) as journal:
                 journal.append([_line(_SAW, browser, name)])
 
-    def check_blind(self, request: Request, name: str) -> None:
+    def check_blind(self, request: WebRequest, name: str) -> None:
         """Refuse a vote from a browser that was shown what others said under another name."""
         saw = self._seating().saw.get(browser_of(request), frozenset()) - {name.casefold()}
         if saw:
             known = ", ".join(sorted(saw))
             hint = f"who has not seen it votes from another browser, or another profile of this one; {name} decides"
-            raise Refused(409, f"this browser has seen what others said, as {known}", hint=hint)
+            raise HttpError(409, f"this browser has seen what others said, as {known}", hint=hint)
 
     def print_code(self, name: str) -> None:
         """Print at the terminal what lets another browser have a name."""
@@ -113,7 +113,7 @@ class Seats:
         self._codes[name.casefold()] = (code, self._rules.tries)
         self._tell(f"a browser wants to sit here as {name}; the code that lets it: {code}")
 
-    def take_over(self, request: Request, name: str, given: str) -> None:
+    def take_over(self, request: WebRequest, name: str, given: str) -> None:
         """Give a name that is somebody's to the browser that knows the code; the code is good once."""
         browser = browser_of(request)
         code, tries = self._codes.pop(name.casefold(), ("", 0))
@@ -121,30 +121,32 @@ class Seats:
             if tries > 1:
                 self._codes[name.casefold()] = (code, tries - 1)
             hint = "read it off the terminal of the server, or ask for another"
-            raise Refused(409, "that is not the code", hint=hint)
+            raise HttpError(409, "that is not the code", hint=hint)
         with opened(self._path) as journal:
             self._check_own(_seating(journal.rows()), browser, name)
             journal.append([_line(_SIT, browser, name)])
         self._tell(f"{name} was taken over by that browser")
 
-    def _check_free(self, seating: Seating, browser: str, name: str) -> None:
+    def _check_free(self, seating: ReviewerState, browser: str, name: str) -> None:
         """Refuse a name that another browser has, one that somebody voted under, and a second one for one browser."""
         self._check_own(seating, browser, name)
         taken = name.casefold() in seating.browsers
         if taken or self._has_spoken(name):
             hint = "if that is you, take it over with a code from the terminal of the server; if not, take another name"
-            raise Taken(f"{name} sits at another browser" if taken else f"{name} has been here before", hint=hint)
+            raise NameTakenError(
+                f"{name} sits at another browser" if taken else f"{name} has been here before", hint=hint
+            )
 
     @staticmethod
-    def _check_own(seating: Seating, browser: str, name: str) -> None:
+    def _check_own(seating: ReviewerState, browser: str, name: str) -> None:
         """Refuse a second name for one browser."""
         own = seating.names.get(browser)
         if own is not None and own.casefold() != name.casefold():
             hint = f"go on as {own}, or sign out first: click the name in the bar"
-            raise Refused(409, f"this browser sits here as {own}", hint=hint)
+            raise HttpError(409, f"this browser sits here as {own}", hint=hint)
 
 
-class Taken(Refused):
+class NameTakenError(HttpError):
     """A name that is somebody's; the page asks for the code."""
 
     def __init__(self, message: str, *, hint: str) -> None:
@@ -163,15 +165,15 @@ def port_file(gold_file: Path) -> Path:
     return seats_file(gold_file).with_suffix(".port")
 
 
-def browser_of(request: Request) -> str:
+def browser_of(request: WebRequest) -> str:
     """Know a browser by its cookie; what is kept of it is a digest."""
     given = request.cookies.get(COOKIE, "")
     if not _ID.fullmatch(given):
-        raise Refused(409, "this browser is not known here", hint="reload the page, and let it keep cookies")
+        raise HttpError(409, "this browser is not known here", hint="reload the page, and let it keep cookies")
     return hashlib.sha256(given.encode("ascii")).hexdigest()[:32]
 
 
-def with_cookie(request: Request, response: Response) -> Response:
+def with_cookie(request: WebRequest, response: Response) -> Response:
     """Have a browser known from now on; one that is known stays who it is."""
     given = request.cookies.get(COOKIE, "")
     own = given if _ID.fullmatch(given) else secrets.token_urlsafe(32)
@@ -179,7 +181,7 @@ def with_cookie(request: Request, response: Response) -> Response:
     return replace(response, headers={**response.headers, "Set-Cookie": cookie})
 
 
-def _seating(rows: Iterable[Field]) -> Seating:
+def _seating(rows: Iterable[YamlNode]) -> ReviewerState:
     """Work out who sits where from all that was done."""
     browsers: dict[str, str] = {}
     names: dict[str, str] = {}
@@ -194,7 +196,7 @@ def _seating(rows: Iterable[Field]) -> Seating:
         if what == _SIT:
             browsers[name.casefold()] = browser
             names[browser] = name
-    return Seating(browsers, names, saw)
+    return ReviewerState(browsers, names, saw)
 
 
 def _line(what: str, browser: str, name: str) -> dict[str, object]:

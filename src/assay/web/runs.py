@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.digests import text_digest
 from assay.engines.kinds import SettingPage, describe
-from assay.errors import AssayError, ConfigError, nearest
+from assay.errors import AssayError, ConfigError, closest_match
 from assay.experiment import read_run
 from assay.experiment.records.folder import (
     COMMITTED,
@@ -29,10 +29,10 @@ from assay.experiment.records.folder import (
 from assay.experiment.spec.model import claim_of
 from assay.report.comparison import verdict_tone
 from assay.search.models import SHIPPED
-from assay.settings import applied, flat
+from assay.settings import apply_overrides, flat
 from assay.stats.records import ComparisonRow, Verdict
-from assay.types import Claim, EngineRun, Gold, Run
-from assay.web.server import Kept, Refused, sentence_of
+from assay.types import AnalysisPlan, EngineRun, GoldSet, Run
+from assay.web.server import HttpError, LruCache, sentence_of
 
 #: Addresses and names of secrets: whoever changes them chooses whom the code is sent to.
 _CLOSED = ("url", "token_env")
@@ -72,7 +72,7 @@ def changed_config(engine: EngineRun, changes: Mapping[str, object]) -> dict[str
     """Give the settings of an engine with some of them changed; what a page may not change is refused."""
     for name, value in changes.items():
         if name not in pages():
-            near = nearest(name, pages())
+            near = closest_match(name, pages())
             hint = f"did you mean {near[0]}?" if near else "the panel lists the settings"
             raise ConfigError(f"{name!r} is no setting that can be changed here", hint=hint)
         if _names_model(name) and value not in ("", SHIPPED, _flat(engine.config).get(name)):
@@ -80,7 +80,7 @@ def changed_config(engine: EngineRun, changes: Mapping[str, object]) -> dict[str
                 f"{name} = {value!r}: a page names no new models",
                 hint="here a model is turned off, or taken as it ships; set others in assay.toml",
             )
-    return applied(dict(engine.config), changes)
+    return apply_overrides(dict(engine.config), changes)
 
 
 def _flat(config: Mapping[str, object]) -> dict[str, object]:
@@ -124,7 +124,7 @@ _ID_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RunFolder:
     """The folder of a run."""
 
     id: str
@@ -132,32 +132,32 @@ class Found:
     path: Path
 
 
-class Library:
+class RunList:
     """The runs below some folders, looked for anew whenever somebody asks for the list."""
 
     def __init__(self, roots: Sequence[Path], limits: ExploringLimits = LIMITS) -> None:
         self.roots = tuple(dict.fromkeys(_root(folder) for folder in roots))
         self.limits = limits
-        self._known: dict[str, Found] = {}
+        self._known: dict[str, RunFolder] = {}
 
-    def scan(self) -> tuple[Found, ...]:
+    def scan(self) -> tuple[RunFolder, ...]:
         """List the runs that are there now."""
-        found: dict[str, Found] = {}
+        found: dict[str, RunFolder] = {}
         for root in self.roots:
             for folder in _run_folders(root, self.limits):
-                one = Found(text_digest(str(folder))[:_ID_DIGITS], self._called(root, folder), folder)
+                one = RunFolder(text_digest(str(folder))[:_ID_DIGITS], self._called(root, folder), folder)
                 found.setdefault(one.id, one)
                 if len(found) >= self.limits.runs:
                     break
         self._known = found
         return tuple(found.values())
 
-    def find(self, run_id: str) -> Found:
+    def find(self, run_id: str) -> RunFolder:
         """Give the run that an id stands for."""
         if run_id not in self._known:
             self.scan()
         if run_id not in self._known:
-            raise Refused(404, "this run is not here, or no longer", hint="go back to the list of runs")
+            raise HttpError(404, "this run is not here, or no longer", hint="go back to the list of runs")
         return self._known[run_id]
 
     def _called(self, root: Path, folder: Path) -> str:
@@ -208,7 +208,7 @@ _DAY_SECONDS = 24 * 60 * 60 - 1
 _UNREPORTED = "Its reports are of another run, or not written; its page is made from the records."
 
 
-def card(found: Found) -> dict[str, Any]:
+def card(found: RunFolder) -> dict[str, Any]:
     """Describe a run; one that cannot be read is described by what is wrong with it."""
     said: dict[str, Any] = {"id": found.id, "name": found.name, "when": None, "made": 0.0, **_written(found.path)}
     try:
@@ -327,35 +327,35 @@ def _comparison(row: Mapping[str, Any]) -> ComparisonRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class CachedRun:
     """A run that was read, and which generation of its folder it is."""
 
-    found: Found
+    found: RunFolder
     digest: str
     run: Run
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> AnalysisPlan:
         """What is claimed of it."""
         return claim_of(self.run)
 
-    def gold(self, name: str) -> Gold:
+    def gold(self, name: str) -> GoldSet:
         """Give one of its gold sets."""
         for gold in self.run.suite.golds:
             if gold.name == name:
                 return gold
-        raise Refused(404, "this run has no such gold set", hint="reload the page")
+        raise HttpError(404, "this run has no such gold set", hint="reload the page")
 
 
-class Runs:
+class RunCache:
     """The runs of a library, those that were used last in memory."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: RunList) -> None:
         self.library = library
-        self._opened: Kept[tuple[str, str], Opened] = Kept(library.limits.opened)
+        self._opened: LruCache[tuple[str, str], CachedRun] = LruCache(library.limits.opened)
 
-    def open(self, run_id: str) -> Opened:
+    def open(self, run_id: str) -> CachedRun:
         """Read the run that an id stands for, as it is now."""
         found = self.library.find(run_id)
         digest = peek_generation(found.path).digest
-        return self._opened.get((found.id, digest), lambda: Opened(found, digest, read_run(found.path)))
+        return self._opened.get((found.id, digest), lambda: CachedRun(found, digest, read_run(found.path)))

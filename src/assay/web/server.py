@@ -5,7 +5,7 @@
         print(server.url)       # has the token: tell nobody but the user
         server.wait()           # until Ctrl-C; `start()` instead serves from a thread of its own
 
-A handler takes a `Request` (parts of the address, query, the JSON of a POST) and gives a `Response`
+A handler takes a `WebRequest` (parts of the address, query, the JSON of a POST) and gives a `Response`
 (`json_response(value)`, `page_response(shell.page(..., live=True))`). What it raises becomes a JSON sentence:
 `Refused(status, message)` with its status, any `AssayError` by its kind, anything else "unexpected", without a trace.
 Handlers run in several threads at once; a GET changes nothing; a POST that was answered is on disk.
@@ -38,7 +38,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from assay.errors import AssayError, ConfigError, EnvironmentFailure, InputError, NotComparableError
+from assay.errors import AssayError, ConfigError, InputError, NotComparableError, SetupError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -55,7 +55,7 @@ _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"
 _HEAD_BYTES = 4_096
 
 
-class Refused(InputError):
+class HttpError(InputError):
     """A request that is not answered, with the status that says so."""
 
     def __init__(self, status: int, message: str, *, hint: str | None = None) -> None:
@@ -64,7 +64,7 @@ class Refused(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class WebRequest:
     """One request that has passed every check: it comes from our own page, or from whoever was given the address."""
 
     method: str
@@ -78,7 +78,7 @@ class Request:
         """Give a text of the data; what is missing or no text is refused."""
         value = self.data.get(name)
         if not isinstance(value, str):
-            raise Refused(400, f"{name!r} must be a text", hint="reload the page")
+            raise HttpError(400, f"{name!r} must be a text", hint="reload the page")
         return value
 
 
@@ -120,7 +120,7 @@ def error_response(status: int, message: str, hint: str | None = None, *, as_pag
 
 def status_of(error: AssayError) -> int:
     """Give the status that an error is answered with."""
-    if isinstance(error, Refused):
+    if isinstance(error, HttpError):
         return error.status
     if isinstance(error, NotComparableError):
         return 409
@@ -137,7 +137,7 @@ _BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class RequestAuth:
     """The secrets of one server, and the names by which it may be asked."""
 
     hosts: tuple[str, ...]  # `127.0.0.1:8123`: as browsers write it
@@ -149,7 +149,7 @@ class Guard:
         """Refuse a request that was meant for another name."""
         given = headers.get_all("Host") or []
         if len(given) != 1 or given[0].lower() not in self.hosts:
-            raise Refused(421, "this server goes by another name", hint="use the address that was printed")
+            raise HttpError(421, "this server goes by another name", hint="use the address that was printed")
 
     def check_source(self, headers: Message, method: str) -> None:
         """Refuse what another page asks: any POST, and every GET but somebody's following a link."""
@@ -161,18 +161,20 @@ class Guard:
             link = headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
             allowed = (origin is None or ours) and (site in (None, "none", "same-origin") or link)
         if not allowed:
-            raise Refused(403, "another page asked for this", hint="open Assay's page itself")
+            raise HttpError(403, "another page asked for this", hint="open Assay's page itself")
 
     def check_session(self, headers: Message) -> None:
         """Refuse whoever was not given the address."""
         given = [value for name, value in cookies(headers) if name == self.cookie]
         if not any(_same(value, self.session) for value in given):
-            raise Refused(403, "this page needs the token of its server", hint="open the address that Assay printed")
+            raise HttpError(403, "this page needs the token of its server", hint="open the address that Assay printed")
 
     def admit(self, headers: Message, path: str, query: Mapping[str, str]) -> Response:
         """Take a token out of an address: the right one becomes a cookie, and the address is asked for without it."""
         if not _same(query["token"], self.token):
-            raise Refused(403, "the token is not that of this server", hint="open the address that Assay printed last")
+            raise HttpError(
+                403, "the token is not that of this server", hint="open the address that Assay printed last"
+            )
         rest = urlencode({name: value for name, value in query.items() if name != "token"})
         # Two slashes would name another server, and browsers take a backslash for one. Nothing but the path is kept.
         clean = "/" + path.replace("\\", "/").lstrip("/") + (f"?{rest}" if rest else "")
@@ -184,11 +186,11 @@ class Guard:
         return Response(b"", HTML, 200, headers={"Refresh": f"0; url={clean}", "Set-Cookie": cookie})
 
 
-def guard_for(host: str, port: int) -> Guard:
+def guard_for(host: str, port: int) -> RequestAuth:
     """Make the secrets of a server that listens at a port of loopback."""
     names = {"[::1]" if ":" in host else host, "localhost"}
     tail = "" if port == 80 else f":{port}"  # browsers leave out the port that everybody knows
-    return Guard(tuple(sorted(f"{name}{tail}" for name in names)), f"assay-{port}")
+    return RequestAuth(tuple(sorted(f"{name}{tail}" for name in names)), f"assay-{port}")
 
 
 def cookies(headers: Message) -> list[tuple[str, str]]:
@@ -202,7 +204,7 @@ def _same(given: str, secret: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode("utf-8"))
 
 
-RouteHandler = Callable[[Request], Response]
+RouteHandler = Callable[[WebRequest], Response]
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +239,7 @@ def decoded(part: str) -> str:
     try:
         return unquote(part, errors="strict")
     except UnicodeDecodeError:
-        raise Refused(400, "the address is not UTF-8") from None
+        raise HttpError(400, "the address is not UTF-8") from None
 
 
 def find(routes: Sequence[Route], method: str, path: str) -> tuple[Route, dict[str, str]]:
@@ -249,8 +251,8 @@ def find(routes: Sequence[Route], method: str, path: str) -> tuple[Route, dict[s
             return route, parts
     if fitting:
         known = ", ".join(sorted({route.method for route, _ in fitting}))
-        raise Refused(405, f"{method} is not taken here", hint=f"this address takes {known}")
-    raise Refused(404, "nothing is at this address", hint="start from the address that was printed")
+        raise HttpError(405, f"{method} is not taken here", hint=f"this address takes {known}")
+    raise HttpError(404, "nothing is at this address", hint="start from the address that was printed")
 
 
 _HEADERS = {
@@ -266,7 +268,7 @@ _HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """How much one request may take."""
 
     body: int = 1 << 20  # bytes: a decision or settings are a few hundred; nothing is uploaded
@@ -279,19 +281,19 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class ServerConfig:
     """What every request of a server meets."""
 
     routes: tuple[Route, ...]
-    guard: Guard
-    limits: Limits
+    guard: RequestAuth
+    limits: RequestLimits
     log: Callable[[str], None] | None = None
 
 
-class _Housed(Protocol):
+class _ConfiguredServer(Protocol):
     """A server that knows its house."""
 
-    house: House
+    house: ServerConfig
 
     def recognise(self, connection: socket.socket) -> None:
         """Let a connection stay: it has said who it is."""
@@ -300,7 +302,7 @@ class _Housed(Protocol):
 class Handler(BaseHTTPRequestHandler):
     """One request on one connection: checked, routed, answered."""
 
-    server: _Housed  # type: ignore[assignment]  # the library knows no more of it than an address
+    server: _ConfiguredServer  # type: ignore[assignment]  # the library knows no more of it than an address
     server_version, sys_version = "assay", ""
 
     def setup(self) -> None:
@@ -342,7 +344,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.recognise(self.connection)
         route, parts = find(self.server.house.routes, self.command, path)
         data = self._data() if self.command == "POST" else {}
-        return route.handler(Request(self.command, path, parts, query, data, dict(cookies(self.headers))))
+        return route.handler(WebRequest(self.command, path, parts, query, data, dict(cookies(self.headers))))
 
     def _address(self) -> tuple[str, dict[str, str]]:
         """Cut an address into path and query; it must be a path of ours."""
@@ -352,42 +354,42 @@ class Handler(BaseHTTPRequestHandler):
                 cut.query, keep_blank_values=True, errors="strict", max_num_fields=self.server.house.limits.fields
             )
         except ValueError:
-            raise Refused(400, "the address cannot be read") from None
+            raise HttpError(400, "the address cannot be read") from None
         if cut.scheme or cut.netloc or not cut.path.startswith("/"):
-            raise Refused(400, "the address is no path of this server")
+            raise HttpError(400, "the address is no path of this server")
         if len({name for name, _ in pairs}) < len(pairs):
-            raise Refused(400, "the address says the same thing twice")
+            raise HttpError(400, "the address says the same thing twice")
         return cut.path, dict(pairs)
 
     def _data(self) -> dict[str, object]:
         """Read the JSON object of a POST."""
         kind = self.headers.get_content_type()
         if kind != "application/json":
-            raise Refused(415, f"{kind} is not taken", hint="send application/json")
+            raise HttpError(415, f"{kind} is not taken", hint="send application/json")
         raw = self._body()
         try:
             value = json.loads(raw, parse_constant=_no_constant)
         except (ValueError, RecursionError):
-            raise Refused(400, "the request is not JSON") from None
+            raise HttpError(400, "the request is not JSON") from None
         if not isinstance(value, dict):
-            raise Refused(400, "the request is no JSON object")
+            raise HttpError(400, "the request is no JSON object")
         return value
 
     def _body(self) -> bytes:
         """Read as many bytes as were announced, and no more than are taken."""
         lengths, most = self.headers.get_all("Content-Length") or [], self.server.house.limits.body
         if self.headers.get("Transfer-Encoding") or len(lengths) != 1 or not lengths[0].isascii():
-            raise Refused(411, "the request does not say how long it is")
+            raise HttpError(411, "the request does not say how long it is")
         if not lengths[0].isdigit():
-            raise Refused(400, "the length of the request is no number")
+            raise HttpError(400, "the length of the request is no number")
         if len(lengths[0]) > len(str(most)) or int(lengths[0]) > most:
-            raise Refused(413, f"the request is longer than {most} bytes")
+            raise HttpError(413, f"the request is longer than {most} bytes")
         try:
             raw = self.rfile.read(int(lengths[0]))
         except OSError:
-            raise Refused(408, "the request took too long") from None
+            raise HttpError(408, "the request took too long") from None
         if len(raw) < int(lengths[0]):
-            raise Refused(400, "the request ended early")
+            raise HttpError(400, "the request ended early")
         return raw
 
     def _asks_page(self) -> bool:
@@ -464,7 +466,7 @@ def show_trace() -> None:
         traceback.print_exc(file=sys.stderr)
 
 
-__all__ = ["LOOPBACK", "Limits", "Route", "Server", "serve"]
+__all__ = ["LOOPBACK", "RequestLimits", "Route", "WebServer", "serve"]
 
 _Socket: TypeAlias = Any  # a socket, or for servers of datagrams more
 _Address: TypeAlias = Any
@@ -473,7 +475,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _LAST_PORT = 65_535
 
 
-class Server:
+class WebServer:
     """A server that listens; use it as a context, so that its port is free afterwards."""
 
     def __init__(self, listener: _Listener, host: str) -> None:
@@ -499,7 +501,7 @@ class Server:
         except KeyboardInterrupt:
             return
 
-    def start(self) -> Server:
+    def start(self) -> WebServer:
         """Serve from a thread of its own, until it is closed."""
         self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
@@ -514,7 +516,7 @@ class Server:
         self._listener.server_close()
         self._listener.drain()
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> WebServer:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -526,9 +528,9 @@ def serve(
     *,
     port: int = 0,
     host: str = "127.0.0.1",
-    limits: Limits | None = None,
+    limits: RequestLimits | None = None,
     log: Callable[[str], None] | None = None,
-) -> Server:
+) -> WebServer:
     """Listen on loopback, at any free port unless one is named; `log` is told of each request, without its query."""
     if host not in LOOPBACK:
         raise ConfigError(
@@ -539,11 +541,11 @@ def serve(
         raise ConfigError(f"--port {port}", hint=f"ports go to {_LAST_PORT}; leave it out for a free one")
     host = "127.0.0.1" if host == "localhost" else host
     try:
-        return Server(_Listener(host, port, tuple(routes), limits or Limits(), log), host)
+        return WebServer(_Listener(host, port, tuple(routes), limits or RequestLimits(), log), host)
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or error
         hint = "leave --port out for a free one"
-        raise EnvironmentFailure(f"cannot listen at {host}:{port}: {why}", hint=hint) from error
+        raise SetupError(f"cannot listen at {host}:{port}: {why}", hint=hint) from error
 
 
 class _Listener(socketserver.ThreadingTCPServer):
@@ -555,11 +557,11 @@ class _Listener(socketserver.ThreadingTCPServer):
     request_queue_size = 64
 
     def __init__(
-        self, host: str, port: int, routes: tuple[Route, ...], limits: Limits, log: Callable[[str], None] | None
+        self, host: str, port: int, routes: tuple[Route, ...], limits: RequestLimits, log: Callable[[str], None] | None
     ) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         super().__init__((host, port), Handler)
-        self.house = House(routes, guard_for(host, int(self.server_address[1])), limits, log)
+        self.house = ServerConfig(routes, guard_for(host, int(self.server_address[1])), limits, log)
         self._free = threading.BoundedSemaphore(limits.threads)
         self._strangers: OrderedDict[_Socket, None] = OrderedDict()  # that have not said who they are, the oldest first
 
@@ -622,7 +624,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Kept(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """The values that were used last; whoever asks first makes one, and others who ask meanwhile wait for it."""
 
     def __init__(self, most: int, drop: Callable[[V], None] | None = None) -> None:

@@ -8,7 +8,7 @@ import pytest
 from assay.cli.gold.vote import rules_of
 from assay.cli.main import build_parser
 from assay.gold.review.standing import ReviewRules
-from assay.gold.split import PARTS, WAYS, Division, Shares
+from assay.gold.split import PARTS, WAYS, Shares, SplitOptions
 from assay.gold.synth.sets import DRAW
 from assay.scoring.pooling import PoolConfig
 from assay.stats.config import DEFAULT
@@ -26,9 +26,9 @@ def described(capsys, action: str) -> str:
 
 def test_split_divides_as_its_configuration_says(capsys):
     given = flags("split", "gold.yaml")
-    assert (given["by"], given["seed"], given["depth"]) == (None, Division().seed, Division().depth)
+    assert (given["by"], given["seed"], given["depth"]) == (None, SplitOptions().seed, SplitOptions().depth)
     assert "else module" in (help_ := described(capsys, "split"))
-    assert Division().by == "module"
+    assert SplitOptions().by == "module"
     assert [given[part] for part in PARTS] == [None] * len(PARTS)
     assert Shares.of() == Shares()
     shares = [f"{share:g}" for share in Shares().values()]

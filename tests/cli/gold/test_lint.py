@@ -5,7 +5,7 @@ import pytest
 from assay.cli.gold.adjudicate import set_problems
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.review.viewing import Desk
+from assay.gold.review.viewing import ReviewWorkspace
 
 GOLD = """\
 assay: 1
@@ -137,7 +137,7 @@ def test_review_finds_the_errors_that_lint_finds(folder, capsys):
     include = GOLD.replace("{path: code}", "{path: code, include: [src/*]}").replace("src/A.py", "test_b.py")
     (folder / "gold.yaml").write_text(include, "utf-8")
     gold = load_gold(folder / "gold.yaml").golds[0]
-    problems = set_problems(Desk(folder / "gold.yaml"), gold)
+    problems = set_problems(ReviewWorkspace(folder / "gold.yaml"), gold)
     found = [f["code"] for f in lint_json(capsys)[1]["findings"] if f["severity"] == "error"]
     assert [problem.code for problem in problems] == found == ["G102", "G111"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.corpus import open_corpus
-from assay.gold.anchors import Library
+from assay.gold.anchors import AnchorIndex
 from assay.gold.review import Queue
 from assay.types import CorpusSpec, Target
 from tests.gold.mining.conftest import FILES, commit, committed, repository, run_git, tree, write  # noqa: F401
@@ -65,7 +65,7 @@ def test_everything_that_is_queued_resolves_and_a_second_call_adds_nothing(here,
     }
     items = queued(here)
     assert len(items) == len(first["items"]) > 5
-    library = Library(open_corpus(CorpusSpec("path", "code")))
+    library = AnchorIndex(open_corpus(CorpusSpec("path", "code")))
     assert all(isinstance(library.look_up(target), Target) for item in items for target in item.query.targets)
     assert all(item.commit and item.on for item in items)
     again = mine_json(capsys, "--from", "history,docs,comments,names")

@@ -9,7 +9,7 @@ from assay.cli.main import main
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.review import Origin, Queue, make_item
-from assay.gold.review.votes import Ballot, give_up
+from assay.gold.review.votes import VoteLog, become_adjudicator
 from assay.types import Query, Span, Target
 from tests.serving import Reply, serving
 
@@ -82,8 +82,8 @@ def test_a_vote_records_the_engines_that_were_shown(shop, items, capsys):
     queue = Queue(shop / "gold.yaml")
     call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "x", "--show-engines")
     call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=2", "--reason", "x")
-    assert Ballot(queue, "ada").votes()[items[0]].shown == ("secret-engine",)
-    assert Ballot(queue, "bob").votes()[items[0]].shown == ()
+    assert VoteLog(queue, "ada").votes()[items[0]].shown == ("secret-engine",)
+    assert VoteLog(queue, "bob").votes()[items[0]].shown == ()
 
 
 def test_another_reviewers_broken_file_disturbs_nobody(shop, items, capsys):
@@ -101,7 +101,7 @@ def test_a_file_of_votes_is_taken_whole_or_not_at_all(shop, items, capsys):
     code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")
     assert code == 2
     assert "'7' is no vote" in err
-    assert Ballot(Queue(shop / "gold.yaml"), "ada").votes() == {}
+    assert VoteLog(Queue(shop / "gold.yaml"), "ada").votes() == {}
     (shop / "votes.csv").write_text(f'{items[0]},2,"yes, it is"\n{items[1]},0,no\n')
     assert called(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")["cast"] == 2
     (shop / "votes.csv").write_text(f"item,vote,reason\n{items[0]},2,a, b\n")
@@ -124,7 +124,7 @@ def test_on_a_terminal_item_after_item_is_asked(shop, items, capsys, monkeypatch
     assert "secret-engine" not in out + err
     assert "'5' is none of 2, 1, 0, unsure" in err
     assert "ada: 1 vote kept, 2 open." in out
-    votes = Ballot(Queue(shop / "gold.yaml"), "ada").votes()
+    votes = VoteLog(Queue(shop / "gold.yaml"), "ada").votes()
     assert {(vote.item, vote.value, vote.reason) for vote in votes.values()} == {(items[0], "1", "it helps")}
 
 
@@ -136,7 +136,7 @@ def test_on_a_terminal_a_letter_is_enough_and_one_can_go_back(shop, items, capsy
     assert "Enter or s skips, b goes back, q ends" in err
     assert "a few words, please" in err
     assert "ada: 2 votes kept, 1 open." in out
-    votes = Ballot(Queue(shop / "gold.yaml"), "ada").votes()
+    votes = VoteLog(Queue(shop / "gold.yaml"), "ada").votes()
     assert {vote.item: vote.value for vote in votes.values()} == {items[1]: "2", items[2]: "reject"}
 
 
@@ -154,7 +154,7 @@ def test_what_was_voted_before_an_interruption_is_kept_and_told(shop, items, cap
     code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada")
     assert code == 130
     assert "1 answer kept" in err
-    assert len(Ballot(Queue(shop / "gold.yaml"), "ada").votes()) == 1
+    assert len(VoteLog(Queue(shop / "gold.yaml"), "ada").votes()) == 1
 
 
 def test_with_a_limit_all_that_is_open_is_counted(shop, items, capsys, monkeypatch):
@@ -257,7 +257,7 @@ def test_every_wrong_line_of_a_file_is_told_with_its_number(shop, items, capsys)
     assert "(and 2 more wrong lines)" in err
     assert "votes.csv:4: no item of the queue begins with 'zz'" in err
     assert "votes.csv:5: 2 columns" in err
-    assert Ballot(Queue(shop / "gold.yaml"), "ada").votes() == {}
+    assert VoteLog(Queue(shop / "gold.yaml"), "ada").votes() == {}
 
 
 @pytest.mark.parametrize(
@@ -351,7 +351,7 @@ def test_a_model_votes_and_its_bad_answers_do_not_count(shop, items, capsys):
         before = len(server.asked)
         call(capsys, "review", "gold.yaml", *model)
         assert len(server.asked) == before + 1  # only what it has not voted on
-    votes = Ballot(Queue(shop / "gold.yaml"), "qwen").votes()
+    votes = VoteLog(Queue(shop / "gold.yaml"), "qwen").votes()
     assert {vote.reader for vote in votes.values()} == {"model"}
     assert all("#m prompt " in vote.prompt for vote in votes.values())
 
@@ -497,12 +497,12 @@ def test_the_browser_is_a_thing_of_its_own(shop, items, capsys):
 
 
 def test_who_gave_up_voting_in_the_browser_does_not_vote_here(shop, items, capsys):
-    give_up(Ballot(Queue(shop / "gold.yaml"), "cy"))
+    become_adjudicator(VoteLog(Queue(shop / "gold.yaml"), "cy"))
     (shop / "votes.csv").write_text(f"{items[0]},2,x\n")
     for how in (["--vote", f"{items[0]}=2", "--reason", "x"], ["--votes", "votes.csv"], ["--list"]):
         code, _, err = call(capsys, "review", "gold.yaml", "--as", "cy", *how)
         assert (code, "cy gave up voting to adjudicate" in err) == (2, True), err
-    assert Ballot(Queue(shop / "gold.yaml"), "cy").history() == ()
+    assert VoteLog(Queue(shop / "gold.yaml"), "cy").history() == ()
 
 
 def test_two_must_agree_unless_a_flag_says_otherwise(shop, items, capsys):

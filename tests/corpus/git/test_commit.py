@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus, parse_spec, read_text
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.errors import CorpusError, SetupError
 from assay.types import Corpus, CorpusSpec
 from tests.corpus.conftest import git, paths, reasons, repository, write
 
@@ -124,10 +124,10 @@ def test_git_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     with pytest.raises(CorpusError, match="cannot read this repository"):
         _open(tmp_path, "plain", "main")
-    with pytest.raises(EnvironmentFailure, match="cannot be fetched"):
+    with pytest.raises(SetupError, match="cannot be fetched"):
         _open(tmp_path, "http://127.0.0.1:9/x.git", "main")
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(EnvironmentFailure, match="git is not installed") as failure:
+    with pytest.raises(SetupError, match="git is not installed") as failure:
         _open(tmp_path, "r", "main")
     assert failure.value.hint
 
@@ -155,13 +155,13 @@ def test_git_branch_is_asked_for_again_and_an_old_answer_says_so(
     assert _open(tmp_path, url, "main").revision == third
 
     def offline(*arguments: object) -> None:
-        raise EnvironmentFailure("no network today")
+        raise SetupError("no network today")
 
     monkeypatch.setattr("assay.corpus.git_source.fetch_commit", offline)
     old = _open(tmp_path, url, "main")
     assert old.revision == third
     assert any("no network today" in note and third in note for note in old.notes)
-    with pytest.raises(EnvironmentFailure):
+    with pytest.raises(SetupError):
         _open(tmp_path, url, "v1")
 
 
@@ -206,13 +206,13 @@ def test_git_remote_is_never_confused_with_another(tmp_path: Path, monkeypatch: 
     _open(tmp_path, f"file://{tmp_path}/r?1", "main")
 
     def offline(*arguments: object) -> None:
-        raise EnvironmentFailure("no network today")
+        raise SetupError("no network today")
 
     monkeypatch.setattr("assay.corpus.git_source.fetch_commit", offline)
     for name in ("r#1", "r?1"):
         assert read_text(_open(tmp_path, f"file://{tmp_path}/{name}", "main"), "a.py") == name
     for name in ("r#2", "r?2"):
-        with pytest.raises(EnvironmentFailure):
+        with pytest.raises(SetupError):
             _open(tmp_path, f"file://{tmp_path}/{name}", "main")
 
 
@@ -222,6 +222,6 @@ def test_git_shows_and_stores_no_secret_of_a_url(tmp_path: Path) -> None:
     (ref,) = (tmp_path / "cache" / "refs").iterdir()
     assert "S3CRET" not in ref.read_text()
     for value in ("http://user:S3CRET@127.0.0.1:9/x.git?token=S3CRET", "ftp://user:S3CRET@h/x"):
-        with pytest.raises((CorpusError, EnvironmentFailure)) as caught:
+        with pytest.raises((CorpusError, SetupError)) as caught:
             _open(tmp_path, value, "main")
         assert "S3CRET" not in str(caught.value)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus.pypi import parse_package
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.errors import CorpusError, SetupError
 from assay.types import Corpus
 from tests.corpus.conftest import everything_below, paths
 from tests.corpus.pypi.conftest import open_package
@@ -16,7 +16,7 @@ def _real(tmp_path: Path, text: str) -> Corpus:
     """Open a package of the machine's own index; skip loudly when it cannot be reached."""
     try:
         return open_package(tmp_path, text)
-    except EnvironmentFailure as error:
+    except SetupError as error:
         pytest.skip(f"NOT TESTED against a real index, which cannot be reached: {error}")
 
 
@@ -134,11 +134,11 @@ def test_pypi_says_what_is_missing(site: Site, tmp_path: Path, monkeypatch: pyte
             open_package(tmp_path, text)
         assert caught.value.hint
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    with pytest.raises(EnvironmentFailure, match="cannot be fetched"):
+    with pytest.raises(SetupError, match="cannot be fetched"):
         open_package(tmp_path, "pypi:here==1.0")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(EnvironmentFailure, match="pip is not installed") as failure:
+    with pytest.raises(SetupError, match="pip is not installed") as failure:
         open_package(tmp_path, "pypi:here==1.0")
     assert failure.value.hint
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.errors import CorpusError, SetupError
 from tests.corpus.conftest import everything_below
 from tests.corpus.pypi.conftest import open_package
 from tests.corpus.serving import Site, publish_html, sdist
@@ -47,5 +47,5 @@ def test_index_page_cannot_point_at_files_of_this_machine(site: Site, tmp_path: 
         "text/html",
         f'<a href="mailto:x@y">me</a><a href="{made.as_uri()}">{made.name}</a>'.encode(),
     )
-    with pytest.raises(EnvironmentFailure, match="points at"):
+    with pytest.raises(SetupError, match="points at"):
         open_package(tmp_path, "pypi:sly==1.0#sdist")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assay.corpus.config import Walking
-from assay.corpus.contents import Refused, binary, examine
+from assay.corpus.config import WalkConfig
+from assay.corpus.contents import RejectedFile, binary, examine
 from tests.corpus.conftest import Opener, paths, reasons, write
 
-WALKING = Walking()
+WALKING = WalkConfig()
 ENCODINGS = ("latin-1", "cp1252", "koi8-r", "iso8859-5", "shift_jis", "euc_jp", "gbk", "gb18030", "big5", "euc_kr")
 
 _seeds = st.integers(0, 2**32)
@@ -60,7 +60,7 @@ def test_text_of_any_encoding_stays_text(text: str, encoding: str) -> None:
 def test_utf8_stays_text_whatever_controls_it_holds_and_wherever_it_is_cut(text: str, cut: int) -> None:
     data = b"#" + b" " * cut + b"\x01" * 9 + "€".encode() + text.encode()
     assert binary(data, WALKING) is None
-    head = Walking(head_bytes=max(1, len(data) - cut))
+    head = WalkConfig(head_bytes=max(1, len(data) - cut))
     assert binary(data[: head.head_bytes], head) is None
 
 
@@ -76,7 +76,7 @@ def test_latin1_with_a_stray_control_stays_text(stray: bytes) -> None:
 def test_contents_are_refused_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "n").write_bytes(_noise(1, 100))
     found = examine(os.fspath(tmp_path / "n"), WALKING)
-    assert found == Refused("binary", "control characters, and no UTF-8")
+    assert found == RejectedFile("binary", "control characters, and no UTF-8")
 
 
 def test_walk_leaves_binaries_without_nul_out_and_keeps_foreign_text(tmp_path: Path, opened: Opener) -> None:

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.corpus import Memory, open_corpus, read_bytes
-from assay.corpus.config import DEFAULT_WALKING, Walking
-from assay.corpus.contents import Contents, Refused, examine
+from assay.corpus import StatCache, open_corpus, read_bytes
+from assay.corpus.config import DEFAULT_WALKING, WalkConfig
+from assay.corpus.contents import FileContents, RejectedFile, examine
 from assay.types import Corpus, CorpusSpec
 from tests.corpus.conftest import paths, repository, write
 from tests.properties import examples
 
-_SMALL = Walking(max_bytes=64)
+_SMALL = WalkConfig(max_bytes=64)
 
 
 def _later() -> int:
@@ -29,7 +29,7 @@ def _later() -> int:
     return time.time_ns() + 3_600_000_000_000
 
 
-def _open(root: Path, memory: Memory | None = None, walking: Walking = DEFAULT_WALKING) -> Corpus:
+def _open(root: Path, memory: StatCache | None = None, walking: WalkConfig = DEFAULT_WALKING) -> Corpus:
     return open_corpus(CorpusSpec("path", str(root)), cache=root.parent / "c", memory=memory, walking=walking)
 
 
@@ -107,12 +107,12 @@ def _apply(root: Path, step: tuple[str, Callable[[Path, bytes], None], bytes]) -
 def test_memory_changes_no_result_whatever_happens_to_the_files(steps, stored) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = write(Path(folder).resolve() / "r", {"kept.py": "1", "d/a.py": "a = 0\n", "d/b": "#!/bin/sh\n"})
-        memory = Memory(_SMALL, _later)
+        memory = StatCache(_SMALL, _later)
         for step in steps:
             _apply(root, step)
             assert _open(root, memory, _SMALL) == _open(root, None, _SMALL)
             if stored:
-                memory = Memory.from_columns(memory.columns(), _SMALL, _later)
+                memory = StatCache.from_columns(memory.columns(), _SMALL, _later)
             _tick(root)
 
 
@@ -121,7 +121,7 @@ def test_memory_changes_no_result_whatever_happens_to_the_files(steps, stored) -
 def test_memory_sees_changes_within_one_tick_of_the_clock(steps) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = write(Path(folder).resolve() / "r", {"kept.py": "1", "d/a.py": "a = 0\n", "d/b": "#!/bin/sh\n"})
-        memory = Memory(_SMALL)
+        memory = StatCache(_SMALL)
         for step in steps:
             _apply(root, step)
             assert _open(root, memory, _SMALL) == _open(root, None, _SMALL)
@@ -131,12 +131,12 @@ def test_memory_sees_changes_within_one_tick_of_the_clock(steps) -> None:
 def test_memory_reads_again_what_was_changed_shortly_before_it_was_read(tmp_path, ago) -> None:
     (tmp_path / "a").write_bytes(b"one")
     state = os.stat(tmp_path / "a")
-    memory = Memory(clock=lambda: state.st_ctime_ns + int(ago * 1e9))
+    memory = StatCache(clock=lambda: state.st_ctime_ns + int(ago * 1e9))
     memory.begin(DEFAULT_WALKING)
     memory.examine(str(tmp_path / "a"), state)
     (tmp_path / "a").write_bytes(b"two")  # in the same tick: its state is the same
     found = memory.examine(str(tmp_path / "a"), state)
-    assert isinstance(found, Contents)
+    assert isinstance(found, FileContents)
     assert found.sha256 == hashlib.sha256(b"two").hexdigest()
     assert len(memory) == 0
 
@@ -144,7 +144,7 @@ def test_memory_reads_again_what_was_changed_shortly_before_it_was_read(tmp_path
 def test_memory_trusts_what_was_changed_long_before_it_was_read(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"one")
     state = os.stat(tmp_path / "a")
-    memory = Memory(clock=lambda: state.st_ctime_ns + 2_000_000_001)
+    memory = StatCache(clock=lambda: state.st_ctime_ns + 2_000_000_001)
     memory.begin(DEFAULT_WALKING)
     first = memory.examine(str(tmp_path / "a"), state)
     (tmp_path / "a").unlink()
@@ -159,19 +159,21 @@ def test_memory_reads_again_when_any_part_of_the_state_differs(tmp_path, field) 
 
     (tmp_path / "a").write_bytes(b"one")
     state = os.stat(tmp_path / "a")
-    memory = Memory(clock=_later)
+    memory = StatCache(clock=_later)
     memory.examine(str(tmp_path / "a"), state)
     (tmp_path / "a").write_bytes(b"two")
     found = memory.examine(str(tmp_path / "a"), Changed())  # type: ignore[arg-type]
-    assert isinstance(found, Contents)
+    assert isinstance(found, FileContents)
     assert found.sha256 == hashlib.sha256(b"two").hexdigest()
 
 
-def _reads(monkeypatch: pytest.MonkeyPatch, root: Path, memory: Memory, walking: Walking = DEFAULT_WALKING) -> int:
+def _reads(
+    monkeypatch: pytest.MonkeyPatch, root: Path, memory: StatCache, walking: WalkConfig = DEFAULT_WALKING
+) -> int:
     """Count the files that opening reads."""
     read: list[str] = []
 
-    def counted(real: str, walking: Walking) -> Contents | Refused:
+    def counted(real: str, walking: WalkConfig) -> FileContents | RejectedFile:
         read.append(real)
         return examine(real, walking)
 
@@ -183,29 +185,29 @@ def _reads(monkeypatch: pytest.MonkeyPatch, root: Path, memory: Memory, walking:
 
 def test_memory_spares_reading_what_has_not_changed(tmp_path, monkeypatch) -> None:
     root = write(tmp_path / "r", {"a.py": "1", "b.bin": b"\0", "c.txt": "3"})
-    memory = Memory(clock=_later)
+    memory = StatCache(clock=_later)
     assert _reads(monkeypatch, root, memory) == 3
     assert _reads(monkeypatch, root, memory) == 0
-    assert _reads(monkeypatch, root, Memory.from_columns(memory.columns())) == 0
+    assert _reads(monkeypatch, root, StatCache.from_columns(memory.columns())) == 0
     _tick(root)
     _restored(root / "a.py", b"2")
     assert _reads(monkeypatch, root, memory) == 1
-    assert _reads(monkeypatch, root, memory, Walking(max_bytes=10)) == 3, "other settings, other answers"
-    assert _reads(monkeypatch, root, Memory.from_columns(memory.columns(), DEFAULT_WALKING)) == 3
+    assert _reads(monkeypatch, root, memory, WalkConfig(max_bytes=10)) == 3, "other settings, other answers"
+    assert _reads(monkeypatch, root, StatCache.from_columns(memory.columns(), DEFAULT_WALKING)) == 3
 
 
 def test_memory_of_another_version_is_not_used(tmp_path, monkeypatch) -> None:
     root = write(tmp_path / "r", {"a.py": "1"})
-    memory = Memory(clock=_later)
+    memory = StatCache(clock=_later)
     _open(root, memory)
     columns = memory.columns()
     monkeypatch.setattr("assay.corpus.stat_cache.__version__", "0.0.0")
-    assert (len(Memory.from_columns(columns)), len(memory)) == (0, 1)
+    assert (len(StatCache.from_columns(columns)), len(memory)) == (0, 1)
 
 
 def test_memory_forgets_files_that_are_gone(tmp_path) -> None:
     root = write(tmp_path / "r", {"a.py": "1", "b.py": "2"})
-    memory = Memory(clock=_later)
+    memory = StatCache(clock=_later)
     _open(root, memory)
     (root / "a.py").unlink()
     _open(root, memory)
@@ -221,17 +223,17 @@ def test_memory_columns_depend_on_the_files_alone(tmp_path) -> None:
         "latin": b"\xe4\n",
     }
     root = write(tmp_path / "r", files)
-    one, two = Memory(clock=_later), Memory(clock=_later)
+    one, two = StatCache(clock=_later), StatCache(clock=_later)
     _open(root, one)
     for name in sorted(files):
         two.examine(str(root / name), os.stat(root / name))
     for name, column in one.columns().items():
         np.testing.assert_array_equal(column, two.columns()[name])
-    again = Memory.from_columns(one.columns()).columns()
+    again = StatCache.from_columns(one.columns()).columns()
     assert {name: column.tobytes() for name, column in again.items()} == {
         name: column.tobytes() for name, column in one.columns().items()
     }
-    assert len(Memory.from_columns(Memory().columns())) == 0
+    assert len(StatCache.from_columns(StatCache().columns())) == 0
 
 
 @pytest.mark.parametrize("year", [1905, 2400])
@@ -239,23 +241,23 @@ def test_memory_copes_with_times_of_other_centuries(tmp_path, year) -> None:
     root = write(tmp_path / "r", {"a.py": "1"})
     seconds = (year - 1970) * 31_556_952
     os.utime(root / "a.py", ns=(0, seconds * 10**9))
-    memory = Memory(clock=_later)
+    memory = StatCache(clock=_later)
     _open(root, memory)
-    assert _open(root, Memory.from_columns(memory.columns())) == _open(root)
+    assert _open(root, StatCache.from_columns(memory.columns())) == _open(root)
 
 
 def test_memory_keeps_what_was_refused(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"\0")
-    memory = Memory(clock=_later)
+    memory = StatCache(clock=_later)
     state = os.stat(tmp_path / "a")
     found = memory.examine(str(tmp_path / "a"), state)
-    assert isinstance(found, Refused)
-    assert Memory.from_columns(memory.columns()).examine(str(tmp_path / "a"), state) == found
+    assert isinstance(found, RejectedFile)
+    assert StatCache.from_columns(memory.columns()).examine(str(tmp_path / "a"), state) == found
 
 
 def test_memory_is_not_asked_about_trees_of_the_cache(tmp_path) -> None:
     repository(tmp_path / "r", {"a.py": "1"})
-    memory = Memory(clock=_later)
+    memory = StatCache(clock=_later)
     spec = CorpusSpec("git", str(tmp_path / "r"))
     assert paths(open_corpus(spec, cache=tmp_path / "cache", memory=memory)) == ["a.py"]
     assert len(memory) == 0

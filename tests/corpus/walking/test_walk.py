@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus, read_bytes, read_text
-from assay.corpus.config import Walking
+from assay.corpus.config import WalkConfig
 from assay.corpus.contents import ALWAYS, AMBIGUOUS
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
@@ -145,7 +145,7 @@ def test_walk_reports_binaries_and_oversized_files(tmp_path: Path) -> None:
     }
     root = write(tmp_path / "r", files)
     os.mkfifo(root / "pipe")
-    corpus = open_corpus(CorpusSpec("path", str(root)), cache=tmp_path / "c", walking=Walking(max_bytes=10_000))
+    corpus = open_corpus(CorpusSpec("path", str(root)), cache=tmp_path / "c", walking=WalkConfig(max_bytes=10_000))
     assert paths(corpus) == ["a.py", "empty.py", "exact.py", "late.py"]
     assert reasons(corpus) == {
         "big.py": "oversized",
@@ -177,7 +177,7 @@ def test_walk_reports_names_that_are_not_utf8(tmp_path: Path, opened: Opener) ->
 def test_walk_reports_what_cannot_be_read(tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     root = write(tmp_path / "r", {"a.py": "1", "b.py": "1"})
 
-    def refuse(real: str, walking: Walking) -> None:
+    def refuse(real: str, walking: WalkConfig) -> None:
         raise PermissionError(13, "Permission denied", real)
 
     monkeypatch.setattr("assay.corpus.stat_cache.examine", refuse)

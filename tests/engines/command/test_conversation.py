@@ -11,10 +11,18 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.base import FilteringSession, TimedSession, UpdatingSession, Wanted
+from assay.engines.base import FilteringSession, SearchFilter, TimedSession, UpdatingSession
 from assay.engines.dialogue import FLATTENED
-from assay.engines.runner import Answer, ask, ask_filtered, close_session, open_session, session_usage, update_session
-from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.engines.runner import (
+    QueryOutcome,
+    ask,
+    ask_filtered,
+    close_session,
+    open_session,
+    session_usage,
+    update_session,
+)
+from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 from tests.engines.command.conftest import Opener
 from tests.processes import HANG, pids_in, time_out, wait_until_gone
@@ -248,7 +256,7 @@ def slow_to_start(server: Server, opened: Opener, limit: float, more: str = "") 
 
 
 def test_restart_is_no_part_of_the_query_and_is_told(server: Server, opened: Opener) -> None:
-    def attempt(limit: float) -> Answer:
+    def attempt(limit: float) -> QueryOutcome:
         answer = ask(slow_to_start(server, opened, limit), "b", 3, limit)
         told = re.search(r"the (\d+\.\d) s are no part of its time", "".join(answer.notes))
         assert answer.status != Status.OK or (told is not None and float(told[1]) >= round(1.5 * limit, 1))
@@ -295,7 +303,7 @@ def test_program_that_never_gets_ready_is_ended(server: Server, corpus: Corpus, 
     engine = make_engine({"kind": "command", "argv": argv, **PROMPT})
 
     def attempt(limit: float) -> None:
-        with pytest.raises(EngineTimeout, match="cannot be opened"):
+        with pytest.raises(EngineTimeoutError, match="cannot be opened"):
             open_session(engine, corpus, limit)
 
     time_out(attempt, lambda _: pids_in(pid, 1))
@@ -356,7 +364,7 @@ def test_filters_are_added_to_the_request(server: Server, opened: Opener) -> Non
         server(source), mode="lines", request={"q": "{query}", "f": {"own": 1}},
         path_filter={"f": {"in": ["{path}"]}}, language_filter={"f": {"lang": "{language}"}},
     )  # fmt: skip
-    answer = ask_filtered(session, "q", 1, Wanted(("src/**", "{k}"), ("python",)), WATCHDOG)
+    answer = ask_filtered(session, "q", 1, SearchFilter(("src/**", "{k}"), ("python",)), WATCHDOG)
     assert answer is not None
     assert json.loads(answer.hits[0].path) == {"own": 1, "in": ["src/**", "{k}"], "lang": "python"}
     assert json.loads(ask(session, "q", 1, WATCHDOG).hits[0].path) == {"own": 1}
@@ -466,9 +474,9 @@ def test_marker_that_never_comes_is_told_with_what_was_printed(
 ) -> None:
     argv = server("print(end='Welcome\\nfind> ', flush=True); sys.stdin.read()")
 
-    def attempt(limit: float) -> tuple[float, EngineTimeout]:
+    def attempt(limit: float) -> tuple[float, EngineTimeoutError]:
         engine = make_engine({"kind": "command", "argv": argv, "startup_timeout": limit, **settings})
-        with pytest.raises(EngineTimeout) as caught:
+        with pytest.raises(EngineTimeoutError) as caught:
             open_session(engine, corpus, WATCHDOG)
         return limit, caught.value
 
@@ -479,7 +487,7 @@ def test_marker_that_never_comes_is_told_with_what_was_printed(
 
 def test_marker_that_never_comes_within_the_time_of_the_run_names_that(server: Server, corpus: Corpus) -> None:
     engine = make_engine({"kind": "command", "argv": server("sys.stdin.read()"), **PROMPT})
-    with pytest.raises(EngineTimeout, match="it printed nothing; prompt is '\\^> '") as caught:
+    with pytest.raises(EngineTimeoutError, match="it printed nothing; prompt is '\\^> '") as caught:
         open_session(engine, corpus, 0.1)
     assert str(caught.value.hint).endswith("or raise index_timeout")
 

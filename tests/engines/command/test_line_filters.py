@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.base import Wanted
+from assay.engines.base import SearchFilter
 from assay.engines.runner import ask, ask_filtered, close_session, open_session
 from assay.errors import ConfigError
 from assay.types import Corpus
@@ -31,7 +31,7 @@ SETTINGS = {
 }
 
 
-def asked(tmp_path: Path, corpus: Corpus, wanted: Wanted, **settings: object) -> list[str] | str | None:
+def asked(tmp_path: Path, corpus: Corpus, wanted: SearchFilter, **settings: object) -> list[str] | str | None:
     """Ask once; give the paths that came back, or the error."""
     script = tmp_path / "echo.py"
     script.write_text(ECHO)
@@ -39,7 +39,9 @@ def asked(tmp_path: Path, corpus: Corpus, wanted: Wanted, **settings: object) ->
     session = open_session(engine, corpus, WATCHDOG).session
     try:
         answer = (
-            ask_filtered(session, "q", 3, wanted, WATCHDOG) if wanted != Wanted() else ask(session, "q", 3, WATCHDOG)
+            ask_filtered(session, "q", 3, wanted, WATCHDOG)
+            if wanted != SearchFilter()
+            else ask(session, "q", 3, WATCHDOG)
         )
         return None if answer is None else answer.error or [hit.path for hit in answer.hits]
     finally:
@@ -48,20 +50,20 @@ def asked(tmp_path: Path, corpus: Corpus, wanted: Wanted, **settings: object) ->
 
 def test_filters_are_added_to_the_request_with_an_item_for_each_value(tmp_path: Path, corpus: Corpus) -> None:
     filters = {"path_filter": {"globs": ["{path}"]}, "language_filter": {"only": {"language": "{language}"}}}
-    wanted = Wanted(("src/**", "a {k}"), ("python",))
+    wanted = SearchFilter(("src/**", "a {k}"), ("python",))
     assert asked(tmp_path, corpus, wanted, **filters) == [
         "globs=['src/**', 'a {k}']",
         "only={'deep': 1, 'language': 'python'}",
     ]
-    assert asked(tmp_path, corpus, Wanted(), **filters) == ["only={'deep': 1}"]
+    assert asked(tmp_path, corpus, SearchFilter(), **filters) == ["only={'deep': 1}"]
 
 
 def test_a_filter_that_is_not_declared_cannot_be_asked_for(tmp_path: Path, corpus: Corpus) -> None:
-    assert asked(tmp_path, corpus, Wanted((), ("go",)), path_filter={"globs": ["{path}"]}) is None
+    assert asked(tmp_path, corpus, SearchFilter((), ("go",)), path_filter={"globs": ["{path}"]}) is None
 
 
 def test_a_filter_with_room_for_one_value_fails_at_two(tmp_path: Path, corpus: Corpus) -> None:
-    error = asked(tmp_path, corpus, Wanted(("a", "b")), path_filter={"glob": "{path}"})
+    error = asked(tmp_path, corpus, SearchFilter(("a", "b")), path_filter={"glob": "{path}"})
     assert "takes one value" in str(error)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.normalise import normalise
-from assay.engines.runner import Answer, ask, close_session, open_session, session_notes
-from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.engines.runner import QueryOutcome, ask, close_session, open_session, session_notes
+from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Hit, Status
 from tests.processes import HANG, pids_in, time_out, wait_until_gone
 from tests.waiting import WATCHDOG
@@ -23,7 +23,7 @@ Program = Callable[[str], list[str]]
 
 def answer_of(
     argv: list[str], corpus: Corpus, query: str = "q", timeout: float = WATCHDOG, **settings: object
-) -> Answer:
+) -> QueryOutcome:
     """Ask one query through the whole path that the runner takes."""
     engine = make_engine({"kind": "command", "argv": argv, **settings})
     return ask(open_session(engine, corpus).session, query, 3, timeout)
@@ -172,10 +172,10 @@ def test_command_index_step_that_takes_too_long_is_ended_with_its_children(
     pids = tmp_path / "pids"
     index = ["sh", "-c", f"sleep {HANG} & echo $$ $! > {pids}; wait"]
 
-    def attempt(limit: float) -> EngineTimeout:
+    def attempt(limit: float) -> EngineTimeoutError:
         own, given = (limit, WATCHDOG) if shorter == "its own" else (WATCHDOG, limit)
         engine = make_engine({"kind": "command", "argv": ["true", "{query}"], "index": index, "index_timeout": own})
-        with pytest.raises(EngineTimeout, match=r"cannot be opened: no answer after [\d.]+ s\n") as caught:
+        with pytest.raises(EngineTimeoutError, match=r"cannot be opened: no answer after [\d.]+ s\n") as caught:
             open_session(engine, corpus, given)
         return caught.value
 

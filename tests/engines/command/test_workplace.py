@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.base import UpdatingSession, Wanted
+from assay.engines.base import SearchFilter, UpdatingSession
 from assay.engines.runner import ask, ask_filtered, close_session, open_session, session_usage, update_session
-from assay.errors import ConfigError, EngineError, EnvironmentFailure
+from assay.errors import ConfigError, EngineError, SetupError
 from assay.types import Corpus, Hit, SourceFile, Status
 from tests.engines.command.conftest import Opener
 from tests.processes import HANG, time_out
@@ -96,15 +96,15 @@ def test_preset_folder_and_interpreter_of_a_program_can_be_named(
     (tmp_path / "tool").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     settings = {"argv": ["{python:tool}", "{preset}/driver.py", "{query}"]}
-    from assay.engines.base import Context
+    from assay.engines.base import EngineContext
     from assay.engines.command import make
 
-    engine = make(settings, Context(preset=tmp_path))
+    engine = make(settings, EngineContext(preset=tmp_path))
     assert ask(open_session(engine, corpus).session, "q", 1, WATCHDOG).hits == (Hit("q.py"),)
     with pytest.raises(ConfigError, match=r"argv has {preset}"):
-        make(settings, Context())
-    missing = make({"argv": ["{python:no-such-tool}", "{query}"]}, Context())
-    with pytest.raises(EnvironmentFailure, match="no program no-such-tool"):
+        make(settings, EngineContext())
+    missing = make({"argv": ["{python:no-such-tool}", "{query}"]}, EngineContext())
+    with pytest.raises(SetupError, match="no program no-such-tool"):
         open_session(missing, corpus)
 
 
@@ -201,7 +201,7 @@ def test_update_that_fails_or_hangs_is_told(opened: Opener, corpus: Corpus) -> N
 def test_filters_are_added_once_for_each_value_and_before_a_double_dash(program: Program, opened: Opener) -> None:
     show = [*program("print(json.dumps(sys.argv[1:]))")[:3], "--k={k}"]
     filters = {"path_filter": "--in {path}", "language_filter": ["--lang={language}", "-{k}"]}
-    wanted = Wanted(("src/**", "{k}"), ("python",))
+    wanted = SearchFilter(("src/**", "{k}"), ("python",))
     added = ["--in", "src/**", "--in", "{k}", "--lang=python", "-3"]
     for tail, expected in ((["--", "{query}"], [*added, "--", "--"]), (["{query}"], ["--", *added])):
         answer = ask_filtered(opened([*show, *tail], **filters, path="[]", format="json"), "--", 3, wanted, WATCHDOG)
@@ -211,9 +211,9 @@ def test_filters_are_added_once_for_each_value_and_before_a_double_dash(program:
 
 def test_filters_that_are_not_declared_are_not_had(program: Program, opened: Opener) -> None:
     session = opened(program("print('a.py')"), path_filter="--in={path}")
-    assert ask_filtered(session, "q", 1, Wanted(languages=("python",)), WATCHDOG) is None
-    assert ask_filtered(session, "q", 1, Wanted(("src/**",)), WATCHDOG) is not None
-    assert ask_filtered(opened(program("print('a.py')")), "q", 1, Wanted(("src/**",)), WATCHDOG) is None
+    assert ask_filtered(session, "q", 1, SearchFilter(languages=("python",)), WATCHDOG) is None
+    assert ask_filtered(session, "q", 1, SearchFilter(("src/**",)), WATCHDOG) is not None
+    assert ask_filtered(opened(program("print('a.py')")), "q", 1, SearchFilter(("src/**",)), WATCHDOG) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from assay.engines.base import Context, TimedSession
+from assay.engines.base import EngineContext, TimedSession
 from assay.engines.http import HttpEngine, HttpSession, make
 from assay.types import Corpus
 
@@ -42,4 +42,4 @@ def opened(corpus: Corpus) -> Opening:
 
 
 def engine_of(**settings: Any) -> HttpEngine:
-    return make(settings, Context())
+    return make(settings, EngineContext())

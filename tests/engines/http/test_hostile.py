@@ -11,7 +11,7 @@ import pytest
 
 import assay
 from assay.engines.runner import ask, open_session
-from assay.errors import EngineTimeout
+from assay.errors import EngineTimeoutError
 from assay.types import Hit, Status
 from tests.engines.http.conftest import TOKEN, engine_of
 from tests.serving import Reply, Talk, dripping, in_turn, saying, serving, talking
@@ -186,5 +186,5 @@ def _locals_of_ours(captured: traceback.TracebackException) -> list[str]:
 def test_hostile_index_is_an_engine_that_does_not_open(corpus):
     with talking(dripping(HEAD)) as server:
         engine = engine_of(url=server.url, index={"url": server.url.split("?")[0]})
-        with pytest.raises(EngineTimeout, match="cannot be opened: indexing failed: no answer"):
+        with pytest.raises(EngineTimeoutError, match="cannot be opened: indexing failed: no answer"):
             open_session(engine, corpus, 0.1)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from assay.engines.base import FilteringSession, MeasuredSession, Reply, UpdatingSession, Wanted
+from assay.engines.base import EngineReply, FilteringSession, MeasuredSession, SearchFilter, UpdatingSession
 from assay.engines.runner import ask
 from assay.engines.wrapping import as_engine
-from assay.errors import EngineError, EngineTimeout
+from assay.errors import EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 from tests.engines.http.conftest import FIELDS, TOKEN, engine_of
 from tests.engines.http.searching import Searcher
@@ -147,7 +147,7 @@ def test_http_engine_whose_index_is_never_ready_is_not_opened(corpus, naps):
     with serving(Searcher(polls=10**6)) as server:
         ready = {"url": f"{server.url}/status", "path": "index.state", "value": "ready", "every": 100.0}
         engine = engine_of(url=f"{server.url}/search?q={{query}}", index=index_at(server.url), ready=ready)
-        with pytest.raises(EngineTimeout, match=r"not ready after 1000 s"):
+        with pytest.raises(EngineTimeoutError, match=r"not ready after 1000 s"):
             engine.open_within(corpus, 1000.0)
     assert sum(naps) <= 1000
 
@@ -158,7 +158,7 @@ def test_http_engine_takes_nothing_else_for_ready(corpus, naps, found):
         ready = {"path": "ready", "every": 100.0, "url": f"{server.url}/status"}
         index = {"url": f"{server.url}/index"}
         engine = engine_of(url=server.url + ASK, index=index, ready=ready, index_timeout=WATCHDOG)
-        with pytest.raises(EngineTimeout, match="not ready"):
+        with pytest.raises(EngineTimeoutError, match="not ready"):
             engine.open(corpus)
 
 
@@ -211,8 +211,8 @@ def test_http_engine_asks_for_a_part(opened, way):
         settings = {**way, "url": server.url + way["url"], "index": index_at(server.url), **FIELDS}
         with opened(**settings) as session:
             assert session.filters == {"paths"}
-            one = session.search_filtered("class json", 9, Wanted(paths=("json/d*",)), WATCHDOG)
-            two = session.search_filtered("class json", 9, Wanted(paths=("json/d*", "*.md")), WATCHDOG)
+            one = session.search_filtered("class json", 9, SearchFilter(paths=("json/d*",)), WATCHDOG)
+            two = session.search_filtered("class json", 9, SearchFilter(paths=("json/d*", "*.md")), WATCHDOG)
             every = session.search("class json", 9)
     assert isinstance(session, FilteringSession)
     assert _paths(one) == ["json/decoder.py"]
@@ -228,9 +228,9 @@ def test_http_engine_merges_filters_into_the_body(opened):
         serving(in_turn(Answer([]))) as server,
         opened(url=server.url, body=body, path_filter=path_filter, language_filter=language_filter) as session,
     ):
-        session.search_filtered("x", 1, Wanted(paths=("a", "{query}"), languages=("go",)), None)
+        session.search_filtered("x", 1, SearchFilter(paths=("a", "{query}"), languages=("go",)), None)
         with pytest.raises(EngineError, match="language filter takes one value"):
-            session.search_filtered("x", 1, Wanted(languages=("go", "c")), None)
+            session.search_filtered("x", 1, SearchFilter(languages=("go", "c")), None)
     must = [{"repo": "x"}, "file", {"glob": "a"}, {"glob": "{query}"}]
     assert server.asked[0].payload == {"q": "x", "filter": {"must": must, "size": 1, "lang": "go"}}
 
@@ -266,8 +266,8 @@ def test_http_engine_never_sends_the_root_by_itself(opened, corpus):
 def test_http_engine_tells_that_it_had_to_ask_again(opened):
     replies = in_turn(Answer("busy", 429, {"Retry-After": "0"}), Answer("down", 503, {"Retry-After": "0"}), Answer([]))
     with serving(replies) as server, opened(url=server.url + ASK) as session:
-        assert session.search("x", 1) == Reply((), None, ("asked 3 times: 429, 503",))
-        assert session.search("x", 1) == Reply(())
+        assert session.search("x", 1) == EngineReply((), None, ("asked 3 times: 429, 503",))
+        assert session.search("x", 1) == EngineReply(())
 
 
 def test_http_engine_keeps_to_its_rate(opened):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.engines.base import Context
+from assay.engines.base import EngineContext
 from assay.engines.http import make
 from assay.errors import ConfigError
 from tests.engines.http.conftest import TOKEN, engine_of
@@ -125,12 +125,12 @@ def test_http_config_holds_templates_and_no_values(monkeypatch):
 
 
 def test_http_settings_read_an_address_that_the_command_line_split():
-    assert make({"url": "//h/?q={query}"}, Context()).settings.url == "http://h/?q={query}"
+    assert make({"url": "//h/?q={query}"}, EngineContext()).settings.url == "http://h/?q={query}"
 
 
 def test_http_settings_know_the_folders(tmp_path):
     engine = make(
-        {"url": URL, "body": {"at": "{here}", "p": "{preset}"}}, Context(folder=tmp_path, preset=tmp_path / "p")
+        {"url": URL, "body": {"at": "{here}", "p": "{preset}"}}, EngineContext(folder=tmp_path, preset=tmp_path / "p")
     )
     assert engine.places == {"here": str(tmp_path), "preset": str(tmp_path / "p"), "python": sys.executable}
     with pytest.raises(ConfigError, match="preset"):

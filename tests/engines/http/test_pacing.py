@@ -1,17 +1,17 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from assay.engines.http import Pacer
+from assay.engines.http import RateLimiter
 from tests.waiting import WATCHDOG
 
 
 def test_pacer_without_a_rate_never_waits():
-    pacer = Pacer(None)
+    pacer = RateLimiter(None)
     assert [pacer.turn() for _ in range(100)] == [0.0] * 100
 
 
 def test_pacer_keeps_the_distance_between_threads():
-    pacer, times = Pacer(100.0), list[float]()
+    pacer, times = RateLimiter(100.0), list[float]()
 
     def go(_: int) -> float:
         waited = pacer.turn()
@@ -26,7 +26,7 @@ def test_pacer_keeps_the_distance_between_threads():
 
 
 def test_pacer_saves_nothing_up(naps):
-    pacer = Pacer(0.001)
+    pacer = RateLimiter(0.001)
     pacer.turn()
     time.sleep(5000)
     assert pacer.turn() == 0.0

@@ -11,8 +11,8 @@ import pytest
 from assay.engines import make_engine
 from assay.engines.base import FullEngine
 from assay.engines.normalise import Normaliser
-from assay.engines.runner import Answer, ask, close_session, open_session, session_notes
-from assay.engines.sharing import SharingEngine, Shelf, sharing
+from assay.engines.runner import QueryOutcome, ask, close_session, open_session, session_notes
+from assay.engines.sharing import SharedCache, SharingEngine, sharing
 from assay.types import Corpus, Hit
 from tests.engines.conftest import CorpusOf
 from tests.waiting import WATCHDOG
@@ -76,8 +76,8 @@ def shared(engine: FullEngine) -> SharingEngine:
 
 
 def answers(
-    engine: FullEngine, corpus: Corpus, shelf: Shelf | None, k: int = 3
-) -> tuple[list[Answer], tuple[str, ...]]:
+    engine: FullEngine, corpus: Corpus, shelf: SharedCache | None, k: int = 3
+) -> tuple[list[QueryOutcome], tuple[str, ...]]:
     """Ask every question, on what others made or not, and give what there was to tell."""
     if shelf is None:
         session: Any = open_session(engine, corpus, WATCHDOG).session
@@ -88,7 +88,7 @@ def answers(
     return found, session_notes(session)
 
 
-def hits(found: list[Answer], corpus: Corpus) -> list[tuple[Hit, ...]]:
+def hits(found: list[QueryOutcome], corpus: Corpus) -> list[tuple[Hit, ...]]:
     """Give the results as records have them."""
     normalise = Normaliser(corpus)
     assert not [answer.error for answer in found if answer.error]

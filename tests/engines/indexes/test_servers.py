@@ -13,9 +13,9 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import FullEngine
-from assay.engines.sharing import Shelf
+from assay.engines.sharing import SharedCache
 from assay.errors import EngineError
-from assay.store import Artefacts
+from assay.store import ArtifactStore
 from assay.types import Corpus
 from tests.engines.indexes.conftest import Log, answers, hits, shared
 from tests.serving import Asked, Reply, serving
@@ -88,7 +88,7 @@ def test_law_of_mcp_servers_on_one_index(mcp: Any, code: Corpus, log: Log) -> No
     engines = [mcp({"search.turn": turn, "depth": depth}) for turn, depth in ((False, 9), (True, 9), (False, 2))]
     alone = [hits(answers(engine, code, None)[0], code) for engine in engines]
     before = len(log())
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     assert [hits(answers(engine, code, shelf)[0], code) for engine in engines] == alone
     assert alone[0] != alone[1]
     shelf.close()
@@ -97,7 +97,7 @@ def test_law_of_mcp_servers_on_one_index(mcp: Any, code: Corpus, log: Log) -> No
 
 
 def test_mcp_server_that_keeps_its_index_in_memory_is_told_so(mcp: Any, code: Corpus) -> None:
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     with pytest.raises(EngineError, match="left nothing"):
         shared(mcp({"memory": True})).open_shared(code, shelf, WATCHDOG)
     assert hits(answers(mcp({"memory": True}, index_keys=None), code, shelf)[0], code)  # each server makes its own
@@ -106,8 +106,8 @@ def test_mcp_server_that_keeps_its_index_in_memory_is_told_so(mcp: Any, code: Co
 
 def test_index_of_an_mcp_server_is_reused(mcp: Any, code: Corpus, log: Log, tmp_path: Path) -> None:
     for made in (1, 0):
-        with Artefacts(tmp_path / "kept") as artefacts:
-            shelf = Shelf(code, artefacts, reuse_index=True)
+        with ArtifactStore(tmp_path / "kept") as artefacts:
+            shelf = SharedCache(code, artefacts, reuse_index=True)
             assert hits(answers(mcp({"search.turn": bool(made)}), code, shelf)[0], code)
             shelf.close()
         assert shelf.made["index"] == made
@@ -157,7 +157,7 @@ def test_law_of_an_http_server_with_one_index_at_a_time(code: Corpus, tmp_path: 
         engines = [http_engine(at.url, tmp_path, turn=turn, depth=depth) for turn, depth in kinds]
         alone = [hits(answers(engine, code, None)[0], code) for engine in engines]
         server.told.clear()
-        shelf = Shelf(code)
+        shelf = SharedCache(code)
         assert [hits(answers(engine, code, shelf)[0], code) for engine in engines] == alone
         shelf.close()
     assert [config["depth"] for config in server.told] == [9, 2, 9]  # the last one had lost its index to the third

@@ -14,9 +14,9 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.shared_index import WROTE
-from assay.engines.sharing import Shelf, sharing
+from assay.engines.sharing import SharedCache, sharing
 from assay.errors import ConfigError, EngineError
-from assay.store import Artefacts
+from assay.store import ArtifactStore
 from assay.types import Corpus
 from tests.engines.conftest import CorpusOf
 from tests.engines.indexes.conftest import PLACES, TOOL, Log, Make, answers, hits, shared
@@ -39,7 +39,7 @@ def test_law_shared_answers_are_those_of_an_index_of_its_own(tool: Make, code: C
     alone = [hits(answers(engine, code, None)[0], code) for engine in engines[:2]]
     before = len(log())
     assert before == 2
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     together = [hits(answers(engine, code, shelf)[0], code) for engine in engines]
     shelf.close()
     assert together[:2] == alone
@@ -48,7 +48,7 @@ def test_law_shared_answers_are_those_of_an_index_of_its_own(tool: Make, code: C
 
 
 def test_index_is_made_once_for_each_value_of_an_index_key(tool: Make, code: Corpus, log: Log) -> None:
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     engines = [tool({"search.weight": w, "embedding.cut": cut}) for cut in (100, 2) for w in WEIGHTS[:2]]
     found = [hits(answers(engine, code, shelf)[0], code) for engine in engines]
     assert found[0] != found[2]
@@ -59,7 +59,7 @@ def test_index_is_made_once_for_each_value_of_an_index_key(tool: Make, code: Cor
 
 
 def test_index_sees_the_edits_that_belong_to_it_alone(tool: Make, code: Corpus, log: Log) -> None:
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     answers(tool({"search.weight": 9.0, "embedding.model": "big"}), code, shelf)
     answers(tool({"search.weight": 9.0, "embedding.model": "big"}), code, None)
     shelf.close()
@@ -71,7 +71,7 @@ def test_index_sees_the_edits_that_belong_to_it_alone(tool: Make, code: Corpus, 
 
 
 def test_index_sees_the_variables_that_belong_to_it_alone(tool: Make, code: Corpus, log: Log) -> None:
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     env = {"TOOL_MODEL": "m", "TOOL_LIGHT": "1"}
     one = tool(env=env, index_keys=["config.embedding", "env.TOOL_MODEL"])
     two = tool(env={**env, "TOOL_LIGHT": "2"}, index_keys=["config.embedding", "env.TOOL_MODEL"])
@@ -85,7 +85,7 @@ def test_index_sees_the_variables_that_belong_to_it_alone(tool: Make, code: Corp
 
 
 def test_without_index_keys_nothing_is_shared(tool: Make, code: Corpus, log: Log) -> None:
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     for weight in WEIGHTS[:2]:
         answers(tool({"search.weight": weight}, index_keys=None), code, shelf)
     shelf.close()
@@ -94,7 +94,7 @@ def test_without_index_keys_nothing_is_shared(tool: Make, code: Corpus, log: Log
 
 
 def test_place_goes_with_the_shelf_and_not_with_the_session(tool: Make, code: Corpus, log: Log) -> None:
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     answers(tool(), code, shelf)
     answers(tool({"search.weight": 0.1}), code, shelf)
     root = Path(log()[0][2])
@@ -106,7 +106,7 @@ def test_place_goes_with_the_shelf_and_not_with_the_session(tool: Make, code: Co
 
 @pytest.mark.parametrize("pad", [0, 2 * 10**9], ids=["put back", "too large for a copy and made anew"])
 def test_variant_that_writes_into_the_index_spoils_it_for_nobody(tool: Make, code: Corpus, log: Log, pad: int) -> None:
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     clean, _ = answers(tool({"search.weight": 0.1, "embedding.pad": pad}), code, shelf)
     spoilt, notes = answers(tool({"search.spoil": True, "embedding.pad": pad}), code, shelf)
     assert notes == (WROTE,)
@@ -119,7 +119,7 @@ def test_variant_that_writes_into_the_index_spoils_it_for_nobody(tool: Make, cod
 
 
 def test_variants_that_are_open_at_once_do_not_meet_each_others_writing(tool: Make, code: Corpus, log: Log) -> None:
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     first = shared(tool({"search.spoil": True})).open_shared(code, shelf, WATCHDOG)
     first.search("float", 3)
     found, _ = answers(tool(), code, shelf)
@@ -133,7 +133,7 @@ def test_variants_that_are_open_at_once_do_not_meet_each_others_writing(tool: Ma
 def test_failing_index_fails_every_variant_in_the_same_words_and_is_not_tried_again(
     tool: Make, code: Corpus, log: Log
 ) -> None:
-    shelf = Shelf(code)
+    shelf = SharedCache(code)
     told = []
     for weight in WEIGHTS:
         with pytest.raises(EngineError) as problem:
@@ -152,7 +152,7 @@ def test_program_that_indexes_when_it_starts_must_leave_its_index_where_others_f
     nowhere = [sys.executable, "-ISc", "print('ready', flush=True); input()", "{config}", "{store}"]
     engine = tool(**{**STAYS, "argv": nowhere})
     with pytest.raises(EngineError, match="left nothing"):
-        shared(engine).open_shared(code, Shelf(code), WATCHDOG)
+        shared(engine).open_shared(code, SharedCache(code), WATCHDOG)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_secrets_of_a_file_are_in_no_record_and_no_message(
     assert sorted(said) == ["edits", "template", "template_digest"]
     assert said["template"] == "key.toml"
     with pytest.raises(EngineError) as told:
-        shared(engine).open_shared(code, Shelf(code), WATCHDOG)
+        shared(engine).open_shared(code, SharedCache(code), WATCHDOG)
     assert "***" in str(told.value)
     assert "hush" not in str(told.value) + told.value.stderr
 
@@ -212,8 +212,8 @@ def test_secrets_of_a_file_are_in_no_record_and_no_message(
 
 def run_once(engine, code: Corpus, root: Path, *, reuse: bool = True):
     """One run of its own: a shelf that is opened and closed."""
-    with Artefacts(root) as artefacts:
-        shelf = Shelf(code, artefacts, reuse_index=reuse)
+    with ArtifactStore(root) as artefacts:
+        shelf = SharedCache(code, artefacts, reuse_index=reuse)
         found, notes = answers(engine, code, shelf)
         shelf.close()
     return hits(found, code), notes, shelf.made["index"]
@@ -240,8 +240,8 @@ def test_reused_index_gives_the_same_answers_at_the_same_place(
 def test_kept_index_is_not_spoilt_by_a_variant_that_writes(tool: Make, code: Corpus, log: Log, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     first = run_once(tool(), code, kept)[0]
-    with Artefacts(kept) as artefacts:
-        shelf = Shelf(code, artefacts, reuse_index=True)
+    with ArtifactStore(kept) as artefacts:
+        shelf = SharedCache(code, artefacts, reuse_index=True)
         assert WROTE in answers(tool({"search.spoil": True}), code, shelf)[1]
         assert hits(answers(tool(), code, shelf)[0], code) == first
         shelf.close()
@@ -331,8 +331,8 @@ def test_index_that_lies_elsewhere_is_not_kept_and_that_is_told(tool: Make, code
 
 
 def test_index_that_another_process_uses_is_made_anew(tool: Make, code: Corpus, tmp_path: Path) -> None:
-    with Artefacts(tmp_path / "kept") as artefacts:
-        one, two = (Shelf(code, artefacts, reuse_index=True) for _ in range(2))
+    with ArtifactStore(tmp_path / "kept") as artefacts:
+        one, two = (SharedCache(code, artefacts, reuse_index=True) for _ in range(2))
         session = shared(tool()).open_shared(code, one, WATCHDOG)
         found, notes = answers(tool(), code, two)
         assert hits(found, code)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assay.engines.base import Context
+from assay.engines.base import EngineContext
 from assay.engines.mcp.engine import McpEngine, make
 from assay.types import Corpus
 from tests.engines.conftest import CorpusOf
@@ -28,7 +28,7 @@ FILES = {
 def engine_of(**settings: object) -> McpEngine:
     """Make an engine over stdio, or by url."""
     server: dict[str, object] = {} if "url" in settings else {"command": BARE}
-    return make({"tool": "search", "startup_timeout": WATCHDOG, **server, **settings}, Context())
+    return make({"tool": "search", "startup_timeout": WATCHDOG, **server, **settings}, EngineContext())
 
 
 @contextmanager

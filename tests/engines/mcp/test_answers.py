@@ -7,7 +7,7 @@ import pytest
 from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextContent, TextResourceContents, Tool
 
 from assay.engines.answers import make_layout
-from assay.engines.base import Reply
+from assay.engines.base import EngineReply
 from assay.engines.mcp.engine import Content, check_answer, check_call, check_words, read_answer
 from assay.engines.text_answers import ReadingSettings
 from assay.errors import EngineError
@@ -26,7 +26,7 @@ def said(*texts: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text) for text in texts])
 
 
-def read(result: CallToolResult, content: Content = "auto", **settings: str) -> Reply:
+def read(result: CallToolResult, content: Content = "auto", **settings: str) -> EngineReply:
     layout = make_layout(read_settings(ReadingSettings, settings, "engine"), "engine")
     return read_answer(result, content, layout, frozenset({"a.py"}))
 
@@ -34,7 +34,7 @@ def read(result: CallToolResult, content: Content = "auto", **settings: str) -> 
 def test_answers_are_read_as_json_in_each_text_or_in_one() -> None:
     one = json.dumps([{"file": "a.py", "line": 1}, {"file": "a.py", "line": 2}], indent=1)
     each = [json.dumps({"file": "a.py", "line": n}, indent=1) for n in (1, 2)]
-    assert read(said(one)) == read(said(*each)) == Reply((Hit("a.py", 1), Hit("a.py", 2)))
+    assert read(said(one)) == read(said(*each)) == EngineReply((Hit("a.py", 1), Hit("a.py", 2)))
     assert read(said(*each), format="json") == read(said(one), format="json") == read(said(one))
 
 
@@ -46,7 +46,7 @@ def test_answers_of_text_wrapped_by_a_library_are_text() -> None:
 def test_answers_with_structured_content_are_read_by_declared_fields() -> None:
     result = CallToolResult(content=[], structured_content={"r": [{"p": "a.py", "t": "x"}], "usage": {"tokens": 7}})
     reply = read(result, path="r[].p", snippet="t", tokens="usage.tokens")
-    assert reply == Reply((Hit("a.py", snippet="x"),), Cost(tokens=7))
+    assert reply == EngineReply((Hit("a.py", snippet="x"),), Cost(tokens=7))
 
 
 def test_answers_say_in_two_ways_what_content_chooses() -> None:
@@ -55,7 +55,7 @@ def test_answers_say_in_two_ways_what_content_chooses() -> None:
         content=[*said("a.py:1").content, picture], structured_content={"results": [{"file": "b.py"}]}
     )
     assert read(both).hits == read(both, "structured").hits == (Hit("b.py"),)
-    assert read(both, "text") == Reply((Hit("a.py", 1, 1),), None, ("1 of type image in the answer not read",))
+    assert read(both, "text") == EngineReply((Hit("a.py", 1, 1),), None, ("1 of type image in the answer not read",))
     assert read(both, pattern="^(?P<path>.+):").hits == (Hit("a.py"),)
     with pytest.raises(EngineError, match="no structured content"):
         read(said("a.py"), "structured")
@@ -64,7 +64,7 @@ def test_answers_say_in_two_ways_what_content_chooses() -> None:
 def test_answers_may_embed_files_and_may_be_empty() -> None:
     file = TextResourceContents(uri="memo://x", text="a.py:2")
     assert read(CallToolResult(content=[EmbeddedResource(type="resource", resource=file)])).hits == (Hit("a.py", 2, 2),)
-    assert read(CallToolResult(content=[])) == read(said(""), format="json") == Reply(())
+    assert read(CallToolResult(content=[])) == read(said(""), format="json") == EngineReply(())
 
 
 def test_answers_that_are_errors_are_told_in_the_words_of_the_server() -> None:

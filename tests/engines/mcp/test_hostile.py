@@ -18,7 +18,7 @@ from assay.engines.base import EngineCrash
 from assay.engines.mcp.engine import Settings
 from assay.engines.normalise import normalise
 from assay.engines.runner import ask
-from assay.errors import EngineError, EngineTimeout
+from assay.errors import EngineError, EngineTimeoutError
 from assay.processes import ANSWER_BYTES
 from assay.types import Corpus, Status
 from tests.engines.mcp.conftest import engine_of, opened
@@ -42,7 +42,7 @@ def test_mcp_server_that_dies_costs_one_query_and_is_started_and_indexed_again(c
 
 def test_mcp_server_that_hangs_is_ended_and_restarts_are_bounded(corpus: Corpus, pids: Any) -> None:
     with opened(corpus, tool="behave", restarts=1) as session:
-        with pytest.raises(EngineTimeout, match=r"no answer after 0\.1 s"):
+        with pytest.raises(EngineTimeoutError, match=r"no answer after 0\.1 s"):
             session.search_within("hang", 3, 0.1)
         assert wait_until_gone(pids()[0])
         with pytest.raises(EngineCrash, match="closed its output"):
@@ -96,8 +96,8 @@ def test_mcp_server_that_babbles_fails_and_lies_is_heard_through(
     ("script", "limit", "problem", "message"),
     [
         ("echo no licence >&2; exit 3", WATCHDOG, EngineCrash, "ended with exit code 3: no licence"),
-        (f"sleep {HANG}", 0.0, EngineTimeout, "no answer after"),
-        pytest.param("yes", 0.0, EngineTimeout, "no answer after", marks=pytest.mark.nightly),
+        (f"sleep {HANG}", 0.0, EngineTimeoutError, "no answer after"),
+        pytest.param("yes", 0.0, EngineTimeoutError, "no answer after", marks=pytest.mark.nightly),
     ],
 )
 def test_mcp_program_that_is_no_server_is_told_and_ended(

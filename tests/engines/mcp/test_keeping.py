@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from assay.engines.runner import Answer, ask
+from assay.engines.runner import QueryOutcome, ask
 from assay.types import Corpus, Status
 from tests.engines.mcp.conftest import BARE, opened
 from tests.processes import time_out
@@ -15,7 +15,7 @@ from tests.waiting import WATCHDOG
 
 @pytest.mark.nightly  # engines/command/test_conversation.py has the same of a program that is no server
 def test_mcp_restart_is_not_cut_by_the_querys_limit_and_not_charged_to_it(corpus: Corpus) -> None:
-    def attempt(limit: float) -> tuple[Answer, Answer]:
+    def attempt(limit: float) -> tuple[QueryOutcome, QueryOutcome]:
         slow = ["sh", "-c", f'sleep {1.5 * limit}; exec "$@"', "sh", *BARE]
         with opened(corpus, tool="behave", command=slow) as session:
             assert ask(session, "crash", 3, WATCHDOG).status is Status.CRASH
@@ -27,7 +27,7 @@ def test_mcp_restart_is_not_cut_by_the_querys_limit_and_not_charged_to_it(corpus
         assert fine.status is not Status.OK or fine.seconds < WATCHDOG
         return fine, failing
 
-    def is_in_time(answers: tuple[Answer, Answer]) -> bool:
+    def is_in_time(answers: tuple[QueryOutcome, QueryOutcome]) -> bool:
         return [answer.status for answer in answers] == [Status.OK, Status.ERROR]
 
     # On a busy machine an answer itself may take longer than the limit: then everything is tried ten times slower.

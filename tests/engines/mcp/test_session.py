@@ -10,7 +10,7 @@ import pytest
 
 from assay.engines.base import UpdatingSession
 from assay.engines.runner import ask, close_session, open_session, session_usage, update_session
-from assay.errors import EngineError, EngineTimeout
+from assay.errors import EngineError, EngineTimeoutError
 from assay.types import Corpus, Status
 from tests.engines.mcp.conftest import BARE, engine_of, opened
 from tests.processes import HANG
@@ -57,7 +57,7 @@ def test_mcp_index_command_that_fails_is_told_in_its_words(corpus: Corpus, pids:
     failing = [sys.executable, "-c", "import sys; sys.exit('no disk')"]
     with pytest.raises(EngineError, match="indexing failed: .* ended with exit code 1: no disk"):
         engine_of(index_command=failing).open_within(corpus, WATCHDOG)
-    with pytest.raises(EngineTimeout, match=r"no answer after 0\.1 s"):
+    with pytest.raises(EngineTimeoutError, match=r"no answer after 0\.1 s"):
         engine_of(index_command=["sleep", str(HANG)], index_timeout=0.1).open_within(corpus, WATCHDOG)
     with pytest.raises(EngineError, match="no program no-such-tool"):
         engine_of(index_command=["no-such-tool"]).open_within(corpus, WATCHDOG)
@@ -75,12 +75,12 @@ def test_mcp_update_that_fails_is_told_and_the_next_query_is_answered(corpus: Co
 
 
 def test_mcp_program_is_looked_for_from_the_users_folder(corpus: Corpus, tmp_path: Path) -> None:
-    from assay.engines.base import Context
+    from assay.engines.base import EngineContext
     from assay.engines.mcp.engine import make
 
     (tmp_path / "serve").write_text(f"#!/bin/sh\nexec {' '.join(BARE)}\n")
     (tmp_path / "serve").chmod(0o755)
-    engine = make({"tool": "search", "command": "./serve"}, Context(folder=tmp_path))
+    engine = make({"tool": "search", "command": "./serve"}, EngineContext(folder=tmp_path))
     session = engine.open_within(corpus, WATCHDOG)
     assert ask(session, "q", 2, WATCHDOG).status == Status.OK
     session.close()

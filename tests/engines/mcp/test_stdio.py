@@ -13,7 +13,14 @@ from typing import Any
 
 import pytest
 
-from assay.engines.base import FilteringSession, MeasuredSession, TimedEngine, TimedSession, UpdatingSession, Wanted
+from assay.engines.base import (
+    FilteringSession,
+    MeasuredSession,
+    SearchFilter,
+    TimedEngine,
+    TimedSession,
+    UpdatingSession,
+)
 from assay.errors import EngineError
 from assay.types import Corpus, Hit
 from tests.engines.mcp.conftest import BARE, PACKAGE, engine_of, opened
@@ -37,9 +44,9 @@ def session(corpus: Corpus) -> Iterator[Any]:
         yield session
 
 
-def heard(session: Any, wanted: Wanted | None = None, query: str = "q") -> list[Any]:
+def heard(session: Any, wanted: SearchFilter | None = None, query: str = "q") -> list[Any]:
     """Ask what the server was given."""
-    reply = session.search_filtered(query, 3, wanted or Wanted(), WATCHDOG)
+    reply = session.search_filtered(query, 3, wanted or SearchFilter(), WATCHDOG)
     return json.loads(reply.hits[-1].path)
 
 
@@ -63,9 +70,9 @@ def test_mcp_passes_a_query_as_it_is_and_k_as_a_number(session: Any, query: str)
 def test_mcp_filters_are_added_to_the_arguments(session: Any) -> None:
     assert session.filters == {"paths", "languages"}
     assert heard(session)[2:4] == [None, ""]
-    assert heard(session, Wanted(("src/**", "*.md"), ("python",)))[2:4] == [["src/**", "*.md"], "python"]
+    assert heard(session, SearchFilter(("src/**", "*.md"), ("python",)))[2:4] == [["src/**", "*.md"], "python"]
     with pytest.raises(EngineError, match="takes one value, and there are 2"):
-        heard(session, Wanted(languages=("python", "go")))
+        heard(session, SearchFilter(languages=("python", "go")))
 
 
 def test_mcp_indexes_on_open_and_updates_when_files_changed(session: Any, corpus: Corpus) -> None:

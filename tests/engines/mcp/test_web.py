@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.processes import ANSWER_BYTES
 from assay.types import Corpus, Hit
 from tests.engines.mcp.conftest import engine_of, opened, served
@@ -50,7 +50,7 @@ def test_mcp_over_http_answers_as_over_stdio(url: str, corpus: Corpus) -> None:
 
 def test_mcp_over_http_that_hangs_is_given_up_and_asked_anew(corpus: Corpus) -> None:
     with served("bare.py") as url, opened(corpus, url=url, tool="behave") as session:
-        with pytest.raises(EngineTimeout, match=r"no answer after 0\.1 s"):
+        with pytest.raises(EngineTimeoutError, match=r"no answer after 0\.1 s"):
             session.search_within("hang", 3, 0.1)
         after = session.search_within("fine", 3, WATCHDOG)
         assert [hit.path for hit in after.hits] == ["README.md"]
@@ -103,7 +103,7 @@ def test_mcp_over_http_told_nonsense_says_so_without_the_token(corpus: Corpus, r
 
 def test_mcp_over_http_that_never_answers_is_given_up(corpus: Corpus) -> None:
     def attempt(limit: float) -> list[Asked]:
-        too_late = pytest.raises(EngineTimeout, match=f"no answer after {limit:g} s")
+        too_late = pytest.raises(EngineTimeoutError, match=f"no answer after {limit:g} s")
         with serving(lambda _: Reply({}, wait=WATCHDOG)) as server, too_late:
             engine_of(url=server.url, startup_timeout=limit).open_within(corpus, WATCHDOG)
         return server.asked

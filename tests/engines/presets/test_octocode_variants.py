@@ -9,7 +9,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.runner import ask
-from assay.engines.sharing import Shelf, sharing
+from assay.engines.sharing import SharedCache, sharing
 from assay.types import Corpus
 from tests.waiting import WATCHDOG
 
@@ -51,7 +51,7 @@ def test_variants_of_the_search_share_one_index(home: Path, corpus: Corpus) -> N
         {"hybrid": {**hybrid, "default_vector_weight": 0.3, "default_keyword_weight": 0.7}},
         {"hybrid": hybrid, "reranker": {"enabled": False}},
     )
-    shelf, first = Shelf(corpus), []
+    shelf, first = SharedCache(corpus), []
     for search in changes:
         engine = make_engine({"preset": "octocode-variants", "config": {"edits": {"search": search}}})
         able = sharing(engine)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.base import Context
+from assay.engines.base import EngineContext
 from assay.engines.kinds import KINDS
-from assay.engines.presets import find_preset, look, preset_names, settings_of, told
+from assay.engines.presets import find_preset, look, preset_names, preset_notes, settings_of
 from assay.engines.templates import ASKED, FOLDERS
 from assay.settings import read_settings
 
@@ -55,7 +55,7 @@ def test_preset_can_be_made_into_an_engine_without_its_tool(name: str, monkeypat
     if preset.kind == "keywords":  # looks for its counter at once
         read_settings(module.Settings, settings_of(preset, {}), name)
     else:
-        made = module.make(settings_of(preset, {}), Context(preset=preset.path.parent))
+        made = module.make(settings_of(preset, {}), EngineContext(preset=preset.path.parent))
         assert made.config["kind"] == preset.kind
 
 
@@ -74,7 +74,7 @@ def test_preset_names_the_version_it_ran_with_or_the_version_of_the_docs(name: s
     preset = find_preset(name)
     assert bool(preset.facts.verified) != bool(preset.facts.docs)
     assert _VERSION.search(preset.facts.verified or preset.facts.docs)
-    assert ("unverified" in told(preset)[0]) == (not preset.facts.verified)
+    assert ("unverified" in preset_notes(preset)[0]) == (not preset.facts.verified)
 
 
 @each
@@ -112,7 +112,7 @@ def test_assay_is_asked_by_the_python_that_runs_it(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_a_preset_was_run_with_is_not_told_of_this_run() -> None:
-    assert told(find_preset("semble"))[0] == "preset semble, last verified with semble 0.7.0 (stand-in weights)"
+    assert preset_notes(find_preset("semble"))[0] == "preset semble, last verified with semble 0.7.0 (stand-in weights)"
 
 
 @each

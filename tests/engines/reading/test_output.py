@@ -6,7 +6,7 @@ import time
 import pytest
 
 from assay.engines.answers import make_layout, read_output
-from assay.engines.base import Reply
+from assay.engines.base import EngineReply
 from assay.engines.json_answers import parse_selector
 from assay.engines.text_answers import Format, ReadingSettings
 from assay.errors import ConfigError, EngineError
@@ -16,7 +16,7 @@ from assay.types import Cost, Hit
 KNOWN = frozenset({"Makefile", "my file.py", "odd:12", "a.py"})
 
 
-def reply(text: str, form: Format = "auto", **fields: str) -> Reply:
+def reply(text: str, form: Format = "auto", **fields: str) -> EngineReply:
     return read_output(
         text.encode(),
         make_layout(read_settings(ReadingSettings, {"format": form, **fields}, "engine"), "engine"),
@@ -165,7 +165,9 @@ def test_json_that_breaks_off_is_an_error_and_not_its_last_part(form: Format) ->
 
 def test_json_lines_among_talk_are_read_and_a_broken_one_is_an_error() -> None:
     answer = reply('starting\n{"path": "a.py"}\n50%\r{"path": "b.py"}\n', "jsonl")
-    assert answer == Reply((Hit("a.py"), Hit("b.py")), None, ("2 lines around the JSON left out, e.g. 'starting'",))
+    assert answer == EngineReply(
+        (Hit("a.py"), Hit("b.py")), None, ("2 lines around the JSON left out, e.g. 'starting'",)
+    )
     with pytest.raises(EngineError, match="no jsonl"):
         reply('{"path": "a.py"}\n{"path": "b', "jsonl")
     with pytest.raises(EngineError, match="there is no document in it; it begins 'Segmentation fault'"):
@@ -206,7 +208,7 @@ def test_json_snippets_are_taken_where_they_are_declared() -> None:
 
 @pytest.mark.parametrize(("text", "form"), [("No results found.", "text"), ('{"error": "No results"}', "json")])
 def test_answers_that_say_that_nothing_was_found_are_no_results(text: str, form: Format) -> None:
-    assert reply(text, form, nothing="No results") == reply(text, nothing="No results") == Reply(())
+    assert reply(text, form, nothing="No results") == reply(text, nothing="No results") == EngineReply(())
     with pytest.raises(EngineError):
         reply(text, form)
     with pytest.raises(EngineError):
@@ -246,7 +248,9 @@ def test_rules_that_cannot_work_are_refused(settings: dict[str, object], message
 @pytest.mark.parametrize("indent", [None, 2])
 def test_json_behind_progress_on_its_line_is_found_without_being_declared(glued: str, indent: int | None) -> None:
     text = f"{glued}{json.dumps(json.loads(ANSWER), indent=indent)}\n"
-    assert reply(text) == Reply((Hit("a.py", 3),), None, (f"1 line around the JSON left out, e.g. {glued.strip()!r}",))
+    assert reply(text) == EngineReply(
+        (Hit("a.py", 3),), None, (f"1 line around the JSON left out, e.g. {glued.strip()!r}",)
+    )
 
 
 def test_json_that_breaks_off_behind_progress_is_no_path() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engines.base import Reply
+from assay.engines.base import EngineReply
 from assay.engines.text_answers import TEXT_LIMITS, parse_rules, read_text
 from assay.errors import EngineError
 from assay.types import Hit
@@ -14,7 +14,7 @@ from assay.types import Hit
 HEADER = r"^### (?P<path>\S+):(?P<start>\d+)-(?P<end>\d+)"
 
 
-def read(text: str, pattern: str = "", nothing: str = "") -> Reply:
+def read(text: str, pattern: str = "", nothing: str = "") -> EngineReply:
     return read_text(text, parse_rules(pattern, nothing, "", "engine"), frozenset({"a.py", "Makefile"}))
 
 
@@ -73,7 +73,7 @@ def test_patterns_that_match_nothing_are_told() -> None:
     with pytest.raises(EngineError, match="the pattern matches nothing in the output; it begins 'a.py:3'") as caught:
         read("a.py:3", HEADER)
     assert "nothing = '…'" in str(caught.value.hint)
-    assert read("", HEADER) == read("\n \n", HEADER) == Reply(())
+    assert read("", HEADER) == read("\n \n", HEADER) == EngineReply(())
 
 
 def test_patterns_see_no_more_of_a_line_than_a_path_can_need() -> None:

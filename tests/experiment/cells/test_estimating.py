@@ -6,9 +6,9 @@ import pytest
 
 from assay.experiment.cells.estimating import Rate, estimate, learn, read_rates
 from assay.experiment.cells.tree import kept_indexes
-from assay.experiment.executors.base import Here
+from assay.experiment.executors.base import SerialExecutor
 from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import How, matrix, plan_of
+from assay.experiment.running.matrix import ExecutionOptions, matrix, plan_of
 from assay.experiment.spec import Spec
 
 
@@ -16,7 +16,9 @@ from assay.experiment.spec import Spec
 def made(shop, monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
     spec = Spec(gold=("gold.yaml",), engines={"a": "builtin"}, k=5, jobs=1)
-    return plan_of(spec, load_suite(spec)), matrix(spec, load_suite(spec), how=How(fleet=Here())).work
+    return plan_of(spec, load_suite(spec)), matrix(
+        spec, load_suite(spec), how=ExecutionOptions(fleet=SerialExecutor())
+    ).work
 
 
 def test_what_never_ran_is_not_known(made):

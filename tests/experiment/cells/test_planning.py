@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.experiment.cells.keys import cell_key
-from assay.experiment.cells.records import Slot, cell_bytes, ground_json, ground_of, read_cell
-from assay.experiment.cells.running import survey_all
+from assay.experiment.cells.records import CellId, cell_bytes, ground_json, ground_of, read_cell
+from assay.experiment.cells.running import snapshot_all
 from assay.experiment.cells.tree import plan_tree
-from assay.experiment.executors.base import Here
+from assay.experiment.executors.base import SerialExecutor
 from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import How, asked_now, keeper_of, matrix, plan_of
+from assay.experiment.running.matrix import ExecutionOptions, cell_store, matrix, plan_of, select_engines
 from assay.experiment.spec import Spec
 from tests.properties import examples
 
@@ -38,7 +38,7 @@ def plan(spec):
 
 @pytest.fixture
 def grounds(plan):
-    return survey_all(plan, [gold.name for gold in plan.suite.golds], Here(), lambda _: None)
+    return snapshot_all(plan, [gold.name for gold in plan.suite.golds], SerialExecutor(), lambda _: None)
 
 
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of the plan, when it fails
@@ -47,7 +47,7 @@ def grounds(plan):
 def test_visits_cover_the_missing_cells_once(plan, grounds, numbers, width):
     missing = [plan.slots[number] for number in numbers]
     visits = plan.visits(missing, grounds, width)
-    named = [Slot(visit.way.gold.name, recipe.name) for visit in visits for recipe in visit.recipes]
+    named = [CellId(visit.way.gold.name, recipe.name) for visit in visits for recipe in visit.recipes]
     assert sorted(named) == sorted(missing)
     assert all(visit.recipes for visit in visits)
 
@@ -88,13 +88,13 @@ def test_the_key_of_a_cell_changes_with_all_that_decides_it(plan, grounds):
 def test_the_key_of_a_cell_does_not_change_with_the_answers_unless_it_is_told_them(plan, grounds):
     ground = grounds["shop"]
     fewer = replace(ground, gold=replace(ground.gold, queries=ground.gold.queries[:1]))
-    keys = {name: plan.key(Slot("shop", name), ground) for name in plan.asked}
-    others = {name: plan.key(Slot("shop", name), fewer) for name in plan.asked}
+    keys = {name: plan.key(CellId("shop", name), ground) for name in plan.asked}
+    others = {name: plan.key(CellId("shop", name), fewer) for name in plan.asked}
     assert {name for name in keys if keys[name] != others[name]} == {"oracle"}
 
 
 def test_cells_and_grounds_read_back_as_they_were(spec, grounds):
-    work = matrix(spec, load_suite(spec), how=How(fleet=Here())).work
+    work = matrix(spec, load_suite(spec), how=ExecutionOptions(fleet=SerialExecutor())).work
     for cell in work.cells.values():
         assert read_cell(cell_bytes(cell)) == cell
     for ground in grounds.values():
@@ -108,12 +108,12 @@ def test_what_is_no_cell_is_a_value_error(data):
 
 
 def test_the_tree_shows_what_is_shared_and_what_is_there(spec, plan, grounds):
-    keeper = keeper_of(plan, How())
+    keeper = cell_store(plan, ExecutionOptions())
     before = plan_tree(plan, grounds, keeper)
     chunks = [node for node in before.children if node.name == "chunks"]
     assert sorted(node.engines for node in chunks) == [1, 9]
     assert all(node.kept == 0 for node in chunks)
-    matrix(spec, load_suite(spec), how=How(fleet=Here()))
+    matrix(spec, load_suite(spec), how=ExecutionOptions(fleet=SerialExecutor()))
     after = plan_tree(plan, grounds, keeper)
     assert all(node.kept == node.golds for node in _all(after))
 
@@ -125,6 +125,6 @@ def _all(node):
 
 def test_only_chooses_and_requires_skips(spec):
     needy = {**builtin(), "requires": ["env:ASSAY_NO_SUCH_VARIABLE"]}
-    chosen = asked_now(replace(spec, engines={**spec.engines, "needy": needy}, only=("stem-1", "needy")))
+    chosen = select_engines(replace(spec, engines={**spec.engines, "needy": needy}, only=("stem-1", "needy")))
     assert [subject.name for subject in chosen.run] == ["stem-1"]
     assert "ASSAY_NO_SUCH_VARIABLE" in chosen.skipped["needy"]

@@ -13,35 +13,35 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.errors import CorpusError, EngineError, EnvironmentFailure
-from assay.experiment.executors.base import Here, gather
-from assay.experiment.executors.dask import Cluster, Patience
+from assay.errors import CorpusError, EngineError, SetupError
+from assay.experiment.executors.base import SerialExecutor, as_completed
+from assay.experiment.executors.dask import DaskExecutor, DaskTimeouts
 from tests.experiment.executing.tasks import Job, begun, do, double, heavy, host_path, refuse
 from tests.waiting import wait_until
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 pytestmark = pytest.mark.nightly
 
-PATIENT = Patience(connect=300.0, workers=300.0, look=0.1)
-IMPATIENT = Patience(connect=300.0, workers=0.5, look=0.1)
+PATIENT = DaskTimeouts(connect=300.0, workers=300.0, look=0.1)
+IMPATIENT = DaskTimeouts(connect=300.0, workers=0.5, look=0.1)
 
 
 @pytest.fixture
 def fleet(cluster):
-    with closing(Cluster(cluster.address, PATIENT)) as made:
+    with closing(DaskExecutor(cluster.address, PATIENT)) as made:
         yield made
 
 
 def test_cluster_gives_what_this_process_gives(fleet):
-    local = sorted(gather(Here(), double, range(60)))
-    assert sorted(gather(fleet, double, range(60))) == local
+    local = sorted(as_completed(SerialExecutor(), double, range(60)))
+    assert sorted(as_completed(fleet, double, range(60))) == local
     assert (fleet.traffic.tasks, fleet.traffic.results) == (60, 60)
     assert fleet.traffic.sent < 60 * 1_000
 
 
 def test_error_of_a_task_names_the_host_and_keeps_its_place(fleet):
     with pytest.raises(CorpusError, match=r"^gold\.yaml:3: on .+: no such corpus") as caught:
-        list(gather(fleet, refuse, range(9)))
+        list(as_completed(fleet, refuse, range(9)))
     error = caught.value
     assert (error.file, error.line) == ("gold.yaml", 3)
     assert error.hint is not None
@@ -50,7 +50,7 @@ def test_error_of_a_task_names_the_host_and_keeps_its_place(fleet):
 
 def test_path_that_only_we_have_is_an_error_with_host_and_path(fleet, tmp_path):
     with pytest.raises(CorpusError, match="on .+: no such folder") as caught:
-        list(gather(fleet, host_path, [str(tmp_path / "nowhere")]))
+        list(as_completed(fleet, host_path, [str(tmp_path / "nowhere")]))
     assert caught.value.file == str(tmp_path / "nowhere")
 
 
@@ -59,7 +59,7 @@ def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, f
     jobs = [Job(f"job{n:02}", str(tmp_path / "jobs")) for n in range(40)]
     seen: Counter[str] = Counter()
     victim = cluster.alive[0]
-    for number, (task, result) in enumerate(gather(fleet, do, jobs)):
+    for number, (task, result) in enumerate(as_completed(fleet, do, jobs)):
         assert result == task.name.upper()
         seen[task.name] += 1
         if number == 8:
@@ -72,18 +72,18 @@ def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, f
 
 
 def test_task_that_kills_its_worker_once_is_done_by_another(fleet, tmp_path):
-    assert [r for _, r in gather(fleet, do, [Job("once", str(tmp_path), deaths=1)])] == ["ONCE"]
+    assert [r for _, r in as_completed(fleet, do, [Job("once", str(tmp_path), deaths=1)])] == ["ONCE"]
     assert len(begun(tmp_path, "once")) == 2
 
 
 def test_large_task_is_told_and_a_huge_one_is_refused(cluster):
-    limits = Patience(connect=300.0, workers=300.0, large=1_000, refused=100_000)
-    with closing(Cluster(cluster.address, limits)) as fleet:
+    limits = DaskTimeouts(connect=300.0, workers=300.0, large=1_000, refused=100_000)
+    with closing(DaskExecutor(cluster.address, limits)) as fleet:
         assert fleet.submit(heavy, 5_000).result() == 5_000
         assert not fleet.troubles
         assert fleet.submit(len, _noise(5_000)).result() == 5_000
         assert "MB to send" in fleet.troubles[0]
-        with pytest.raises(EnvironmentFailure, match="is the most"):
+        with pytest.raises(SetupError, match="is the most"):
             fleet.submit(len, _noise(500_000))
 
 
@@ -112,14 +112,14 @@ def stranger(cluster, tmp_path, monkeypatch):
 
 def test_worker_with_other_code_is_refused_before_anything_runs(cluster, stranger):
     stranger()
-    with pytest.raises(EnvironmentFailure, match=r"the worker on .+ \(tcp://127.* has other code of Assay"):
-        Cluster(cluster.address, PATIENT)
+    with pytest.raises(SetupError, match=r"the worker on .+ \(tcp://127.* has other code of Assay"):
+        DaskExecutor(cluster.address, PATIENT)
 
 
 def test_worker_with_other_code_that_joins_later_refuses_the_task(fleet, stranger, tmp_path):
     stranger()
-    with pytest.raises(EnvironmentFailure, match=r"the worker on .+ has other code of Assay"):
-        list(gather(fleet, do, [Job("never", str(tmp_path))]))
+    with pytest.raises(SetupError, match=r"the worker on .+ has other code of Assay"):
+        list(as_completed(fleet, do, [Job("never", str(tmp_path))]))
     assert not begun(tmp_path, "never")
 
 
@@ -128,8 +128,8 @@ def test_task_that_a_worker_cannot_load_is_explained(fleet, tmp_path, monkeypatc
     monkeypatch.syspath_prepend(str(tmp_path))
     import only_here  # type: ignore[import-not-found]
 
-    with pytest.raises(EnvironmentFailure, match="cannot load the task: No module named 'only_here'"):
-        list(gather(fleet, only_here.mine, [1]))
+    with pytest.raises(SetupError, match="cannot load the task: No module named 'only_here'"):
+        list(as_completed(fleet, only_here.mine, [1]))
     del sys.modules["only_here"]
 
 
@@ -186,51 +186,51 @@ def odd_worker(cluster, tmp_path):
 
 def test_worker_that_dies_when_it_is_asked_what_it_has_is_not_missed(cluster, odd_worker):
     odd_worker(DYING)
-    with closing(Cluster(cluster.address, PATIENT)) as fleet:
+    with closing(DaskExecutor(cluster.address, PATIENT)) as fleet:
         assert cluster.workers[-1].wait(300) != 0
-        assert sorted(gather(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
+        assert sorted(as_completed(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
 
 
 def test_worker_that_is_there_and_never_answers_is_named(cluster, odd_worker):
     odd_worker(SICK)
-    with pytest.raises(EnvironmentFailure, match=r"the worker at tcp://.* does not answer: no answer"):
-        Cluster(cluster.address, Patience(connect=5.0))
+    with pytest.raises(SetupError, match=r"the worker at tcp://.* does not answer: no answer"):
+        DaskExecutor(cluster.address, DaskTimeouts(connect=5.0))
 
 
 def test_dask_is_quiet_while_we_speak_and_as_it_was_afterwards(cluster):
     names = ("distributed", "distributed.client", "tornado.application")
     before = [getLogger(name).level for name in names]
-    with closing(Cluster(cluster.address, PATIENT)):
+    with closing(DaskExecutor(cluster.address, PATIENT)):
         assert not any(getLogger(name).isEnabledFor(50) for name in (*names, "distributed.comm.tcp"))
     assert [getLogger(name).level for name in names] == before
 
 
 def test_task_that_kills_its_worker_each_time_is_named(fleet, tmp_path):
     with pytest.raises(EngineError, match=r"killer was sent once and lost its worker .* 2 workers"):
-        list(gather(fleet, do, [Job("killer", str(tmp_path), deaths=99)]))
+        list(as_completed(fleet, do, [Job("killer", str(tmp_path), deaths=99)]))
     assert len(begun(tmp_path, "killer")) == 2  # Dask's count, not ours times Dask's
 
 
 def test_scheduler_without_workers_is_not_waited_for_for_ever(cluster):
     cluster.kill(*cluster.alive)
     cluster.settle()
-    with pytest.raises(EnvironmentFailure, match="had no worker"):
-        Cluster(cluster.address, IMPATIENT)
+    with pytest.raises(SetupError, match="had no worker"):
+        DaskExecutor(cluster.address, IMPATIENT)
 
 
 def test_workers_that_all_die_midway_end_the_run_with_a_sentence(cluster, tmp_path):
     cluster.kill(*cluster.alive[1:])  # of two, the second could die over the task of the first
     cluster.settle()
-    with closing(Cluster(cluster.address, IMPATIENT)) as fleet:
-        with pytest.raises(EnvironmentFailure, match="had no worker") as caught:
+    with closing(DaskExecutor(cluster.address, IMPATIENT)) as fleet:
+        with pytest.raises(SetupError, match="had no worker") as caught:
             _gather_and(fleet, tmp_path, lambda: cluster.kill(*cluster.alive))
         assert f"dask worker {cluster.address}" in str(caught.value)
 
 
 def test_scheduler_that_dies_midway_ends_the_run_with_a_sentence(cluster, tmp_path):
     # Dask tries for `connect` seconds to reach the scheduler again.
-    with closing(Cluster(cluster.address, Patience(connect=5.0, look=600.0))) as fleet:
-        with pytest.raises(EnvironmentFailure, match="the scheduler at tcp://.* went away"):
+    with closing(DaskExecutor(cluster.address, DaskTimeouts(connect=5.0, look=600.0))) as fleet:
+        with pytest.raises(SetupError, match="the scheduler at tcp://.* went away"):
             _gather_and(fleet, tmp_path, cluster.scheduler.kill)
         wait_until(partial(_is_refused, fleet), "a task to be refused")
 
@@ -239,14 +239,14 @@ def _is_refused(fleet):
     """Return whether a task is not even taken; until Dask gives up it is, and nothing comes of it."""
     try:
         fleet.submit(double, 1).cancel()
-    except EnvironmentFailure as problem:
+    except SetupError as problem:
         return "went away" in problem.message
     return False
 
 
-def _gather_and(fleet: Cluster, folder: Path, then: Callable[[], None]) -> None:
+def _gather_and(fleet: DaskExecutor, folder: Path, then: Callable[[], None]) -> None:
     """Do something after the second result; the other tasks wait for a gate that nobody opens."""
     tasks = [Job(f"job{n}", str(folder), gate="" if n < 2 else str(folder / "never")) for n in range(40)]
-    for number, _ in enumerate(gather(fleet, do, tasks)):
+    for number, _ in enumerate(as_completed(fleet, do, tasks)):
         if number == 1:
             then()

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ConfigError, EnvironmentFailure
-from assay.experiment.cells.running import survey_all
-from assay.experiment.cells.working import visit
-from assay.experiment.executors.base import Here
-from assay.experiment.executors.dask import Call, Cluster, Kit, Patience, kit, packed_small
+from assay.errors import ConfigError, SetupError
+from assay.experiment.cells.running import snapshot_all
+from assay.experiment.cells.working import run_task
+from assay.experiment.executors.base import SerialExecutor
+from assay.experiment.executors.dask import DaskExecutor, DaskTimeouts, RemoteTask, WorkerEnvironment, kit, packed_small
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import plan_of
 from assay.experiment.spec import load_spec
@@ -56,28 +56,31 @@ def test_scheduler_that_dies_is_reported_and_what_is_done_is_kept(swept, cluster
 
 
 def test_address_where_nobody_answers():
-    with pytest.raises(EnvironmentFailure, match="no scheduler answers at tcp://127.0.0.1:9"):
-        Cluster("tcp://127.0.0.1:9", Patience(connect=0.1))
+    with pytest.raises(SetupError, match="no scheduler answers at tcp://127.0.0.1:9"):
+        DaskExecutor("tcp://127.0.0.1:9", DaskTimeouts(connect=0.1))
 
 
 def test_address_that_is_none():
     with pytest.raises(ConfigError, match="is no address of a cluster"):
-        Cluster("carrier-pigeon://host")
+        DaskExecutor("carrier-pigeon://host")
 
 
 def test_missing_package_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(EnvironmentFailure, match="--cluster needs Dask") as caught:
-        Cluster("tcp://127.0.0.1:9")
+    with pytest.raises(SetupError, match="--cluster needs Dask") as caught:
+        DaskExecutor("tcp://127.0.0.1:9")
     assert "[cluster]" in str(caught.value)
 
 
 def test_worker_says_how_its_installation_differs():
     ours = kit()
     assert ours.lacks(ours) == ""
-    assert ours.lacks(Kit("0.0", ours.python, ours.code)) == f"has Assay {ours.assay}, not 0.0"
-    assert ours.lacks(Kit(ours.assay, "CPython 2.7", ours.code)) == f"has Python {ours.python}, not CPython 2.7"
-    assert ours.lacks(Kit(ours.assay, ours.python, "other")) == f"has other code of Assay {ours.assay}"
+    assert ours.lacks(WorkerEnvironment("0.0", ours.python, ours.code)) == f"has Assay {ours.assay}, not 0.0"
+    assert (
+        ours.lacks(WorkerEnvironment(ours.assay, "CPython 2.7", ours.code))
+        == f"has Python {ours.python}, not CPython 2.7"
+    )
+    assert ours.lacks(WorkerEnvironment(ours.assay, ours.python, "other")) == f"has other code of Assay {ours.assay}"
 
 
 SECRET = "hunter2-hunter2"
@@ -93,9 +96,9 @@ def test_no_secret_of_ours_is_in_a_task(tmp_path, monkeypatch):
     spec = load_spec(Path("assay.toml"))
     plan = plan_of(spec, load_suite(spec))
     assert SECRET in plan.asked["tool"].engine.secrets  # it is known here, where the engine was made
-    grounds = survey_all(plan, ["one"], Here(), lambda _: None)
+    grounds = snapshot_all(plan, ["one"], SerialExecutor(), lambda _: None)
     (task,) = plan.visits(plan.slots, grounds, 1)
-    packed = packed_small((visit, (task,)))
-    sent = pickle.dumps(Call(kit(), packed), protocol=5)
+    packed = packed_small((run_task, (task,)))
+    sent = pickle.dumps(RemoteTask(kit(), packed), protocol=5)
     assert b"{env:TOKEN}" in zlib.decompress(packed)
     assert SECRET.encode() not in zlib.decompress(packed) + sent

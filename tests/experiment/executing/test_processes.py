@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError, CorpusError, EngineError
-from assay.experiment.executors.base import WorkerLost, gather
-from assay.experiment.executors.processes import Processes
+from assay.experiment.executors.base import WorkerLost, as_completed
+from assay.experiment.executors.processes import ProcessExecutor
 from benchmarks.experiments.loopback import our_path
 from tests.experiment.executing.tasks import Job, begun, circumstances, crash, do, double, fail_oddly, linger, refuse
 from tests.waiting import wait_until
@@ -27,12 +27,12 @@ def alive(pid):
 
 @pytest.fixture(scope="module")
 def fleet():
-    with closing(Processes(2)) as made:
+    with closing(ProcessExecutor(2)) as made:
         yield made
 
 
 def test_processes_give_what_this_process_gives(fleet):
-    assert sorted(gather(fleet, double, range(50))) == [(n, 2 * n) for n in range(50)]
+    assert sorted(as_completed(fleet, double, range(50))) == [(n, 2 * n) for n in range(50)]
 
 
 def test_worker_has_one_thread_and_leaves_interrupts_to_us(fleet):
@@ -47,7 +47,7 @@ def test_error_of_a_task_keeps_its_hint_and_costs_no_worker(fleet):
     fleet.submit(double, 1).result()
     pids = fleet.pids
     with pytest.raises(CorpusError) as caught:
-        list(gather(fleet, refuse, range(9)))
+        list(as_completed(fleet, refuse, range(9)))
     assert (caught.value.file, caught.value.line, caught.value.hint) == ("gold.yaml", 3, "look again")
     assert set(pids) <= set(fleet.pids)
 
@@ -65,14 +65,14 @@ def test_error_that_cannot_travel_is_told_in_words(fleet):
 
 def test_task_that_kills_its_worker_once_is_done_again(fleet, tmp_path):
     jobs = [Job(f"job{n}", str(tmp_path), deaths=n % 3 == 1) for n in range(6)]
-    assert sorted(r for _, r in gather(fleet, do, jobs)) == [f"JOB{n}" for n in range(6)]
+    assert sorted(r for _, r in as_completed(fleet, do, jobs)) == [f"JOB{n}" for n in range(6)]
     assert [len(begun(tmp_path, job.name)) for job in jobs] == [1, 2, 1, 1, 2, 1]  # nobody else's task was lost
 
 
 def test_task_that_kills_every_worker_is_named_and_others_are_not_blamed(fleet, tmp_path):
     jobs = [Job("killer", str(tmp_path), deaths=99), *(Job(f"job{n}", str(tmp_path)) for n in range(8))]
     with pytest.raises(EngineError, match=r"killer was sent 3 times .* was ended by SIGKILL"):
-        list(gather(fleet, do, jobs))
+        list(as_completed(fleet, do, jobs))
     assert len(begun(tmp_path, "killer")) == 3
     assert all(len(begun(tmp_path, f"job{n}")) <= 1 for n in range(8))
     assert fleet.submit(double, 4).result() == 8  # it goes on
@@ -82,11 +82,11 @@ def test_idle_worker_that_was_killed_is_replaced(fleet):
     fleet.submit(double, 1).result()
     for pid in fleet.pids:
         os.kill(pid, signal.SIGKILL)
-    assert sorted(gather(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
+    assert sorted(as_completed(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
 
 
 def test_closing_ends_workers_that_are_busy_and_they_tidy_up(tmp_path):
-    fleet = Processes(1)
+    fleet = ProcessExecutor(1)
     future = fleet.submit(linger, str(tmp_path))
     wait_until(lambda: list(tmp_path.glob("pid-*")), "the task to begin")
     pids = fleet.pids
@@ -101,7 +101,7 @@ def test_closing_ends_workers_that_are_busy_and_they_tidy_up(tmp_path):
 
 def test_number_of_processes_is_checked():
     with pytest.raises(ConfigError):
-        Processes(-1)
+        ProcessExecutor(-1)
 
 
 PROGRAM = """

@@ -3,10 +3,18 @@
 from dataclasses import replace
 from pathlib import Path
 
-from assay.experiment.ledger import Entry, Evidence, How, Reason, Rule, Side, add_entries
+from assay.experiment.ledger import (
+    AcceptanceRule,
+    ConditionResult,
+    How,
+    LedgerEngine,
+    LedgerEntry,
+    LedgerEvidence,
+    add_entries,
+)
 from assay.stats.slices import RepositoryChange
 
-EVIDENCE = Evidence(
+EVIDENCE = LedgerEvidence(
     measure="nDCG@10",
     higher_is_better=True,
     k=10,
@@ -24,28 +32,30 @@ EVIDENCE = Evidence(
     label="on these 2 repositories only",
     repositories=(RepositoryChange("r1", 40, 0.02, 0.02), RepositoryChange("r2", 30, -0.003, -0.003)),
 )
-ENTRY = Entry(
+ENTRY = LedgerEntry(
     title="stem boost",
     how="run",
-    new=Side("new", "c1", 0.81),
-    old=Side("old", "c0", 0.80),
+    new=LedgerEngine("new", "c1", 0.81),
+    old=LedgerEngine("old", "c0", 0.80),
     changes={"search.stem.files": (0.2, 0.4)},
     gold=("shop",),
     gold_hash="g0",
     parts=("dev",),
     corpora={"shop": "d0"},
     evidence=EVIDENCE,
-    rule=Rule(),
+    rule=AcceptanceRule(),
     accepted=True,
-    reasons=(Reason("the verdict is better", True),),
+    reasons=(ConditionResult("the verdict is better", True),),
     assay="0.1.0",
 )
 
 
-def entry(number: int, *, accepted: bool = True, how: How = "run", gold: str = "shop", gain: float = 0.01) -> Entry:
+def entry(
+    number: int, *, accepted: bool = True, how: How = "run", gold: str = "shop", gain: float = 0.01
+) -> LedgerEntry:
     """Make an entry that is unlike the others of other numbers."""
     evidence = replace(EVIDENCE, difference=gain)
-    side = Side(f"try {number}", f"c{number}", 0.8 + gain)
+    side = LedgerEngine(f"try {number}", f"c{number}", 0.8 + gain)
     return replace(
         ENTRY, title=f"change {number}", new=side, evidence=evidence, accepted=accepted, how=how, gold=(gold,)
     )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import EnvironmentFailure, InputError
+from assay.errors import InputError, SetupError
 from assay.experiment.ledger import add_entries, find_entry, head_file, read_ledger, scan
 from tests.experiment.ledger.entries import add_some, entry
 from tests.properties import examples
@@ -101,17 +101,17 @@ def test_any_single_line_that_is_edited_removed_swapped_or_doubled_is_noticed(wr
 
 
 def test_an_edited_line_with_a_hash_made_anew_breaks_the_next_link(written, tmp_path):
-    from assay.experiment.ledger import seal
+    from assay.experiment.ledger import add_hash
 
     lines, head = written
     body = json.loads(lines[1])
     body.pop("hash")
-    forged = json.dumps(seal({**body, "accepted": False}), ensure_ascii=False).encode()
+    forged = json.dumps(add_hash({**body, "accepted": False}), ensure_ascii=False).encode()
     found = scan(lay(tmp_path, [lines[0], forged, *lines[2:]], head))
     assert [problem.line for problem in found.problems] == [3]
     last = json.loads(lines[-1])
     last.pop("hash")
-    forged = json.dumps(seal({**last, "title": "another"}), ensure_ascii=False).encode()
+    forged = json.dumps(add_hash({**last, "title": "another"}), ensure_ascii=False).encode()
     found = scan(lay(tmp_path, [*lines[:-1], forged], head))
     assert [problem.line for problem in found.problems] == [MANY]
 
@@ -203,10 +203,10 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 
 
 def test_an_entry_that_does_not_fit_is_told_with_its_line(tmp_path):
-    from assay.experiment.ledger import as_mapping, seal, write_head
+    from assay.experiment.ledger import add_hash, as_mapping, write_head
 
     path = tmp_path / "ledger.jsonl"
-    line = seal({**as_mapping(entry(1)), "number": 1, "accepted": "perhaps", "before": ""})
+    line = add_hash({**as_mapping(entry(1)), "number": 1, "accepted": "perhaps", "before": ""})
     path.write_text(json.dumps(line, ensure_ascii=False) + "\n")
     write_head(path, 1, line["hash"])
     with pytest.raises(InputError, match="accepted") as error:
@@ -238,7 +238,7 @@ def test_a_disk_that_is_full_is_told_and_no_entry_is_lost(tmp_path, monkeypatch)
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
-        with pytest.raises(EnvironmentFailure, match="No space left"):
+        with pytest.raises(SetupError, match="No space left"):
             add_entries(path, [entry(2)])
     assert len(read_ledger(path).entries) == 1
 

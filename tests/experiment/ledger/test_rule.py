@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.ledger import PRESETS, Rule, judge, read_rule
+from assay.experiment.ledger import PRESETS, AcceptanceRule, apply_rule, read_rule
 from assay.stats import compare
 from assay.stats.records import Verdict
 from assay.stats.slices import RepositoryChange
@@ -30,7 +30,7 @@ def change(name, queries, gain):
 
 
 def test_a_significant_gain_is_accepted_and_says_why(row):
-    found = judge(Rule(), row, [change("r", 40, 0.175)])
+    found = apply_rule(AcceptanceRule(), row, [change("r", 40, 0.175)])
     assert found.accepted
     assert [reason.text for reason in found.reasons] == [
         "the verdict is better",
@@ -41,8 +41,8 @@ def test_a_significant_gain_is_accepted_and_says_why(row):
 
 @pytest.mark.parametrize("verdict", [v for v in Verdict if v is not Verdict.BETTER])
 def test_the_usual_rule_wants_the_verdict(row, verdict):
-    assert not judge(Rule(), replace(row, verdict=verdict), ()).accepted
-    assert judge(SEED, replace(row, verdict=verdict), ()).accepted
+    assert not apply_rule(AcceptanceRule(), replace(row, verdict=verdict), ()).accepted
+    assert apply_rule(SEED, replace(row, verdict=verdict), ()).accepted
 
 
 @pytest.mark.parametrize(
@@ -57,27 +57,27 @@ def test_the_usual_rule_wants_the_verdict(row, verdict):
 )
 def test_a_repository_that_loses_too_much_vetoes(row, loss, queries, usual, seed):
     changes = [change("good", 100, 0.2), change("bad", queries, loss)]
-    assert judge(Rule(), row, changes).accepted is usual
-    assert judge(SEED, row, changes).accepted is seed
-    assert judge(replace(SEED, worst_repository=-1.0), row, changes).accepted
+    assert apply_rule(AcceptanceRule(), row, changes).accepted is usual
+    assert apply_rule(SEED, row, changes).accepted is seed
+    assert apply_rule(replace(SEED, worst_repository=-1.0), row, changes).accepted
 
 
 def test_the_seed_rejects_what_is_not_net_positive(row):
     for difference in (0.0, 1e-12, -0.001):
-        assert not judge(SEED, replace(row, difference=difference), ()).accepted
-    assert judge(SEED, replace(row, difference=0.0004), ()).accepted
-    assert not judge(replace(SEED, least=0.01), replace(row, difference=0.01), ()).accepted
+        assert not apply_rule(SEED, replace(row, difference=difference), ()).accepted
+    assert apply_rule(SEED, replace(row, difference=0.0004), ()).accepted
+    assert not apply_rule(replace(SEED, least=0.01), replace(row, difference=0.01), ()).accepted
 
 
 def test_less_is_a_gain_where_less_is_better(row):
     lower = replace(row, higher_is_better=False)
-    assert not judge(SEED, lower, ()).accepted
-    assert judge(SEED, replace(lower, difference=-0.05), ()).accepted
+    assert not apply_rule(SEED, lower, ()).accepted
+    assert apply_rule(SEED, replace(lower, difference=-0.05), ()).accepted
 
 
 def test_a_rule_is_read_by_name_or_as_a_table():
     assert read_rule("seed-001") == SEED
-    assert read_rule({}) == Rule()
+    assert read_rule({}) == AcceptanceRule()
     assert read_rule({"preset": "seed-001", "least": 0.001}) == replace(SEED, least=0.001)
     assert read_rule(asdict(SEED)) == SEED
     assert read_rule({"verdict": ["better", "not inferior"], "worst_repository": -0.1}).verdict == (
@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_rule_is_told(wrong, said):
 
 
 def test_a_rule_says_itself_in_a_sentence():
-    assert str(Rule()) == (
+    assert str(AcceptanceRule()) == (
         "accepted when the verdict is better, the gain is more than 0 and no repository with 30 queries or more loses "
         "0.02 or more"
     )
@@ -126,5 +126,5 @@ def test_the_schema_for_editors_knows_every_key():
         assert list(tables[name]["properties"]) == [field.name for field in fields(record)]
     named, table = tables["ledger"]["properties"]["rule"]["oneOf"]
     assert named["enum"] == list(PRESETS)
-    assert list(table["properties"]) == [field.name for field in fields(Rule)]
+    assert list(table["properties"]) == [field.name for field in fields(AcceptanceRule)]
     assert table["properties"]["verdict"]["items"]["enum"] == [str(verdict) for verdict in Verdict]

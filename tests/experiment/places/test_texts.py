@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.corpus.opening import find_kept
+from assay.corpus.opening import find_local
 from assay.errors import CorpusError
 from assay.experiment.corpora import corpus_texts
 from assay.syntax.text import line_bytes
-from assay.types import CorpusFacts, CorpusSpec, Gold, Header, Run, Suite
+from assay.types import CorpusInfo, CorpusSpec, GoldSet, Run, RunMetadata, Suite
 
 TEXT = "def one():\n    return 1\n"
 
@@ -31,9 +31,9 @@ def run_on(spec, paths=("a.py",), revision=None, text=TEXT, digest=None):
     """A run over a folder as it is now, unless a digest is named."""
     here = digest is None and spec.kind == "path" and Path(spec.value).is_absolute()
     known = open_corpus(spec).digest if here else digest or ""
-    facts = {"g": CorpusFacts("code", revision, known, 1)}
+    facts = {"g": CorpusInfo("code", revision, known, 1)}
     lines = {"g": {path: line_bytes(text) for path in paths}}
-    return Run(Suite((Gold("g", spec, ()),)), 10, (), lines, header=Header(corpora=facts))
+    return Run(Suite((GoldSet("g", spec, ()),)), 10, (), lines, header=RunMetadata(corpora=facts))
 
 
 def test_text_of_a_corpus_that_is_what_it_was_is_given(folder):
@@ -137,7 +137,7 @@ def test_repository_here_is_read_at_the_commit_of_the_run(folder):
     git(folder, "commit", "-qam", "two")
     assert corpus_texts(run_on(spec, revision=revision))("g", "a.py") == TEXT
     with pytest.raises(CorpusError, match="no longer in the cache"):
-        find_kept(spec)  # the newest commit was never opened
+        find_local(spec)  # the newest commit was never opened
 
 
 def test_sets_on_one_corpus_share_what_is_read(folder):

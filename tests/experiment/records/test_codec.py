@@ -5,9 +5,9 @@ from dataclasses import fields, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.experiment.cells.records import Cell, cell_bytes, read_cell
+from assay.experiment.cells.records import CellResult, cell_bytes, read_cell
 from assay.experiment.records.codec import engine_json, gold_json, ranking_json, read_engine, read_gold
-from assay.types import CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Resources, Span, Target, Variation
+from assay.types import CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Resources, Span, Target, VariantInfo
 from tests.properties import examples
 
 FULL = EngineRun(
@@ -22,7 +22,7 @@ FULL = EngineRun(
     version="2.0",
     stderr={"g": "hm"},
     parallel=4,
-    variation=Variation("base", {"x": 1}, "sweep"),
+    variation=VariantInfo("base", {"x": 1}, "sweep"),
     date="2026-01-01",
     fingerprint="tool",
     code="code",
@@ -38,7 +38,7 @@ def test_gold_sets_with_irrelevant_targets_read_back_and_others_are_written_as_b
     plain = Query("q", {"human": "?"}, (Target(Span("a.py"), 4),))
     judged = replace(plain, irrelevant=(Target(Span("b.py", 1, 2), 0),))
     for query in (plain, judged):
-        gold = Gold("g", CorpusSpec("path", "."), (query,))
+        gold = GoldSet("g", CorpusSpec("path", "."), (query,))
         assert read_gold(gold_json(gold)) == gold
         assert ("irrelevant" in gold_json(gold)["queries"][0]) == (query is judged)
 
@@ -61,7 +61,7 @@ def test_texts_read_back(name, text):
 
 
 def test_a_cell_keeps_all_but_what_it_is_a_variant_of():
-    cell = Cell(FULL, {"a.py": (1, 2)})
+    cell = CellResult(FULL, {"a.py": (1, 2)})
     assert read_cell(cell_bytes(cell)) == replace(cell, engine=replace(FULL, variation=None))
 
 

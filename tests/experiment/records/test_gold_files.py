@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.experiment import read_run, write_run
-from assay.types import CorpusSpec, Gold, Run, Suite
+from assay.types import CorpusSpec, GoldSet, Run, Suite
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def made(tmp_path, monkeypatch):
     (tmp_path / "repo/sub").mkdir(parents=True)
     (tmp_path / "repo/sub/gold.yaml").touch()
     monkeypatch.chdir(tmp_path / "repo")
-    run = Run(Suite((Gold("g", CorpusSpec("path", "."), (), source="sub/gold.yaml"),)), 5, ())
+    run = Run(Suite((GoldSet("g", CorpusSpec("path", "."), (), source="sub/gold.yaml"),)), 5, ())
     write_run(run, Path("../runs/a"))
     return run
 

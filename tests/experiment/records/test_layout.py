@@ -3,13 +3,13 @@
 from assay import load_gold, run
 from assay.experiment.records import folder as layout
 from assay.report import publish
-from assay.types import Claim
+from assay.types import AnalysisPlan
 
 
 def test_everything_in_a_folder_of_results_has_its_name_there(shop, tmp_path):
     out = tmp_path / "out"
     made = run({"base": lambda q, k: ["shop/tax.py"]}, load_gold("gold.yaml"))
-    publish(made, Claim(("RR@10",), "base", tables=("forest",)), out, parquet=True)
+    publish(made, AnalysisPlan(("RR@10",), "base", tables=("forest",)), out, parquet=True)
     names = {value for name, value in vars(layout).items() if name.isupper()}
     folders = tuple(name for name in names if name.endswith("/"))
     left = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
@@ -21,7 +21,7 @@ def test_everything_in_a_folder_of_results_has_its_name_there(shop, tmp_path):
 def test_what_is_of_this_machine_stays_out_of_version_control(shop, tmp_path):
     out = tmp_path / "out"
     made = run({"base": lambda q, k: ["shop/tax.py"]}, load_gold("gold.yaml"))
-    publish(made, Claim(("RR@10",), "base"), out)
+    publish(made, AnalysisPlan(("RR@10",), "base"), out)
     ignored = (out / layout.GIT_IGNORE).read_text().split()
     local = (layout.HTML, layout.TIMINGS, layout.LOCK, f"{layout.UNFINISHED}/", f"{layout.STAGED}/")
     assert set(local) <= set(ignored)

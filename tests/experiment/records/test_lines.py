@@ -5,7 +5,7 @@ from assay.types import (
     Adversary,
     CorpusSpec,
     EngineRun,
-    Gold,
+    GoldSet,
     Hit,
     Query,
     Ranking,
@@ -16,7 +16,7 @@ from assay.types import (
 
 TRAP = Adversary(Target(Span("trap.py")), "near", "strong", "name")
 QUERY = Query("q", {"human": "?"}, (Target(Span("t.py")),), adversaries=(TRAP,))
-SUITE = Suite(tuple(Gold(name, CorpusSpec("path", "."), (QUERY,)) for name in ("g", "h")))
+SUITE = Suite(tuple(GoldSet(name, CorpusSpec("path", "."), (QUERY,)) for name in ("g", "h")))
 RANKING = Ranking("g", "q", "human", (Hit("b.py"), Hit("a.py"), Hit("b.py")), (1, 1, 1))
 
 

@@ -17,9 +17,9 @@ from assay.experiment.records.merge import (
     RESET,
     TOOL,
     UNDECLARED,
-    Declared,
+    RetainedEngine,
+    comparability_of,
     declared_hashes,
-    footing_of,
     merge_runs,
 )
 from assay.experiment.running.engine_runs import joined
@@ -27,16 +27,16 @@ from assay.experiment.running.loading import load_suite
 from assay.experiment.spec import load_spec
 from assay.report.rows import read_rows
 from assay.types import (
-    Claim,
-    CorpusFacts,
+    AnalysisPlan,
+    CorpusInfo,
     CorpusSpec,
     EngineRun,
-    Gold,
-    Header,
+    GoldSet,
     Hit,
     Query,
     Ranking,
     Run,
+    RunMetadata,
     Span,
     Suite,
     Target,
@@ -54,9 +54,9 @@ def made(*names: str, date: str = "2026-01-01", hit: str = "a.py", **changes: ob
         )
         for name in names
     )
-    gold = Gold("g", CorpusSpec("path", "."), (Query("q", {"human": "?"}, (Target(Span("t.py")),)),))
-    header = Header(
-        "1.0", date, "f" * 16, {"g": CorpusFacts("r", None, "d1", 3)}, {"cpu": "a"}, 60.0, Claim(("RR",), "")
+    gold = GoldSet("g", CorpusSpec("path", "."), (Query("q", {"human": "?"}, (Target(Span("t.py")),)),))
+    header = RunMetadata(
+        "1.0", date, "f" * 16, {"g": CorpusInfo("r", None, "d1", 3)}, {"cpu": "a"}, 60.0, AnalysisPlan(("RR",), "")
     )
     files = {"t.py": (9,), hit: (1,)} | {f"of-{name}.py": (2,) for name in names}
     run = Run(Suite((gold,)), 10, engines, {"g": dict(sorted(files.items()))}, {"g/q": "h"}, header)
@@ -113,7 +113,7 @@ def test_newest_answers_win_and_all_names_are_there_once(before, after):
 def otherwise():
     old = made("a", "b")
     yield moved(old, gold_hash="0" * 16), "gold set changed"
-    yield moved(old, corpora={"g": CorpusFacts("r", None, "d2", 3)}), r"corpus changed since \(g\)"
+    yield moved(old, corpora={"g": CorpusInfo("r", None, "d2", 3)}), r"corpus changed since \(g\)"
     yield replace(old, k=5), "asked for 5 results, not 10"
     rankings = (replace(old.engines[0].rankings[0], form="keyword"),)
     yield replace(old, engines=(replace(old.engines[0], rankings=rankings),)), "other forms"
@@ -131,7 +131,7 @@ def test_runs_on_another_footing_are_never_mixed(old, reason):
 
 def test_engine_that_is_not_declared_or_set_otherwise_is_stale():
     old, new = made("a", "b", "c"), made("d")
-    declared = {"d": Declared(), "c": Declared("another"), "a": Declared(config_hash({"kind": "a"}))}
+    declared = {"d": RetainedEngine(), "c": RetainedEngine("another"), "a": RetainedEngine(config_hash({"kind": "a"}))}
     merged = merge_runs(old, new, declared)
     assert [e.name for e in merged.run.engines] == ["d", "a"]
     assert merged.stale == {"b": UNDECLARED, "c": RESET}
@@ -157,7 +157,7 @@ def test_skipped_engines_keep_their_reason_until_they_run():
     old = moved(made("a"), skipped={"x": "needs env:X", "b": "needs tool:b"})
     new = moved(made("b"), skipped={"y": "needs env:Y"})
     assert merge_runs(old, new).run.header.skipped == {"x": "needs env:X", "y": "needs env:Y"}
-    assert merge_runs(old, new, {"b": Declared()}).run.header.skipped == {"y": "needs env:Y"}
+    assert merge_runs(old, new, {"b": RetainedEngine()}).run.header.skipped == {"y": "needs env:Y"}
 
 
 def test_engine_that_is_skipped_now_is_not_taken_from_earlier():
@@ -185,10 +185,11 @@ def test_settings_of_engines_that_are_not_asked_are_those_that_the_run_recorded(
     known = declared_hashes(only, suite)
     assert list(known) == ["mine", "random", "keywords", "oracle"]
     assert known == {
-        e.name: Declared() if e.name == "mine" else Declared(config_hash(e.config), e.fingerprint) for e in run.engines
+        e.name: RetainedEngine() if e.name == "mine" else RetainedEngine(config_hash(e.config), e.fingerprint)
+        for e in run.engines
     }
     assert declared_hashes(spec, suite) == {}
-    assert footing_of(run).left_by(footing_of(run)) == ""
+    assert comparability_of(run).left_by(comparability_of(run)) == ""
 
 
 def signed(run: Run, **changes: object) -> Run:
@@ -209,7 +210,7 @@ def signed(run: Run, **changes: object) -> Run:
 def test_engine_whose_tool_or_whose_assay_changed_is_stale(now, code, reason):
     old = signed(made("a"), fingerprint="tool-1", code="code-1")
     new = signed(made("b"), code=code)
-    merged = merge_runs(old, new, {"a": Declared(config_hash({"kind": "a"}), now), "b": Declared()})
+    merged = merge_runs(old, new, {"a": RetainedEngine(config_hash({"kind": "a"}), now), "b": RetainedEngine()})
     assert merged.stale == ({"a": reason} if reason else {})
     assert merged.kept == (() if reason else ("a",))
 
@@ -220,7 +221,7 @@ def test_answers_of_two_tools_fit_no_tool():
     parts = [replace(engine, fingerprint=tool, code="c") for tool in ("tool-1", "tool-2")]
     both = joined("a", parts)
     assert (both.fingerprint, both.code) == ("mixed", "c")
-    assert Declared("", "tool-2").left_by(both) == TOOL
+    assert RetainedEngine("", "tool-2").left_by(both) == TOOL
     assert joined("a", parts[:1]).fingerprint == "tool-1"
 
 

@@ -12,12 +12,12 @@ import pytest
 
 from assay import load_gold, run
 from assay.engines import make_engine
-from assay.engines.base import Reply, Usage
-from assay.errors import EngineError, EngineTimeout, InputError
+from assay.engines.base import EngineReply, SessionUsage
+from assay.errors import EngineError, EngineTimeoutError, InputError
 from assay.experiment import Progress
 from assay.report import analyse, write_reports
 from assay.report.scored_run import open_case
-from assay.types import Claim, Cost, Hit, Status
+from assay.types import AnalysisPlan, Cost, Hit, Status
 from tests.report.explorer.unpacking import everything
 
 
@@ -146,7 +146,7 @@ def test_engine_that_keeps_timing_out_is_not_asked_for_ever(shop):
 
         def search_within(self, query, k, seconds):
             asked.append(query)
-            raise EngineTimeout("no answer")
+            raise EngineTimeoutError("no answer")
 
     made = run({"mine": Slow()}, load_gold("gold.yaml"), give_up=2, failed="report")
     statuses = {ranking.status for ranking in made.engines[0].rankings}
@@ -168,7 +168,7 @@ def test_time_outs_between_answers_do_not_add_up(shop):
         def search_within(self, query, k, seconds):
             Moody.count += 1
             if Moody.count % 2:
-                raise EngineTimeout("no answer")
+                raise EngineTimeoutError("no answer")
             return []
 
     made = run({"mine": Moody()}, load_gold("gold.yaml"), give_up=2, failed="report")
@@ -192,10 +192,10 @@ def test_secret_is_struck_out_of_all_that_an_engine_says(shop, monkeypatch):
         def search(self, query, k):
             if "tax" in query:
                 raise EngineError(f"refused {SECRET}")
-            return Reply((Hit(f"x/{SECRET}.py"), Hit("key-0123456789")), notes=(f"said {SECRET}",))
+            return EngineReply((Hit(f"x/{SECRET}.py"), Hit("key-0123456789")), notes=(f"said {SECRET}",))
 
         def usage(self):
-            return Usage(version=f"1.0 {SECRET}", stderr=f"Authorization: Bearer {SECRET}")
+            return SessionUsage(version=f"1.0 {SECRET}", stderr=f"Authorization: Bearer {SECRET}")
 
     made = run({"mine": Leaky()}, load_gold("gold.yaml"))
     text = repr(made)
@@ -213,10 +213,10 @@ def test_path_of_the_corpus_is_kept_though_it_looks_like_a_secret(shop, monkeypa
 def test_cost_version_and_start_up_are_recorded(shop):
     class Billed(Recording):
         def search(self, query, k):
-            return Reply((Hit("shop/cart.py"),), Cost(1, 20))
+            return EngineReply((Hit("shop/cart.py"),), Cost(1, 20))
 
         def usage(self):
-            return Usage(startup_seconds=0.5, store_bytes=7, peak_bytes=11, version="9.9", stderr="ready")
+            return SessionUsage(startup_seconds=0.5, store_bytes=7, peak_bytes=11, version="9.9", stderr="ready")
 
     engine = run({"mine": Billed()}, load_gold("gold.yaml")).engines[0]
     assert engine.rankings[0].cost == Cost(1, 20)
@@ -331,6 +331,6 @@ def test_stderr_of_a_tool_that_succeeds_reaches_the_report(shop, tmp_path):
     mine = make_engine({"kind": "command", "argv": argv})
     made = run({"mine": mine, "base": lambda q, k: []}, load_gold("gold.yaml"))
     assert "WARN-model-old" in made.engines[0].stderr["shop"]
-    claim = Claim(("nDCG@10",), "base")
+    claim = AnalysisPlan(("nDCG@10",), "base")
     write_reports(analyse(made, claim), open_case(made, claim), tmp_path)
     assert "WARN-model-old" in everything((tmp_path / "report.html").read_bytes())

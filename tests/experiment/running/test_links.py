@@ -11,7 +11,7 @@ from assay.cli.main import main
 from assay.engines import make_engine
 from assay.errors import GoldError
 from assay.experiment import read_run
-from assay.types import Gold, Target
+from assay.types import GoldSet, Target
 from tests.conftest import write_tree
 
 REAL, LINK, FOLDER = "RxSwift/Observer.py", "Sources/RxSwift/Observer.py", "All/Observer.py"
@@ -39,7 +39,7 @@ def rx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def load(anchor: str) -> Gold:
+def load(anchor: str) -> GoldSet:
     Path("gold.yaml").write_text(GOLD % anchor)
     return assay.load_gold("gold.yaml").golds[0]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from assay.errors import CorpusError
-from assay.experiment.executors.base import Given, Here
-from assay.experiment.executors.processes import Processes
+from assay.experiment.executors.base import FuturesAdapter, SerialExecutor
+from assay.experiment.executors.processes import ProcessExecutor
 from assay.experiment.records.folder import UNFINISHED
 from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import How, keeper_of, matrix, plan_of
+from assay.experiment.running.matrix import ExecutionOptions, cell_store, matrix, plan_of
 from assay.experiment.spec import Spec
-from assay.store import Artefacts
+from assay.store import ArtifactStore
 from tests.conftest import FILES, GOLD, write_tree
 
 STEMS = (0.0, 0.2, 0.6)
@@ -62,19 +62,19 @@ def spec(finished, monkeypatch):
 
 
 def run(spec, **how):
-    how.setdefault("fleet", Here())
-    return matrix(spec, load_suite(spec), how=How(Path("results"), **how))
+    how.setdefault("fleet", SerialExecutor())
+    return matrix(spec, load_suite(spec), how=ExecutionOptions(Path("results"), **how))
 
 
 def test_the_run_is_the_same_here_in_processes_and_in_threads(spec, first):
     here = first.run
-    fleet = Processes(2)
+    fleet = ProcessExecutor(2)
     try:
         assert run(spec, fleet=fleet, fresh=True).run == here
     finally:
         fleet.close()
     with ThreadPoolExecutor(2) as pool:
-        assert run(spec, fleet=Given(pool), fresh=True).run == here
+        assert run(spec, fleet=FuturesAdapter(pool), fresh=True).run == here
 
 
 def test_a_cell_answers_as_an_engine_that_takes_turns(spec, first):
@@ -151,7 +151,7 @@ def test_a_changed_file_is_asked_of_everybody(spec):
 
 
 def test_a_corrupt_cell_is_asked_again_and_the_results_are_the_same(spec, first):
-    store = Artefacts()
+    store = ArtifactStore()
     kept = sorted(path for path in (store.root / "cells").rglob("*") if path.is_file() and path.stat().st_size > 200)
     for path in kept[:2]:
         data = bytearray(path.read_bytes())
@@ -189,7 +189,7 @@ def asked():
 
 def test_an_engine_that_nobody_knows_is_asked_again_by_the_next_run(counting):
     run(counting)
-    keeper_of(plan_of(counting, load_suite(counting)), How(Path("results"))).finish()
+    cell_store(plan_of(counting, load_suite(counting)), ExecutionOptions(Path("results"))).finish()
     before = asked()
     assert before > 0
     run(counting)
@@ -212,7 +212,7 @@ def test_a_cell_that_failed_is_asked_again(counting):
 
 
 def test_a_corpus_that_changes_midway_is_noticed(spec):
-    class Meddling(Here):
+    class Meddling(SerialExecutor):
         def submit(self, function, /, *args):
             if function.__name__ == "visit":
                 Path("shop/more.py").write_text("changed = True\n")
@@ -236,7 +236,7 @@ def test_an_engine_that_kills_its_worker_costs_only_itself(spec, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
     engines = {"deadly": {"kind": "python", "target": "deadly:search"}, "new": builtin(stem={"files": 0.9})}
     deadly = replace(spec, engines=engines, references=False)
-    fleet = Processes(2)
+    fleet = ProcessExecutor(2)
     try:
         made = run(deadly, fleet=fleet).run
     finally:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.executors.base import Here
+from assay.experiment.executors.base import SerialExecutor
 from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import How, matrix, prospect
+from assay.experiment.running.matrix import ExecutionOptions, dry_run, matrix
 from assay.experiment.spec import Spec
 from assay.report.dry_run import prospect_document, prospect_json
 from assay.report.render.markup import to_markdown
@@ -23,7 +23,7 @@ def spec(shop, monkeypatch, tmp_path):
 
 
 def look(spec, **how):
-    return prospect(spec, load_suite(spec), how=How(Path("results"), **how))
+    return dry_run(spec, load_suite(spec), how=ExecutionOptions(Path("results"), **how))
 
 
 def text_of(found):
@@ -39,7 +39,7 @@ def test_nothing_is_asked_and_nothing_is_written(spec, tmp_path):
 
 
 def test_what_is_there_is_told_and_strangers_are_asked_again(spec):
-    matrix(spec, load_suite(spec), how=How(Path("results"), Here())).keeper.finish()
+    matrix(spec, load_suite(spec), how=ExecutionOptions(Path("results"), SerialExecutor())).keeper.finish()
     found = look(spec)
     assert found.left.cells == 1
     assert found.strangers == ("tool",)
@@ -58,7 +58,7 @@ def test_what_is_skipped_is_told_with_its_reason(spec):
 
 
 def test_engines_that_are_timed_are_all_asked(spec):
-    matrix(spec, load_suite(spec), how=How(Path("results"), Here()))
+    matrix(spec, load_suite(spec), how=ExecutionOptions(Path("results"), SerialExecutor()))
     found = look(replace(spec, jobs=None, times=True))
     assert found.timed
     assert found.left.cells == 7

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.base import ExplainingSession, Reply
+from assay.engines.base import EngineReply, ExplainingSession
 from assay.errors import ConfigError
 from assay.experiment import run
-from assay.experiment.tracing import Asked, traces_of
+from assay.experiment.tracing import TraceQuery, traces_of
 from assay.gold import load_gold
 from assay.search import Index
 from tests.conftest import FILES, GOLD, write_tree
@@ -46,7 +46,7 @@ def test_builtin_session_says_why(shop):
     assert isinstance(session, ExplainingSession)
     found = session.explain("tax rate of a country", 2, ("README.md",))
     hits = session.search("tax rate of a country", 2)
-    assert not isinstance(hits, Reply)
+    assert not isinstance(hits, EngineReply)
     assert [row.path for row in found.candidates[:2]] == [hit.path for hit in hits]
     assert [row.steps[-1].score for row in found.candidates[:2]] == [hit.score for hit in hits]
     assert "README.md" in [row.path for row in found.candidates[2:]]
@@ -56,15 +56,15 @@ def test_builtin_session_says_why(shop):
 
 def test_traces_follow_the_settings_of_the_run(made):
     whole, bare = (traces_of(made, [TAX, CART], name, 10) for name in ("whole", "bare"))
-    assert list(whole.made) == [Asked(*TAX), Asked(*CART)]
+    assert list(whole.made) == [TraceQuery(*TAX), TraceQuery(*CART)]
     assert {one.engine for one in bare.made.values()} == {"bare"}
-    assert {"stem", "noise"} <= set(whole.made[Asked(*TAX)].waterfall.stages)
-    assert not {"stem", "noise"} & set(bare.made[Asked(*TAX)].waterfall.stages)
+    assert {"stem", "noise"} <= set(whole.made[TraceQuery(*TAX)].waterfall.stages)
+    assert not {"stem", "noise"} & set(bare.made[TraceQuery(*TAX)].waterfall.stages)
     assert whole.notes == bare.notes == ()
 
 
 def test_traces_are_of_the_query_and_end_in_the_answer_of_the_run(made):
-    found = traces_of(made, [CART], "whole", 10).made[Asked(*CART)].waterfall
+    found = traces_of(made, [CART], "whole", 10).made[TraceQuery(*CART)].waterfall
     engine = next(engine for engine in made.engines if engine.name == "whole")
     ranking = next(r for r in engine.rankings if (r.gold, r.query, r.form) == CART)
     assert [row.path for row in found.candidates[:2]] == [hit.path for hit in ranking.hits]
@@ -72,7 +72,7 @@ def test_traces_are_of_the_query_and_end_in_the_answer_of_the_run(made):
 
 
 def test_no_more_than_wanted_are_traced(made):
-    assert list(traces_of(made, [CART, TAX], "whole", 1).made) == [Asked(*CART)]
+    assert list(traces_of(made, [CART, TAX], "whole", 1).made) == [TraceQuery(*CART)]
     assert traces_of(made, [CART, TAX], "whole", 0).made == {}
 
 

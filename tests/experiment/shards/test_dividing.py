@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.experiment.shards import Shard, choose, parse_shard
+from assay.experiment.shards import ShardId, choose, parse_shard
 
 
 @given(st.integers(0, 300), st.integers(1, 40))
 def test_parts_are_the_plan_in_its_order_and_of_one_size(cells, of):
-    parts = [choose(range(cells), Shard(index, of)) for index in range(1, of + 1)]
+    parts = [choose(range(cells), ShardId(index, of)) for index in range(1, of + 1)]
     assert [cell for part in parts for cell in part] == list(range(cells))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 

@@ -8,7 +8,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.errors import InputError, NotComparableError
-from assay.experiment.shards import read_shard, unite, write_shard
+from assay.experiment.shards import merge_shards, read_shard, write_shard
 from assay.search.signals import FileStem
 from tests.experiment.sweeping import CELLS, lay_out, run_here, written
 
@@ -100,7 +100,7 @@ def test_shard_given_twice_is_fine(swept, here):
 def test_missing_shards_are_named(here):
     shards(here)[0].unlink()
     with pytest.raises(InputError, match="1 of 4 shards are missing: 2/4") as caught:
-        unite([here / "part0", here / "part1"])
+        merge_shards([here / "part0", here / "part1"])
     assert f"assay run --shard 2/4 --out {here / 'part1'}" in str(caught.value)
     assert main(["merge", "part0", "part1", "--out", "merged"]) == 2
     assert not (here / "merged").exists()
@@ -118,7 +118,7 @@ def test_shard_without_cells_says_so(ground, tmp_path, monkeypatch, capsys):
 def test_shard_of_another_plan_is_refused(ground, here):
     stranger = ground / "other" / "shards" / "2-of-4.jsonl.gz"
     with pytest.raises(NotComparableError, match="is of another plan than") as caught:
-        unite([here / "part1", stranger])
+        merge_shards([here / "part1", stranger])
     assert caught.value.file == str(stranger)
     assert main(["merge", "part0", "part1", str(stranger), "--out", "merged"]) == 5
 
@@ -128,7 +128,7 @@ def test_shards_of_another_division_are_refused(here):
     path = here / "part0" / "shards" / "9-of-9.jsonl.gz"
     write_again(path, [odd[0].replace(b'"index":2,"of":4', b'"index":9,"of":9'), *odd[1:-1]])
     with pytest.raises(NotComparableError, match="is shard 9/9"):
-        unite([here / "part0", here / "part1"])
+        merge_shards([here / "part0", here / "part1"])
 
 
 def test_shards_that_saw_different_corpora_are_refused(here):
@@ -137,7 +137,7 @@ def test_shards_that_saw_different_corpora_are_refused(here):
         if path.name.startswith("2"):
             write_again(path, [line.replace(b'"digest":"', b'"digest":"0') for line in lines[:-1]])
     with pytest.raises(NotComparableError, match=r"the corpus or the questions of (one|two) are not those"):
-        unite([here / "part0", here / "part1"])
+        merge_shards([here / "part0", here / "part1"])
 
 
 def test_two_answers_for_one_cell_are_refused(here):
@@ -147,7 +147,7 @@ def test_two_answers_for_one_cell_are_refused(here):
     row["cell"]["engine"]["version"] = "9"
     write_again(here / "copy.jsonl.gz", [*lines, json.dumps(row).encode()])
     with pytest.raises(InputError, match="says something else of"):
-        unite([here / "part0", here / "part1", here / "copy.jsonl.gz"])
+        merge_shards([here / "part0", here / "part1", here / "copy.jsonl.gz"])
 
 
 def write_again(path, lines):
@@ -192,7 +192,7 @@ def test_corrupt_shard_is_named(here, damage):
     path = shards(here)[1]
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(InputError) as caught:
-        unite([here / "part0", here / "part1"])
+        merge_shards([here / "part0", here / "part1"])
     assert caught.value.file == str(path)
     assert "assay run --shard 4/4" in str(caught.value)
 
@@ -200,9 +200,9 @@ def test_corrupt_shard_is_named(here, damage):
 def test_folder_without_shards_and_file_that_is_not_there(here):
     (here / "empty").mkdir()
     with pytest.raises(InputError, match="has no shards"):
-        unite([here / "empty"])
+        merge_shards([here / "empty"])
     with pytest.raises(InputError, match="there is no such file"):
-        unite([here / "nothing.jsonl.gz"])
+        merge_shards([here / "nothing.jsonl.gz"])
 
 
 def test_shard_with_times_is_refused(ground, monkeypatch):

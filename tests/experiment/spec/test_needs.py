@@ -5,7 +5,7 @@ from importlib import metadata
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.spec import Spec, Sweep, Variant, check, unmet
+from assay.experiment.spec import Spec, Sweep, Variant, check, missing_requirement
 from assay.experiment.spec import variants as needs
 
 
@@ -25,7 +25,7 @@ def machine(monkeypatch):
 
 @pytest.mark.parametrize("need", ["env:ASSAY_TEST_SET", "tool:sh", "extra:train", "extra:cluster"])
 def test_need_that_is_met_says_nothing(machine, need):
-    assert unmet([need]) is None
+    assert missing_requirement([need]) is None
 
 
 @pytest.mark.parametrize(
@@ -38,24 +38,24 @@ def test_need_that_is_met_says_nothing(machine, need):
     ],
 )
 def test_need_that_is_unmet_says_why(machine, need, word):
-    assert word in str(unmet(["tool:sh", need]))
+    assert word in str(missing_requirement(["tool:sh", need]))
 
 
 def test_all_that_is_missing_is_said_at_once(machine):
-    said = str(unmet(["env:ASSAY_TEST_GONE", "tool:no-such-tool"]))
+    said = str(missing_requirement(["env:ASSAY_TEST_GONE", "tool:no-such-tool"]))
     assert said == "the variable ASSAY_TEST_GONE is not set; no-such-tool is not on the PATH"
 
 
 @pytest.mark.parametrize("need", ["rg", "tools:rg", "env:", "extra:trian", ":x"])
 def test_need_that_nobody_can_look_up_is_refused(machine, need):
     with pytest.raises(ConfigError, match="requires") as caught:
-        unmet([need])
+        missing_requirement([need])
     assert caught.value.hint
 
 
 def test_unknown_extra_names_the_nearest(machine):
     with pytest.raises(ConfigError) as caught:
-        unmet(["extra:trian"])
+        missing_requirement(["extra:trian"])
     assert "train" in str(caught.value.hint)
 
 
@@ -82,4 +82,4 @@ def test_variant_inherits_what_its_engine_requires(machine):
 
 def test_value_of_a_variable_is_never_said(machine, monkeypatch):
     monkeypatch.setenv("ASSAY_TEST_SET", "hush-hush-hush")
-    assert "hush" not in str(unmet(["env:ASSAY_TEST_SET", "tool:no-such-tool"]))
+    assert "hush" not in str(missing_requirement(["env:ASSAY_TEST_SET", "tool:no-such-tool"]))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.running.matrix import asked_now
+from assay.experiment.running.matrix import select_engines
 from assay.experiment.spec import Spec, check, engine_table, load_spec, override, recipe_of, with_engines
 from tests.experiment.spec.files import BASE, written
 
@@ -318,11 +318,11 @@ def test_what_is_skipped_is_checked_too(tmp_path, monkeypatch, text, line, word)
     monkeypatch.delenv("ASSAY_TEST_GONE", raising=False)
     path = written(tmp_path, BASE + text)
     with pytest.raises(ConfigError, match=word) as caught:
-        asked_now(load_spec(path))
+        select_engines(load_spec(path))
     assert (caught.value.file, caught.value.line) == (str(path), line)
 
 
 def test_what_is_skipped_and_well_is_not_made(tmp_path, monkeypatch):
     monkeypatch.delenv("ASSAY_TEST_GONE", raising=False)
     text = BASE + '[engines.y]\nkind = "http"\nurl = "http://x/{query}"\ntoken_env = "ASSAY_TEST_GONE"\n' + NEEDY
-    assert list(asked_now(load_spec(written(tmp_path, text))).skipped) == ["y"]
+    assert list(select_engines(load_spec(written(tmp_path, text))).skipped) == ["y"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.errors import ConfigError
 from assay.experiment.spec import Spec, Sweep, Variant, check, twin_notes
 from assay.experiment.spec.variants import MOST_POINTS, points, short_labels, value_text
-from assay.settings import applied
+from assay.settings import apply_overrides
 
 KEYS = st.lists(st.from_regex(r"[a-z]{1,3}(\.[a-z]{1,3}){0,2}", fullmatch=True), min_size=1, max_size=4, unique=True)
 VALUES = st.lists(
@@ -95,7 +95,7 @@ def test_short_labels_tell_keys_apart(keys):
 
 def test_applied_changes_leave_the_rest_and_the_original_alone():
     settings = {"kind": "x", "search": {"stem": {"files": 1, "spans": 2}}}
-    assert applied(settings, {"search.stem.files": 3})["search"] == {"stem": {"files": 3, "spans": 2}}
+    assert apply_overrides(settings, {"search.stem.files": 3})["search"] == {"stem": {"files": 3, "spans": 2}}
     assert settings["search"] == {"stem": {"files": 1, "spans": 2}}
 
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.errors import GoldError
-from assay.experiment.tuning import Change, Field, GridPoint, HalvingConfig, halve, tune_scores
-from assay.types import Claim, Scores, Unit
+from assay.experiment.tuning import GridPoint, HalvingConfig, ScoreMatrix, SettingChange, split_half, tune_scores
+from assay.types import AnalysisPlan, Scores, Unit
 from tests.properties import examples
 
-CLAIM = Claim(("nDCG@10",), "default")
+CLAIM = AnalysisPlan(("nDCG@10",), "default")
 
 
 def units_of(homes):
@@ -22,8 +22,8 @@ def tuned(values, homes, seed=0, partitions=20, claim=CLAIM):
     """Tune over points given by their values; the first is the default."""
     names = ("default", *(f"p{at}" for at in range(1, len(values))))
     scores = Scores(names, ("nDCG@10",), units_of(homes), np.asarray(values)[:, None, :])
-    points = tuple(GridPoint(Change(name, {"x": at}), {"x": at}) for at, name in enumerate(names[1:], 1))
-    return tune_scores(scores, "default", points, Claim(claim.measures, claim.baseline, seed=seed), partitions)
+    points = tuple(GridPoint(SettingChange(name, {"x": at}), {"x": at}) for at, name in enumerate(names[1:], 1))
+    return tune_scores(scores, "default", points, AnalysisPlan(claim.measures, claim.baseline, seed=seed), partitions)
 
 
 @st.composite
@@ -40,7 +40,7 @@ def test_laws_of_halving(field, seed):
     values, homes = field
     units = units_of(homes)
     config = HalvingConfig(partitions=7, seed=seed)
-    found = halve(Field(values, (0, *[1] * (len(values) - 1))), units, config)
+    found = split_half(ScoreMatrix(values, (0, *[1] * (len(values) - 1))), units, config)
     assert sum(found.chosen) == 14
     for seen in (found.honest, found.apparent):
         assert (values.min(axis=0) - 1e-12 <= seen).all()
@@ -48,10 +48,10 @@ def test_laws_of_halving(field, seed):
     assert found.apparent.mean() >= values[0].mean() - 1e-9  # what is chosen on a half is never worse there
     assert found.best == 0 or values[found.best].mean() > values[0].mean()
     assert values[found.best].mean() >= values.mean(axis=1).max() - 1e-9
-    turned = halve(Field(1.0 - values, (0, *[1] * (len(values) - 1)), higher_is_better=False), units, config)
+    turned = split_half(ScoreMatrix(1.0 - values, (0, *[1] * (len(values) - 1)), higher_is_better=False), units, config)
     assert turned.chosen == found.chosen
     np.testing.assert_allclose(1.0 - turned.honest, found.honest)
-    again = halve(Field(values, (0, *[1] * (len(values) - 1))), units, config)
+    again = split_half(ScoreMatrix(values, (0, *[1] * (len(values) - 1))), units, config)
     assert (again.honest == found.honest).all()
 
 
@@ -59,7 +59,7 @@ def test_each_query_is_unseen_exactly_once_in_every_halving():
     homes = np.repeat(np.arange(8), 4)
     one_for_all = np.full((3, 32), 0.5)
     one_for_all[2] += np.where(homes == 0, 0.5, -0.1)  # wins only where repository 0 is seen
-    found = halve(Field(one_for_all, (0, 1, 1)), units_of(homes), HalvingConfig(partitions=40))
+    found = split_half(ScoreMatrix(one_for_all, (0, 1, 1)), units_of(homes), HalvingConfig(partitions=40))
     assert found.honest[homes == 0] == pytest.approx(0.5)  # never chosen by the half without it
     assert found.apparent[homes == 0] == pytest.approx(1.0)
     assert found.honest[homes != 0].min() < 0.5
@@ -70,18 +70,18 @@ def test_ties_go_to_the_default_then_to_the_fewest_changes_then_to_the_first():
     homes, flat = range(12), np.full(12, 0.5)
     better = flat + 0.1
     config = HalvingConfig(partitions=3)
-    assert halve(Field(np.stack([flat, flat, flat]), (0, 1, 1)), units_of(homes), config).best == 0
-    assert halve(Field(np.stack([flat, better, better]), (0, 2, 1)), units_of(homes), config).best == 2
-    assert halve(Field(np.stack([flat, better, better]), (0, 1, 1)), units_of(homes), config).best == 1
+    assert split_half(ScoreMatrix(np.stack([flat, flat, flat]), (0, 1, 1)), units_of(homes), config).best == 0
+    assert split_half(ScoreMatrix(np.stack([flat, better, better]), (0, 2, 1)), units_of(homes), config).best == 2
+    assert split_half(ScoreMatrix(np.stack([flat, better, better]), (0, 1, 1)), units_of(homes), config).best == 1
     nearly = np.stack([better, better + 1e-12, better])
-    assert halve(Field(nearly, (0, 1, 1)), units_of(homes), config).chosen == (6, 0, 0)
+    assert split_half(ScoreMatrix(nearly, (0, 1, 1)), units_of(homes), config).chosen == (6, 0, 0)
 
 
 def test_clusters_are_never_torn_apart():
     homes = np.repeat(np.arange(6), 5)
     rng = np.random.default_rng(3)
     effects = rng.normal(size=(4, 6))[:, homes]
-    found = halve(Field(effects, (0, 1, 1, 1)), units_of(homes), HalvingConfig(partitions=9))
+    found = split_half(ScoreMatrix(effects, (0, 1, 1, 1)), units_of(homes), HalvingConfig(partitions=9))
     for repository in range(6):
         assert len(set(np.round(found.honest[homes == repository], 12))) == 1
     assert found.clusters == 6
@@ -91,14 +91,14 @@ def test_clusters_are_never_torn_apart():
 def test_intents_are_halved_inside_each_of_a_few_repositories():
     homes = np.repeat([0, 1], 6)
     values = np.stack([np.zeros(12), np.where(homes == 0, 1.0, -1.0)])
-    found = halve(Field(values, (0, 1)), units_of(homes), HalvingConfig(partitions=10))
+    found = split_half(ScoreMatrix(values, (0, 1)), units_of(homes), HalvingConfig(partitions=10))
     assert found.clusters == 12
     assert found.chosen == (20, 0)  # both halves hold as much of either: a tie, so the default
 
 
 def test_too_few_clusters_are_refused():
     with pytest.raises(GoldError, match="3 intents cannot be halved"):
-        halve(Field(np.zeros((2, 3)), (0, 1)), units_of([0, 0, 0]), HalvingConfig())
+        split_half(ScoreMatrix(np.zeros((2, 3)), (0, 1)), units_of([0, 0, 0]), HalvingConfig())
 
 
 def test_queries_that_the_measure_does_not_apply_to_are_left_out():

@@ -4,18 +4,22 @@ from dataclasses import replace
 
 import pytest
 
-from assay.engines.base import Context
+from assay.engines.base import EngineContext
 from assay.engines.builtin import BuiltinEngine, ablations, make
-from assay.engines.kinds import Part, parts_of
+from assay.engines.kinds import Component, parts_of
 from assay.errors import ConfigError, GoldError
 from assay.experiment.ablation import ABLATING, dev_data, plan_ablation, switched_off
 from assay.experiment.spec import Spec, Sweep
 from assay.experiment.tuning import TuneSettings, find_base, find_parts, grid_points, only_parts, parse_knob, spec_with
 from assay.search.laws import STAGES
-from assay.settings import applied
-from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
+from assay.settings import apply_overrides
+from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 
-PARTS = (Part("a", {"search.without": ["stem"]}), Part("b", {"x.b": 0}), Part("c", {"search.without": ["noise"]}))
+PARTS = (
+    Component("a", {"search.without": ["stem"]}),
+    Component("b", {"x.b": 0}),
+    Component("c", {"search.without": ["noise"]}),
+)
 
 
 def test_each_part_is_left_out_and_added_and_nothing_is_run_twice():
@@ -44,9 +48,9 @@ def test_each_part_is_left_out_and_added_and_nothing_is_run_twice():
     ("parts", "said"),
     [
         ((), "no part"),
-        ((Part("a"),), "not switched off"),
+        ((Component("a"),), "not switched off"),
         ((PARTS[0], PARTS[0]), "two parts are called 'a'"),
-        ((Part("a", {"x": 1}), Part("b", {"x": 2})), "cannot be off together"),
+        ((Component("a", {"x": 1}), Component("b", {"x": 2})), "cannot be off together"),
     ],
 )
 def test_parts_that_make_no_sense_are_refused(parts, said):
@@ -56,15 +60,15 @@ def test_parts_that_make_no_sense_are_refused(parts, said):
 
 @pytest.mark.parametrize("per", ["file", "span"])
 def test_every_part_of_the_reference_engine_can_be_switched_off(per):
-    whole = make({"per": per}, Context())
+    whole = make({"per": per}, EngineContext())
     parts = ablations({"per": per})
     assert len({part.name for part in parts}) == len(parts)
     for part in parts:
-        changed = make(applied({"per": per}, part.off), Context())
+        changed = make(apply_overrides({"per": per}, part.off), EngineContext())
         assert changed.config != whole.config, part.name
-    bare = make(applied({"per": per}, switched_off(parts)), Context())
+    bare = make(apply_overrides({"per": per}, switched_off(parts)), EngineContext())
     assert isinstance(bare, BuiltinEngine)
-    assert ablations({**applied({"per": per}, switched_off(parts))}) == ()
+    assert ablations({**apply_overrides({"per": per}, switched_off(parts))}) == ()
 
 
 def test_signals_are_all_parts_but_those_that_never_speak():
@@ -160,7 +164,7 @@ def gold(name, *parts):
         Query(f"q{at}", {"human": "x"}, (Target(Span("f.py")),), tags={"split": part} if part else {})
         for at, part in enumerate(parts)
     ]
-    return Gold(name, CorpusSpec("path", "."), tuple(queries))
+    return GoldSet(name, CorpusSpec("path", "."), tuple(queries))
 
 
 def test_only_dev_queries_of_a_divided_set_are_given():

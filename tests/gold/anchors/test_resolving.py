@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold import Problem, load_gold, resolve
+from assay.gold import AnchorProblem, load_gold, resolve
 from assay.gold.anchors import content_digest
-from assay.types import Adversary, Corpus, CorpusSpec, Gold, Query, Skipped, Span, Target
+from assay.types import Adversary, Corpus, CorpusSpec, GoldSet, Query, SkippedFile, Span, Target
 
 
-def gold_of(*anchors: Target) -> Gold:
+def gold_of(*anchors: Target) -> GoldSet:
     """Make a gold set with one query for each target."""
     queries = tuple(Query(f"q{n}", {"human": "x"}, (target,)) for n, target in enumerate(anchors))
-    return Gold("small", CorpusSpec("path", "."), queries)
+    return GoldSet("small", CorpusSpec("path", "."), queries)
 
 
-def problem(gold: Gold, corpus: Corpus) -> Problem:
+def problem(gold: GoldSet, corpus: Corpus) -> AnchorProblem:
     """Give the first thing that is wrong."""
     return resolve(gold, corpus, missing="report").problems[0]
 
@@ -55,7 +55,7 @@ def test_resolve_survives_edits_above_a_symbol(make_corpus):
 def test_resolve_leaves_out_irrelevant_targets_that_are_not_in_the_corpus_and_counts_them(make_corpus):
     irrelevant = (Target(Span("gone.md"), 0), Target(Span("README.md"), 0), Target(Span("json/decoder.py"), 0, "none"))
     query = Query("q", {"human": "x"}, (Target(Span("json/decoder.py")),), irrelevant=irrelevant)
-    resolution = resolve(Gold("g", CorpusSpec("path", "."), (query,)), make_corpus())
+    resolution = resolve(GoldSet("g", CorpusSpec("path", "."), (query,)), make_corpus())
     assert [target.anchor for target in resolution.gold.queries[0].irrelevant] == ["README.md"]
     assert resolution.notes == ("2 of 3 irrelevant targets of 'g' are not in the corpus and are left out",)
 
@@ -131,7 +131,7 @@ def test_resolve_says_which_path_was_meant(make_corpus, path, hint):
 
 
 def test_resolve_tells_folders_and_files_that_were_left_out(make_corpus):
-    skipped = (Skipped("big.py", "oversized", "9 MB"), Skipped("vendor", "excluded"))
+    skipped = (SkippedFile("big.py", "oversized", "9 MB"), SkippedFile("vendor", "excluded"))
     corpus = make_corpus(skipped=skipped)
     (corpus.root / "big.py").write_text("x")
     (corpus.root / "stray.py").write_text("x")
@@ -241,7 +241,7 @@ def test_resolve_reports_and_leaves_out_what_is_missing(make_corpus):
         Query("kept", {"human": "x"}, (there, replace(gone, grade=1)), wrong, line=3),
         Query("lost", {"human": "x"}, (gone, replace(there, grade=1)), line=9),
     )
-    gold = Gold("g", CorpusSpec("path", "."), queries, source="g.yaml")
+    gold = GoldSet("g", CorpusSpec("path", "."), queries, source="g.yaml")
     resolution = resolve(gold, make_corpus(), missing="report")
     (kept,) = resolution.gold.queries
     assert (kept.targets, len(kept.adversaries)) == ((there,), 1)
@@ -272,7 +272,7 @@ HOLD = {0, 2, 4, 6}
 )
 def test_resolve_never_lets_an_anchor_through_that_does_not_hold(make_corpus, drawn):
     queries = [Query(f"q{n}", {"human": "x"}, tuple(ANCHORS[i] for i in some)) for n, some in enumerate(drawn)]
-    gold = Gold("g", CorpusSpec("path", "."), tuple(queries))
+    gold = GoldSet("g", CorpusSpec("path", "."), tuple(queries))
     resolution = resolve(gold, make_corpus(), missing="report")
     kept = {query.id: query for query in resolution.gold.queries}
     for query, some in zip(queries, drawn, strict=True):

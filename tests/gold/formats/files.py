@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.types import CorpusSpec, Gold
+from assay.types import CorpusSpec, GoldSet
 
 HERE = CorpusSpec("path", ".")
 OCTOCODE = "query,result1,result2,result3\n"
@@ -20,7 +20,7 @@ def write(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def load_one(folder: Path, name: str, text: str, **options: Any) -> Gold:
+def load_one(folder: Path, name: str, text: str, **options: Any) -> GoldSet:
     return load_gold(write(folder, name, text), **{"corpus": HERE, **options}).golds[0]
 
 

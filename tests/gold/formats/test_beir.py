@@ -15,7 +15,7 @@ from assay.errors import GoldError
 from assay.gold import load_gold, resolve
 from assay.gold.formats.beir import read_beir_folder, write_beir
 from assay.gold.formats.documents import FOLDER, documents
-from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
+from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
 from tests.gold.native.test_writing import golds, unplaced
 from tests.properties import examples
@@ -159,7 +159,7 @@ def test_no_judgements_and_a_single_file_are_refused(tmp_path):
 
 def test_what_is_written_is_what_beirs_own_tools_read():
     queries = (Query("q1", {"human": "a\nb"}, (Target(Span("\"odd\" 'name'.py")), Target(Span("b.py", 1, 2), 1))),)
-    files = write_beir(Suite((Gold("shop", HERE, queries),))).files
+    files = write_beir(Suite((GoldSet("shop", HERE, queries),))).files
     corpus = [json.loads(line) for line in str(files["shop/corpus.jsonl"]).splitlines()]
     assert [sorted(one) for one in corpus] == [["_id", "text", "title"]] * 2
     assert json.loads(str(files["shop/queries.jsonl"])) == {"_id": "q1", "text": "a\nb"}
@@ -168,7 +168,7 @@ def test_what_is_written_is_what_beirs_own_tools_read():
     )
 
 
-def held(gold: Gold) -> Gold:
+def held(gold: GoldSet) -> GoldSet:
     """Give the part of a set that the format has a place for."""
     queries = (Query(q.id, {"human": q.headline}, q.targets, irrelevant=q.irrelevant) for q in gold.queries)
     return replace(gold, queries=tuple(queries), provenance={})

@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import ConfigError, GoldError
 from assay.gold import load_gold
-from assay.gold.building import Source
+from assay.gold.building import GoldSource
 from assay.gold.formats.registry import FORMATS, detect, named
 from tests.gold.formats.files import HERE, caught, write
 from tests.gold.formats.samples import SAMPLES
@@ -15,14 +15,14 @@ from tests.gold.formats.samples import SAMPLES
 @pytest.mark.parametrize(("kind", "name", "text", "_held"), SAMPLES.values(), ids=SAMPLES)
 def test_detect_goes_by_content_not_by_name(kind, name, text, _held):
     suffix = ".py" if name.endswith(".py") else ".txt"
-    assert detect(Source(Path(f"gold{suffix}"), text)).name == kind
-    assert detect(Source(Path(name), text)).name == kind
+    assert detect(GoldSource(Path(f"gold{suffix}"), text)).name == kind
+    assert detect(GoldSource(Path(name), text)).name == kind
 
 
 def test_detect_tells_native_files_in_yaml_and_json():
     for name, text in (("gold.txt", "# hello\nassay: 1\n"), ("x.json", '{"assay": 1}'), ("x.json", "{assay: 1}")):
-        assert detect(Source(Path(name), text)).name == "native"
-    assert detect(Source(Path("x.yaml"), "queries: []\n")).name == "native"  # and says that the version is missing
+        assert detect(GoldSource(Path(name), text)).name == "native"
+    assert detect(GoldSource(Path("x.yaml"), "queries: []\n")).name == "native"  # and says that the version is missing
 
 
 BROKEN = {
@@ -36,7 +36,7 @@ BROKEN = {
 
 @pytest.mark.parametrize(("kind", "text"), BROKEN.items(), ids=BROKEN)
 def test_detect_knows_a_broken_file_so_that_its_error_has_a_line(kind, text):
-    source = Source(Path("gold"), text)
+    source = GoldSource(Path("gold"), text)
     assert detect(source).name == kind
     with pytest.raises(GoldError) as error:
         detect(source).read(source, "gold", HERE)

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.building import Place
-from assay.gold.formats.diffs import FileDiff, Lines, read_diff
+from assay.gold.building import GoldLocation
+from assay.gold.formats.diffs import FileDiff, OldLines, read_diff
 from tests.gold.formats.breaking import broken
 from tests.gold.formats.data_sets import PATCH
 
-HERE = Place("set.jsonl", 7)
+HERE = GoldLocation("set.jsonl", 7)
 #: Few words, so that texts share lines; among them lines that look like the marks of a diff.
 TEXTS = st.lists(st.sampled_from(["a", "b", "", "-- a", "++ b", "@@ -1 +1 @@", " c", "\\ d"]), max_size=12)
 
@@ -41,7 +41,7 @@ def test_old_lines_are_those_difflib_changes(old, new, context):
     file = read_one(text)
     assert (file.old, file.new) == ("x.py", "x.py")
     if not old:
-        assert file.lines == (Lines(0, 0),)
+        assert file.lines == (OldLines(0, 0),)
         return
     found = {n for lines in file.lines for n in range(lines.start, lines.end + 1)}
     # Without context nothing shows that there is a first line, so an addition before it stands before the file.
@@ -51,8 +51,8 @@ def test_old_lines_are_those_difflib_changes(old, new, context):
 
 def test_the_sample_has_its_changed_lines_and_its_new_file():
     assert read_diff(PATCH, HERE) == (
-        FileDiff("shop/price.py", "shop/price.py", (Lines(4, 5), Lines(20, 20))),
-        FileDiff(None, "shop/new.py", (Lines(0, 0),)),
+        FileDiff("shop/price.py", "shop/price.py", (OldLines(4, 5), OldLines(20, 20))),
+        FileDiff(None, "shop/new.py", (OldLines(0, 0),)),
     )
 
 
@@ -78,38 +78,41 @@ WHOLE = {
     "an empty new file": ("diff --git a/x b/x\nnew file mode 100644\nindex 0..1\n", FileDiff(None, "x")),
     "a deleted file": (
         "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n",
-        FileDiff("x", None, (Lines(1, 2),)),
+        FileDiff("x", None, (OldLines(1, 2),)),
     ),
     "a rename with a change": (
         "diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\n+++ b/y\n@@ -2 +2 @@\n-a\n+b\n",
-        FileDiff("x", "y", (Lines(2, 2),)),
+        FileDiff("x", "y", (OldLines(2, 2),)),
     ),
     "a quoted name": (
         'diff --git "a/\\303\\244.py" "b/\\303\\244.py"\n'
         '--- "a/\\303\\244.py"\n+++ "b/\\303\\244.py"\n@@ -1 +1 @@\n-a\n+b\n',
-        FileDiff("ä.py", "ä.py", (Lines(1, 1),)),
+        FileDiff("ä.py", "ä.py", (OldLines(1, 1),)),
     ),
     "a quoted mode": ('diff --git "a/\\"x" "b/\\"x"\nold mode 1\nnew mode 2\n', FileDiff('"x', '"x')),
     "no git, a date": (
         "--- x.py\t2026-01-02\n+++ x.py\t2026-01-03\n@@ -1 +1 @@\n-a\n+b\n",
-        FileDiff("x.py", "x.py", (Lines(1, 1),)),
+        FileDiff("x.py", "x.py", (OldLines(1, 1),)),
     ),
     "no newline at the end": (
         "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n",
-        FileDiff("x", "x", (Lines(2, 2),)),
+        FileDiff("x", "x", (OldLines(2, 2),)),
     ),
     "blank context without its sign": (
         "--- a/x\n+++ b/x\n@@ -1,3 +1,2 @@\n\n-a\n\n",
-        FileDiff("x", "x", (Lines(2, 2),)),
+        FileDiff("x", "x", (OldLines(2, 2),)),
     ),
-    "blank context cut off the end": ("--- a/x\n+++ b/x\n@@ -1,4 +1,3 @@\n a\n-b", FileDiff("x", "x", (Lines(2, 2),))),
+    "blank context cut off the end": (
+        "--- a/x\n+++ b/x\n@@ -1,4 +1,3 @@\n a\n-b",
+        FileDiff("x", "x", (OldLines(2, 2),)),
+    ),
     "a mail around it": (
         "From: a\nSubject: b\n---\n x | 2 +-\n\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n-- \n2.40.0\n",
-        FileDiff("x", "x", (Lines(1, 1),)),
+        FileDiff("x", "x", (OldLines(1, 1),)),
     ),
     "touching changes": (
         "--- a/x\n+++ b/x\n@@ -5,0 +6 @@\n+n\n@@ -6 +7 @@\n-a\n+b\n@@ -9 +10,0 @@\n-c\n",
-        FileDiff("x", "x", (Lines(5, 6), Lines(9, 9))),
+        FileDiff("x", "x", (OldLines(5, 6), OldLines(9, 9))),
     ),
 }
 

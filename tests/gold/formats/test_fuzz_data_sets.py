@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.building import Source, read_source
+from assay.gold.building import GoldSource, read_source
 from assay.gold.formats.beir import read_beir_folder
 from assay.gold.formats.registry import named
 from assay.gold.formats.trec import read_trec
-from assay.types import CorpusSpec, Gold
+from assay.types import CorpusSpec, GoldSet
 from tests.gold.formats import test_beir, test_trec
 from tests.gold.formats.breaking import VALUES, broken, places, refused, replaced
 from tests.gold.formats.data_sets import DATA_SETS, lines
@@ -26,12 +26,12 @@ CORPORA = {"repoeval": CorpusSpec("path", "repos"), "crosscodeeval": CorpusSpec(
 JSON_SETS = [name for name in DATA_SETS if name != "codesearchnet"]
 
 
-def attempt(kind: str, text: str) -> list[Gold] | None:
+def attempt(kind: str, text: str) -> list[GoldSet] | None:
     """Read a text; an error must say where it is."""
-    path, found = Path(DATA_SETS[kind][0]), list[Gold]()
+    path, found = Path(DATA_SETS[kind][0]), list[GoldSet]()
 
     def read() -> None:
-        golds = named(kind).read(Source(path, text), "drawn", CORPORA.get(kind))
+        golds = named(kind).read(GoldSource(path, text), "drawn", CORPORA.get(kind))
         assert isinstance(golds, list)
         found.extend(golds)
 
@@ -45,7 +45,7 @@ def attempt(kind: str, text: str) -> list[Gold] | None:
     return None
 
 
-def counted(golds: Sequence[Gold]) -> int:
+def counted(golds: Sequence[GoldSet]) -> int:
     """Count the queries that are asked, and those that provenance tells of."""
     told = re.findall(r"(?:^|; )queries [^:(]*: ([0-9]+) \(", golds[0].provenance.get("left out", ""))
     return sum(len(gold.queries) for gold in golds) + sum(map(int, told))
@@ -121,7 +121,7 @@ def test_broken_beir_folders_ask_or_tell_every_query_or_name_the_line(tmp_path_f
     name = data.draw(st.sampled_from(["queries.jsonl", "qrels/test.tsv"]))
     text = data.draw(broken((folder / name).read_text("utf-8")))
     (folder / name).write_text(text, "utf-8", newline="")
-    found = list[Gold]()
+    found = list[GoldSet]()
     error = refused(lambda: found.extend(read_beir_folder(folder, CorpusSpec("path", "."))))
     if error is None:
         queries = (folder / "queries.jsonl").read_text("utf-8").split("\n")
@@ -140,7 +140,7 @@ def test_broken_trec_files_ask_or_tell_every_topic_or_name_the_line(tmp_path_fac
     name = data.draw(st.sampled_from(["shop.qrels", "shop.topics"]))
     text = data.draw(broken((folder / name).read_text("utf-8")))
     (folder / name).write_text(text, "utf-8", newline="")
-    found = list[Gold]()
+    found = list[GoldSet]()
     error = refused(lambda: found.append(read_trec(read_source(path), "shop", CorpusSpec("path", "."))))
     if error is None:
         now = (folder / "shop.topics").read_text("utf-8")

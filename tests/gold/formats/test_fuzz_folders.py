@@ -17,7 +17,7 @@ from assay.gold import load_gold
 from assay.gold.formats.beir import read_beir_folder
 from assay.gold.formats.documents import documents
 from assay.gold.formats.semble import read_semble_folder
-from assay.types import CorpusSpec, Gold
+from assay.types import CorpusSpec, GoldSet
 from tests.gold.formats import test_beir
 from tests.gold.formats.breaking import broken, refused
 from tests.gold.formats.data_sets import ADDS, COMMIT, OTHER, PATCH, lines
@@ -32,7 +32,7 @@ SCORES = st.sampled_from(["0", "1", "2", "3", "-1", "many"])
 SOUND_SCORES = st.sampled_from(["0", "1", "2", "3", "-1"])
 
 
-def told(gold: Gold, kind: str) -> int:
+def told(gold: GoldSet, kind: str) -> int:
     """Give how many of a kind the provenance says are left out."""
     found = re.search(rf"(?:^|; ){kind}: ([0-9]+) \(", gold.provenance.get("left out", ""))
     return int(found[1]) if found else 0
@@ -47,7 +47,7 @@ def judged(folder: Path) -> list[list[str]]:
 
 def check_beir(folder: Path, corpus: CorpusSpec | None) -> None:
     """Hold a folder that is read against what its files say."""
-    found = list[Gold]()
+    found = list[GoldSet]()
     error = refused(lambda: found.extend(read_beir_folder(folder, corpus)))
     if error is not None:
         assert str(error.file).startswith(str(folder))
@@ -134,7 +134,7 @@ def test_drawn_semble_folders_give_every_annotation_or_an_error(entries):
 
 def check_semble(folder: Path) -> None:
     """Hold a folder that is read against what its files say."""
-    found = list[Gold]()
+    found = list[GoldSet]()
     error = refused(lambda: found.extend(read_semble_folder(folder, None)))
     if error is not None:
         assert str(error.file).startswith(str(folder))
@@ -176,7 +176,7 @@ ISSUES = st.lists(
 def test_drawn_parquet_files_ask_or_tell_every_row_or_name_it(entries):
     with tempfile.TemporaryDirectory() as base:
         path = parquet(Path(base, "set.parquet"), entries)
-        golds = list[Gold]()
+        golds = list[GoldSet]()
         error = refused(lambda: golds.extend(load_gold(path, format="swe-bench").golds))
         if error is None:
             left = told(golds[0], "queries whose patch changes no line that was there")
@@ -196,7 +196,7 @@ def test_a_changed_byte_of_a_parquet_file_gives_as_many_rows_or_an_error(data):
         raw = bytearray(path.read_bytes())
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
         path.write_bytes(raw)
-        golds = list[Gold]()
+        golds = list[GoldSet]()
         error = refused(lambda: golds.extend(load_gold(path, format="pyckle", corpus=HERE).golds))
         if error is None:
             assert len(golds[0].queries) == len(rows)

@@ -3,26 +3,26 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.building import Place
-from assay.gold.formats.export import renamed, sound_ids
+from assay.gold.building import GoldLocation
+from assay.gold.formats.export import renamed, safe_ids
 
 IDS = st.lists(st.text(st.sampled_from("ab-/ \t2"), min_size=1, max_size=5).filter(str.strip), max_size=8)
 
 
 @given(IDS)
 def test_sound_ids_are_sound_distinct_and_keep_what_was_sound(originals):
-    ids = sound_ids(originals)
+    ids = safe_ids(originals)
     assert set(ids) == set(originals)
     assert len(set(ids.values())) == len(ids)
     for original, sound in ids.items():
-        assert Place("f", 1).name(sound, "the id") == sound
+        assert GoldLocation("f", 1).name(sound, "the id") == sound
         if "/" not in original and not any(character.isspace() for character in original):
             assert sound == original
-    assert sound_ids(originals) == ids
+    assert safe_ids(originals) == ids
 
 
 def test_sound_ids_step_aside_for_those_that_were_there():
-    assert sound_ids(["a b", "a/b", "a-b", "/", " "]) == {
+    assert safe_ids(["a b", "a/b", "a-b", "/", " "]) == {
         "a-b": "a-b",
         "a b": "a-b-2",
         "a/b": "a-b-3",
@@ -32,7 +32,7 @@ def test_sound_ids_step_aside_for_those_that_were_there():
 
 
 def test_renamed_tells_the_first_and_counts_the_rest():
-    assert renamed(sound_ids(["a", "b"])) == {}
-    told = renamed(sound_ids([f"a {number}" for number in range(30)]))["ids"]
+    assert renamed(safe_ids(["a", "b"])) == {}
+    told = renamed(safe_ids([f"a {number}" for number in range(30)]))["ids"]
     assert "'a 0' is a-0" in told
     assert told.endswith("and 10 more")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.building import Source
+from assay.gold.building import GoldSource
 from assay.gold.formats.rows import read_entries, unread
 
 VALUES = st.recursive(
@@ -19,8 +19,8 @@ VALUES = st.recursive(
 OBJECTS = st.lists(st.dictionaries(st.text(max_size=3), VALUES, max_size=3), min_size=1, max_size=4)
 
 
-def source(text: str) -> Source:
-    return Source(Path("drawn.jsonl"), text)
+def source(text: str) -> GoldSource:
+    return GoldSource(Path("drawn.jsonl"), text)
 
 
 @given(OBJECTS, st.sampled_from(["\n", "\r\n", "\n\n", " \n\t\n"]), st.booleans())

@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import GoldError
 from assay.gold.formats.export import lacks_lines, lined
-from assay.types import Gold, Query, Span, Target
+from assay.types import GoldSet, Query, Span, Target
 from tests.gold.formats.files import HERE
 
 SYMBOL = Target(Span("json/encoder.py"), symbol="JSONEncoder.iterencode")
@@ -14,8 +14,8 @@ WHOLE = Target(Span("json/decoder.py"), 1)
 RANGE = Target(Span("README.md", 1, 2), 1)
 
 
-def gold_of(*targets: Target) -> Gold:
-    return Gold("set", HERE, (Query("q", {"human": "x"}, targets, line=3),), source="set.yaml")
+def gold_of(*targets: Target) -> GoldSet:
+    return GoldSet("set", HERE, (Query("q", {"human": "x"}, targets, line=3),), source="set.yaml")
 
 
 def test_lined_gives_symbols_and_whole_files_their_lines(make_corpus):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import EnvironmentFailure, GoldError
+from assay.errors import GoldError, SetupError
 from assay.gold import load_gold
 from assay.gold.formats.rows import ParquetLimits, is_parquet, rows_as_lines
 from tests.gold.formats.breaking import refused
@@ -71,7 +71,7 @@ def test_pyarrow_that_is_missing_says_what_to_install(tmp_path, monkeypatch):
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(EnvironmentFailure) as error:
+    with pytest.raises(SetupError) as error:
         load_gold(path)
     assert error.value.hint == "pip install '.[parquet]' in your checkout of Assay"
     assert error.value.file == str(path)

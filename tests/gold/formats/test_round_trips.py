@@ -12,7 +12,7 @@ from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.formats.export import KINDS
 from assay.gold.formats.registry import FORMATS, Format, named
-from assay.types import Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Suite, Target
+from assay.types import Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Rationale, Span, Suite, Target
 from tests.gold.native.test_writing import TEXT, golds, unplaced
 from tests.properties import examples
 
@@ -32,7 +32,7 @@ TWO_GRADES = ["1 grade of a target (3 becomes 2)", "1 judged irrelevant target: 
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_grades_come_back_or_are_named_one_by_one(name):
-    back, lost = stored(Suite((Gold("shop", CorpusSpec("path", "."), (GRADED,)),)), named(name))
+    back, lost = stored(Suite((GoldSet("shop", CorpusSpec("path", "."), (GRADED,)),)), named(name))
     [query] = back.golds[0].queries
     told = [sentence for sentence in lost if "grade" in sentence or "irrelevant" in sentence]
     held = name not in ("octocode", "semble")
@@ -58,7 +58,7 @@ def _stored(suite: Suite, known: Format, folder: Path) -> tuple[Suite, tuple[str
     return load_gold(folder, format=known.name, corpus=corpus), written.lost
 
 
-def with_lines(gold: Gold) -> Gold:
+def with_lines(gold: GoldSet) -> GoldSet:
     """Give every target lines, as a look into the corpus would; a symbol keeps its name."""
     return replace(gold, queries=tuple(map(_with_lines, gold.queries)))
 
@@ -73,7 +73,7 @@ def _lined(target: Target) -> Target:
     return target if target.span.start is not None else replace(target, span=Span(target.span.path, 3, 9))
 
 
-def without_lines(gold: Gold) -> Gold:
+def without_lines(gold: GoldSet) -> GoldSet:
     """Forget the lines of symbols: they are no part of what is written."""
     queries = [replace(q, targets=tuple(map(_symbolic, q.targets))) for q in gold.queries]
     return replace(gold, queries=tuple(queries))
@@ -98,7 +98,7 @@ PINNED = st.builds(
 
 
 @st.composite
-def sets(draw: st.DrawFn) -> Gold:
+def sets(draw: st.DrawFn) -> GoldSet:
     """Draw a set; often one that a poor format can hold whole."""
     gold = draw(golds())
     if draw(st.booleans()):
@@ -134,7 +134,7 @@ def test_round_trip_loses_exactly_what_is_told(name, gold):
 @examples(40)
 @given(text=TEXT)
 def test_round_trip_keeps_any_text(name, text):
-    gold = Gold(
+    gold = GoldSet(
         "set", CorpusSpec("stdlib"), (Query("row-001", {"human": text.strip()}, (Target(Span("a.py", 1, 2)),)),)
     )
     back, lost = stored(Suite((gold,)), named(name))
@@ -150,9 +150,9 @@ FULL = Query(
     Rationale("a", "b", "c"),
     ("RR@10",),
     {"category": "x", "difficulty": "hard", "cluster": "y"},
-    labels=(Label("b.py:1-2#0123456789ab", ("me",)),),
+    labels=(LabelProvenance("b.py:1-2#0123456789ab", ("me",)),),
 )
-SUITE = Suite((Gold("set", CorpusSpec("path", "../code"), (FULL,), {"author": "me"}),))
+SUITE = Suite((GoldSet("set", CorpusSpec("path", "../code"), (FULL,), {"author": "me"}),))
 TOLD = {
     "native": set(),
     "octocode": {
@@ -186,7 +186,7 @@ def test_every_kind_of_loss_is_counted_and_named(name):
 
 def test_octocode_writes_as_many_results_as_a_query_has():
     targets = tuple(Target(Span("a.py", n, n)) for n in range(1, 6))
-    gold = Gold("set", CorpusSpec("stdlib"), (Query("row-001", {"human": 'a "b", c'}, targets),))
+    gold = GoldSet("set", CorpusSpec("stdlib"), (Query("row-001", {"human": 'a "b", c'}, targets),))
     (text,) = named("octocode").write(Suite((gold,))).files.values()  # type: ignore[misc]
     assert text == (
         "query,result1,result2,result3,result4,result5\n"
@@ -207,7 +207,7 @@ def test_a_target_without_lines_is_an_error_where_lines_are_needed(name, target)
     write = named(name).write
     assert write is not None
     with pytest.raises(GoldError, match="line ranges") as error:
-        write(Suite((Gold("set", CorpusSpec("stdlib"), (query,), source="set.yaml"),)))
+        write(Suite((GoldSet("set", CorpusSpec("stdlib"), (query,), source="set.yaml"),)))
     assert (error.value.file, error.value.line) == ("set.yaml", 7)
     assert "--corpus" in (error.value.hint or "")
 
@@ -215,7 +215,7 @@ def test_a_target_without_lines_is_an_error_where_lines_are_needed(name, target)
 def test_semble_writes_the_repositories_it_can_name():
     pinned = CorpusSpec("git", "https://x/y.git", rev="abc", include=("src/**",))
     query = Query("row-001", {"human": "x"}, (Target(Span("src/a.py")),), tags={"language": "go"})
-    golds = (Gold("one", pinned, (query,)), Gold("two", CorpusSpec("stdlib"), (replace(query, tags={}),)))
+    golds = (GoldSet("one", pinned, (query,)), GoldSet("two", CorpusSpec("stdlib"), (replace(query, tags={}),)))
     written = named("semble").write(Suite(golds))  # type: ignore[misc]
     assert sorted(written.files) == ["annotations/one.json", "annotations/two.json", "repos.json"]
     assert '"benchmark_root": "src"' in str(written.files["repos.json"])
@@ -225,15 +225,15 @@ def test_semble_writes_the_repositories_it_can_name():
 
 @pytest.mark.parametrize("name", [".hidden", "..", "a\0b", "x" * 300, "a\\b"])
 def test_a_name_that_no_file_can_have_is_refused(name):
-    gold = Gold(name, CorpusSpec("stdlib"), (Query("q", {"human": "x"}, (Target(Span("a.py")),)),))
+    gold = GoldSet(name, CorpusSpec("stdlib"), (Query("q", {"human": "x"}, (Target(Span("a.py")),)),))
     with pytest.raises(GoldError, match="cannot be the name of a file"):
         named("native").write(Suite((gold,)))  # type: ignore[misc]
 
 
 def test_a_text_longer_than_a_cell_is_an_error_not_a_broken_file():
     query = Query("row-001", {"human": "x"}, (Target(Span("a.py", 1, 2)),))
-    short = Gold("short", CorpusSpec("stdlib"), (query,), source="short.yaml")
-    long = Gold("long", CorpusSpec("stdlib"), (replace(query, forms={"human": "x" * 200_000}),), source="long.yaml")
+    short = GoldSet("short", CorpusSpec("stdlib"), (query,), source="short.yaml")
+    long = GoldSet("long", CorpusSpec("stdlib"), (replace(query, forms={"human": "x" * 200_000}),), source="long.yaml")
     with pytest.raises(GoldError, match="cannot hold the set 'long'") as error:
         named("octocode").write(Suite((short, long)))  # type: ignore[misc]
     assert error.value.file == "long.yaml"

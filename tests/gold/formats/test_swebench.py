@@ -6,12 +6,12 @@ import pytest
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.types import CorpusSpec, Gold
+from assay.types import CorpusSpec, GoldSet
 from tests.gold.formats.data_sets import COMMIT, OTHER, PATCH, SWEBENCH, lines
 from tests.gold.formats.files import write
 
 
-def load(folder, entries, **options) -> tuple[Gold, ...]:
+def load(folder, entries, **options) -> tuple[GoldSet, ...]:
     return load_gold(write(folder, "swe.jsonl", lines(entries)), **options).golds
 
 

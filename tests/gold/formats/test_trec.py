@@ -10,7 +10,7 @@ from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.building import read_source
 from assay.gold.formats.trec import read_trec, write_trec
-from assay.types import Gold, Query, Rationale, Span, Suite, Target
+from assay.types import GoldSet, Query, Rationale, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
 from tests.gold.formats.test_beir import LOST, heads
 from tests.gold.native.test_writing import golds, unplaced
@@ -123,7 +123,7 @@ def test_judgements_need_topics_and_a_corpus(tmp_path):
 
 
 def blank(*targets: Target) -> Suite:
-    return Suite((Gold("g", HERE, (Query("q", {"human": "x"}, targets),)),))
+    return Suite((GoldSet("g", HERE, (Query("q", {"human": "x"}, targets),)),))
 
 
 def test_a_target_with_a_blank_is_left_out_and_told_or_refused():
@@ -134,7 +134,7 @@ def test_a_target_with_a_blank_is_left_out_and_told_or_refused():
         write_trec(blank(Target(Span("a\xa0b.py"))))
 
 
-def held(gold: Gold) -> Gold:
+def held(gold: GoldSet) -> GoldSet:
     """Give the part of a set that the format has a place for."""
     queries = (
         Query(q.id, {"human": " ".join(q.headline.split())}, q.targets, irrelevant=q.irrelevant) for q in gold.queries

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.anchors import content_digest
-from assay.gold.lint import fix, lint, mend
-from assay.types import Label
+from assay.gold.lint import fix, fix_all, lint
+from assay.types import LabelProvenance
 from tests.gold.lint.world import corpus_of, gold_of, query
 
 FILES = {
@@ -69,7 +69,9 @@ def test_repair_that_would_name_a_target_twice_is_left_alone(corpus):
 
 def test_repair_keeps_grade_adversary_and_origin(corpus):
     asked = query("q", "where is it", "src/other.py", secondary=["src/main.py:1-2"], adversaries=["src/main.py:5-6"])
-    asked = replace(asked, labels=(Label("src/main.py:1-2", by=("ada",)), Label("src/other.py", by=("bob",))))
+    asked = replace(
+        asked, labels=(LabelProvenance("src/main.py:1-2", by=("ada",)), LabelProvenance("src/other.py", by=("bob",)))
+    )
     new = repaired(corpus, asked).gold.queries[0]
     assert [(target.anchor, target.grade) for target in new.targets] == [("src/other.py", 2), ("src/Main.py:1-2", 1)]
     assert new.adversaries[0].target.anchor == "src/Main.py:5-6"
@@ -87,15 +89,15 @@ TAILS = st.sampled_from(["", ":1-2", ":1-6", ":1-7", ":5-7", ":2-9", "::one", ":
 )
 def test_fix_is_done_once_and_brings_no_error(corpus, labels):
     gold = gold_of(corpus, *(query(f"q{n}", f"where is number {n}", *own) for n, own in enumerate(labels)))
-    before, mended = lint(gold, corpus), mend(gold, corpus)
+    before, mended = lint(gold, corpus), fix_all(gold, corpus)
     assert mended.report.count("error") <= before.count("error")
     assert mended.report == lint(mended.gold, corpus)
-    again = mend(mended.gold, corpus)
+    again = fix_all(mended.gold, corpus)
     assert (again.gold, again.repaired) == (mended.gold, ())
 
 
 def test_repair_that_uncovers_another_is_followed(corpus):
-    mended = mend(gold_of(corpus, query("q", "where is it", "src/main.py:5-7", "src/Main.py::two")), corpus)
+    mended = fix_all(gold_of(corpus, query("q", "where is it", "src/main.py:5-7", "src/Main.py::two")), corpus)
     assert anchors(mended.gold) == [["src/Main.py::two"]]
     assert [finding.code for finding in mended.repaired] == ["G104", "G105", "G303"]
 
@@ -117,4 +119,4 @@ def test_round_of_repairs_that_brings_new_errors_is_not_made(corpus, monkeypatch
         return replace(fix(given, findings), gold=broken)
 
     monkeypatch.setattr(fixes, "fix", worse)
-    assert mend(gold, corpus).gold == gold
+    assert fix_all(gold, corpus).gold == gold

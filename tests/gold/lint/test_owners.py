@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from assay.corpus import open_corpus
-from assay.gold.lint import Tools
+from assay.gold.lint import LintDependencies
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
 
 GO = {
@@ -40,7 +40,9 @@ def test_definition_beside_the_code_is_no_home(tmp_path):
     corpus = corpus_of(tmp_path, GO)
     asked = symbol("Fixture", "mux.go")
     assert codes(lint_all(corpus, asked), "G2") == ["G201"]
-    assert not codes(lint_all(corpus, asked, tools=Tools(aside=lambda path: path.endswith("_test.go"))), "G2")
+    assert not codes(
+        lint_all(corpus, asked, tools=LintDependencies(aside=lambda path: path.endswith("_test.go"))), "G2"
+    )
 
 
 def test_method_of_that_name_elsewhere_is_no_home(tmp_path):
@@ -105,7 +107,7 @@ def test_name_of_a_folder_is_not_what_is_asked(tmp_path):
 
 def test_definition_outside_the_corpus_is_found(tmp_path):
     corpus = corpus_of(tmp_path, RUST, include=["web/**"])
-    whole = Tools(whole=lambda: open_corpus(replace(corpus.spec, include=())))
+    whole = LintDependencies(whole=lambda: open_corpus(replace(corpus.spec, include=())))
     report = lint_all(corpus, symbol("FromParts", "web/src/extract.rs"), tools=whole)
     assert codes(report, "G2") == ["G202"]
     assert "core/src/extract.rs:1, outside the corpus" in messages(report, "G202")[0]
@@ -113,7 +115,7 @@ def test_definition_outside_the_corpus_is_found(tmp_path):
 
 def test_definition_outside_is_not_looked_for_when_the_target_does_not_mention_it(tmp_path):
     corpus = corpus_of(tmp_path, RUST | {"web/src/other.rs": "pub struct Other;\n"}, include=["web/**"])
-    whole = Tools(whole=lambda: open_corpus(replace(corpus.spec, include=())))
+    whole = LintDependencies(whole=lambda: open_corpus(replace(corpus.spec, include=())))
     assert not codes(lint_all(corpus, symbol("FromParts", "web/src/other.rs"), tools=whole), "G2")
 
 

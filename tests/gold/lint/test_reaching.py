@@ -1,10 +1,10 @@
 import pytest
 
 from assay.errors import GoldError
-from assay.gold.lint import Tools, chunk_list, read_chunks
+from assay.gold.lint import LintDependencies, chunk_list, read_chunks
 from assay.gold.lint.reach import ceiling
 from assay.scoring import score
-from assay.types import EngineRun, Gold, Hit, Ranking, Run, Span, Suite, Target
+from assay.types import EngineRun, GoldSet, Hit, Ranking, Run, Span, Suite, Target
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
 
 RUST = """\
@@ -51,7 +51,7 @@ def test_blank_range_is_found(corpus):
 
 
 def test_chunks_of_an_engine_decide_what_it_can_return(corpus):
-    tools = Tools(reaches=(chunk_list("mine", {"a.rs": [Span("a.rs", 7, 10)]}),))
+    tools = LintDependencies(reaches=(chunk_list("mine", {"a.rs": [Span("a.rs", 7, 10)]}),))
     report = lint_all(corpus, query("q", "how are they packed", "a.rs:4-4", secondary=["README.md"]), tools=tools)
     mine = [text for text in messages(report, "G503") if "mine" in text]
     assert [text.partition(" ")[0] for text in mine] == ["README.md", "a.rs:4-4"]
@@ -62,7 +62,7 @@ def test_ceiling_is_the_score_of_a_perfect_order():
     top = ceiling(targets, targets[1:], 10)
     hits = tuple(Hit(target.span.path, 1, 2) for target in targets[1:])
     asked = query("q", "x", "a:1-2", secondary=["b:1-2", "c:1-2"])
-    suite = Suite((Gold("g", corpus_spec(), (asked,)),))
+    suite = Suite((GoldSet("g", corpus_spec(), (asked,)),))
     ranking = Ranking("g", "q", "human", hits, (1, 1))
     run = Run(suite, 10, (EngineRun("e", (ranking,)),), lines={"g": dict.fromkeys("abc", (1, 1))})
     values = score(run, ["R@10", "nDCG@10"]).values[0, :, 0]

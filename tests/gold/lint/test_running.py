@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.gold.lint import RULES, Selection, lint
+from assay.gold.lint import RULES, RuleSelection, lint
 from assay.syntax.outline import outline
 from tests.gold.lint.world import codes, corpus_of, gold_of, query
 
@@ -78,16 +78,16 @@ def test_order_of_queries_and_files_does_not_matter(corpus, drawn, rng):
 
 def test_selection_takes_codes_by_their_beginning(corpus):
     gold = gold_of(corpus, query("q", "where is it", "gone.py", "src/c.ts"))
-    assert codes(lint(gold, corpus, selection=Selection(("G1",)))) == ["G101"]
-    assert "G101" not in codes(lint(gold, corpus, selection=Selection(ignore=("G101",))))
-    assert codes(lint(gold, corpus, selection=Selection(("G1", "G2"), ("G101",)))) == ["G203"]
+    assert codes(lint(gold, corpus, selection=RuleSelection(("G1",)))) == ["G101"]
+    assert "G101" not in codes(lint(gold, corpus, selection=RuleSelection(ignore=("G101",))))
+    assert codes(lint(gold, corpus, selection=RuleSelection(("G1", "G2"), ("G101",)))) == ["G203"]
 
 
 def test_code_that_selects_nothing_is_refused():
     with pytest.raises(ConfigError, match="no rule begins with 'G9'"):
-        Selection(("G9",))
+        RuleSelection(("G9",))
     with pytest.raises(ConfigError, match="no rule begins with 'X1'"):
-        Selection(ignore=("X1",))
+        RuleSelection(ignore=("X1",))
 
 
 def test_codes_are_unique_and_say_what_they_mean():

@@ -1,5 +1,5 @@
-from assay.gold.lint import LintConfig, Power, Report, Tools, join
-from assay.types import CorpusSpec, Gold, Suite
+from assay.gold.lint import LintConfig, LintDependencies, LintReport, Power, join
+from assay.types import CorpusSpec, GoldSet, Suite
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
 
 CODE = "def f():\n    return 1\n"
@@ -13,7 +13,7 @@ def test_folders_without_a_target_are_told_once(tmp_path):
 
 
 def test_folder_of_tests_need_not_be_asked_about(tmp_path):
-    tools = Tools(aside=lambda path: path.startswith(("src/send/", "src/write/1")))
+    tools = LintDependencies(aside=lambda path: path.startswith(("src/send/", "src/write/1")))
     report = lint_all(corpus_of(tmp_path, FILES), query("q", "how is it read", "src/read/1.py"), tools=tools)
     assert messages(report, "G601") == ["no target lies in src/write (4 code files)"]
 
@@ -43,7 +43,8 @@ def test_missing_forms_are_told_once(tmp_path):
 
 def test_size_is_told_of_all_sets_together():
     golds = tuple(
-        Gold(f"g{n}", CorpusSpec("path", str(n)), (query("q", "x", "a.py"), query("p", "y", "a.py"))) for n in range(3)
+        GoldSet(f"g{n}", CorpusSpec("path", str(n)), (query("q", "x", "a.py"), query("p", "y", "a.py")))
+        for n in range(3)
     )
     seen = []
 
@@ -51,7 +52,7 @@ def test_size_is_told_of_all_sets_together():
         seen.append((queries, repositories))
         return 0.3
 
-    report = join(Suite(golds), [Report(())] * 3, Power(smallest, "guessing"))
+    report = join(Suite(golds), [LintReport(())] * 3, Power(smallest, "guessing"))
     assert seen == [(6, 3)]
     assert messages(report, "G604") == [
         "6 queries in 3 repositories show a difference of 0.3 at best (guessing); the margin is 0.02"
@@ -60,7 +61,7 @@ def test_size_is_told_of_all_sets_together():
 
 
 def test_size_has_two_digits_and_names_the_one_repository():
-    gold = Gold("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
+    gold = GoldSet("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
     report = join(Suite((gold,)), [], Power(lambda *_: 0.1507, "guessing"))
     assert messages(report, "G604") == [
         "1 query in 1 repository shows a difference of 0.15 at best on this repository (guessing); the margin is 0.02"
@@ -68,14 +69,14 @@ def test_size_has_two_digits_and_names_the_one_repository():
 
 
 def test_size_is_measured_by_the_margin_that_is_given():
-    gold = Gold("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
+    gold = GoldSet("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
     power = Power(lambda *_: 0.15, "guessing")
     assert codes(join(Suite((gold,)), [], power, config=LintConfig(margin=0.1))) == ["G604"]
     assert not codes(join(Suite((gold,)), [], power, config=LintConfig(margin=0.2)))
 
 
 def test_size_that_shows_nothing_says_so():
-    gold = Gold("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
+    gold = GoldSet("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
     report = join(Suite((gold,)), [], Power(lambda *_: float("inf"), "guessing"))
     assert messages(report, "G604") == [
         "1 query in 1 repository cannot show any difference (guessing); the margin is 0.02"

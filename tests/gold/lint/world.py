@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.corpus import open_corpus
-from assay.gold.building import Place, parse_target
-from assay.gold.lint import Report, Tools, lint
-from assay.types import SECONDARY, Adversary, Corpus, CorpusSpec, Gold, Query
+from assay.gold.building import GoldLocation, parse_target
+from assay.gold.lint import LintDependencies, LintReport, lint
+from assay.types import SECONDARY, Adversary, Corpus, CorpusSpec, GoldSet, Query
 
 
 def corpus_of(folder: Path, files: Mapping[str, str], include: Sequence[str] = ()) -> Corpus:
@@ -19,7 +19,7 @@ def corpus_of(folder: Path, files: Mapping[str, str], include: Sequence[str] = (
 
 def query(name: str, text: str | Mapping[str, str], *primary: str, **more) -> Query:
     """Make a query; `secondary` and `adversaries` are anchors, `tags` are tags."""
-    place = Place("gold.yaml", 1)
+    place = GoldLocation("gold.yaml", 1)
     targets = [parse_target(anchor, place) for anchor in primary]
     targets += [parse_target(anchor, place, grade=SECONDARY) for anchor in more.get("secondary", ())]
     wrong = [Adversary(parse_target(a, place), "sibling", "strong", "alike") for a in more.get("adversaries", ())]
@@ -27,21 +27,21 @@ def query(name: str, text: str | Mapping[str, str], *primary: str, **more) -> Qu
     return Query(name, forms, tuple(targets), tuple(wrong), tags=more.get("tags", {}))
 
 
-def gold_of(corpus: Corpus, *queries: Query) -> Gold:
+def gold_of(corpus: Corpus, *queries: Query) -> GoldSet:
     """Make a set of queries."""
-    return Gold("small", corpus.spec, queries)
+    return GoldSet("small", corpus.spec, queries)
 
 
-def lint_all(corpus: Corpus, *queries: Query, tools: Tools | None = None) -> Report:
+def lint_all(corpus: Corpus, *queries: Query, tools: LintDependencies | None = None) -> LintReport:
     """Lint queries on a corpus by every rule."""
     return lint(gold_of(corpus, *queries), corpus, tools=tools)
 
 
-def codes(report: Report, family: str = "G") -> list[str]:
+def codes(report: LintReport, family: str = "G") -> list[str]:
     """List the codes that were found, of one family."""
     return [finding.code for finding in report.findings if finding.code.startswith(family)]
 
 
-def messages(report: Report, code: str) -> list[str]:
+def messages(report: LintReport, code: str) -> list[str]:
     """List what a rule found."""
     return [finding.message for finding in report.findings if finding.code == code]

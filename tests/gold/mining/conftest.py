@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.gold.mining import Ground, Intake, Stamp
+from assay.gold.mining import CodeIndex, Intake, ProposalInfo
 from assay.gold.synth.sets import survey
 from assay.types import CorpusSpec
 
@@ -167,7 +167,7 @@ def repository(committed, tmp_path):
 @pytest.fixture
 def make_ground():
     """Parse a folder."""
-    return lambda root: Ground(survey(open_corpus(CorpusSpec("path", str(root)))))
+    return lambda root: CodeIndex(survey(open_corpus(CorpusSpec("path", str(root)))))
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def ground(tree, make_ground):
 @pytest.fixture
 def intake(ground):
     """Makes items of proposals for a set that is not there yet."""
-    return Intake(ground, None, stamp=Stamp("2026-11-16", "0" * 40))
+    return Intake(ground, None, stamp=ProposalInfo("2026-11-16", "0" * 40))
 
 
 def anchors(intent):

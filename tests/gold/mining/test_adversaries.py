@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from assay.gold.building import Place, build_query, parse_target
+from assay.gold.building import GoldLocation, build_query, parse_target
 from assay.gold.mining import mine_adversaries
 from assay.gold.mining.adversaries import base_names
 from assay.gold.mining.config import NEIGHBOURS
 from assay.gold.native.nodes import RELATIONSHIPS, STRENGTHS
-from assay.types import CorpusSpec, EngineRun, Gold, Hit, Ranking, Run, Suite
+from assay.types import CorpusSpec, EngineRun, GoldSet, Hit, Ranking, Run, Suite
 
-HERE = Place("gold.yaml")
+HERE = GoldLocation("gold.yaml")
 ASKED = "how long to wait for another process before a failed download is tried"
 
 
 def gold_of(text, *anchors):
     query = build_query("q", {"human": text}, [parse_target(anchor, HERE) for anchor in anchors], HERE)
-    return Gold("small", CorpusSpec("path", "."), (query,))
+    return GoldSet("small", CorpusSpec("path", "."), (query,))
 
 
 def proposed(intake, gold, run=None):

@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.chat import Endpoint
-from assay.gold.building import Place, build_query, parse_target
+from assay.gold.building import GoldLocation, build_query, parse_target
 from assay.gold.leaks import replacements
-from assay.gold.lint import Selection, lint
-from assay.gold.mining import Ground, ask_phrasings, mine_phrasings
+from assay.gold.lint import RuleSelection, lint
+from assay.gold.mining import CodeIndex, ask_phrasings, mine_phrasings
 from assay.gold.mining.endpoint import answer_problem
 from assay.gold.mining.phrasings import rule_phrases, slips, wrong_term
 from assay.gold.synth.sets import Survey
-from assay.types import Corpus, CorpusSpec, Gold
+from assay.types import Corpus, CorpusSpec, GoldSet
 from tests.serving import Reply, in_turn, serving
 
-HERE = Place("gold.yaml")
+HERE = GoldLocation("gold.yaml")
 
 
 def query_of(forms, anchor="pkg/net.py::Backoff.next_wait"):
@@ -25,7 +25,7 @@ def query_of(forms, anchor="pkg/net.py::Backoff.next_wait"):
 
 
 def gold_of(*queries):
-    return Gold("small", CorpusSpec("path", "."), queries)
+    return GoldSet("small", CorpusSpec("path", "."), queries)
 
 
 def phrases(ground, query):
@@ -101,7 +101,7 @@ def test_articles_go_with_their_words(ground):
 
 OTHERS = ["how", "is", "a", "the", "of", "it", "Queue", "x_queue", "to", "file-queue"]
 WORDS = st.lists(st.sampled_from([*sorted(slips()), *OTHERS]), min_size=1, max_size=12)
-EMPTY = Ground(Survey(Corpus(Path("."), CorpusSpec("path", "."), (), ""), ()))
+EMPTY = CodeIndex(Survey(Corpus(Path("."), CorpusSpec("path", "."), (), ""), ()))
 
 
 @given(WORDS)
@@ -161,7 +161,7 @@ def test_answers_have_one_wrong_term_as_lint_counts_them(ground, answer, fits):
     human = "does the server wait until the server answers?"
     assert (answer_problem(query_of({"human": human}), "wrong_terminology", answer) is None) is fits
     both = gold_of(query_of({"human": human, "wrong_terminology": answer}))
-    found = lint(both, ground.corpus, selection=Selection(("G41",))).findings
+    found = lint(both, ground.corpus, selection=RuleSelection(("G41",))).findings
     assert (not found) is fits
 
 

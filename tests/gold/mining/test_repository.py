@@ -5,10 +5,10 @@ import pytest
 from assay.gold.mining import DEFAULT_SOURCES, MINERS, SOURCES
 from assay.gold.mining.docs import sentence_question
 from assay.gold.mining.history import mine_history
-from assay.gold.synth.sets import Draw
+from assay.gold.synth.sets import SampleSize
 from tests.gold.mining.conftest import NET, anchors, commit, run_git
 
-WANTED = Draw(count=40, seed=0)
+WANTED = SampleSize(count=40, seed=0)
 
 
 def texts(found):
@@ -208,7 +208,7 @@ def test_sources_that_have_nothing_say_so(source, tmp_path, make_ground):
 @pytest.mark.parametrize("source", sorted(MINERS))
 def test_every_proposal_resolves_and_the_draw_repeats(source, repository, make_ground):
     ground = make_ground(repository)
-    found = MINERS[source](ground, Draw(count=3, seed=5))
-    assert found == MINERS[source](make_ground(repository), Draw(count=3, seed=5))
+    found = MINERS[source](ground, SampleSize(count=3, seed=5))
+    assert found == MINERS[source](make_ground(repository), SampleSize(count=3, seed=5))
     assert len(found.intents) <= 3
     assert all(ground.resolved(target) for intent in found.intents for target in intent.targets)

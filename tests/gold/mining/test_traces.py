@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.errors import InputError
 from assay.gold.mining import mine_shell, mine_transcript
 from assay.gold.mining.asked import questions
-from assay.gold.mining.traces import Opened, Search, deeds, read_shell, read_transcript, search
+from assay.gold.mining.traces import OpenedFile, Search, parse_command, read_shell, read_transcript, search
 from tests.gold.mining.conftest import anchors
 
 
@@ -34,10 +34,10 @@ from tests.gold.mining.conftest import anchors
         ("assay index .", []),
         ("ck --sem 'error handling' src", [Search("error handling", "keyword")]),
         ("uvx assay search --k 5 'how do downloads wait'", [Search("how do downloads wait", "human")]),
-        ("vim +12 pkg/net.py", [Opened("pkg/net.py", 12)]),
-        ("code -g pkg/net.py:9", [Opened("pkg/net.py", 9)]),
-        ("sed -n 10,20p pkg/net.py | less", [Opened("pkg/net.py", 10)]),
-        ("cat a.py b.py", [Opened("a.py"), Opened("b.py")]),
+        ("vim +12 pkg/net.py", [OpenedFile("pkg/net.py", 12)]),
+        ("code -g pkg/net.py:9", [OpenedFile("pkg/net.py", 9)]),
+        ("sed -n 10,20p pkg/net.py | less", [OpenedFile("pkg/net.py", 10)]),
+        ("cat a.py b.py", [OpenedFile("a.py"), OpenedFile("b.py")]),
         ("rg foo_bar -l | xargs vim", [Search("foo_bar", "keyword")]),
         ("grep '[a-z]*' x", []),
         ("rg TODO", []),
@@ -48,13 +48,13 @@ from tests.gold.mining.conftest import anchors
     ],
 )
 def test_commands_tell_what_was_searched_and_opened(command, found):
-    assert list(deeds(command)) == found
+    assert list(parse_command(command)) == found
 
 
 @given(st.text(max_size=200))
 def test_no_command_is_an_exception(command):
-    list(deeds(command))
-    list(deeds(f"grep {command}"))
+    list(parse_command(command))
+    list(parse_command(f"grep {command}"))
     search(command)
     search(command, words=True)
 

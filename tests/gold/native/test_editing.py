@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.building import Source
+from assay.gold.building import GoldSource
 from assay.gold.loading import load_gold
 from assay.gold.native.editing import rewritten, save
 from assay.gold.native.layers import read_native
-from assay.types import Gold, Label, Query, Span, Target
+from assay.types import GoldSet, LabelProvenance, Query, Span, Target
 
 TEXT = """\
 # A set with comments everywhere.
@@ -47,15 +47,15 @@ queries:
 """
 
 
-def gold_of(text: str = TEXT) -> Gold:
-    return read_native(Source(Path("small.yaml"), text))
+def gold_of(text: str = TEXT) -> GoldSet:
+    return read_native(GoldSource(Path("small.yaml"), text))
 
 
-def plain(gold: Gold) -> Gold:
+def plain(gold: GoldSet) -> GoldSet:
     return replace(gold, queries=tuple(replace(query, line=None) for query in gold.queries), source=None)
 
 
-def changed(gold: Gold, number: int, **fields: Any) -> Gold:
+def changed(gold: GoldSet, number: int, **fields: Any) -> GoldSet:
     queries = list(gold.queries)
     queries[number] = replace(queries[number], **fields)
     return replace(gold, queries=tuple(queries))
@@ -86,7 +86,9 @@ def test_rewritten_keeps_untouched_queries_word_for_word():
 
 def test_rewritten_appends_and_cuts_queries():
     old = gold_of()
-    added = Query("new", {"human": "a: b # c"}, (Target(Span("README.md")),), labels=(Label("README.md", ("ann",)),))
+    added = Query(
+        "new", {"human": "a: b # c"}, (Target(Span("README.md")),), labels=(LabelProvenance("README.md", ("ann",)),)
+    )
     new = replace(old, queries=(old.queries[0], old.queries[2], added))
     text = rewritten(TEXT, old, new)
     assert text is not None

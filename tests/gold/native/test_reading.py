@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.building import Source, SourceLimits, read_source
+from assay.gold.building import GoldSource, SourceLimits, read_source
 from assay.gold.native.layers import read_native
 from assay.gold.native.nodes import NodeLimits, compose
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, Rationale, Span
@@ -229,7 +229,7 @@ def test_native_refuses_deep_nesting_before_it_can_hurt(tmp_path):
 
 
 def test_native_counts_nodes_with_aliases_written_out(tmp_path):
-    source = Source(tmp_path / "x.yaml", "a: &a [x, y]\nb: [*a, *a]\n")
+    source = GoldSource(tmp_path / "x.yaml", "a: &a [x, y]\nb: [*a, *a]\n")
     compose(source, "it", NodeLimits(nodes=13))
     with pytest.raises(GoldError):
         compose(source, "it", NodeLimits(nodes=12))
@@ -243,7 +243,7 @@ def test_native_reads_an_alias(native):
 @examples(300)
 @given(st.text(alphabet=st.sampled_from("assay:1nmecorpustdliquerief{}[]&*!-\n \"'|>%@\t#,?"), max_size=200))
 def test_native_gives_gold_or_an_error_for_any_text(tmp_path_factory, text):
-    source = Source(tmp_path_factory.getbasetemp() / "any.yaml", text)
+    source = GoldSource(tmp_path_factory.getbasetemp() / "any.yaml", text)
     with contextlib.suppress(GoldError):
         assert read_native(source).queries
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold import load_gold, write_native
-from assay.gold.building import Source
+from assay.gold.building import GoldSource
 from assay.gold.native.layers import read_native
 from assay.gold.native.nodes import RELATIONSHIPS, STRENGTHS
-from assay.types import FORMS, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Target
+from assay.types import FORMS, Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Rationale, Span, Target
 from tests.properties import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
@@ -66,14 +66,15 @@ def queries(draw: st.DrawFn, name: str) -> Query:
     people = st.lists(TEXT, max_size=2).map(tuple)
     day = st.dates().map(str) | st.just("")
     labels = [
-        Label(anchor, draw(people), draw(day), draw(TEXT), draw(people)) for anchor in draw(st.permutations(labelled))
+        LabelProvenance(anchor, draw(people), draw(day), draw(TEXT), draw(people))
+        for anchor in draw(st.permutations(labelled))
     ]
     shown = tuple(labels[: draw(st.integers(0, len(labels)))])
     return Query(name, forms, kept, adversaries, rationale, measures, draw(TEXTS), labels=shown, irrelevant=irrelevant)
 
 
 @st.composite
-def golds(draw: st.DrawFn) -> Gold:
+def golds(draw: st.DrawFn) -> GoldSet:
     """Draw a sound gold set."""
     ids = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
     globs = st.lists(TEXT, max_size=2).map(tuple)
@@ -82,10 +83,10 @@ def golds(draw: st.DrawFn) -> Gold:
         | st.builds(CorpusSpec, st.sampled_from(["path", "pypi", "npm"]), TEXT, root=st.none() | TEXT, include=globs)
         | st.builds(CorpusSpec, st.just("git"), TEXT, rev=st.none() | TEXT, root=st.none() | TEXT, exclude=globs)
     )
-    return Gold(draw(NAMES), corpus, tuple(draw(queries(name)) for name in ids), draw(TEXTS))
+    return GoldSet(draw(NAMES), corpus, tuple(draw(queries(name)) for name in ids), draw(TEXTS))
 
 
-def unplaced(gold: Gold) -> Gold:
+def unplaced(gold: GoldSet) -> GoldSet:
     """Forget where a gold set was read from."""
     return replace(gold, source=None, queries=tuple(replace(query, line=None) for query in gold.queries))
 
@@ -94,7 +95,7 @@ def unplaced(gold: Gold) -> Gold:
 @given(golds())
 def test_write_native_round_trips(gold):
     text = write_native(gold)
-    assert unplaced(read_native(Source(Path("drawn.yaml"), text))) == gold
+    assert unplaced(read_native(GoldSource(Path("drawn.yaml"), text))) == gold
 
 
 @pytest.mark.parametrize(
@@ -102,18 +103,18 @@ def test_write_native_round_trips(gold):
 )
 def test_write_native_round_trips_odd_characters(odd):
     forms = {"human": f"a{odd}b", "keyword": f"a{odd}", "ai_optimized": f"{odd}a: # b", "cross_module": "no"}
-    gold = Gold("g", CorpusSpec("stdlib"), (Query("q", forms, (Target(Span("a.py")),)),))
-    assert unplaced(read_native(Source(Path("odd.yaml"), write_native(gold)))) == gold
+    gold = GoldSet("g", CorpusSpec("stdlib"), (Query("q", forms, (Target(Span("a.py")),)),))
+    assert unplaced(read_native(GoldSource(Path("odd.yaml"), write_native(gold)))) == gold
 
 
 def test_write_native_round_trips_the_sample(native):
     gold = load_gold(native()).golds[0]
-    again = read_native(Source(Path("again.yaml"), write_native(gold)))
+    again = read_native(GoldSource(Path("again.yaml"), write_native(gold)))
     assert unplaced(again) == unplaced(gold)
 
 
 def test_write_native_writes_anchors_not_resolved_lines():
     target = Target(Span("a.py", 3, 9), symbol="A.b", unit=Span("a.py", 3, 9))
-    text = write_native(Gold("g", CorpusSpec("stdlib"), (Query("q", {"human": "x"}, (target,)),)))
+    text = write_native(GoldSet("g", CorpusSpec("stdlib"), (Query("q", {"human": "x"}, (target,)),)))
     assert "a.py::A.b" in text
     assert "3-9" not in text

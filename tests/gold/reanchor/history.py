@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from assay.gold.reanchor import Located, Move, Moves, Repository, reanchor
-from assay.types import CorpusSpec, Gold, Query, Span, Target
+from assay.gold.reanchor import GitRepository, Move, Moves, RepoCommits, reanchor
+from assay.types import CorpusSpec, GoldSet, Query, Span, Target
 
 Files = Mapping[str, str]
 
@@ -35,22 +35,22 @@ def commit(folder: Path, files: Files) -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-def located(folder: Path, before: Files, after: Files) -> Located:
+def located(folder: Path, before: Files, after: Files) -> RepoCommits:
     """Make two commits."""
-    return Located(Repository(folder), commit(folder, before), commit(folder, after))
+    return RepoCommits(GitRepository(folder), commit(folder, before), commit(folder, after))
 
 
 def target(anchor: str) -> Target:
     """Read an anchor."""
-    from assay.gold.building import Place, parse_target
+    from assay.gold.building import GoldLocation, parse_target
 
-    return parse_target(anchor, Place("gold.yaml", 1))
+    return parse_target(anchor, GoldLocation("gold.yaml", 1))
 
 
-def gold_of(*anchors: str) -> Gold:
+def gold_of(*anchors: str) -> GoldSet:
     """Make a set with one query for each anchor."""
     queries = tuple(Query(f"q{n}", {"human": "x"}, (target(anchor),)) for n, anchor in enumerate(anchors))
-    return Gold("small", CorpusSpec("git", ".", "old"), queries)
+    return GoldSet("small", CorpusSpec("git", ".", "old"), queries)
 
 
 def moved(folder: Path, before: Files, after: Files, *anchors: str) -> Moves:

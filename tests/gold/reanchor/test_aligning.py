@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.reanchor.matching import align
-from assay.gold.reanchor.sheets import Fingerprint, kept, likeness, says, title_likeness
+from assay.gold.reanchor.sheets import Fingerprint, has_word, kept, similarity, title_likeness
 
 LINES = st.lists(st.sampled_from(["a = 1", "b = 22", "}", "", "return x", "call(one)"]), max_size=12)
 MANY = 10_000
@@ -37,9 +37,9 @@ def test_align_leaves_long_repetitions_alone():
 @given(LINES, LINES)
 def test_likeness_lies_between_none_and_all_and_has_no_direction(one, other):
     first, second = Fingerprint(one), Fingerprint(other)
-    assert likeness(first, first) == 1
-    assert 0 <= likeness(first, second) <= 1
-    assert likeness(first, second) == likeness(second, first)
+    assert similarity(first, first) == 1
+    assert 0 <= similarity(first, second) <= 1
+    assert similarity(first, second) == similarity(second, first)
     assert 0 <= kept(first, second) <= 1
 
 
@@ -49,11 +49,18 @@ def test_kept_is_all_of_what_was_only_added_to(one, other):
 
 
 def test_likeness_counts_lines_and_words():
-    assert likeness(Fingerprint(["one two"]), Fingerprint(["one three"])) == 0.25  # no line, half the words
+    assert similarity(Fingerprint(["one two"]), Fingerprint(["one three"])) == 0.25  # no line, half the words
 
 
 def test_brackets_say_nothing():
-    assert [says(line) for line in ("}", "});", "ab", "abc", "a_b_c", "")] == [False, False, False, True, True, False]
+    assert [has_word(line) for line in ("}", "});", "ab", "abc", "a_b_c", "")] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_titles_are_compared_by_parts_of_words():

@@ -2,17 +2,17 @@
 
 import pytest
 
-from assay.gold.reanchor.matching import Found
+from assay.gold.reanchor.matching import MoveCandidate
 from assay.gold.reanchor.moves import judge
-from assay.gold.reanchor.records import Range, Reanchoring
+from assay.gold.reanchor.records import OldRange, Reanchoring
 from assay.types import Span
 
-OLD = Range("a.py", 11, 40)  # 30 lines
+OLD = OldRange("a.py", 11, 40)  # 30 lines
 
 
 @pytest.mark.parametrize(
     ("length", "confidence"), [(30, "sure"), (15, "sure"), (11, "sure"), (10, "low"), (120, "sure"), (121, "low")]
 )
 def test_a_range_that_grew_or_shrank_much_is_not_told_as_sure(length, confidence):
-    found = Found(Span("a.py", 1, length), 0.8, 0.8, "name", exact=False, reason="")
+    found = MoveCandidate(Span("a.py", 1, length), 0.8, 0.8, "name", exact=False, reason="")
     assert judge(OLD, found, Reanchoring()) == confidence

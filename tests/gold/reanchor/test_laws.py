@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.reanchor import Located, Repository, reanchor
+from assay.gold.reanchor import GitRepository, RepoCommits, reanchor
 from assay.types import Span
 from tests.gold.reanchor.history import commit, gold_of, lines_of, module, moved, target
 from tests.properties import examples
@@ -103,10 +103,10 @@ def test_there_and_back_is_where_it_was(anchor, order, how):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         old, new = commit(folder, OLD), commit(folder, files)
-        there = reanchor(gold_of(anchor), Located(Repository(folder), old, new)).rows[0].move
+        there = reanchor(gold_of(anchor), RepoCommits(GitRepository(folder), old, new)).rows[0].move
         assert there.new is not None
         assert there.confidence in ("exact", "unchanged")
-        back = reanchor(gold_of(there.new.anchor), Located(Repository(folder), new, old)).rows[0].move
+        back = reanchor(gold_of(there.new.anchor), RepoCommits(GitRepository(folder), new, old)).rows[0].move
     assert back.new == there.old
 
 
@@ -118,7 +118,7 @@ def test_the_order_of_targets_changes_nothing(some, edits, random):
     random.shuffle(shuffled)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        both = Located(Repository(folder), commit(folder, OLD), commit(folder, files))
+        both = RepoCommits(GitRepository(folder), commit(folder, OLD), commit(folder, files))
         one = {row.move.old.anchor: row.move for row in reanchor(gold_of(*some), both).rows}
         other = {row.move.old.anchor: row.move for row in reanchor(gold_of(*shuffled), both).rows}
     assert one == other

@@ -6,9 +6,9 @@ import pytest
 
 from assay.errors import CorpusError, GoldError
 from assay.gold.anchors import content_digest
-from assay.gold.reanchor import Moves, Repository, apply, locate, reanchor, with_digests
+from assay.gold.reanchor import GitRepository, Moves, apply, locate, reanchor, with_digests
 from assay.gold.reanchor.trees import read_tree
-from assay.types import Adversary, CorpusSpec, Gold, Label, Query
+from assay.types import Adversary, CorpusSpec, GoldSet, LabelProvenance, Query
 from tests.gold.reanchor.history import commit, git, gold_of, located, module, target
 
 OLD = {"a.py": module("alpha", "beta", "gamma"), "b.py": "x = 1\n"}
@@ -22,12 +22,12 @@ def query(name: str, *anchors: str, wrong: tuple[str, ...] = (), grades: tuple[i
         for anchor, grade in zip(anchors, grades or (2,) * len(anchors), strict=True)
     )
     adversaries = tuple(Adversary(target(anchor), "sibling", "weak", "x") for anchor in wrong)
-    labels = tuple(Label(anchor, by=("ann",), commit="old") for anchor in (*anchors, *wrong))
+    labels = tuple(LabelProvenance(anchor, by=("ann",), commit="old") for anchor in (*anchors, *wrong))
     return Query(name, {"human": "x"}, targets, adversaries, labels=labels)
 
 
 def moves_of(tmp_path, *queries: Query) -> Moves:
-    return reanchor(Gold("g", CorpusSpec("git", ".", "old"), queries, source="g.yaml"), located(tmp_path, OLD, NEW))
+    return reanchor(GoldSet("g", CorpusSpec("git", ".", "old"), queries, source="g.yaml"), located(tmp_path, OLD, NEW))
 
 
 def test_rows_are_in_gold_order_and_counted(tmp_path):
@@ -83,10 +83,10 @@ def test_targets_that_fell_together_are_one(tmp_path):
     old = {"a.md": "# A\n\n## One\n\nSome words here.\n\n## Two\n\nSome other words.\n"}
     one = query("one", "a.md:1-9", "a.md")
     same = {"b.md": old["a.md"]}
-    moves = reanchor(Gold("g", CorpusSpec("git", "."), (one,)), located(folder, old, same))
+    moves = reanchor(GoldSet("g", CorpusSpec("git", "."), (one,)), located(folder, old, same))
     assert [t.anchor for t in apply(moves).gold.queries[0].targets] == ["b.md:1-9", "b.md"]
     twice = replace(one, targets=(target("a.md:1-9"), replace(target("a.md:1-9"), grade=1)))
-    moves = reanchor(Gold("g", CorpusSpec("git", "."), (twice,)), located(folder, old, same))
+    moves = reanchor(GoldSet("g", CorpusSpec("git", "."), (twice,)), located(folder, old, same))
     applied = apply(moves)
     assert [(t.anchor, t.grade) for t in applied.gold.queries[0].targets] == [("b.md:1-9", 2)]
     assert "names already" in applied.notes[0]
@@ -96,7 +96,7 @@ def test_an_adversary_that_fell_together_with_a_target_is_dropped(tmp_path):
     old = {"a.py": module("alpha"), "b.py": module("alpha", "beta")}
     new = {"b.py": module("alpha", "beta") + "\n\nEND = 1\n"}
     one = query("one", "b.py:1-6", wrong=("a.py:1-6",))
-    moves = reanchor(Gold("g", CorpusSpec("git", "."), (one,)), located(tmp_path, old, new))
+    moves = reanchor(GoldSet("g", CorpusSpec("git", "."), (one,)), located(tmp_path, old, new))
     assert moves.rows[1].move.new == target("b.py:1-6")
     applied = apply(moves)
     assert applied.gold.queries[0].adversaries == ()
@@ -113,7 +113,7 @@ def test_hashes_are_added_to_what_has_lines(tmp_path):
 def test_with_digests_hashes_a_set_as_it_stands():
     texts = {"a.py": OLD["a.py"].split("\n")[:-1]}
     applied = with_digests(
-        Gold("g", CorpusSpec("path", "."), (query("one", "a.py:1-2", "a.py", wrong=("a.py:90-99",)),)), texts.get
+        GoldSet("g", CorpusSpec("path", "."), (query("one", "a.py:1-2", "a.py", wrong=("a.py:90-99",)),)), texts.get
     )
     (one,) = applied.gold.queries
     hashed = f"a.py:1-2#{content_digest(texts['a.py'][:2])}"
@@ -126,7 +126,7 @@ def test_a_root_is_where_paths_begin(tmp_path):
     old = {"src/a.py": module("alpha"), "other.py": module("beta")}
     new = {"src/b.py": module("alpha"), "src/c.py": module("beta")}
     both = located(tmp_path, old, new)
-    inside = replace(both, repository=Repository(tmp_path, "src"))
+    inside = replace(both, repository=GitRepository(tmp_path, "src"))
     rows = reanchor(gold_of("a.py:1-6", "other.py:1-6"), inside).rows
     assert [(row.move.new and row.move.new.anchor) for row in rows] == ["b.py:1-6", None]
 
@@ -134,15 +134,17 @@ def test_a_root_is_where_paths_begin(tmp_path):
 def test_a_bare_repository_will_do(tmp_path):
     both = located(tmp_path / "work", OLD, NEW)
     git(tmp_path, "clone", "-q", "--bare", "work", "bare")
-    rows = reanchor(gold_of("a.py:1-6"), replace(both, repository=Repository(tmp_path / "bare"))).rows
+    rows = reanchor(gold_of("a.py:1-6"), replace(both, repository=GitRepository(tmp_path / "bare"))).rows
     assert rows[0].move.confidence == "exact"
 
 
 def test_locate_takes_repository_and_revision_of_the_corpus(tmp_path):
     repo = tmp_path / "repo"
     both = located(repo, OLD, NEW)
-    gold = Gold("g", CorpusSpec("git", "repo", both.old), gold_of("a.py:1-6").queries, source=str(tmp_path / "g.yaml"))
-    assert locate(gold, None, None, "main") == replace(both, repository=Repository(repo))
+    gold = GoldSet(
+        "g", CorpusSpec("git", "repo", both.old), gold_of("a.py:1-6").queries, source=str(tmp_path / "g.yaml")
+    )
+    assert locate(gold, None, None, "main") == replace(both, repository=GitRepository(repo))
     assert locate(gold, str(repo), "main~1", both.new).old == both.old
     folder = replace(gold, corpus=CorpusSpec("path", "repo/sub"))
     commit(repo, {"sub/a.py": "x = 1\n"})
@@ -154,14 +156,14 @@ def test_locate_brings_a_remote_repository_here(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     both = located(tmp_path / "repo", OLD, NEW)
     spec = CorpusSpec("git", f"file://{tmp_path}/repo", both.old)
-    gold = Gold("g", spec, gold_of("a.py:1-6").queries)
+    gold = GoldSet("g", spec, gold_of("a.py:1-6").queries)
     found = locate(gold, None, None, "main")
     assert (found.old, found.new) == (both.old, both.new)
     assert reanchor(gold, found).rows[0].move.confidence == "exact"
 
 
 def test_locate_says_what_is_missing(tmp_path):
-    gold = Gold("g", CorpusSpec("pypi", "flask==3"), gold_of("a.py:1-6").queries, source="g.yaml")
+    gold = GoldSet("g", CorpusSpec("pypi", "flask==3"), gold_of("a.py:1-6").queries, source="g.yaml")
     with pytest.raises(GoldError, match="which has no history"):
         locate(gold, None, "a", "b")
     with pytest.raises(GoldError, match="does not say which commit"):
@@ -180,6 +182,6 @@ def test_links_and_long_files_are_no_source(tmp_path):
     (repo / "link.py").symlink_to("a.py")
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "link")
-    repository = Repository(repo)
+    repository = GitRepository(repo)
     tree = read_tree(repository, repository.commit("HEAD"), 100)
     assert sorted(tree.blobs) == ["a.py"]

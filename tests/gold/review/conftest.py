@@ -7,7 +7,7 @@ import pytest
 
 from assay.gold import load_gold
 from assay.gold.review import Item, Origin, Queue, make_item
-from assay.gold.review.votes import Ballot, Vote
+from assay.gold.review.votes import Vote, VoteLog
 from assay.types import PRIMARY, Adversary, Query, Span, Target
 from tests.conftest import FILES, GOLD, write_tree
 
@@ -59,5 +59,5 @@ def cast(
 ) -> Vote:
     """Vote."""
     vote = Vote(item.id, reviewer, value, f"{reviewer} says so", on, **more)
-    Ballot(queue, reviewer).cast([vote])
+    VoteLog(queue, reviewer).cast([vote])
     return vote

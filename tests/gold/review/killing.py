@@ -12,7 +12,7 @@ from assay.gold import load_gold
 from assay.gold.history import now
 from assay.gold.review import Origin, Queue, make_item
 from assay.gold.review.accepting import accept
-from assay.gold.review.votes import Ballot, Vote
+from assay.gold.review.votes import Vote, VoteLog
 from assay.types import Query, Span, Target
 
 
@@ -25,7 +25,7 @@ def main(path: Path, first: int) -> None:
         queue.add([item])
         print("item", item.id, flush=True)  # noqa: T201
         for name in ("ada", "bob"):
-            Ballot(queue, name).cast([Vote(item.id, name, "accept", "why", now())])
+            VoteLog(queue, name).cast([Vote(item.id, name, "accept", "why", now())])
             print("vote", item.id, name, flush=True)  # noqa: T201
         accept(queue, lambda: load_gold(path).golds[0], lambda gold: (), on=now())
         print("gold", query.id, flush=True)  # noqa: T201

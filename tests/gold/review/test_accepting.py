@@ -9,8 +9,8 @@ from assay.gold.review import Queue
 from assay.gold.review.accepting import accept, read_standings, read_written
 from assay.gold.review.reviewers import label_items
 from assay.gold.review.standing import ReviewRules
-from assay.gold.review.votes import Decision, decide
-from assay.types import CorpusSpec, Label, Span, Target
+from assay.gold.review.votes import Adjudication, decide
+from assay.types import CorpusSpec, LabelProvenance, Span, Target
 from tests.gold.review.conftest import adversary_item, cast, phrasing_item, query_item, query_of, target_item
 
 ON = "2026-03-04T05:06:07.000+00:00"
@@ -40,7 +40,7 @@ def test_a_target_that_reviewers_agree_on_is_added_with_its_provenance(queue):
     query = query_of(queue, "tax-lookup")
     assert made.added == 1
     assert query.targets == (Target(Span("shop/tax.py"), 2, "tax_rate"), Target(Span("shop/tax.py", 11, 13), 1))
-    assert query.labels == (Label("shop/tax.py:11-13", ("ada", "bob"), "2026-02-03", "fff", ("mine",)),)
+    assert query.labels == (LabelProvenance("shop/tax.py:11-13", ("ada", "bob"), "2026-02-03", "fff", ("mine",)),)
 
 
 def test_accepting_twice_changes_nothing(queue):
@@ -81,7 +81,7 @@ def test_a_decision_settles_and_names_the_one_who_decided(queue):
     item = target_item(queue)
     agree(queue, item, "2", "ada")
     cast(queue, "bob", item, "1")
-    decide(queue, [Decision(item.id, "cy", "1", "it helps", "2026-02-05T00:00:00+00:00", "eee")])
+    decide(queue, [Adjudication(item.id, "cy", "1", "it helps", "2026-02-05T00:00:00+00:00", "eee")])
     accepted(queue)
     label = query_of(queue, "tax-lookup").labels[0]
     assert (label.by, label.on, label.commit) == (("bob", "cy"), "2026-02-05", "eee")
@@ -91,7 +91,7 @@ def test_a_later_decision_changes_what_was_accepted(queue):
     item = target_item(queue)
     agree(queue, item, "1")
     accepted(queue)
-    decide(queue, [Decision(item.id, "cy", "0", "it is wrong", "2026-02-05T00:00:00+00:00")])
+    decide(queue, [Adjudication(item.id, "cy", "0", "it is wrong", "2026-02-05T00:00:00+00:00")])
     accepted(queue)
     query = query_of(queue, "tax-lookup")
     assert [target.anchor for target in query.targets] == ["shop/tax.py::tax_rate"]

@@ -8,9 +8,17 @@ import sys
 import pytest
 
 from assay.errors import ConfigError
-from assay.gold.review.reviewers import Said, make_vote
-from assay.gold.review.viewing import Desk
-from assay.gold.review.votes import Ballot, adjudicates, adjudicator_file, all_votes, check_votes, give_up, reviewers
+from assay.gold.review.reviewers import VoteInput, make_vote
+from assay.gold.review.viewing import ReviewWorkspace
+from assay.gold.review.votes import (
+    VoteLog,
+    adjudicates,
+    adjudicator_file,
+    all_votes,
+    become_adjudicator,
+    check_votes,
+    reviewers,
+)
 from tests.gold.review.conftest import target_item
 
 GIVE_UP = """
@@ -36,7 +44,7 @@ def test_a_word_given_outlives_a_kill(queue):
 
 def test_it_is_a_file_of_their_own_that_readers_of_votes_do_not_see(queue):
     for _ in range(2):
-        give_up(Ballot(queue, "cy"))
+        become_adjudicator(VoteLog(queue, "cy"))
     lines = adjudicator_file(queue, "cy").read_text().splitlines()
     assert [json.loads(line)["by"] for line in lines] == ["cy"], "said twice is said once"
     assert reviewers(queue) == ()
@@ -44,7 +52,7 @@ def test_it_is_a_file_of_their_own_that_readers_of_votes_do_not_see(queue):
 
 
 def test_half_a_line_is_no_word(queue):
-    give_up(Ballot(queue, "cy"))
+    become_adjudicator(VoteLog(queue, "cy"))
     path = adjudicator_file(queue, "cy")
     path.write_bytes(path.read_bytes()[:-5])
     assert not adjudicates(queue, "cy")
@@ -53,8 +61,8 @@ def test_half_a_line_is_no_word(queue):
 def test_no_record_of_a_vote_is_made_for_them(queue):
     item = target_item(queue)
     queue.add([item])
-    give_up(Ballot(queue, "cy"))
+    become_adjudicator(VoteLog(queue, "cy"))
     with pytest.raises(ConfigError, match="cy gave up voting") as caught:
-        make_vote(Desk(queue.gold_file), "cy", item, Said(item.id, "2", "now I know"))
+        make_vote(ReviewWorkspace(queue.gold_file), "cy", item, VoteInput(item.id, "2", "now I know"))
     assert str(adjudicator_file(queue, "cy")) in str(caught.value.hint)
-    assert make_vote(Desk(queue.gold_file), "ada", item, Said(item.id, "2", "blind")).value == "2"
+    assert make_vote(ReviewWorkspace(queue.gold_file), "ada", item, VoteInput(item.id, "2", "blind")).value == "2"

@@ -4,7 +4,7 @@ import pytest
 
 from assay.gold.review import Origin, make_item
 from assay.gold.review.agreement import Resampling, agreement
-from assay.gold.review.votes import Decision, Vote
+from assay.gold.review.votes import Adjudication, Vote
 from assay.types import Query, Span, Target
 
 FEW = Resampling(draws=20)
@@ -57,7 +57,7 @@ def test_the_last_vote_counts_and_votes_after_a_decision_do_not():
         Vote(two.id, "bob", "2", "y", "2026-01-01"),
         Vote(two.id, "ada", "2", "y", "2026-01-09"),  # after the decision was there to be read
     ]
-    decided = [Decision(two.id, "cy", "2", "y", "2026-01-05"), Decision(two.id, "cy", "2", "y", "2026-01-10")]
+    decided = [Adjudication(two.id, "cy", "2", "y", "2026-01-05"), Adjudication(two.id, "cy", "2", "y", "2026-01-10")]
     assert agreement([one, two], said, decided, FEW)[0].percent == 0.5
 
 
@@ -67,7 +67,7 @@ def test_votes_after_the_set_took_an_item_up_do_not_count():
     said.append(Vote(one.id, "bob", "0", "y", "2026-01-09"))
     assert agreement([one], said, [], FEW)[0].percent == 0
     assert agreement([one], said, [], FEW, {one.id: "2026-01-05"})[0].percent == 1
-    late = [Decision(one.id, "cy", "0", "y", "2026-01-10")]
+    late = [Adjudication(one.id, "cy", "0", "y", "2026-01-10")]
     assert agreement([one], said, late, FEW, {one.id: "2026-01-05"})[0].percent == 1
 
 

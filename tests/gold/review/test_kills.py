@@ -12,7 +12,7 @@ import pytest
 from assay.gold import load_gold
 from assay.gold.review import Queue
 from assay.gold.review.accepting import accept, read_standings
-from assay.gold.review.votes import Ballot
+from assay.gold.review.votes import VoteLog
 
 PROJECT = Path(__file__).parents[3]
 START = """\
@@ -50,7 +50,7 @@ def kill_often(path, *moments):
         assert {name for what, name, *_ in done if what == "gold"} <= set(counts)
         assert {item for what, item, *_ in done if what == "item"} <= {item.id for item in queue.items()}
         for name in ("ada", "bob"):
-            history = [vote.item for vote in Ballot(queue, name).history()]
+            history = [vote.item for vote in VoteLog(queue, name).history()]
             assert len(history) == len(set(history))
             assert {rest[0] for what, *rest in done if what == "vote" and rest[1] == name} <= set(history)
     return done

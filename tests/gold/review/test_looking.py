@@ -1,6 +1,15 @@
 """Who was shown what others said is written down where the votes are, so that what they say then is told apart."""
 
-from assay.gold.review.votes import Ballot, Look, Vote, all_votes, looks_file, marked, note_look, read_looks
+from assay.gold.review.votes import (
+    UnblindedView,
+    Vote,
+    VoteLog,
+    all_votes,
+    log_unblinding,
+    looks_file,
+    marked,
+    read_looks,
+)
 from tests.gold.review.conftest import cast, target_item
 
 
@@ -11,18 +20,18 @@ def said(item, value, day):
 def test_votes_on_what_was_seen_are_marked_and_no_others():
     votes = [said("a", "2", 1), said("a", "1", 2), said("a", "0", 4), said("new", "2", 5), said("new", "1", 6)]
     votes += [said("shown", "2", 7)]
-    looks = [Look("2026-01-03"), Look("2026-01-06T12", ("shown",))]
+    looks = [UnblindedView("2026-01-03"), UnblindedView("2026-01-06T12", ("shown",))]
     assert [vote.after for vote in marked(votes, looks)] == ["", "", "look", "", "", "look"]
     assert marked(votes, []) == tuple(votes)
 
 
 def test_a_look_is_written_once_until_there_is_more_to_see(queue):
-    ballot, item = Ballot(queue, "ada"), target_item(queue)
-    note_look(ballot)
+    ballot, item = VoteLog(queue, "ada"), target_item(queue)
+    log_unblinding(ballot)
     assert not looks_file(queue, "ada").exists(), "who has not voted has nothing to change"
     cast(queue, "ada", item, "2")
     for items in ((), (), ["x", item.id], ["x"]):
-        note_look(ballot, items)
+        log_unblinding(ballot, items)
     assert [look.items for look in read_looks(queue, "ada")] == [(), ("x",)]
 
 

@@ -9,13 +9,13 @@ from assay.gold import load_gold
 from assay.gold.review import Origin, Queue, make_item
 from assay.gold.review.accepting import accept, read_standings, read_taken, read_written
 from assay.gold.review.votes import (
-    Ballot,
-    Decision,
+    Adjudication,
+    VoteLog,
     adjudicates,
     all_votes,
+    become_adjudicator,
     decide,
-    give_up,
-    note_look,
+    log_unblinding,
     read_decisions,
     read_looks,
 )
@@ -46,14 +46,17 @@ def work(queue, name, shared, number):
     for item in (*shared, own, both):
         cast(queue, name, item, "2", on=f"2026-03-0{number}T01")
         cast(queue, "ada", item, str(number - 1), on=f"2026-03-0{number}T02")
-    note_look(Ballot(queue, name))
+    log_unblinding(VoteLog(queue, name))
     cast(queue, name, shared[0], "1", on=f"2027-03-0{number}T03")
-    give_up(Ballot(queue, f"third-{name}"))
-    give_up(Ballot(queue, "third"))
+    become_adjudicator(VoteLog(queue, f"third-{name}"))
+    become_adjudicator(VoteLog(queue, "third"))
     held = shared[number]
     decide(
         queue,
-        [Decision(one.id, f"third-{name}", str(number - 1), "so", f"2026-03-0{number}") for one in (shared[0], held)],
+        [
+            Adjudication(one.id, f"third-{name}", str(number - 1), "so", f"2026-03-0{number}")
+            for one in (shared[0], held)
+        ],
     )
     accept(queue, lambda: load_gold(queue.gold_file).golds[0], lambda _: (), on=f"2026-03-0{number}T05")
 
@@ -91,7 +94,7 @@ def test_two_branches_of_a_review_merge_without_a_conflict_and_nothing_is_missin
     assert len(merged.items()) == 6
     cast_by = {name: [v for v in all_votes(merged) if v.reviewer == name] for name in ("ada", "bob", "cy")}
     assert [len(votes) for votes in cast_by.values()] == [10, 6, 6]
-    assert Ballot(merged, "ada").votes()[shared[0].id].value == "1", "the later vote counts, wherever it stands"
+    assert VoteLog(merged, "ada").votes()[shared[0].id].value == "1", "the later vote counts, wherever it stands"
     assert [vote.after for vote in cast_by["bob"]] == [vote.after for vote in cast_by["cy"]] == [""] * 5 + ["look"]
     assert [len(read_looks(merged, name)) for name in ("bob", "cy")] == [1, 1]
     assert all(adjudicates(merged, name) for name in ("third", "third-bob", "third-cy"))

@@ -5,7 +5,7 @@ import pytest
 from assay.chat import Endpoint
 from assay.corpus import open_corpus
 from assay.gold.review.reviewers import ask_model, prompt, question, read_answer, version
-from assay.gold.review.viewing import Viewer
+from assay.gold.review.viewing import ItemViewer
 from assay.types import CorpusSpec
 from tests.gold.review.conftest import target_item
 from tests.serving import Reply, in_turn, serving
@@ -56,7 +56,7 @@ def test_a_reason_is_cut_and_cannot_act_on_a_terminal():
 
 
 def test_the_item_is_fenced_by_a_mark_that_stands_nowhere_in_it(queue):
-    viewer = Viewer(open_corpus(CorpusSpec("path", "."), base=queue.gold_file.parent))
+    viewer = ItemViewer(open_corpus(CorpusSpec("path", "."), base=queue.gold_file.parent))
     asked = question(viewer.view(target_item(queue, engines=("secret-engine",))))
     first = next(line for line in asked.text.splitlines() if line.startswith("<item "))
     mark = first.removeprefix("<item ").removesuffix(">")
@@ -69,7 +69,7 @@ def test_the_item_is_fenced_by_a_mark_that_stands_nowhere_in_it(queue):
 
 
 def test_a_model_behind_an_endpoint_votes(queue):
-    viewer = Viewer(open_corpus(CorpusSpec("path", "."), base=queue.gold_file.parent))
+    viewer = ItemViewer(open_corpus(CorpusSpec("path", "."), base=queue.gold_file.parent))
     said = '{"vote": "0", "reason": "it adds, it does not look up"}'
     with serving(in_turn(Reply({"choices": [{"message": {"content": said}}]}))) as server:
         answer = ask_model(Endpoint(server.url, "m"), viewer.view(target_item(queue)))

@@ -4,15 +4,15 @@ import pytest
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.review.accepting import accept, foresee
+from assay.gold.review.accepting import accept, preview
 from assay.gold.review.reviewers import other_place
-from assay.gold.review.viewing import Desk
+from assay.gold.review.viewing import ReviewWorkspace
 from assay.types import CorpusSpec, Span
 from tests.gold.review.conftest import cast, phrasing_item, query_item, target_item
 
 
 def test_another_place_is_about_the_query_as_the_set_has_it(queue):
-    made = other_place(Desk(queue.gold_file), phrasing_item(queue), "shop/tax.py::with_tax")
+    made = other_place(ReviewWorkspace(queue.gold_file), phrasing_item(queue), "shop/tax.py::with_tax")
     assert (made.kind, made.anchor, made.origin.how, made.origin.source) == (
         "target", "shop/tax.py::with_tax", "reviewer", "",
     )  # fmt: skip
@@ -23,19 +23,19 @@ def test_another_place_is_about_the_query_as_the_set_has_it(queue):
 
 def test_another_place_for_a_query_that_is_no_gold_yet(queue):
     item = query_item(queue)
-    made = other_place(Desk(queue.gold_file), item, "shop/cart.py:4-6")
+    made = other_place(ReviewWorkspace(queue.gold_file), item, "shop/cart.py:4-6")
     assert (made.query.id, made.query.headline) == (item.query.id, item.query.headline)
 
 
 def test_the_same_place_from_engines_and_from_a_reviewer_is_one_item(queue):
     pooled = target_item(queue, Span("shop/tax.py", 11, 13))
-    assert other_place(Desk(queue.gold_file), pooled, "shop/tax.py:11-13").id == pooled.id
+    assert other_place(ReviewWorkspace(queue.gold_file), pooled, "shop/tax.py:11-13").id == pooled.id
 
 
 @pytest.mark.parametrize("anchor", ["shop/tax.py:1-99", "shop/tax.py::nobody", "../x.py", "shop/none.py", ""])
 def test_a_place_that_is_not_there_is_refused(queue, anchor):
     with pytest.raises(GoldError):
-        other_place(Desk(queue.gold_file), target_item(queue), anchor)
+        other_place(ReviewWorkspace(queue.gold_file), target_item(queue), anchor)
 
 
 def test_what_is_foreseen_is_what_is_accepted_and_writes_nothing(queue):
@@ -49,13 +49,13 @@ def test_what_is_foreseen_is_what_is_accepted_and_writes_nothing(queue):
     def load():
         return load_gold(queue.gold_file).golds[0]
 
-    seen = foresee(queue, load, lambda _: ())
+    seen = preview(queue, load, lambda _: ())
     assert queue.gold_file.read_bytes() == before
     assert not (queue.folder / "accepted.jsonl").exists()
     made = accept(queue, load, lambda _: (), on="2026-02-03")
     assert (seen.taken, seen.refused, seen.gold) == (made.taken, made.refused, made.gold)
     assert seen.added == 2
-    assert foresee(queue, load, lambda _: ()).taken == ()
+    assert preview(queue, load, lambda _: ()).taken == ()
 
 
 def test_what_would_begin_a_set_needs_its_code(tmp_path):
@@ -67,8 +67,8 @@ def test_what_would_begin_a_set_needs_its_code(tmp_path):
     for name in ("ada", "bob"):
         cast(queue, name, item, "accept")
     with pytest.raises(GoldError, match="there is no such set yet"):
-        foresee(queue, lambda: None, lambda _: ())
-    seen = foresee(queue, lambda: None, lambda _: (), corpus=CorpusSpec("path", "."))
+        preview(queue, lambda: None, lambda _: ())
+    seen = preview(queue, lambda: None, lambda _: (), corpus=CorpusSpec("path", "."))
     assert seen.gold is not None
     assert seen.added == 1
     assert not queue.gold_file.exists()

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from assay.corpus import open_corpus
-from assay.errors import EnvironmentFailure, GoldError
+from assay.errors import GoldError, SetupError
 from assay.gold import load_gold
 from assay.gold.review import Added, Queue
 from assay.gold.review.reviewers import label_items
@@ -83,7 +83,7 @@ def test_the_queue_is_part_of_no_corpus_and_no_suite(queue):
 
 def test_a_queue_that_cannot_be_written_says_so(queue):
     queue.folder.write_text("in the way")
-    with pytest.raises(EnvironmentFailure):
+    with pytest.raises(SetupError):
         queue.add([target_item(queue)])
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from assay.errors import ConfigError
 from assay.gold.review import Origin, make_item
 from assay.gold.review.standing import ReviewRules, standings
-from assay.gold.review.votes import Decision, Vote
+from assay.gold.review.votes import Adjudication, Vote
 from assay.types import Query, Span, Target
 
 ITEM = make_item("target", Query("q", {"human": "a?"}, (Target(Span("a.py")),)), Origin("pool"))
@@ -16,7 +16,7 @@ ON = "2026-02-03T04:05:06.000+00:00"
 
 def stand(*said, decided=None, written=None, least=2):
     votes = [Vote(ITEM.id, name, value, "why", ON) for name, value in said]
-    decisions = [Decision(ITEM.id, "cy", decided, "why", ON)] if decided else []
+    decisions = [Adjudication(ITEM.id, "cy", decided, "why", ON)] if decided else []
     return standings([ITEM], votes, decisions, {ITEM.id: written} if written else {}, ReviewRules(least))[0]
 
 

@@ -1,13 +1,13 @@
 """A reviewer sees the question and the code, and nothing that would sway the vote."""
 
 from assay.corpus import open_corpus
-from assay.gold.review.viewing import ViewConfig, Viewer, describe, view_mapping
+from assay.gold.review.viewing import ItemViewer, ViewConfig, describe, view_mapping
 from assay.types import CorpusSpec, Span
 from tests.gold.review.conftest import adversary_item, cast, phrasing_item, query_item, target_item
 
 
 def viewer(queue, **config):
-    return Viewer(open_corpus(CorpusSpec("path", "."), base=queue.gold_file.parent), ViewConfig(**config))
+    return ItemViewer(open_corpus(CorpusSpec("path", "."), base=queue.gold_file.parent), ViewConfig(**config))
 
 
 def text(queue, item, **more):

@@ -8,8 +8,8 @@ import pytest
 
 import assay
 from assay.errors import GoldError
-from assay.gold.looks import log_looks, looks_file, read_looks
-from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
+from assay.gold.looks import log_access, looks_file, read_looks
+from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 from tests.waiting import WATCHDOG
 
 
@@ -20,14 +20,14 @@ def gold(path, *parts):
         Query(f"q{n}", {"human": f"{n}?"}, (Target(Span("a.py")),), tags={"split": part})
         for n, part in enumerate(parts)
     )
-    return Gold("g", CorpusSpec("path", "."), queries, source=None if path is None else str(path))
+    return GoldSet("g", CorpusSpec("path", "."), queries, source=None if path is None else str(path))
 
 
 def test_a_look_says_who_when_with_what_and_at_how_much(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     (tmp_path / "gitconfig").write_text("[user]\n\tname = Ada Example\n")
     path = tmp_path / "gold.yaml"
-    files = log_looks(Suite((gold(path, "dev", "sealed", "sealed"),)), "run", ["mine", "keywords"])
+    files = log_access(Suite((gold(path, "dev", "sealed", "sealed"),)), "run", ["mine", "keywords"])
     assert files == (tmp_path / "gold.looks.jsonl",)
     (look,) = read_looks(path)
     assert (look.who, look.command, look.engines, look.sealed) == ("Ada Example", "run", ("mine", "keywords"), 2)
@@ -38,15 +38,15 @@ def test_a_look_says_who_when_with_what_and_at_how_much(tmp_path, monkeypatch):
 def test_looks_add_up_and_unsealed_sets_have_none(tmp_path):
     path = tmp_path / "gold.yaml"
     for _ in range(3):
-        log_looks(Suite((gold(path, "sealed"),)), "score", [])
-    log_looks(Suite((gold(path, "dev"),)), "run", [])
+        log_access(Suite((gold(path, "sealed"),)), "score", [])
+    log_access(Suite((gold(path, "dev"),)), "run", [])
     assert [look.command for look in read_looks(path)] == ["score"] * 3
     assert read_looks(tmp_path / "other.yaml") == ()
 
 
 def test_a_set_without_a_file_has_nowhere_to_write(tmp_path):
-    assert log_looks(Suite((gold(None, "sealed"),)), "run", []) == ()
-    assert log_looks(Suite((gold(tmp_path / "gone" / "g.yaml", "sealed"),)), "run", []) == ()
+    assert log_access(Suite((gold(None, "sealed"),)), "run", []) == ()
+    assert log_access(Suite((gold(tmp_path / "gone" / "g.yaml", "sealed"),)), "run", []) == ()
 
 
 def test_a_damaged_log_is_told_with_its_line(tmp_path):
@@ -61,14 +61,14 @@ def test_half_a_line_of_a_log_is_told_and_not_overwritten(tmp_path, damage):
     path = tmp_path / "gold.yaml"
     path.touch()
     suite = Suite((gold(path, "sealed"),))
-    log_looks(suite, "run", [])
+    log_access(suite, "run", [])
     with open(looks_file(path), "ab") as log:
         log.write(damage)
     for _ in range(2):
         with pytest.raises(GoldError) as caught:
             read_looks(path)
         assert caught.value.line == 2
-        log_looks(suite, "score", [])
+        log_access(suite, "score", [])
     assert damage in looks_file(path).read_bytes()
 
 

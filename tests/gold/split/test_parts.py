@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from assay.errors import ConfigError, GoldError
 from assay.gold.split import (
     PARTS,
-    Division,
     Shares,
-    Way,
-    divide,
+    SplitMethod,
+    SplitOptions,
+    assign_splits,
     part_of,
-    recall,
+    read_split_method,
     refuse_sealed,
-    remember,
     sealed_queries,
     select,
+    store_split_method,
 )
-from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
+from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 from tests.properties import examples
 
 
@@ -39,7 +39,7 @@ def query(name, *anchors, part=None, **tags):
 
 
 def suite(*queries, name="gold", corpus="."):
-    return Suite((Gold(name, CorpusSpec("path", corpus), queries, source="gold.yaml"),))
+    return Suite((GoldSet(name, CorpusSpec("path", corpus), queries, source="gold.yaml"),))
 
 
 def parts(divided):
@@ -57,7 +57,7 @@ def test_no_module_and_no_shared_target_is_in_two_parts(drawn, seed):
         for n, (module, file, shared) in enumerate(drawn)
     ]
     try:
-        found = parts(divide(suite(*queries), Division(seed=seed)))
+        found = parts(assign_splits(suite(*queries), SplitOptions(seed=seed)))
     except GoldError:
         return  # everything hangs together
     homes: dict[str, set] = {}
@@ -73,12 +73,12 @@ def test_no_module_and_no_shared_target_is_in_two_parts(drawn, seed):
 @given(seed=st.integers(0, 100))
 def test_the_same_seed_gives_the_same_parts(seed):
     some = suite(*(query(f"q{n}", f"m{n % 9}/f.py:{n + 1}-{n + 1}") for n in range(30)))
-    assert divide(some, Division(seed=seed)) == divide(some, Division(seed=seed))
+    assert assign_splits(some, SplitOptions(seed=seed)) == assign_splits(some, SplitOptions(seed=seed))
 
 
 def test_another_seed_gives_other_parts():
     some = suite(*(query(f"q{n}", f"m{n}/f.py") for n in range(40)))
-    assert len({tuple(parts(divide(some, Division(seed=seed))).values()) for seed in range(5)}) == 5
+    assert len({tuple(parts(assign_splits(some, SplitOptions(seed=seed))).values()) for seed in range(5)}) == 5
 
 
 def test_parts_have_their_share_in_all_and_in_each_stratum():
@@ -86,7 +86,7 @@ def test_parts_have_their_share_in_all_and_in_each_stratum():
         query(f"q{n}", f"m{n}/f.py", category="ab"[n % 2], difficulty="hard" if n % 3 == 0 else "standard")
         for n in range(120)
     ]
-    found = divide(suite(*queries), Division())
+    found = assign_splits(suite(*queries), SplitOptions())
     assert found.sizes == {"dev": 60, "test": 30, "sealed": 30}
     assert set(found.strata) == {"category=a", "category=b", "difficulty=hard", "difficulty=standard"}
     for counts in found.strata.values():
@@ -96,7 +96,7 @@ def test_parts_have_their_share_in_all_and_in_each_stratum():
 
 def test_shares_are_what_was_asked_for():
     some = suite(*(query(f"q{n}", f"m{n}/f.py") for n in range(50)))
-    found = divide(some, Division(shares=Shares(0.8, 0.2, 0.0)))
+    found = assign_splits(some, SplitOptions(shares=Shares(0.8, 0.2, 0.0)))
     assert found.sizes == {"dev": 40, "test": 10, "sealed": 0}
 
 
@@ -130,40 +130,40 @@ def test_shares_that_are_all_given_make_a_whole():
 @pytest.mark.parametrize(
     ("division", "said"),
     [
-        (Division(), "by module, seed 0"),
-        (Division(by="module", depth=1, seed=4), "by module of 1 folder, seed 4"),
-        (Division(by="module", depth=12), "by module of 12 folders, seed 0"),
-        (Division(by="repository"), "by repository, seed 0"),
+        (SplitOptions(), "by module, seed 0"),
+        (SplitOptions(by="module", depth=1, seed=4), "by module of 1 folder, seed 4"),
+        (SplitOptions(by="module", depth=12), "by module of 12 folders, seed 0"),
+        (SplitOptions(by="repository"), "by repository, seed 0"),
     ],
 )
 def test_a_set_remembers_how_it_was_divided(division, said):
-    gold = remember(suite(query("a", "a.py")).golds[0], division)
+    gold = store_split_method(suite(query("a", "a.py")).golds[0], division)
     assert gold.provenance["split"] == said
-    assert recall(Suite((gold,))) == Way(division.by, division.depth)
-    other = remember(gold, replace(division, by="file", depth=None))
-    assert recall(Suite((gold, other))) is None
-    assert recall(suite(query("a", "a.py"))) is None
+    assert read_split_method(Suite((gold,))) == SplitMethod(division.by, division.depth)
+    other = store_split_method(gold, replace(division, by="file", depth=None))
+    assert read_split_method(Suite((gold, other))) is None
+    assert read_split_method(suite(query("a", "a.py"))) is None
 
 
 def test_a_module_is_the_folder_to_a_depth():
     some = suite(*(query(f"q{n}", f"src/{'abc'[n % 3]}/sub{n}/f.py") for n in range(12)))
-    assert divide(some, Division()).groups == 12
-    assert divide(some, Division(depth=2)).groups == 3
+    assert assign_splits(some, SplitOptions()).groups == 12
+    assert assign_splits(some, SplitOptions(depth=2)).groups == 3
     with pytest.raises(GoldError, match="hang together in 1 group"):
-        divide(some, Division(depth=1))
+        assign_splits(some, SplitOptions(depth=1))
 
 
 def test_by_file_a_folder_may_be_torn_and_a_file_not():
     some = suite(*(query(f"q{n}", f"m/f{n % 5}.py") for n in range(10)))
-    divided = divide(some, Division(by="file"))
+    divided = assign_splits(some, SplitOptions(by="file"))
     assert divided.groups == 5
 
 
 def test_by_query_only_shared_targets_tie():
     queries = [query(f"q{n}", f"m/f{n}.py") for n in range(8)]
-    assert divide(suite(*queries), Division(by="query")).groups == 8
+    assert assign_splits(suite(*queries), SplitOptions(by="query")).groups == 8
     with pytest.raises(GoldError, match="--by file makes more groups") as caught:
-        divide(suite(*queries), Division(by="module"))
+        assign_splits(suite(*queries), SplitOptions(by="module"))
     assert caught.value.file == "gold.yaml"
 
 
@@ -181,23 +181,23 @@ def test_by_query_only_shared_targets_tie():
 )
 def test_queries_that_may_share_a_line_stay_together(one, other, together):
     some = [query("one", one), query("other", other), *(query(f"q{n}", f"n{n}/f.py") for n in range(6))]
-    assert divide(suite(*some), Division(by="query")).groups == (7 if together else 8)
+    assert assign_splits(suite(*some), SplitOptions(by="query")).groups == (7 if together else 8)
 
 
 def test_a_query_with_primaries_in_two_modules_ties_them():
     some = [query("both", "a/f.py", "b/f.py"), query("a", "a/g.py"), query("b", "b/g.py")]
-    found = parts(divide(suite(*some, *(query(f"q{n}", f"m{n}/f.py") for n in range(6))), Division()))
+    found = parts(assign_splits(suite(*some, *(query(f"q{n}", f"m{n}/f.py") for n in range(6))), SplitOptions()))
     assert found["both"] == found["a"] == found["b"]
 
 
 def test_whole_repositories_stay_together():
     golds = tuple(
-        Gold(
+        GoldSet(
             f"g{n}", CorpusSpec("git", f"https://host/r{n % 4}"), tuple(query(f"q{i}", f"m{i}/f.py") for i in range(5))
         )
         for n in range(8)
     )
-    found = divide(Suite(golds), Division(by="repository"))
+    found = assign_splits(Suite(golds), SplitOptions(by="repository"))
     homes: dict[str, set] = {}
     for gold in found.suite.golds:
         homes.setdefault(gold.corpus.repository, set()).update(part_of(q) for q in gold.queries)
@@ -207,24 +207,26 @@ def test_whole_repositories_stay_together():
 
 def test_queries_that_have_a_part_keep_it_and_new_ones_join_their_module():
     some = [query(f"q{n}", f"m{n}/f.py") for n in range(20)]
-    first = divide(suite(*some), Division(seed=3))
+    first = assign_splits(suite(*some), SplitOptions(seed=3))
     grown = [*first.suite.golds[0].queries, *(query(f"new{n}", f"m{n}/g.py") for n in range(20)), query("x", "z/f.py")]
-    second = divide(suite(*grown), Division(seed=4))
+    second = assign_splits(suite(*grown), SplitOptions(seed=4))
     found = parts(second)
     assert all(found[f"q{n}"] == found[f"new{n}"] == parts(first)[f"q{n}"] for n in range(20))
     assert second.kept == 20
-    assert divide(suite(*grown), Division(seed=4, fresh=True)).kept == 0
+    assert assign_splits(suite(*grown), SplitOptions(seed=4, fresh=True)).kept == 0
 
 
 def test_a_new_query_that_ties_two_parts_together_is_refused():
     some = [query("a", "a/f.py", part="dev"), query("b", "b/f.py", part="sealed"), query("c", "c/f.py", part="test")]
     with pytest.raises(GoldError, match="'a' is dev and 'b' is sealed, but they hang together"):
-        divide(suite(*some, query("ab", "a/g.py", "b/g.py")), Division())
+        assign_splits(suite(*some, query("ab", "a/g.py", "b/g.py")), SplitOptions())
 
 
 def test_a_part_that_nobody_knows_is_refused():
     with pytest.raises(GoldError, match="is in the part 'train'"):
-        divide(suite(query("a", "a/f.py", part="train"), *(query(f"q{n}", f"m{n}/f") for n in range(4))), Division())
+        assign_splits(
+            suite(query("a", "a/f.py", part="train"), *(query(f"q{n}", f"m{n}/f") for n in range(4))), SplitOptions()
+        )
 
 
 def test_sealed_queries_are_left_out_unless_asked_for():
@@ -267,7 +269,7 @@ def test_tuning_commands_are_refused_sealed_queries():
 
 def test_dividing_changes_tags_and_nothing_else():
     some = suite(*(query(f"q{n}", f"m{n}/f.py", category="x") for n in range(12)))
-    found = divide(some, Division())
+    found = assign_splits(some, SplitOptions())
     bare = [replace(q, tags={k: v for k, v in q.tags.items() if k != "split"}) for q in found.suite.golds[0].queries]
     assert tuple(bare) == some.golds[0].queries
     assert Counter(parts(found).values()) == Counter(found.sizes)

@@ -4,17 +4,17 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.synth.sets import Asked, Draw, draw
+from assay.gold.synth.sets import SampleSize, SynthQuery, draw
 
 candidates = st.lists(
-    st.tuples(st.sampled_from("abcd"), st.integers(1, 30)).map(lambda x: Asked(x[0], x[1], x[1] + 1, f"q{x[1]}")),
+    st.tuples(st.sampled_from("abcd"), st.integers(1, 30)).map(lambda x: SynthQuery(x[0], x[1], x[1] + 1, f"q{x[1]}")),
     unique=True,
 )
 
 
 @given(candidates, st.integers(1, 12), st.integers(1, 5), st.integers(0, 3))
 def test_draw_is_bounded_balanced_and_does_not_depend_on_order(every, count, most, seed):
-    wanted = Draw(count, most, seed)
+    wanted = SampleSize(count, most, seed)
     drawn = draw(every, wanted, np.random.default_rng(seed))
     assert drawn == draw(every[::-1], wanted, np.random.default_rng(seed))
     assert len(set(drawn)) == len(drawn)
@@ -28,6 +28,6 @@ def test_draw_is_bounded_balanced_and_does_not_depend_on_order(every, count, mos
 
 
 def test_another_seed_draws_others():
-    every = [Asked("a", n, n, str(n)) for n in range(1, 100)]
-    wanted = Draw(4, 4, 0)
+    every = [SynthQuery("a", n, n, str(n)) for n in range(1, 100)]
+    wanted = SampleSize(4, 4, 0)
     assert draw(every, wanted, np.random.default_rng(0)) != draw(every, wanted, np.random.default_rng(1))

@@ -5,7 +5,7 @@ import pytest
 from assay.corpus import open_corpus, read_text
 from assay.errors import ConfigError
 from assay.gold import load_gold, resolve
-from assay.gold.synth import Draw, synthesise, write_sets
+from assay.gold.synth import SampleSize, synthesise, write_sets
 from assay.scoring import score
 from assay.stats.units import partition
 from assay.types import CorpusSpec, EngineRun, Run, Suite
@@ -100,7 +100,7 @@ def test_every_set_and_every_query_is_marked(corpus):
 
 
 def test_a_kind_is_drawn_the_same_whatever_else_is_made(corpus):
-    wanted = Draw(count=2, max_per_file=1, seed=3)
+    wanted = SampleSize(count=2, max_per_file=1, seed=3)
     every = synthesise(corpus, name="shop", wanted=wanted)
     for gold in every.golds:
         alone = synthesise(corpus, name="shop", wanted=wanted, kinds=(gold.provenance["synthetic"],))
@@ -126,9 +126,9 @@ def test_what_is_written_is_read_back_and_holds(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("kinds", "wanted", "said"),
     [
-        (("docs",), Draw(), "did you mean 'doc'"),
-        (("doc",), Draw(count=0), "--count"),
-        (("doc",), Draw(seed=-1), "--seed"),
+        (("docs",), SampleSize(), "did you mean 'doc'"),
+        (("doc",), SampleSize(count=0), "--count"),
+        (("doc",), SampleSize(seed=-1), "--seed"),
     ],
 )
 def test_bad_wishes_are_refused(corpus, kinds, wanted, said):

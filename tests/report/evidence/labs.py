@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.types import Claim, CorpusFacts, Header, Ranking, Run, Status
+from assay.types import AnalysisPlan, CorpusInfo, Ranking, Run, RunMetadata, Status
 from tests.report.labs import lab
 
-CLAIM = Claim(("RR@10", "Hit@5"), "mine")
-FACTS = CorpusFacts("path:shop-abc123", None, "digest", 3)
+CLAIM = AnalysisPlan(("RR@10", "Hit@5"), "mine")
+FACTS = CorpusInfo("path:shop-abc123", None, "digest", 3)
 
 
-def hashed(made: Run, corpus: CorpusFacts = FACTS) -> Run:
+def hashed(made: Run, corpus: CorpusInfo = FACTS) -> Run:
     """Give a run what decides whether it is comparable."""
     hashes = {f"{gold.name}/{query.id}": f"hash of {query.id}" for gold in made.suite.golds for query in gold.queries}
     corpora = {gold.name: replace(corpus, repository=gold.corpus.repository) for gold in made.suite.golds}
-    header = Header("0.1", "2026-01-01", "gold hash", corpora, claim=CLAIM)
+    header = RunMetadata("0.1", "2026-01-01", "gold hash", corpora, claim=CLAIM)
     return replace(made, hashes=hashes, header=header)
 
 

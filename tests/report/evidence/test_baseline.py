@@ -11,7 +11,7 @@ from assay.errors import EngineError, InputError, NotComparableError
 from assay.report.baseline import read_baseline, write_baseline
 from assay.report.comparison import compare_evidence
 from assay.report.evidence import gather
-from assay.types import Run, Variation
+from assay.types import Run, VariantInfo
 from tests.report.evidence.labs import CLAIM, FACTS, hashed, run_of
 from tests.report.labs import lab
 
@@ -62,7 +62,7 @@ def test_baseline_holds_neither_source_nor_questions_nor_settings(tmp_path):
     made = run_of(OLD)
     (engine,) = made.engines
     told = replace(engine, config={"env": "sekrit"}, stderr={"gold0": "sekrit"}, notes=("sekrit",))
-    written(tmp_path, replace(made, engines=(replace(told, variation=Variation("base", {"key": "sekrit"})),)))
+    written(tmp_path, replace(made, engines=(replace(told, variation=VariantInfo("base", {"key": "sekrit"})),)))
     text = (tmp_path / "baseline.json").read_text()
     for word in ("sekrit", "question", "right0.py", "wrong1.py"):
         assert word not in text

@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import NotComparableError
 from assay.report.comparison import compare_evidence, compare_within
-from assay.report.evidence import Steadiness, chance_between, gather, steadiness
+from assay.report.evidence import Stability, chance_between, gather, stability
 from assay.report.gate import gate_document, judge_gate
 from assay.report.render.markup import to_markdown
 from assay.stats.records import Verdict
@@ -31,7 +31,7 @@ def test_value_of_a_query_is_its_mean_over_repeats_and_a_failed_one_counts_as_wo
     assert [(one.query, one.failed) for one in made.engine("mine").wavering] == [("q2", 1)]
     assert made.engine("mine").changed == pytest.approx(2 / 3)
     means = [(1 + 0.5 + 1) / 3, (0.5 + 0.5 + 1) / 3, (1 + 0.5 + 0) / 3]
-    found = steadiness(made, "mine", "RR@10")
+    found = stability(made, "mine", "RR@10")
     assert found.means == pytest.approx(means)
     assert found.sd == pytest.approx(np.std(means, ddof=1))
 
@@ -106,7 +106,7 @@ def test_same_rankings_in_every_repeat_are_no_doubt_but_other_ones_in_one_repeat
 
 
 def side(*means):
-    return Steadiness("r", "mine", "RR@10", means, float(np.std(means, ddof=1)) if len(means) > 1 else None, 0.0, ())
+    return Stability("r", "mine", "RR@10", means, float(np.std(means, ddof=1)) if len(means) > 1 else None, 0.0, ())
 
 
 def test_reach_of_chance_is_student_s_interval():

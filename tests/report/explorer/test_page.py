@@ -10,7 +10,7 @@ import pytest
 from assay.corpus import open_corpus
 from assay.errors import ConfigError
 from assay.experiment.corpora import corpus_texts
-from assay.experiment.tracing import Asked, Traced, Traces
+from assay.experiment.tracing import QueryTrace, TraceQuery, Traces
 from assay.report.analysis import FEW_QUERIES, analyse_case
 from assay.report.comparison import verdict_tone
 from assay.report.explorer import PageLimits, build_page
@@ -20,7 +20,7 @@ from assay.report.results import results_json
 from assay.report.scored_run import open_case
 from assay.report.sections import scores_note, traps_note
 from assay.stats.records import Verdict
-from assay.types import Claim, CorpusSpec, Hit, Status, Waterfall, WaterfallRow, WaterfallStep
+from assay.types import AnalysisPlan, CorpusSpec, Hit, Status, Waterfall, WaterfallRow, WaterfallStep
 from benchmarks.report.sample import Size, make_run
 from tests.report.explorer import unpacking
 
@@ -83,7 +83,7 @@ def test_values_are_those_of_the_scores(case, results):
 
 
 def test_rank_measure_follows_where_the_claim_has_none(made):
-    case = open_case(made, Claim(("R(level=lines)@10",), "engine-00"))
+    case = open_case(made, AnalysisPlan(("R(level=lines)@10",), "engine-00"))
     said = unpacking.summary(paged(case, analyse_case(case)))
     assert [m["name"] for m in said["values"]["measures"]] == ["R(level=lines)@10", "RR(level=lines)@10"]
     assert said["values"]["rank"] == "RR(level=lines)@10"
@@ -260,8 +260,10 @@ def test_traces_are_there_and_go_before_the_page_becomes_too_large(case, results
         for n in range(5000)
     )
     unit = case.scores.units[3]
-    asked = Asked(unit.gold, unit.query, unit.form)
-    traces = Traces({asked: Traced("builtin", Waterfall("words", ("a",), ("words",), rows))}, ("More is to be had.",))
+    asked = TraceQuery(unit.gold, unit.query, unit.form)
+    traces = Traces(
+        {asked: QueryTrace("builtin", Waterfall("words", ("a",), ("words",), rows))}, ("More is to be had.",)
+    )
     found = unpacking.blocks(paged(case, results, traces=traces))
     trace = json.loads(found["traces"])["3"]
     assert trace["candidates"][1]["steps"] == [{"score": 1.23457, "change": None, "rank": 1, "before": 0}]

@@ -12,10 +12,10 @@ from assay.report.scored_run import level_of, open_case
 from assay.scoring import match, score
 from assay.types import (
     Adversary,
-    Claim,
+    AnalysisPlan,
     CorpusSpec,
     EngineRun,
-    Gold,
+    GoldSet,
     Hit,
     Query,
     Ranking,
@@ -67,7 +67,7 @@ def runs(draw):
         answered = [draw(st.none() | rankings(one.id, form)) for one in asked for form in FORMS]
         engines.append(EngineRun(f"e{number}", tuple(r for r in answered if r), oversample=draw(st.integers(1, 2))))
     sizes = dict.fromkeys(PATHS, (5,) * 90)
-    return Run(Suite((Gold("g", CorpusSpec("stdlib"), tuple(asked)),)), 4, tuple(engines), {"g": sizes})
+    return Run(Suite((GoldSet("g", CorpusSpec("stdlib"), tuple(asked)),)), 4, tuple(engines), {"g": sizes})
 
 
 def unpacked(case, **settings):
@@ -83,7 +83,7 @@ def answers(case):
 @examples(60)
 @given(runs(), st.sampled_from(["nDCG@4", "RR(level=lines)@4", "Hit(level=symbol)@4"]))
 def test_what_was_packed_is_the_run(run, primary):
-    case = open_case(run, Claim((primary,), "e0"))
+    case = open_case(run, AnalysisPlan((primary,), "e0"))
     for unit, mine, found in zip(case.scores.units, answers(case), unpacked(case), strict=True):
         for engine, ranking, answer in zip(run.engines, mine, found, strict=True):
             if ranking is None:
@@ -160,7 +160,7 @@ def inside(span, query, level):
 
 def single(query, ranking):
     """A run of one ranking."""
-    return Run(Suite((Gold("g", CorpusSpec("stdlib"), (query,)),)), 10, (EngineRun("e", (ranking,)),))
+    return Run(Suite((GoldSet("g", CorpusSpec("stdlib"), (query,)),)), 10, (EngineRun("e", (ranking,)),))
 
 
 def test_an_answer_is_claimed_once_and_a_trap_is_marked():
@@ -168,7 +168,7 @@ def test_an_answer_is_claimed_once_and_a_trap_is_marked():
     query = Query("q", {"human": "x"}, (wanted,), (Adversary(trap, "sibling", "strong", ""),))
     found = (Hit("c.py", 1, 2), Hit("a.py", 2, 3), Hit("a.py", 4, 5), Hit("b.py", 1, 5))
     ((answer,),) = unpacked(
-        open_case(single(query, Ranking("g", "q", "human", found)), Claim(("RR(level=lines)@10",), "e"))
+        open_case(single(query, Ranking("g", "q", "human", found)), AnalysisPlan(("RR(level=lines)@10",), "e"))
     )
     assert answer.marks == [0, 1, 0, 128]
 
@@ -177,7 +177,7 @@ def test_adversaries_are_told_from_many_targets():
     wanted = tuple(Target(Span(f"{n}.py"), 1) for n in range(200))
     query = Query("q", {"human": "x"}, wanted, (Adversary(Target(Span("bad.py")), "sibling", "strong", ""),))
     ranking = Ranking("g", "q", "human", (Hit("199.py"), Hit("bad.py")))
-    data = pack_rankings(open_case(single(query, ranking), Claim(("RR@10",), "e")), scores=True, error_length=9)
+    data = pack_rankings(open_case(single(query, ranking), AnalysisPlan(("RR@10",), "e")), scores=True, error_length=9)
     assert unpacking.columns(data)[0]["adversaries"] == 201
     ((answer,),) = unpacking.rankings(data)
     assert answer.marks == [200, 201]
@@ -186,7 +186,7 @@ def test_adversaries_are_told_from_many_targets():
 def test_scores_may_be_left_out_and_errors_are_clipped():
     ranking = Ranking("g", "q", "human", (Hit("a.py", score=0.5),), (3,), Status.ERROR, 1.0, "x" * 1000)
     query = Query("q", {"human": "x"}, (Target(Span("a.py")),))
-    case = open_case(single(query, ranking), Claim(("RR@10",), "e"))
+    case = open_case(single(query, ranking), AnalysisPlan(("RR@10",), "e"))
     ((answer,),) = unpacked(case, scores=False, error_length=20)
     assert answer.scores is None
     assert answer.error == "x" * 20 + "… (980 more characters)"

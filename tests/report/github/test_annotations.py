@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.gold.lint import Finding
-from assay.report.github import Annotation, Spot, commands, of_findings
+from assay.gold.lint import LintFinding
+from assay.report.github import Annotation, AnnotationLine, commands, of_findings
 
 
 def written(*annotations, workspace=None):
@@ -30,17 +30,19 @@ def test_text_cannot_begin_another_command(text, shown):
 
 def test_properties_cannot_set_others(tmp_path):
     file = tmp_path / "a,line=1::x\n.yaml"
-    (line,) = written(Annotation("error", "t,col=3:", "text", Spot(str(file), 7)), workspace=tmp_path)
+    (line,) = written(Annotation("error", "t,col=3:", "text", AnnotationLine(str(file), 7)), workspace=tmp_path)
     assert line == "::error file=a%2Cline=1%3A%3Ax .yaml,line=7,title=t%2Ccol=3%3A::text"
 
 
 def test_paths_are_those_of_the_checkout_and_others_have_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    inside = Annotation("error", "t", "x", Spot("gold/a.yaml", 3))
+    inside = Annotation("error", "t", "x", AnnotationLine("gold/a.yaml", 3))
     assert written(inside, workspace=tmp_path) == ["::error file=gold/a.yaml,line=3,title=t::x"]
-    outside = Annotation("error", "t", "x", Spot("/etc/passwd", 3))
+    outside = Annotation("error", "t", "x", AnnotationLine("/etc/passwd", 3))
     assert written(outside, workspace=tmp_path) == ["::error title=t::x"]
-    assert written(Annotation("error", "t", "x", Spot("../a.yaml", 3)), workspace=Path()) == ["::error title=t::x"]
+    assert written(Annotation("error", "t", "x", AnnotationLine("../a.yaml", 3)), workspace=Path()) == [
+        "::error title=t::x"
+    ]
 
 
 def test_more_than_github_shows_are_counted():
@@ -53,6 +55,8 @@ def test_more_than_github_shows_are_counted():
 
 
 def test_findings_of_lint_stand_beside_their_lines(tmp_path):
-    finding = Finding("G101", "info", "shop", "q1", "a.py", "a.py is gone", "name it", str(tmp_path / "gold.yaml"), 12)
+    finding = LintFinding(
+        "G101", "info", "shop", "q1", "a.py", "a.py is gone", "name it", str(tmp_path / "gold.yaml"), 12
+    )
     (line,) = commands(of_findings([finding]), tmp_path, "")
     assert line == "::notice file=gold.yaml,line=12,title=assay gold lint G101::a.py is gone → name it"

@@ -8,7 +8,7 @@ import pytest
 from assay.errors import ConfigError
 from assay.report.comparison import compare_evidence
 from assay.report.evidence import gather
-from assay.report.gate import Check, Gate, judge_gate, parse_floor
+from assay.report.gate import Gate, GateCheck, judge_gate, parse_floor
 from assay.report.github import error_page, gate_page, to_github, to_summary
 from assay.report.render.document import Document, Paragraph, table
 from tests.report.evidence.labs import CLAIM, run_of
@@ -78,7 +78,7 @@ def test_names_are_text_and_call_nobody():
 
 @pytest.mark.parametrize("limit", [65_536, 20_000, 3_000])
 def test_page_is_cut_between_rows_inside_the_limit_and_says_so(limit):
-    checks = tuple(Check("floor", f"engine {n}: Hit@5 ≥ 0.9", False, 1, "é" * 200) for n in range(400))
+    checks = tuple(GateCheck("floor", f"engine {n}: Hit@5 ≥ 0.9", False, 1, "é" * 200) for n in range(400))
     text = shown(Gate(checks, None, strict=False), limit)
     assert len(text.encode()) <= limit
     assert CUT in text

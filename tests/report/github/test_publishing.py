@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from assay.report.gate import Check, Gate
-from assay.report.github import Annotation, Stage, gate_page, place_in_checkout, publish, read_context
+from assay.report.gate import Gate, GateCheck
+from assay.report.github import Annotation, JobOutput, gate_page, place_in_checkout, publish, read_context
 from tests.action.forge import Forge, pull
 from tests.serving import serving
 
@@ -30,8 +30,8 @@ def environ(tmp_path, monkeypatch):
 def told(environ, detail="fine"):
     """Publish a gate, and give what was said in the log."""
     said: list[str] = []
-    gate = Gate((Check("failures", "mine answers", True, 4, detail),), None, strict=False)
-    stage = Stage(read_context(environ, "results"), said.append)
+    gate = Gate((GateCheck("failures", "mine answers", True, 4, detail),), None, strict=False)
+    stage = JobOutput(read_context(environ, "results"), said.append)
     publish(stage, gate_page(gate), [Annotation("warning", "t", detail)])
     return said
 
@@ -79,7 +79,7 @@ def test_summary_that_cannot_be_written_is_named(environ, tmp_path):
 
 def test_sentences_command_nothing():
     said: list[str] = []
-    Stage(read_context({}, ""), said.append).tell("no comment: ##[add-mask]x\n::error::y")
+    JobOutput(read_context({}, ""), said.append).tell("no comment: ##[add-mask]x\n::error::y")
     assert said == ["no comment: ##\u2060[add-mask]x\n:\u2060:error::y"]
 
 

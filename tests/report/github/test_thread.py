@@ -5,8 +5,8 @@ import time
 import pytest
 
 from assay.errors import AssayError
-from assay.http import Denied, HttpLimits
-from assay.report.github import CommentLimits, Thread, stick
+from assay.http import AccessDenied, HttpLimits
+from assay.report.github import CommentLimits, Thread, upsert_comment
 from tests.action.forge import Forge
 from tests.serving import Asked, Reply, serving
 
@@ -24,7 +24,7 @@ def put(forge, text="one"):
     """Write our comment on a pull request."""
     with serving(forge) as server:
         thread = Thread(server.url, "octo/shop", 7, "GITHUB_TOKEN")
-        return stick(thread, MARKER, f"{MARKER}\n{text}", limits=PATIENT, http=QUICK)
+        return upsert_comment(thread, MARKER, f"{MARKER}\n{text}", limits=PATIENT, http=QUICK)
 
 
 @pytest.mark.parametrize("others", [0, 99, 100, 250])
@@ -77,7 +77,7 @@ def test_limit_that_lasts_is_no_lack_of_a_right():
     reset = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(time.time()) + 1800)}
     with pytest.raises(AssayError, match="rate limit exceeded") as raised:
         put(lambda asked: Reply({"message": "API rate limit exceeded"}, 403, reset))
-    assert not isinstance(raised.value, Denied)
+    assert not isinstance(raised.value, AccessDenied)
     assert "limit is reached (Retry-After: 1" in str(raised.value.hint)
 
 

@@ -9,15 +9,15 @@ from rich.cells import cell_len
 from assay.report.render.document import (
     Bar,
     Bars,
-    Beside,
     Cell,
     Document,
-    Entry,
-    Estimate,
     Forest,
     Heading,
-    Listing,
+    IntervalPoint,
     Paragraph,
+    RankingBlock,
+    RankingLine,
+    SideBySide,
     Spark,
     Sparks,
     Table,
@@ -53,12 +53,12 @@ def verdicts() -> Table:
     return table(["engine", "verdict", ">difference [95%]", ">win/tie/loss", ">p"], rows)
 
 
-def listing(title: str, grade: int) -> Listing:
+def listing(title: str, grade: int) -> RankingBlock:
     paths = [f"src/package/module{at}/implementation.py:{at}0-{at}9" for at in range(1, 11)]
-    entries = [Entry(str(at), "", path, "new") for at, path in enumerate(paths, start=1)]
-    entries[0] = Entry("1", f"✓{grade}", paths[0], "↑2", "good")
-    entries[1] = Entry("2", "✗", paths[1], "=", "bad")
-    return Listing(title, tuple(entries), "timeout: it took too long")
+    entries = [RankingLine(str(at), "", path, "new") for at, path in enumerate(paths, start=1)]
+    entries[0] = RankingLine("1", f"✓{grade}", paths[0], "↑2", "good")
+    entries[1] = RankingLine("2", "✗", paths[1], "=", "bad")
+    return RankingBlock(title, tuple(entries), "timeout: it took too long")
 
 
 DOCUMENT = Document(
@@ -68,10 +68,12 @@ DOCUMENT = Document(
         Heading("Scores"),
         scores(),
         verdicts(),
-        Forest(tuple(Estimate(name, 0.1 * at, 0.05 * at, 0.2 * at) for at, name in enumerate(NAMES)), -1, 1, line=0.0),
+        Forest(
+            tuple(IntervalPoint(name, 0.1 * at, 0.05 * at, 0.2 * at) for at, name in enumerate(NAMES)), -1, 1, line=0.0
+        ),
         Sparks(tuple(Spark(name, (0.4, 0.1, 0.02, 0.0), 0.2, "39% at 1, 19% not found") for name in NAMES), "A note."),
         Bars((Bar("rank 1", 61, "61 (39%)"), Bar("not found", 0, "0 (0%)"))),
-        Beside((listing("keywords", 2), listing("builtin", 1))),
+        SideBySide((listing("keywords", 2), listing("builtin", 1))),
     ),
     "good",
 )
@@ -186,7 +188,9 @@ def test_sparks_without_any_count_are_drawn():
 
 
 def test_forest_has_its_scale_below_and_a_line_for_no_difference():
-    forest = Forest((Estimate("mine", 0.0, -0.5, 0.25, "bad"), Estimate("other", 0.5, 0.4, 0.6)), -1.0, 1.0, line=0.0)
+    forest = Forest(
+        (IntervalPoint("mine", 0.0, -0.5, 0.25, "bad"), IntervalPoint("other", 0.5, 0.4, 0.6)), -1.0, 1.0, line=0.0
+    )
     _, mine, other, scale, _ = shown(80, Document("t", (forest,))).split("\n")
     assert mine.index("●") == other.index("┊") == scale.index(" 0 ") + 1
     assert scale.strip().startswith("-1")
@@ -202,7 +206,7 @@ VALUES = (-0.4, -0.31, -0.1, 0.0, 0.07, 0.2, 0.45, 0.6)
 
 def places_of_marks(width: int, label: str) -> list[float]:
     """Draw values on an axis and give where each stands on it, from 0 to 1, by the marks of its two ends."""
-    marks = tuple(Estimate(label, value, max(value - 0.1, AXIS[0]), min(value + 0.1, AXIS[1])) for value in VALUES)
+    marks = tuple(IntervalPoint(label, value, max(value - 0.1, AXIS[0]), min(value + 0.1, AXIS[1])) for value in VALUES)
     lines = shown(width, Document("t", (Forest(marks, *AXIS, line=0.0),))).split("\n")
     assert max(map(cell_len, lines)) <= width, (width, label)
     columns = [cell_len(line[: line.index("●")]) for line in lines if "●" in line]
@@ -225,7 +229,7 @@ def test_intervals_stand_where_their_values_are_at_every_width(length):
 
 
 def test_rankings_stand_side_by_side_or_below_each_other():
-    both = Document("t", (Beside((listing("first", 2), listing("second", 1))),))
+    both = Document("t", (SideBySide((listing("first", 2), listing("second", 1))),))
     wide, narrow = shown(100, both), shown(60, both)
     assert re.search(r"first +│ second", wide)
     assert re.search(r"1 ✓2 src/package/module1/\S+ .*│ +1 ✓1 src", wide)
@@ -245,9 +249,9 @@ def test_names_steer_nothing():
         EVIL,
         (
             Sparks((Spark(EVIL, (1.0,), 0.0, EVIL),), EVIL),
-            Beside((Listing(EVIL, (Entry(EVIL, EVIL, EVIL, EVIL, "good"),), EVIL),) * 2),
+            SideBySide((RankingBlock(EVIL, (RankingLine(EVIL, EVIL, EVIL, EVIL, "good"),), EVIL),) * 2),
             table([EVIL, EVIL], [[EVIL, EVIL]], EVIL),
-            Forest((Estimate(EVIL, 0, 0, 0),), 0, 1),
+            Forest((IntervalPoint(EVIL, 0, 0, 0),), 0, 1),
             Bars((Bar(EVIL, 1, EVIL),)),
         ),
     )

@@ -3,41 +3,41 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.render.text import clip, inert, repository_names, shape, tame
+from assay.report.render.text import clip, escape_commands, repository_names, shape, strip_control
 
 
 def test_terminal_sequences_are_taken_out():
     hostile = "\x1b[31mred\x1b[0m \x1b]0;title\x07a \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1b[2J\x1bcb \x9b1mc"
-    assert tame(hostile) == "red a link b c"
+    assert strip_control(hostile) == "red a link b c"
 
 
 def test_progress_becomes_lines_and_controls_become_visible():
-    assert tame("10%\r20%\r\ndone\x07\x00\x7f") == "10%\n20%\ndone\ufffd\ufffd\ufffd"
+    assert strip_control("10%\r20%\r\ndone\x07\x00\x7f") == "10%\n20%\ndone\ufffd\ufffd\ufffd"
 
 
 def test_direction_of_writing_cannot_be_turned():
-    assert tame("a\u202eexe.py\u2066") == "a\ufffdexe.py\ufffd"
+    assert strip_control("a\u202eexe.py\u2066") == "a\ufffdexe.py\ufffd"
 
 
 def test_half_a_character_is_shown_as_missing():
-    assert tame("\ud800x").encode("utf-8") == "\ufffdx".encode()
+    assert strip_control("\ud800x").encode("utf-8") == "\ufffdx".encode()
 
 
 def test_no_line_of_a_log_is_a_command_to_the_runner():
-    assert inert("a::b ##[add-mask]x") == "a::b ##\u2060[add-mask]x"
-    assert inert("::error::x\n  ::debug::y\r::z") == ":\u2060:error::x\n  :\u2060:debug::y\r:\u2060:z"
+    assert escape_commands("a::b ##[add-mask]x") == "a::b ##\u2060[add-mask]x"
+    assert escape_commands("::error::x\n  ::debug::y\r::z") == ":\u2060:error::x\n  :\u2060:debug::y\r:\u2060:z"
 
 
 @given(st.text())
 def test_tamed_text_has_no_control_and_stays_as_it_is(text):
-    once = tame(text)
-    assert tame(once) == once
+    once = strip_control(text)
+    assert strip_control(once) == once
     assert not [c for c in once if (c < " " and c not in "\n\t") or c == "\x7f"]
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Zl", "Zp"])))
 def test_text_without_controls_is_left_alone(text):
-    assert tame(text) == text
+    assert strip_control(text) == text
 
 
 def test_long_text_is_clipped_to_one_line_and_says_so():

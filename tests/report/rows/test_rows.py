@@ -12,16 +12,16 @@ from assay import load_gold, run
 from assay.errors import InputError
 from assay.experiment import write_run
 from assay.experiment.records import config_hash
-from assay.experiment.records.merge import RESET, UNDECLARED, Declared, footing_of
+from assay.experiment.records.merge import RESET, UNDECLARED, RetainedEngine, comparability_of
 from assay.experiment.spec.model import make_measures
 from assay.report import analyse, publish, report_again
 from assay.report.render.markup import to_markdown
-from assay.report.rows import GONE, carry, corpora_hash, read_rows, rows_text
+from assay.report.rows import GONE, carry_over, corpora_hash, read_rows, rows_text
 from assay.report.sections import document
-from assay.types import Claim, EngineRun, Run
+from assay.types import AnalysisPlan, EngineRun, Run
 from tests.report.shared import sourceless
 
-CLAIM = Claim(make_measures(10, None, ()), "base")
+CLAIM = AnalysisPlan(make_measures(10, None, ()), "base")
 ENGINES = sourceless(
     {
         "base": lambda q, k: ["shop/tax.py"],
@@ -90,7 +90,7 @@ def test_skipped_engine_has_a_row_with_its_reason(shop):
 
 def test_reason_of_a_skipped_engine_stands_under_verdict_whatever_is_measured(shop):
     for measures in (("nDCG@10",), ("nDCG@10", "RR@10", "Hit@1")):
-        results = analyse(asked("base", skipped={"paid": "no key"}), Claim(measures, "base"))
+        results = analyse(asked("base", skipped={"paid": "no key"}), AnalysisPlan(measures, "base"))
         lines = to_markdown(document(results)).splitlines()
         head, paid = (next(line for line in lines if line.startswith(f"| {name} |")) for name in ("engine", "paid"))
         place = head.split(" | ").index("verdict")
@@ -122,7 +122,7 @@ def test_rows_that_cannot_be_read_are_an_input_error(tmp_path):
 
 def test_engine_that_is_not_asked_keeps_its_place_where_it_can_be_compared(shop, tmp_path):
     both = publish(asked("base", "mine"), CLAIM, tmp_path).results
-    declared = {e.name: Declared(config_hash(e.config)) for e in asked("base", "mine").engines}
+    declared = {e.name: RetainedEngine(config_hash(e.config)) for e in asked("base", "mine").engines}
     done = publish(asked("mine", date="2026-02-02"), CLAIM, tmp_path, declared=declared)
     assert done.kept == ("base",)
     assert states(done.results.rows) == {"base": ("measured", ""), "mine": ("measured", "")}
@@ -149,21 +149,21 @@ def test_changed_corpus_gold_k_and_settings_make_a_row_stale_with_the_reason(sho
     publish(asked("base", "mine"), CLAIM, tmp_path / "k")
     for name in ("settings", "gold", "corpus"):
         shutil.copytree(tmp_path / "k", tmp_path / name)
-    shallow = Claim(make_measures(5, None, ()), "base")
-    done = publish(asked("base", k=5), shallow, tmp_path / "k", declared={"mine": Declared()})
+    shallow = AnalysisPlan(make_measures(5, None, ()), "base")
+    done = publish(asked("base", k=5), shallow, tmp_path / "k", declared={"mine": RetainedEngine()})
     assert states(done.results.rows)["mine"] == ("stale", "it was asked for 10 results, not 5")
 
-    done = publish(asked("base"), CLAIM, tmp_path / "settings", declared={"mine": Declared("another")})
+    done = publish(asked("base"), CLAIM, tmp_path / "settings", declared={"mine": RetainedEngine("another")})
     assert states(done.results.rows)["mine"] == ("stale", RESET)
 
     gold = (shop / "gold.yaml").read_text()
     (shop / "gold.yaml").write_text(gold.replace("cart total sum", "total of a cart"))
-    done = publish(asked("base"), CLAIM, tmp_path / "gold", declared={"mine": Declared()})
+    done = publish(asked("base"), CLAIM, tmp_path / "gold", declared={"mine": RetainedEngine()})
     assert states(done.results.rows)["mine"] == ("stale", "the gold set changed since")
     (shop / "gold.yaml").write_text(gold)
 
     (shop / "shop" / "new.py").write_text("x = 1\n")
-    done = publish(asked("base"), CLAIM, tmp_path / "corpus", declared={"mine": Declared()})
+    done = publish(asked("base"), CLAIM, tmp_path / "corpus", declared={"mine": RetainedEngine()})
     assert states(done.results.rows)["mine"] == ("stale", "the corpus changed since (shop)")
 
 
@@ -197,7 +197,7 @@ def test_writing_twice_gives_equal_bytes_and_carrying_twice_the_same_rows(shop, 
 def test_row_without_records_says_that_they_are_gone(shop):
     made = asked("base", "mine")
     earlier = analyse(made, CLAIM).rows
-    rows = carry(earlier[:1], earlier, footing_of(made))
+    rows = carry_over(earlier[:1], earlier, comparability_of(made))
     assert states(rows)["mine"] == ("stale", GONE)
 
 

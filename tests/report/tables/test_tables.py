@@ -15,14 +15,14 @@ from assay.report.render.markup import to_markdown
 from assay.report.render.terminal import print_document
 from assay.report.scored_run import open_case
 from assay.report.tables import BOOTSTRAP, TABLES, THUMB, DuelConfig, duels
-from assay.types import Claim, EngineRun, Header, Role, Status
+from assay.types import AnalysisPlan, EngineRun, Role, RunMetadata, Status
 from tests.report.labs import lab
 
 RANKS = {"a": [1, 2, 0, 1] * 10, "b": [2, 2, 2, 2] * 10, "c": [0, 1, 0, 10] * 10}
 
 
 def claimed(*tables, **claim):
-    return Claim(("RR@10", "Hit@1", "Hit@10"), "b", tables=tables, **claim)
+    return AnalysisPlan(("RR@10", "Hit@1", "Hit@10"), "b", tables=tables, **claim)
 
 
 def analysed(made, *tables, **claim):
@@ -91,7 +91,7 @@ def test_matrix_praises_no_reference():
 
 
 def test_matrix_names_what_was_skipped_and_why():
-    made = replace(lab(RANKS), header=Header(skipped={"+rerank": "the variable X is not set"}))
+    made = replace(lab(RANKS), header=RunMetadata(skipped={"+rerank": "the variable X is not set"}))
     matrix = section(analysed(made, "matrix"), "Matrix")[0]
     assert texts(matrix)[-1] == ["+rerank (skipped)", "–", "–", "–"]
     assert "+rerank: the variable X is not set" in matrix.note
@@ -112,7 +112,7 @@ def test_matrix_shows_hard_queries_apart():
 
 
 def test_no_table_is_shown_that_nobody_asked_for():
-    cells = replace(lab(RANKS), header=Header(timed=False))
+    cells = replace(lab(RANKS), header=RunMetadata(timed=False))
     assert analysed(cells).tables == ()
     assert analysed(cells, "ranks").tables == ("ranks",)
 
@@ -193,13 +193,13 @@ def test_the_guides_words(value, word):
 
 def test_pairs_are_a_square_best_first_and_mirrored():
     made = lab({"low": [0, 9] * 30, "high": [1, 1] * 30, "twin": [1, 1, 1, 2] * 15})
-    square, *_ = section(analyse(made, Claim(("RR@10",), "low", tables=("pairs",))), "All pairs")
+    square, *_ = section(analyse(made, AnalysisPlan(("RR@10",), "low", tables=("pairs",))), "All pairs")
     assert texts(square) == [["1. high", "", "+", "+"], ["2. twin", "−", "", "+"], ["3. low", "−", "−", ""]]
 
 
 def test_pairs_that_nothing_decides_are_undecided_on_both_sides():
     made = lab({"x": [1, 2, 3, 0] * 3, "y": [2, 1, 0, 3] * 3})
-    square, *_ = section(analyse(made, Claim(("RR@10",), "x", tables=("pairs",))), "All pairs")
+    square, *_ = section(analyse(made, AnalysisPlan(("RR@10",), "x", tables=("pairs",))), "All pairs")
     assert [row[1:] for row in texts(square)] == [["", "?"], ["?", ""]]
     assert "0 of 1 pairs are decided" in square.note
 
@@ -208,7 +208,8 @@ def test_pairs_stop_where_nobody_could_read_them():
     from assay.report.scored_run import open_case
 
     case = open_case(
-        lab({f"v{i}": np.random.default_rng(i).integers(0, 11, 20).tolist() for i in range(6)}), Claim(("RR@10",), "v0")
+        lab({f"v{i}": np.random.default_rng(i).integers(0, 11, 20).tolist() for i in range(6)}),
+        AnalysisPlan(("RR@10",), "v0"),
     )
     results = analyse(case.run, case.claim)
     assert len(duels(case, results.comparison, DuelConfig(most=4))) == 6
@@ -229,7 +230,7 @@ def test_tables_survive_markdown_and_engines_that_failed():
 
 def test_nobody_wins_where_the_numbers_are_equal():
     made = lab({"b": [1, 2] * 20, "x": [2, 1] * 20, "last": [9, 9] * 20})
-    _, winner = section(analyse(made, Claim(("RR@10",), "b", tables=("ranks",))), "Ranks")
+    _, winner = section(analyse(made, AnalysisPlan(("RR@10",), "b", tables=("ranks",))), "Ranks")
     assert winner.text.startswith("Winner by the largest RR@10: nobody, b and x are equal.")
 
 

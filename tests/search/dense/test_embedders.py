@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.errors import ConfigError, EnvironmentFailure
+from assay.errors import ConfigError, SetupError
 from assay.search.embedders import Role, make_embedder
 from assay.search.local_embedders import read_tensors, wrap_fastembed
 from assay.search.vectors import EmbedderConfig
@@ -255,7 +255,7 @@ def test_missing_extra_says_how_to_get_it(tmp_path, monkeypatch, spec, package, 
     write_model2vec(tmp_path)
     (tmp_path / "model.onnx").touch()
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(EnvironmentFailure) as caught:
+    with pytest.raises(SetupError) as caught:
         make_embedder(spec.format(folder=tmp_path))
     assert caught.value.hint == f"pip install '.[{extra}]' in your checkout of Assay"
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from assay.errors import AssayError, EngineError, EngineTimeout, EnvironmentFailure
+from assay.errors import AssayError, EngineError, EngineTimeoutError, SetupError
 from assay.search import Index, SearchConfig
 from assay.search.embedders import Embedder, EmbeddingCache, make_embedder
 from assay.search.models import DenseSettings, TranslationSettings
@@ -143,7 +143,7 @@ def test_server_that_goes_away_keeps_what_it_gave(tmp_path, waits):
     api.rule = lambda texts: drop(texts) if len(api.given) >= 9 else None
     texts = texts_of(60)
     with opened(api, http_batch=5) as (embedder, server):
-        with pytest.raises(EnvironmentFailure, match="cannot be reached"):
+        with pytest.raises(SetupError, match="cannot be reached"):
             cache.embed(embedder, texts, "code")
         assert len(waits) == EmbedderConfig().http_patience
         api.rule, api.given = lambda texts: None, []
@@ -240,7 +240,7 @@ def test_server_that_never_answers_is_an_error_soon():
     api = Api(lambda texts: Reply("late", wait=5.0))
     with (
         opened(api, http_seconds=0.2) as (embedder, server),
-        pytest.raises(EngineTimeout, match="within 0.2 s") as caught,
+        pytest.raises(EngineTimeoutError, match="within 0.2 s") as caught,
     ):
         embedder.embed(texts_of(4), "code")
     assert len(server.asked) == 3

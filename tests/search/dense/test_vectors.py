@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.search.vectors import VectorConfig, Vectors, draw_rotation, encode, raw_loss, unit_rows
+from assay.search.vectors import Vectors, VectorScanConfig, draw_rotation, encode, raw_loss, unit_rows
 from assay.store.array_file import read_store, write_store
 
 KINDS = ("float32", "int8", "binary")
@@ -43,7 +43,7 @@ def test_int8_is_within_its_bound(size):
 @pytest.mark.parametrize("exact", ["float32", "int8"])
 def test_binary_after_rescoring_finds_the_best(exact):
     matrix, queries = clustered(5000, 128, 100, seed=1)
-    loss = raw_loss(matrix, queries, config=VectorConfig(exact=exact))
+    loss = raw_loss(matrix, queries, config=VectorScanConfig(exact=exact))
     assert loss.rescored >= 0.97
     assert 0.1 < loss.raw < loss.rescored
     assert (loss.k, loss.queries) == (10, 40)
@@ -53,7 +53,7 @@ def test_estimate_is_unbiased_over_rotations():
     """The mean error over 400 rotations is nothing for every row, within 4.5 standard errors."""
     matrix, queries = clustered(60, 64, 6, seed=2)
     truth = matrix @ queries[0]
-    configs = [VectorConfig(seed=seed, query_bits=8) for seed in range(400)]
+    configs = [VectorScanConfig(seed=seed, query_bits=8) for seed in range(400)]
     errors = np.array([encode(matrix, config).estimate(queries[0], config) - truth for config in configs])
     z = errors.mean(axis=0) / (errors.std(axis=0) / np.sqrt(len(configs)))
     assert np.abs(z).max() < 4.5
@@ -76,7 +76,7 @@ def sparse(n, dimension, seed):
 def test_estimate_error_is_what_rabitq_promises(drawn):
     """The error's deviation is |x-c| |q-c| tan(angle to the code) / sqrt(D-1), with a cosine near sqrt(2/pi)."""
     matrix, queries = drawn
-    config = VectorConfig(query_bits=8)
+    config = VectorScanConfig(query_bits=8)
     codes = encode(matrix, config)
     centred = np.linalg.norm(matrix - codes.centre, axis=1) * np.linalg.norm(queries[0] - codes.centre)
     expected = centred * np.sqrt(np.pi / 2 - 1) / np.sqrt(255)
@@ -90,7 +90,7 @@ def test_query_bits_shape_the_estimate():
     truth = matrix @ queries[0]
     deviation = {}
     for bits in (1, 4, 8):
-        config = VectorConfig(query_bits=bits)
+        config = VectorScanConfig(query_bits=bits)
         deviation[bits] = (encode(matrix, config).estimate(queries[0], config) - truth).std()
     assert deviation[8] <= deviation[4] * 1.02 < deviation[1]
     assert deviation[4] < deviation[8] * 1.05
@@ -99,7 +99,7 @@ def test_query_bits_shape_the_estimate():
 @given(SIZES, st.integers(1, 50), st.sampled_from(["float32", "int8"]))
 def test_binary_scores_rescored_rows_exactly_and_others_below(size, rescored, exact):
     matrix, query = rows_of(*size), rows_of(1, size[1], 9)[0]
-    config = VectorConfig(rescored=rescored, exact=exact)
+    config = VectorScanConfig(rescored=rescored, exact=exact)
     scores = Vectors.build(matrix, "binary", config).scores(query)
     truth = Vectors.build(matrix, exact).scores(query)
     order = np.lexsort((np.arange(len(scores)), -scores))
@@ -119,14 +119,16 @@ def test_copies_of_a_row_tie_wherever_they_stand(kind):
     matrix, queries = clustered(4000, 96, 50, seed=5)
     for place in (0, 1234, 3999):
         matrix[place] = matrix[17]
-    scores = Vectors.build(matrix, kind, VectorConfig(rescored=4000, block=256)).scores(queries[0])
+    scores = Vectors.build(matrix, kind, VectorScanConfig(rescored=4000, block=256)).scores(queries[0])
     assert len({scores[place] for place in (0, 17, 1234, 3999)}) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_do_not_depend_on_the_block(kind):
     matrix, queries = clustered(1000, 48, 20, seed=6)
-    blocks = [Vectors.build(matrix, kind, VectorConfig(block=block)).scores(queries[0]) for block in (1, 33, 16_384)]
+    blocks = [
+        Vectors.build(matrix, kind, VectorScanConfig(block=block)).scores(queries[0]) for block in (1, 33, 16_384)
+    ]
     assert (blocks[0] == blocks[1]).all()
     assert (blocks[0] == blocks[2]).all()
 
@@ -156,7 +158,7 @@ def test_columns_come_back_from_a_store(kind, n, tmp_path):
     [("float32", "float32", 1024), ("int8", "int8", 260), ("binary", "float32", 1064), ("binary", "int8", 300)],
 )
 def test_memory_is_what_the_module_says(kind, exact, bytes_each):
-    config = VectorConfig(exact=exact)
+    config = VectorScanConfig(exact=exact)
     small, large = (Vectors.build(rows_of(n, 256, 1), kind, config).nbytes for n in (100, 300))
     assert (large - small) / 200 == bytes_each  # a difference, because centre and signs are stored once
 
@@ -203,4 +205,4 @@ def test_unknown_kind_is_refused():
 )
 def test_impossible_settings_are_refused(setting):
     with pytest.raises(ConfigError):
-        VectorConfig(**setting)
+        VectorScanConfig(**setting)

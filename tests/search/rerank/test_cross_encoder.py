@@ -3,8 +3,8 @@ from types import ModuleType
 
 import pytest
 
-from assay.errors import EngineError, EnvironmentFailure
-from assay.search.rerank import Passage, make_reranker
+from assay.errors import EngineError, SetupError
+from assay.search.rerank import RerankPassage, make_reranker
 from tests.search.rerank.conftest import PASSAGES
 
 
@@ -57,7 +57,9 @@ def test_cross_encoder_of_no_passages_loads_nothing(fastembed, tiny):
 
 
 def test_cross_encoder_reads_a_bounded_part(fastembed, tiny):
-    short, long = make_reranker(f"cross-encoder:{tiny}").order("x", [Passage("a", 1, 1, "y" * n) for n in (4000, 9000)])
+    short, long = make_reranker(f"cross-encoder:{tiny}").order(
+        "x", [RerankPassage("a", 1, 1, "y" * n) for n in (4000, 9000)]
+    )
     assert short == long
 
 
@@ -68,11 +70,11 @@ def test_cross_encoder_that_cannot_be_loaded_is_an_engine_error(fastembed):
 
 def test_cross_encoder_that_fails_is_an_engine_error(fastembed, tiny):
     with pytest.raises(EngineError, match="out of memory"):
-        make_reranker(f"cross-encoder:{tiny}").order("tax", [Passage("a.py", 1, 1, "explode")])
+        make_reranker(f"cross-encoder:{tiny}").order("tax", [RerankPassage("a.py", 1, 1, "explode")])
 
 
 def test_cross_encoder_without_the_extra_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastembed", None)
     monkeypatch.setitem(sys.modules, "fastembed.rerank.cross_encoder", None)
-    with pytest.raises(EnvironmentFailure, match=r"'\.\[fastembed\]'"):
+    with pytest.raises(SetupError, match=r"'\.\[fastembed\]'"):
         make_reranker(f"cross-encoder:{tiny}").order("tax", PASSAGES)

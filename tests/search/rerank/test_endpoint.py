@@ -1,7 +1,7 @@
 import pytest
 
-from assay.errors import EngineError, EnvironmentFailure
-from assay.search.rerank import Passage, make_reranker, rerank
+from assay.errors import EngineError, SetupError
+from assay.search.rerank import RerankPassage, make_reranker, rerank
 from tests.search.rerank.conftest import PASSAGES, TOKEN
 from tests.serving import Reply, in_turn, serving
 
@@ -34,7 +34,7 @@ def test_endpoint_sends_what_all_three_accept():
 
 def test_endpoint_sends_a_bounded_part():
     with serving(in_turn(answer_of([{"index": 0, "relevance_score": 1}]))) as server:
-        make_reranker(f"rerank:{server.url}#m").order("tax", [Passage("a", 1, 9, "x" * 9000)])
+        make_reranker(f"rerank:{server.url}#m").order("tax", [RerankPassage("a", 1, 9, "x" * 9000)])
     assert server.asked[0].payload["documents"][0].count("x") == 4000
 
 
@@ -79,5 +79,5 @@ def test_endpoint_that_fails_is_never_replaced_by_the_old_order(monkeypatch):
         with pytest.raises(EngineError, match="answered 500"):
             rerank("tax", PASSAGES, [4.0, 3.0, 2.0, 1.0], ranker, 10)
     assert len(server.asked) == 3
-    with pytest.raises(EnvironmentFailure, match="cannot be reached"):
+    with pytest.raises(SetupError, match="cannot be reached"):
         rerank("tax", PASSAGES, [4.0, 3.0, 2.0, 1.0], ranker, 10)

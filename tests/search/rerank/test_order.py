@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError, EngineError
-from assay.search.rerank import Passage, rerank
+from assay.search.rerank import RerankPassage, rerank
 
 
 @dataclass
@@ -13,7 +13,7 @@ class Fake:
     """Scores a passage by its text, and remembers what it read."""
 
     identity: str = "fake"
-    read: list[tuple[Passage, ...]] = field(default_factory=list)
+    read: list[tuple[RerankPassage, ...]] = field(default_factory=list)
 
     def order(self, query, passages):
         self.read.append(tuple(passages))
@@ -21,7 +21,7 @@ class Fake:
 
 
 def passages_of(values):
-    return tuple(Passage(f"{place}.py", 1, 1, str(value)) for place, value in enumerate(values))
+    return tuple(RerankPassage(f"{place}.py", 1, 1, str(value)) for place, value in enumerate(values))
 
 
 CANDIDATES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12)

@@ -12,8 +12,8 @@ from assay.errors import ConfigError
 from assay.search import SearchConfig
 from assay.search.meaning import embed_table
 from assay.search.models import Feedback, TranslationSettings
-from assay.search.query import ask, called_in_code, make_translator
-from assay.search.view import View
+from assay.search.query import make_translator, parse_query, translate_terms
+from assay.search.view import CorpusView
 
 QUESTIONS = (
     "how is a letter with pictures taken apart?",
@@ -31,7 +31,7 @@ def index():
 
 def asked(index, config):
     """Ask everything of the same table under other settings."""
-    view = View(
+    view = CorpusView(
         index.table, config.graph, embed_table(index.table, config.dense, None), make_translator(config.translation)
     )
     other = replace(index, config=config, view=view)
@@ -118,7 +118,7 @@ def test_a_model_without_translations_is_refused(spec):
 
 
 def test_what_a_word_is_also_looked_up_as_is_told(index):
-    found = called_in_code(index.view, ask("how is an attachment deleted and the header decoded?"))
+    found = translate_terms(index.view, parse_query("how is an attachment deleted and the header decoded?"))
     assert "delet" in found
     assert all(index.view.term(name) >= 0 for names in found.values() for name in names)
-    assert called_in_code(View(index.table, SearchConfig().graph), ask("delete")) == {}
+    assert translate_terms(CorpusView(index.table, SearchConfig().graph), parse_query("delete")) == {}

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError
-from assay.search.static import WEIGHTS, Thesaurus, open_static
+from assay.search.static import WEIGHTS, TranslationTable, open_static
 from assay.search.words import term_hash
 from assay.store.array_file import read_store, write_store
 from tests.search.static.models import write_model
@@ -35,7 +35,7 @@ def test_a_word_beyond_the_last_hash_is_unknown_and_does_not_fail(folder):
 
 
 def test_thesaurus_gives_the_surest_first_and_no_more_than_asked(folder):
-    thesaurus = Thesaurus(open_static(folder))
+    thesaurus = TranslationTable(open_static(folder))
     found = thesaurus.of("delet", 10)
     assert [one.term for one in found] == [term_hash("unlink"), term_hash("rm")]
     assert found[0].strength == 1.0

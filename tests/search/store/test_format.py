@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from assay.errors import EnvironmentFailure
-from assay.store.array_file import JSON, VERSION, Array, StoreProblem, read_store, write_store
+from assay.errors import SetupError
+from assay.store.array_file import JSON, VERSION, Array, IndexFormatError, read_store, write_store
 from tests.properties import examples
 from tests.timing import fastest
 from tests.waiting import WATCHDOG
@@ -36,8 +36,8 @@ def whole(tmp_path_factory) -> bytes:
     return path.read_bytes()
 
 
-def _problem(path: Path) -> StoreProblem:
-    with pytest.raises(StoreProblem) as caught:
+def _problem(path: Path) -> IndexFormatError:
+    with pytest.raises(IndexFormatError) as caught:
         read_store(path)
     assert caught.value.file == str(path)
     assert " " in caught.value.message
@@ -172,7 +172,7 @@ def test_store_that_is_no_file_is_a_problem_with_a_kind(tmp_path) -> None:
 
 
 def test_store_problem_survives_a_pickle() -> None:
-    problem = pickle.loads(pickle.dumps(StoreProblem("old", "it is old", file="x")))
+    problem = pickle.loads(pickle.dumps(IndexFormatError("old", "it is old", file="x")))
     assert (problem.kind, problem.message, problem.file, problem.exit_code) == ("old", "it is old", "x", 4)
 
 
@@ -212,7 +212,7 @@ def test_store_that_cannot_be_written_says_so_and_leaves_the_old_one(tmp_path) -
 
 def test_store_below_a_file_is_an_environment_failure_with_a_hint(tmp_path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(EnvironmentFailure) as caught:
+    with pytest.raises(SetupError) as caught:
         write_store(tmp_path / "file" / "index.assay", META, ARRAYS)
     assert caught.value.hint
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.training.config import MiningConfig
-from assay.training.exclusion import Barrier, Exclusions, raise_barrier
+from assay.training.exclusion import ExclusionIndex, Exclusions, build_exclusions
 from assay.training.mine import Mined, mine_repository
-from assay.training.repositories import Repository, find_repositories
-from assay.training.shards import KINDS, Bags, Shard
+from assay.training.repositories import GitRepo, find_repositories
+from assay.training.shards import KINDS, Bags, PairShard
 from tests.training.toy import MIT, git
 
 PYTHON = '''\
@@ -152,24 +152,24 @@ def make(folder: Path, files: Mapping[str, str | bytes], subject: str = "Everyth
     return folder
 
 
-def found(folder: Path) -> Repository:
+def found(folder: Path) -> GitRepo:
     """Give the one repository that lies in a folder."""
     (one,) = find_repositories(folder)
     return one
 
 
-def no_barrier(cache: Path, config: MiningConfig | None = None) -> Barrier:
+def no_barrier(cache: Path, config: MiningConfig | None = None) -> ExclusionIndex:
     """Exclude nothing."""
-    return raise_barrier(Exclusions(()), (), (config or MiningConfig()).windows, cache, 1)
+    return build_exclusions(Exclusions(()), (), (config or MiningConfig()).windows, cache, 1)
 
 
-def mined(folder: Path, config: MiningConfig | None = None, barrier: Barrier | None = None) -> Mined:
+def mined(folder: Path, config: MiningConfig | None = None, barrier: ExclusionIndex | None = None) -> Mined:
     """Mine one repository."""
     config = config or MiningConfig()
     return mine_repository(found(folder), config, barrier or no_barrier(folder.parent / "cache", config))
 
 
-def shard_of(folder: Path, config: MiningConfig | None = None) -> Shard:
+def shard_of(folder: Path, config: MiningConfig | None = None) -> PairShard:
     """Mine one repository that gives something."""
     shard = mined(folder, config).shard
     assert shard is not None
@@ -182,7 +182,7 @@ def row(bags: Bags, words: tuple[str, ...], number: int) -> dict[str, int]:
     return {words[t]: int(c) for t, c in zip(bags.term[begin:end], bags.count[begin:end], strict=True)}
 
 
-def pairs(shard: Shard | None, kind: str) -> list[tuple[set[str], dict[str, int], set[str]]]:
+def pairs(shard: PairShard | None, kind: str) -> list[tuple[set[str], dict[str, int], set[str]]]:
     """Read the pairs of a kind back: the words of the query, those of the code with counts, those of the path."""
     assert shard is not None
     chosen = [n for n, k in enumerate(shard.kind) if KINDS[k] == kind]
@@ -191,7 +191,7 @@ def pairs(shard: Shard | None, kind: str) -> list[tuple[set[str], dict[str, int]
     return [(set(query), code, set(path)) for query, code, path in rows]
 
 
-def asking(shard: Shard, kind: str, *terms: str) -> dict[str, int]:
+def asking(shard: PairShard, kind: str, *terms: str) -> dict[str, int]:
     """Give the code of the one pair of a kind that asks for these terms."""
     (code,) = [code for query, code, _ in pairs(shard, kind) if set(terms) <= query]
     return code

@@ -8,12 +8,12 @@ from assay.errors import ConfigError
 from assay.training.config import FileRules, MiningConfig, WindowRules
 from assay.training.exclusion import (
     Exclusions,
+    build_exclusions,
     compare,
     copied_lines,
     cut_windows,
     hash_windows,
     merge_windows,
-    raise_barrier,
     read_exclusions,
 )
 from assay.training.mine import prepare
@@ -136,7 +136,7 @@ def test_windows_of_texts_too_short_for_one():
 
 def barrier(tmp_path, names, workers=1):
     found = find_repositories(tmp_path / "repos")
-    return raise_barrier(Exclusions(names), found, RULES, tmp_path / "cache", workers)
+    return build_exclusions(Exclusions(names), found, RULES, tmp_path / "cache", workers)
 
 
 def test_pairs_with_copied_lines_are_dropped_and_counted(tmp_path):

@@ -6,7 +6,7 @@ from assay.training.mine import mine_repository
 from assay.training.repositories import (
     FOLDER_LICENCE,
     PERMISSIVE,
-    Scope,
+    LearningScope,
     classify,
     decide,
     folder_licences,
@@ -229,5 +229,5 @@ def test_folder_under_another_licence_is_read_in_no_way(tmp_path):
 
 def test_own_code_is_read_whatever_the_licence_of_its_folder(tmp_path):
     folder = make(tmp_path / "r", {"LICENSE": MIT, "dock/LICENSE": TEXTS["GPL-3.0"], "dock/mooring_lines.go": GO})
-    found = mine_repository(open_repository(folder), MiningConfig(), OPEN, Scope(own=True))
+    found = mine_repository(open_repository(folder), MiningConfig(), OPEN, LearningScope(own=True))
     assert pairs(found.shard, "doc")

@@ -15,7 +15,7 @@ from assay.errors import CorpusError
 from assay.training import mine as mining
 from assay.training.config import Caps, MiningConfig
 from assay.training.exclusion import Exclusions
-from assay.training.forks import Done, Task, run_tasks
+from assay.training.forks import TaskResult, WorkerTask, run_tasks
 from assay.training.mine import prepare
 from assay.training.shards import read_report, read_shard
 from tests.training.mining.samples import FILES, PYTHON, make
@@ -209,7 +209,7 @@ def forks(monkeypatch):
 
 @pytest.mark.usefixtures("forks")
 def test_tasks_run_so_many_at_a_time_and_give_what_they_give():
-    tasks = [Task(f"task{n}", partial(pow, n, 2)) for n in range(7)]
+    tasks = [WorkerTask(f"task{n}", partial(pow, n, 2)) for n in range(7)]
     for workers in (1, 3):
         assert sorted((done.name, done.result()) for done in run_tasks(tasks, workers)) == [
             (f"task{n}", n * n) for n in range(7)
@@ -227,8 +227,8 @@ def test_task_that_crashes_or_fails_leaves_the_others_alone():
 
     large = list(range(200_000))
     work = {"crash": crash, "fail": fail, "large": lambda: large, "fine": lambda: 1}
-    tasks: list[Task[object]] = [Task(name, each) for name, each in work.items()]
-    done: dict[str, Done[object]] = {one.name: one for one in run_tasks(tasks, 2)}
+    tasks: list[WorkerTask[object]] = [WorkerTask(name, each) for name, each in work.items()]
+    done: dict[str, TaskResult[object]] = {one.name: one for one in run_tasks(tasks, 2)}
     assert "ended early" in str(done["crash"].error)
     assert isinstance(done["fail"].error, ValueError)
     assert done["large"].result() == large
@@ -247,8 +247,8 @@ def test_tasks_that_nobody_waits_for_are_ended(tmp_path):
         while not (tmp_path / "slow").exists() or not (tmp_path / "slow").read_text():
             time.sleep(0.01)
 
-    tasks: list[Task[object]] = [Task("quick", quick), Task("slow", partial(forever, "slow"))]
-    running = cast(Generator[Done[object]], run_tasks(tasks, 2))
+    tasks: list[WorkerTask[object]] = [WorkerTask("quick", quick), WorkerTask("slow", partial(forever, "slow"))]
+    running = cast(Generator[TaskResult[object]], run_tasks(tasks, 2))
     assert next(running).name == "quick"
     running.close()
     with pytest.raises(ProcessLookupError):

@@ -9,8 +9,8 @@ from assay.errors import CorpusError
 from assay.training.config import MiningConfig
 from assay.training.exclusion import OPEN
 from assay.training.mine import mine_repository
-from assay.training.repositories import Scope, list_files, open_repository
-from assay.training.shards import KINDS, Shard
+from assay.training.repositories import LearningScope, list_files, open_repository
+from assay.training.shards import KINDS, PairShard
 from tests.training.toy import JARGON, git, jargon_file, make_jargon
 
 
@@ -19,11 +19,11 @@ def jargon(tmp_path):
     return make_jargon(tmp_path / "jargon", JARGON, files=3)
 
 
-def mined(folder, scope: Scope) -> Shard | None:
+def mined(folder, scope: LearningScope) -> PairShard | None:
     return mine_repository(open_repository(folder), MiningConfig(), OPEN, scope).shard
 
 
-def words_of(shard: Shard | None) -> set[str]:
+def words_of(shard: PairShard | None) -> set[str]:
     assert shard is not None
     return set(shard.words)
 
@@ -36,19 +36,19 @@ def commit(folder, subject: str, **texts: str) -> None:
 
 
 def test_own_code_is_learned_from_whatever_its_licence(jargon):
-    assert mined(jargon, Scope()) is None
+    assert mined(jargon, LearningScope()) is None
     (jargon / "COPYING").write_text("GNU GENERAL PUBLIC LICENSE Version 3")
     plain = "# This file is under the GNU General Public License.\n"
     commit(jargon, "Say whose it is", **{f"part{n}": plain + jargon_file(n, JARGON) for n in range(3)})
-    assert mined(jargon, Scope()) is None
-    found = mined(jargon, Scope(own=True))
+    assert mined(jargon, LearningScope()) is None
+    found = mined(jargon, LearningScope(own=True))
     assert found is not None
     assert Counter(found.kind.tolist())[KINDS.index("doc")] == 12
 
 
 def test_withheld_files_are_not_read(jargon):
     entries = [entry.path for entry in list_files(open_repository(jargon))]
-    found = mined(jargon, Scope(own=True, withheld=frozenset({"part1.py"})))
+    found = mined(jargon, LearningScope(own=True, withheld=frozenset({"part1.py"})))
     assert found is not None
     assert {entries[number] for number in np.unique(found.file).tolist()} == {"part0.py", "part2.py"}
 
@@ -56,9 +56,9 @@ def test_withheld_files_are_not_read(jargon):
 def test_commits_that_touch_a_withheld_file_are_not_read(jargon):
     one, other = (jargon_file(number, JARGON).replace("result", "outcome") for number in (0, 1))
     commit(jargon, "Rename grommets after flanges", part0=one, part1=other)
-    assert "grommet" in words_of(mined(jargon, Scope(own=True)))
-    assert "grommet" not in words_of(mined(jargon, Scope(own=True, withheld=frozenset({"part1.py"}))))
-    assert "grommet" in words_of(mined(jargon, Scope(own=True, withheld=frozenset({"part2.py"}))))
+    assert "grommet" in words_of(mined(jargon, LearningScope(own=True)))
+    assert "grommet" not in words_of(mined(jargon, LearningScope(own=True, withheld=frozenset({"part1.py"}))))
+    assert "grommet" in words_of(mined(jargon, LearningScope(own=True, withheld=frozenset({"part2.py"}))))
 
 
 def test_commits_on_an_earlier_place_of_a_withheld_file_are_not_read(jargon):
@@ -66,8 +66,8 @@ def test_commits_on_an_earlier_place_of_a_withheld_file_are_not_read(jargon):
     (jargon / "inner").mkdir()
     git(jargon, "mv", "part1.py", "inner/part1.py")
     git(jargon, "commit", "-q", "-m", "Move it")
-    assert "grommet" in words_of(mined(jargon, Scope(own=True)))
-    assert "grommet" not in words_of(mined(jargon, Scope(own=True, withheld=frozenset({"inner/part1.py"}))))
+    assert "grommet" in words_of(mined(jargon, LearningScope(own=True)))
+    assert "grommet" not in words_of(mined(jargon, LearningScope(own=True, withheld=frozenset({"inner/part1.py"}))))
 
 
 def test_a_repository_is_opened_wherever_its_git_directory_is(jargon, tmp_path):

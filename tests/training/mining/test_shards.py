@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from assay.store.array_file import StoreProblem, write_store
+from assay.store.array_file import IndexFormatError, write_store
 from assay.training.shards import KINDS, LANGUAGES, read_shard, write_shard
 from tests.training.mining.samples import FILES, make, pairs, shard_of
 
@@ -25,10 +25,10 @@ def test_shard_is_read_as_it_was_written(shard, tmp_path):
 
 
 def test_what_is_no_shard_is_refused(tmp_path):
-    with pytest.raises(StoreProblem):
+    with pytest.raises(IndexFormatError):
         read_shard(tmp_path / "none.assay")
     write_store(tmp_path / "other.assay", {}, {"kind": np.zeros(1, np.uint8)})
-    with pytest.raises(StoreProblem, match="no shard"):
+    with pytest.raises(IndexFormatError, match="no shard"):
         read_shard(tmp_path / "other.assay")
 
 

@@ -16,10 +16,10 @@ from assay.audit.checks import (
     ties,
     update,
 )
-from assay.audit.checks.base import Check
+from assay.audit.checks.base import AuditCheck
 from assay.settings import unknown
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[AuditCheck, ...] = (
     answers.CHECK,
     determinism.CHECK,
     prefix.CHECK,
@@ -33,7 +33,7 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def choose(names: Sequence[str]) -> tuple[Check, ...]:
+def choose(names: Sequence[str]) -> tuple[AuditCheck, ...]:
     """Choose checks by name; none is all."""
     known = [check.name for check in CHECKS]
     for name in names:

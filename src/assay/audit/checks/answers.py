@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.audit.checks.base import Check
-from assay.audit.records import Finding, Severity, share_of
-from assay.audit.sessions import Bench
+from assay.audit.checks.base import AuditCheck
+from assay.audit.records import AuditFinding, Severity, share_of
+from assay.audit.sessions import AuditSessions
 
 
-def check(bench: Bench) -> Iterator[Finding]:
+def check(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Count the ordinary queries that failed, and those that found nothing."""
     k = bench.config.k
     read = {text: bench.answer(text, k) for text in bench.texts}
@@ -28,4 +28,4 @@ def check(bench: Bench) -> Iterator[Finding]:
     yield bench.finding(CHECK.name, "answers", Severity.FINE, said, share=share_of(0, total))
 
 
-CHECK = Check("answers", "are ordinary queries answered at all?", check)
+CHECK = AuditCheck("answers", "are ordinary queries answered at all?", check)

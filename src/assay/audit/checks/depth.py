@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from assay.audit.checks.base import Check
+from assay.audit.checks.base import AuditCheck
 from assay.audit.checks.prefix import depths
-from assay.audit.records import Finding, Severity, share_of
-from assay.audit.sessions import Bench, Reading
+from assay.audit.records import AuditFinding, Severity, share_of
+from assay.audit.sessions import AuditRanking, AuditSessions
 
 
-def check(bench: Bench) -> Iterator[Finding]:
+def check(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Look at every answer at every depth."""
     levels = depths(bench)
     yield _counted(bench, "at most k", Severity.BROKEN, levels, _is_over, "more than k results")
@@ -20,8 +20,13 @@ def check(bench: Bench) -> Iterator[Finding]:
 
 
 def _counted(
-    bench: Bench, law: str, severity: Severity, levels: list[int], breaks: Callable[[Reading, int], bool], what: str
-) -> Finding:
+    bench: AuditSessions,
+    law: str,
+    severity: Severity,
+    levels: list[int],
+    breaks: Callable[[AuditRanking, int], bool],
+    what: str,
+) -> AuditFinding:
     """Count the answers that break a law by themselves."""
     asked = [(text, k) for text in bench.texts for k in levels if bench.answer(text, k).ok]
     broken = [(text, k) for text, k in asked if breaks(bench.answer(text, k), k)]
@@ -40,7 +45,7 @@ def _counted(
     )  # fmt: skip
 
 
-def _short(bench: Bench, levels: list[int]) -> Finding:
+def _short(bench: AuditSessions, levels: list[int]) -> AuditFinding:
     """Count the answers that stop short though a deeper one goes on; repeats are told apart."""
     law, asked, broken = "k where there are k", 0, []
     for text in bench.texts:
@@ -66,14 +71,14 @@ def _short(bench: Bench, levels: list[int]) -> Finding:
     )  # fmt: skip
 
 
-def _is_over(one: Reading, k: int) -> bool:
+def _is_over(one: AuditRanking, k: int) -> bool:
     """Tell whether there are more results than were asked for."""
     return len(one.places) > k
 
 
-def _repeats(one: Reading) -> bool:
+def _repeats(one: AuditRanking) -> bool:
     """Tell whether a place comes twice."""
     return len(set(one.places)) < len(one.places)
 
 
-CHECK = Check("depth", "are k results given where k are asked for?", check)
+CHECK = AuditCheck("depth", "are k results given where k are asked for?", check)

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.audit.checks.base import Check
-from assay.audit.records import Finding, Severity, share_of
+from assay.audit.checks.base import AuditCheck
+from assay.audit.records import AuditFinding, Severity, share_of
 from assay.audit.sessions import (
-    Bench,
-    CannotMove,
-    Conditions,
-    Reading,
-    ask_elsewhere,
+    AuditRanking,
+    AuditSessions,
+    NotPortableError,
+    ProcessConditions,
     differ,
     first_difference,
+    query_in_subprocess,
     score_gap,
 )
 from assay.engines.resources import available_threads
-from assay.engines.runner import one_line
+from assay.engines.runner import summarize
 from assay.errors import AssayError
 
 
@@ -35,7 +35,7 @@ class _Trial:
     environments: tuple[str, str] = ("", "")  # of the two commands that show a difference
 
 
-def check(bench: Bench) -> Iterator[Finding]:
+def check(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Ask again in one session, then in others; stop where there is nothing left to compare."""
     base = [bench.answer(text, bench.config.k) for text in bench.texts]
     again = _repeats(bench, base)
@@ -54,14 +54,14 @@ def check(bench: Bench) -> Iterator[Finding]:
     yield from _other_processes(bench)
 
 
-def _repeats(bench: Bench, base: Sequence[Reading]) -> Finding:
+def _repeats(bench: AuditSessions, base: Sequence[AuditRanking]) -> AuditFinding:
     """Ask each query again in the session that has answered it; other queries come in between."""
     trial = _Trial("repeats", f"when asked {bench.config.repeats + 1} times in one session")
     rounds = [[bench.main.ask(text, bench.config.k) for text in bench.texts] for _ in range(bench.config.repeats)]
     return _compared(bench, trial, base, *rounds)
 
 
-def _new_session(bench: Bench, base: Sequence[Reading]) -> Finding:
+def _new_session(bench: AuditSessions, base: Sequence[AuditRanking]) -> AuditFinding:
     """Ask each query once in a new session, on an index of its own."""
     index = "on the index that the server has" if bench.is_remote else "with a fresh index"
     trial = _Trial("new session", f"in a new session {index}")
@@ -69,49 +69,55 @@ def _new_session(bench: Bench, base: Sequence[Reading]) -> Finding:
         with bench.session() as session:
             fresh = [session.ask(text, bench.config.k) for text in bench.texts]
     except AssayError as problem:
-        said = f"a second session cannot be opened: {one_line(problem)}"
+        said = f"a second session cannot be opened: {summarize(problem)}"
         return bench.finding(CHECK.name, trial.law, Severity.BROKEN, said)
     return _compared(bench, trial, base, fresh)
 
 
-def _other_processes(bench: Bench) -> Iterator[Finding]:
+def _other_processes(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Ask in processes that differ in the hash seed, then in the number of threads."""
     seeds, threads = bench.config.hash_seeds, available_threads()
-    usual = Conditions(seeds[0], threads)
+    usual = ProcessConditions(seeds[0], threads)
     names = ("hash seed", "threads")
     if bench.is_remote:
         reason = "not tried: Assay does not start the server, so its hash seed and threads are not ours to set"
         yield from (_untried(bench, law, reason) for law in names)
         return
     try:
-        base = ask_elsewhere(bench, usual)
-    except (AssayError, CannotMove) as problem:
-        reason = str(problem) if isinstance(problem, CannotMove) else one_line(problem)
+        base = query_in_subprocess(bench, usual)
+    except (AssayError, NotPortableError) as problem:
+        reason = str(problem) if isinstance(problem, NotPortableError) else summarize(problem)
         yield from (_untried(bench, law, f"not tried: {reason}") for law in names)
         return
     words = f"with PYTHONHASHSEED = {', '.join(map(str, seeds))}"
     shown = (f"PYTHONHASHSEED={seeds[0]}", f"PYTHONHASHSEED={seeds[-1]}")
-    yield _elsewhere(bench, _Trial(names[0], words, shown), base, [Conditions(seed, threads) for seed in seeds[1:]])
+    yield _elsewhere(
+        bench, _Trial(names[0], words, shown), base, [ProcessConditions(seed, threads) for seed in seeds[1:]]
+    )
     if threads == 1:
         yield _untried(bench, names[1], "not tried: this process may use one processor only")
         return
-    alone = Conditions(seeds[0], 1)
+    alone = ProcessConditions(seeds[0], 1)
     words = f"on 1 and on {threads} processors (affinity and thread variables)"
     shown = (f"PYTHONHASHSEED={seeds[0]}", f"PYTHONHASHSEED={seeds[0]} {_variables(alone)} taskset -c 0")
     yield _elsewhere(bench, _Trial(names[1], words, shown), base, [alone])
 
 
-def _elsewhere(bench: Bench, trial: _Trial, base: Sequence[Reading], others: Sequence[Conditions]) -> Finding:
+def _elsewhere(
+    bench: AuditSessions, trial: _Trial, base: Sequence[AuditRanking], others: Sequence[ProcessConditions]
+) -> AuditFinding:
     """Compare what other processes answer with what a first one did."""
     try:
-        rounds = [ask_elsewhere(bench, other) for other in others]
+        rounds = [query_in_subprocess(bench, other) for other in others]
     except AssayError as problem:
-        said = f"it fails {trial.words}: {one_line(problem)}"
+        said = f"it fails {trial.words}: {summarize(problem)}"
         return bench.finding(CHECK.name, trial.law, Severity.BROKEN, said)
     return _compared(bench, trial, base, *rounds)
 
 
-def _compared(bench: Bench, trial: _Trial, base: Sequence[Reading], *rounds: Sequence[Reading]) -> Finding:
+def _compared(
+    bench: AuditSessions, trial: _Trial, base: Sequence[AuditRanking], *rounds: Sequence[AuditRanking]
+) -> AuditFinding:
     """Count the queries that got another answer; other scores at the same places weigh less."""
     pairs = [[(own[at], first) for own in rounds] for at, first in enumerate(base)]
     moved = [at for at, own in enumerate(pairs) if any(a.outcome != b.outcome for a, b in own)]
@@ -131,13 +137,13 @@ def _compared(bench: Bench, trial: _Trial, base: Sequence[Reading], *rounds: Seq
 
 
 def _told(
-    bench: Bench,
+    bench: AuditSessions,
     trial: _Trial,
     severity: Severity,
     said: str,
     which: Sequence[int],
-    pairs: Sequence[Sequence[tuple[Reading, Reading]]],
-) -> Finding:
+    pairs: Sequence[Sequence[tuple[AuditRanking, AuditRanking]]],
+) -> AuditFinding:
     """Make the finding, with the first query that shows it."""
     text, k = bench.texts[which[0]], bench.config.k
     other, first = next((a, b) for a, b in pairs[which[0]] if differ(a, b))
@@ -153,14 +159,14 @@ def _told(
     )  # fmt: skip
 
 
-def _untried(bench: Bench, law: str, reason: str) -> Finding:
+def _untried(bench: AuditSessions, law: str, reason: str) -> AuditFinding:
     """Say that a law could not be looked at."""
     return bench.finding(CHECK.name, law, Severity.NOT_TRIED, reason)
 
 
-def _variables(conditions: Conditions) -> str:
+def _variables(conditions: ProcessConditions) -> str:
     """Write the variables that most libraries read."""
     return " ".join(f"{name}={conditions.threads}" for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"))
 
 
-CHECK = Check("determinism", "does the same question get the same answer every time?", check)
+CHECK = AuditCheck("determinism", "does the same question get the same answer every time?", check)

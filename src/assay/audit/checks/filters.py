@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from assay.audit.checks.base import UNSTEADY, Check
-from assay.audit.records import AuditConfig, Finding, Severity, share_of
-from assay.audit.sessions import Bench, Place, Reading, is_prefix
+from assay.audit.checks.base import UNSTEADY, AuditCheck
+from assay.audit.records import AuditConfig, AuditFinding, Severity, share_of
+from assay.audit.sessions import AuditRanking, AuditSessions, ResultLocation, is_prefix
 from assay.corpus import read_text
 from assay.corpus.ignore import select_paths
 from assay.corpus.languages import LANGUAGES
-from assay.engines.base import Wanted
+from assay.engines.base import SearchFilter
 from assay.syntax.identifiers import split
 from assay.types import Corpus
 
 FIELDS = ("paths", "languages")
-_NOWHERE = Wanted(paths=("no-such-folder-in-this-corpus/**",))
+_NOWHERE = SearchFilter(paths=("no-such-folder-in-this-corpus/**",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,15 @@ class _Case:
     """One filtered question beside the same one unfiltered."""
 
     query: str
-    wanted: Wanted
-    answer: Reading
-    expected: tuple[Place, ...]  # the unfiltered ranking with the others struck out
+    wanted: SearchFilter
+    answer: AuditRanking
+    expected: tuple[ResultLocation, ...]  # the unfiltered ranking with the others struck out
     whole: bool  # whether the unfiltered ranking was all there is
-    leaked: tuple[Place, ...]
+    leaked: tuple[ResultLocation, ...]
     outside: int = 0  # results of the unfiltered ranking that do not pass: what could leak, and is struck out
 
 
-def check(bench: Bench) -> Iterator[Finding]:
+def check(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Try the filters that the engine has."""
     for field in FIELDS:
         cases = _cases(bench, field)
@@ -52,10 +52,12 @@ def check(bench: Bench) -> Iterator[Finding]:
         yield _nothing(bench, field)
 
 
-def _cases(bench: Bench, field: str) -> list[_Case] | None:
+def _cases(bench: AuditSessions, field: str) -> list[_Case] | None:
     """Ask every query under a filter that its best result does not pass; None when there is no such filter."""
     cases = []
-    for number, text in enumerate(dict.fromkeys((*bench.texts, *namesakes(bench.subject.corpus, bench.config)))):
+    for number, text in enumerate(
+        dict.fromkeys((*bench.texts, *same_name_queries(bench.subject.corpus, bench.config)))
+    ):
         full = bench.answer(text, bench.config.deep)
         wanted = _choose(bench, field, full.places, single=number % 2 == 1)
         answer = None if wanted is None else bench.main.ask_filtered(text, bench.config.k, wanted)
@@ -69,7 +71,7 @@ def _cases(bench: Bench, field: str) -> list[_Case] | None:
     return cases
 
 
-def namesakes(corpus: Corpus, config: AuditConfig) -> list[str]:
+def same_name_queries(corpus: Corpus, config: AuditConfig) -> list[str]:
     """Draw names that stand in the file that is called by them: what lifts definitions may lift these past a filter."""
     import numpy as np
 
@@ -85,14 +87,16 @@ def namesakes(corpus: Corpus, config: AuditConfig) -> list[str]:
     return found
 
 
-def _choose(bench: Bench, field: str, ranking: Sequence[Place], *, single: bool) -> Wanted | None:
+def _choose(
+    bench: AuditSessions, field: str, ranking: Sequence[ResultLocation], *, single: bool
+) -> SearchFilter | None:
     """Choose the part of the corpus that has results but not the best one; the largest part where there is none.
 
     Folders and single files take turns as filters for paths: what keeps to one may well let the other through.
     """
     rivals = [place.path for place in ranking if place.path != ranking[0].path]
     if field == "paths" and single and rivals and not set("*?[") & set(rivals[0]):
-        return Wanted(paths=(rivals[0],))
+        return SearchFilter(paths=(rivals[0],))
     trait = _folder_of if field == "paths" else _language_of(bench)
     named = [trait(place.path) for place in ranking]
     others = [name for name in named if name and name != named[0]]
@@ -101,7 +105,7 @@ def _choose(bench: Bench, field: str, ranking: Sequence[Place], *, single: bool)
     if not others and not usual:
         return None
     value = (others or usual)[0]
-    return Wanted(paths=(f"{value}/**",)) if field == "paths" else Wanted(languages=(value,))
+    return SearchFilter(paths=(f"{value}/**",)) if field == "paths" else SearchFilter(languages=(value,))
 
 
 def _folder_of(path: str) -> str:
@@ -110,13 +114,13 @@ def _folder_of(path: str) -> str:
     return "" if parent == "." else parent
 
 
-def _language_of(bench: Bench) -> Callable[[str], str]:
+def _language_of(bench: AuditSessions) -> Callable[[str], str]:
     """Make the function that tells the language of a file."""
     languages = {file.path: file.language or "" for file in bench.subject.corpus.files}
     return lambda path: languages.get(path, "")
 
 
-def _passes(bench: Bench, wanted: Wanted) -> Callable[[str], bool]:
+def _passes(bench: AuditSessions, wanted: SearchFilter) -> Callable[[str], bool]:
     """Make the function that tells whether a file is wanted."""
     if wanted.languages:
         language = _language_of(bench)
@@ -125,7 +129,7 @@ def _passes(bench: Bench, wanted: Wanted) -> Callable[[str], bool]:
     return globs.selects
 
 
-def _failures(bench: Bench, field: str, cases: Sequence[_Case]) -> Iterator[Finding]:
+def _failures(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> Iterator[AuditFinding]:
     """Say how many filtered questions failed."""
     failed = [case for case in cases if not case.answer.ok]
     if failed:
@@ -134,7 +138,7 @@ def _failures(bench: Bench, field: str, cases: Sequence[_Case]) -> Iterator[Find
         yield _told(bench, f"{field}: answers", Severity.BROKEN, said, failed, len(cases), shown)
 
 
-def _leaks(bench: Bench, field: str, cases: Sequence[_Case]) -> Finding:
+def _leaks(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFinding:
     """Count the answers that hold results outside the filter."""
     law, leaking = f"{field}: nothing outside", [case for case in cases if case.leaked]
     if not leaking:
@@ -151,7 +155,7 @@ def _leaks(bench: Bench, field: str, cases: Sequence[_Case]) -> Finding:
     return _told(bench, law, Severity.BROKEN, said, leaking, len(cases), shown)
 
 
-def _struck(bench: Bench, field: str, cases: Sequence[_Case]) -> Finding:
+def _struck(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFinding:
     """Count the answers that are not the full ranking with the others struck out, as far as that was seen."""
     law, k = f"{field}: only strikes out", bench.config.k
     if not cases:
@@ -182,7 +186,7 @@ def _nothing_to_strike(field: str) -> str:
     return f"not tried: no query has results on both sides of a filter for {field}"
 
 
-def _is_steady(bench: Bench, query: str) -> bool:
+def _is_steady(bench: AuditSessions, query: str) -> bool:
     """Tell whether the full ranking is the same at k as far down as it was asked for."""
     return is_prefix(bench.answer(query, bench.config.k).places, bench.answer(query, bench.config.deep).places)
 
@@ -193,7 +197,7 @@ def _is_struck(case: _Case, k: int) -> bool:
     return got == expected if case.whole else is_prefix(expected, got)
 
 
-def _nothing(bench: Bench, field: str) -> Finding:
+def _nothing(bench: AuditSessions, field: str) -> AuditFinding:
     """Ask under a filter that no file passes, what gives results without it."""
     law = f"{field}: nothing passes"
     texts = [text for text in bench.texts if bench.answer(text, bench.config.k).places][: bench.config.nothing]
@@ -202,7 +206,7 @@ def _nothing(bench: Bench, field: str) -> Finding:
         return bench.finding(CHECK.name, law, Severity.NOT_TRIED, said)
     present = {file.language for file in bench.subject.corpus.files}
     absent = next((name for name in LANGUAGES if name not in present), "")
-    wanted = _NOWHERE if field == "paths" else Wanted(languages=(absent,))
+    wanted = _NOWHERE if field == "paths" else SearchFilter(languages=(absent,))
     answers = [(text, bench.main.ask_filtered(text, bench.config.k, wanted)) for text in texts]
     full = [(text, answer) for text, answer in answers if answer is not None and answer.places]
     refused = [text for text, answer in answers if answer is not None and not answer.ok]
@@ -217,8 +221,8 @@ def _nothing(bench: Bench, field: str) -> Finding:
 
 
 def _told(
-    bench: Bench, law: str, severity: Severity, said: str, cases: Sequence[_Case], total: int, shown: str
-) -> Finding:
+    bench: AuditSessions, law: str, severity: Severity, said: str, cases: Sequence[_Case], total: int, shown: str
+) -> AuditFinding:
     """Make a finding with its first case."""
     first, k = cases[0], bench.config.k
     example = [
@@ -233,4 +237,4 @@ def _told(
     )
 
 
-CHECK = Check("filters", "does a filter only strike results out?", check)
+CHECK = AuditCheck("filters", "does a filter only strike results out?", check)

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.audit.checks.base import UNSTEADY, Check
-from assay.audit.records import Finding, Severity, share_of
-from assay.audit.sessions import Asker, Bench, Reading
+from assay.audit.checks.base import UNSTEADY, AuditCheck
+from assay.audit.records import AuditFinding, Severity, share_of
+from assay.audit.sessions import AuditRanking, AuditSessions, EngineClient
 from assay.types import Status
 
 #: What a program says that took a query for an option.
@@ -21,7 +21,7 @@ _USAGE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class OddQuery:
+class EdgeCase:
     """A query, and how bad it is to refuse it with an error."""
 
     name: str
@@ -36,43 +36,43 @@ def _filled(words: str, size: int) -> str:
 
 
 #: Texts that people, editors and agents do send. What says nothing may be refused; what is very long had better not be.
-ODD: tuple[OddQuery, ...] = (
-    OddQuery("empty", "", Severity.FINE),
-    OddQuery("blank", " \t ", Severity.FINE),
-    OddQuery("one character", "x", Severity.WEAKNESS),
-    OddQuery("punctuation only", "?!.,;:", Severity.WEAKNESS),
-    OddQuery("500 bytes", _filled("how is the configuration read and checked ", 500)),
-    OddQuery("2,000 bytes", _filled("how is the configuration read and checked ", 2000), Severity.WEAKNESS),
-    OddQuery("a word of 1,000 letters", "a" * 1000, Severity.WEAKNESS),
-    OddQuery("emoji", "parse 🚀 config 👩‍💻"),
-    OddQuery("right to left", "قراءة ملف الإعدادات"),
-    OddQuery("Chinese", "读取配置文件"),
-    OddQuery("composed (NFC)", unicodedata.normalize("NFC", "café naïve Ångström")),
-    OddQuery("decomposed (NFD)", unicodedata.normalize("NFD", "café naïve Ångström")),
-    OddQuery("stacked marks", "e\u0301\u0323\u0308 z\u0335\u0327"),
-    OddQuery("single quote", "it's read"),
-    OddQuery("double quotes", 'the "read" function'),
-    OddQuery("one double quote", 'read "config'),
-    OddQuery("back quotes", "`read` config"),
-    OddQuery("typographic quotes", "«read» “config” ‘file’"),
-    OddQuery("shell", "read; echo $(id) | cat > /dev/null && $HOME `id` * ~"),
-    OddQuery("--help", "--help", option=True),
-    OddQuery("--version", "--version", option=True),
-    OddQuery("-rf", "-rf", option=True),
-    OddQuery("a dash", "-", option=True),
-    OddQuery("two dashes", "--", option=True),
-    OddQuery("newline", "read config\nwrite config"),
-    OddQuery("Windows newline and tab", "read\tconfig\r\nwrite"),
-    OddQuery("control characters", "read\x01\x07\x1b[31mconfig\x7f", Severity.WEAKNESS),
-    OddQuery("SQL", "'; DROP TABLE files; -- "),
-    OddQuery("SQL wildcard", "% OR 1=1"),
-    OddQuery("full-text operators", 'AND OR NOT NEAR( "a* ^b'),
-    OddQuery("regular expression", "(unclosed [a-z+ *?"),
-    OddQuery("backslashes", "C:\\temp\\new \\"),
-    OddQuery("braces", "{k} {query} {root} %s %d {0}"),
-    OddQuery("markup", "<script>alert(1)</script> &amp; ]]>"),
-    OddQuery("JSON", '{"query": "read", "k": null}'),
-    OddQuery("path", "../../etc/passwd"),
+ODD: tuple[EdgeCase, ...] = (
+    EdgeCase("empty", "", Severity.FINE),
+    EdgeCase("blank", " \t ", Severity.FINE),
+    EdgeCase("one character", "x", Severity.WEAKNESS),
+    EdgeCase("punctuation only", "?!.,;:", Severity.WEAKNESS),
+    EdgeCase("500 bytes", _filled("how is the configuration read and checked ", 500)),
+    EdgeCase("2,000 bytes", _filled("how is the configuration read and checked ", 2000), Severity.WEAKNESS),
+    EdgeCase("a word of 1,000 letters", "a" * 1000, Severity.WEAKNESS),
+    EdgeCase("emoji", "parse 🚀 config 👩‍💻"),
+    EdgeCase("right to left", "قراءة ملف الإعدادات"),
+    EdgeCase("Chinese", "读取配置文件"),
+    EdgeCase("composed (NFC)", unicodedata.normalize("NFC", "café naïve Ångström")),
+    EdgeCase("decomposed (NFD)", unicodedata.normalize("NFD", "café naïve Ångström")),
+    EdgeCase("stacked marks", "e\u0301\u0323\u0308 z\u0335\u0327"),
+    EdgeCase("single quote", "it's read"),
+    EdgeCase("double quotes", 'the "read" function'),
+    EdgeCase("one double quote", 'read "config'),
+    EdgeCase("back quotes", "`read` config"),
+    EdgeCase("typographic quotes", "«read» “config” ‘file’"),
+    EdgeCase("shell", "read; echo $(id) | cat > /dev/null && $HOME `id` * ~"),
+    EdgeCase("--help", "--help", option=True),
+    EdgeCase("--version", "--version", option=True),
+    EdgeCase("-rf", "-rf", option=True),
+    EdgeCase("a dash", "-", option=True),
+    EdgeCase("two dashes", "--", option=True),
+    EdgeCase("newline", "read config\nwrite config"),
+    EdgeCase("Windows newline and tab", "read\tconfig\r\nwrite"),
+    EdgeCase("control characters", "read\x01\x07\x1b[31mconfig\x7f", Severity.WEAKNESS),
+    EdgeCase("SQL", "'; DROP TABLE files; -- "),
+    EdgeCase("SQL wildcard", "% OR 1=1"),
+    EdgeCase("full-text operators", 'AND OR NOT NEAR( "a* ^b'),
+    EdgeCase("regular expression", "(unclosed [a-z+ *?"),
+    EdgeCase("backslashes", "C:\\temp\\new \\"),
+    EdgeCase("braces", "{k} {query} {root} %s %d {0}"),
+    EdgeCase("markup", "<script>alert(1)</script> &amp; ]]>"),
+    EdgeCase("JSON", '{"query": "read", "k": null}'),
+    EdgeCase("path", "../../etc/passwd"),
 )
 
 _PROBLEMS = {Status.TIMEOUT: "timed out", Status.CRASH: "crashed the engine", Status.ERROR: "failed"}
@@ -82,8 +82,8 @@ _PROBLEMS = {Status.TIMEOUT: "timed out", Status.CRASH: "crashed the engine", St
 class _Outcome:
     """How one odd query ended."""
 
-    odd: OddQuery
-    reading: Reading
+    odd: EdgeCase
+    reading: AuditRanking
     option: bool  # whether it was taken for an option
 
 
@@ -92,14 +92,14 @@ class _Sitting:
     """A session of odd queries: how each ended, and what an ordinary one got before and after."""
 
     outcomes: tuple[_Outcome, ...]
-    before: Reading
-    again: Reading  # the same before any odd query: an engine that differs here proves nothing later
-    after: Reading
-    culprit: OddQuery | None  # the first after which the ordinary query was answered otherwise
-    untried: tuple[OddQuery, ...]
+    before: AuditRanking
+    again: AuditRanking  # the same before any odd query: an engine that differs here proves nothing later
+    after: AuditRanking
+    culprit: EdgeCase | None  # the first after which the ordinary query was answered otherwise
+    untried: tuple[EdgeCase, ...]
 
 
-def check(bench: Bench) -> Iterator[Finding]:
+def check(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Ask the odd queries in a session of their own, with an ordinary one after each that did not end well."""
     control = next((text for text in bench.texts if bench.answer(text, bench.config.k).ok), None)
     if control is None:
@@ -119,7 +119,7 @@ def check(bench: Bench) -> Iterator[Finding]:
     yield from _forms(bench, sitting.outcomes)
 
 
-def _sit(bench: Bench, control: str, *, always: bool) -> _Sitting:
+def _sit(bench: AuditSessions, control: str, *, always: bool) -> _Sitting:
     """Ask odd queries one after the other; `always` asks the ordinary one after each, not only after failures."""
     k, outcomes, culprit = bench.config.k, list[_Outcome](), None
     with bench.session() as session:
@@ -136,13 +136,13 @@ def _sit(bench: Bench, control: str, *, always: bool) -> _Sitting:
     return _Sitting(tuple(outcomes), before, again, after, culprit, ODD[len(outcomes) :])
 
 
-def _asked(bench: Bench, session: Asker, odd: OddQuery) -> _Outcome:
+def _asked(bench: AuditSessions, session: EngineClient, odd: EdgeCase) -> _Outcome:
     """Ask one odd query."""
     reading = session.ask(odd.text, bench.config.k)
     return _Outcome(odd, reading, odd.option and _is_option(bench, reading))
 
 
-def _is_option(bench: Bench, reading: Reading) -> bool:
+def _is_option(bench: AuditSessions, reading: AuditRanking) -> bool:
     """Tell whether an answer is what a program says of its options: usage, or results none of which exist."""
     if not reading.ok:
         return bool(_USAGE.search(reading.error))
@@ -150,7 +150,7 @@ def _is_option(bench: Bench, reading: Reading) -> bool:
     return bool(reading.places) and not any(place.path in known for place in reading.places)
 
 
-def _outcomes(bench: Bench, outcomes: Sequence[_Outcome]) -> Iterator[Finding]:
+def _outcomes(bench: AuditSessions, outcomes: Sequence[_Outcome]) -> Iterator[AuditFinding]:
     """Say of each odd query that did not end well how it ended; the rest in one sentence."""
     bad = [one for one in outcomes if _severity(one) != Severity.FINE]
     for one in bad:
@@ -179,7 +179,7 @@ def _severity(one: _Outcome) -> Severity:
     return one.odd.refused if one.reading.status == Status.ERROR else Severity.BROKEN
 
 
-def _aftermath(bench: Bench, control: str, sitting: _Sitting) -> Finding:
+def _aftermath(bench: AuditSessions, control: str, sitting: _Sitting) -> AuditFinding:
     """Say whether an ordinary query is still answered as before; where no failure is to blame, find out who is."""
     law, k, before, after = "afterwards", bench.config.k, sitting.before, sitting.after
     if sitting.culprit is None and _same(after, before):
@@ -194,12 +194,12 @@ def _aftermath(bench: Bench, control: str, sitting: _Sitting) -> Finding:
     return bench.finding(CHECK.name, law, Severity.BROKEN, said, example=example, commands=commands)
 
 
-def _same(one: Reading, other: Reading) -> bool:
+def _same(one: AuditRanking, other: AuditRanking) -> bool:
     """Tell whether two answers are the same to a user."""
     return one.outcome == other.outcome
 
 
-def _forms(bench: Bench, outcomes: Sequence[_Outcome]) -> Iterator[Finding]:
+def _forms(bench: AuditSessions, outcomes: Sequence[_Outcome]) -> Iterator[AuditFinding]:
     """Compare the two ways in which Unicode writes the same letters."""
     read = {one.odd.name: one for one in outcomes}
     composed, apart = read.get("composed (NFC)"), read.get("decomposed (NFD)")
@@ -216,4 +216,4 @@ def _forms(bench: Bench, outcomes: Sequence[_Outcome]) -> Iterator[Finding]:
     yield bench.finding(CHECK.name, law, severity, said, example=example, commands=commands)
 
 
-CHECK = Check("odd", "what becomes of odd queries, and of ordinary ones after them?", check)
+CHECK = AuditCheck("odd", "what becomes of odd queries, and of ordinary ones after them?", check)

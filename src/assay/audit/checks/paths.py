@@ -6,9 +6,9 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from assay.audit.checks.base import Check
-from assay.audit.records import Finding, Severity, share_of
-from assay.audit.sessions import Bench, Place
+from assay.audit.checks.base import AuditCheck
+from assay.audit.records import AuditFinding, Severity, share_of
+from assay.audit.sessions import AuditSessions, ResultLocation
 from assay.corpus import read_text
 from assay.syntax.text import count_lines
 from assay.types import Corpus, Hit
@@ -41,7 +41,7 @@ class _Tally:
     ranges: list[_Seen] = field(default_factory=list)
 
 
-def check(bench: Bench) -> Iterator[Finding]:
+def check(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Look at every result of every ordinary query."""
     tally = _count(bench)
     if not tally.total:
@@ -57,7 +57,7 @@ def check(bench: Bench) -> Iterator[Finding]:
     yield _ranges(bench, tally)
 
 
-def _ranges(bench: Bench, tally: _Tally) -> Finding:
+def _ranges(bench: AuditSessions, tally: _Tally) -> AuditFinding:
     """Say how many ranges leave their files."""
     if not tally.ranged:
         return bench.finding(CHECK.name, "lines", Severity.NOT_APPLICABLE, "the engine gives files without lines")
@@ -68,7 +68,7 @@ def _ranges(bench: Bench, tally: _Tally) -> Finding:
     return _told(bench, "lines", Severity.BROKEN, said, tally.ranges, tally.ranged)
 
 
-def _told(bench: Bench, law: str, severity: Severity, said: str, seen: list[_Seen], total: int) -> Finding:
+def _told(bench: AuditSessions, law: str, severity: Severity, said: str, seen: list[_Seen], total: int) -> AuditFinding:
     """Make a finding with its first case."""
     first = seen[0]
     return bench.finding(
@@ -78,7 +78,7 @@ def _told(bench: Bench, law: str, severity: Severity, said: str, seen: list[_See
     )  # fmt: skip
 
 
-def _count(bench: Bench) -> _Tally:
+def _count(bench: AuditSessions) -> _Tally:
     """Sort every result by what is wrong with it."""
     corpus = bench.main.corpus
     known = {file.path for file in corpus.files}
@@ -100,7 +100,7 @@ def _count(bench: Bench) -> _Tally:
     return tally
 
 
-def _path_problem(hit: Hit, place: Place, corpus: Corpus, known: set[str]) -> str:
+def _path_problem(hit: Hit, place: ResultLocation, corpus: Corpus, known: set[str]) -> str:
     """Name what is wrong with a path; nothing when it is a file of the corpus, written from its root."""
     given = str(hit.path)
     if place.path in known:
@@ -120,4 +120,4 @@ def _inside(hit: Hit, last: int) -> bool:
     return whole and start is not None and end is not None and 1 <= start <= end <= max(last, 1)
 
 
-CHECK = Check("paths", "do results exist in the corpus, written from its root?", check)
+CHECK = AuditCheck("paths", "do results exist in the corpus, written from its root?", check)

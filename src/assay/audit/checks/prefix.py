@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from assay.audit.checks.base import UNSTEADY, Check
-from assay.audit.records import Finding, Severity, share_of
-from assay.audit.sessions import Bench, first_difference, is_prefix
+from assay.audit.checks.base import UNSTEADY, AuditCheck
+from assay.audit.records import AuditFinding, Severity, share_of
+from assay.audit.sessions import AuditSessions, first_difference, is_prefix
 
 
-def depths(bench: Bench) -> list[int]:
+def depths(bench: AuditSessions) -> list[int]:
     """Give the depths to ask at: the usual ones, the k of the audit and twice that."""
     return sorted({*bench.config.depths, bench.config.k, 2 * bench.config.k})
 
 
-def check(bench: Bench) -> Iterator[Finding]:
+def check(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Compare each depth with the next, on every query that was answered at both."""
     for short, long in pairwise(depths(bench)):
         asked = [text for text in bench.texts if bench.answer(text, short).ok and bench.answer(text, long).ok]
@@ -33,12 +33,12 @@ def check(bench: Bench) -> Iterator[Finding]:
             yield bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, len(asked)))
 
 
-def _begins(bench: Bench, text: str, short: int, long: int) -> bool:
+def _begins(bench: AuditSessions, text: str, short: int, long: int) -> bool:
     """Tell whether the shorter ranking begins the longer; how many results there are is for `depth` to say."""
     return is_prefix(bench.answer(text, short).places[:short], bench.answer(text, long).places)
 
 
-def _broken(bench: Bench, broken: Sequence[str], asked: int, short: int, long: int) -> Finding:
+def _broken(bench: AuditSessions, broken: Sequence[str], asked: int, short: int, long: int) -> AuditFinding:
     """Show the first query on which it is not."""
     text = broken[0]
     one, other = bench.answer(text, short), bench.answer(text, long)
@@ -60,4 +60,4 @@ def _broken(bench: Bench, broken: Sequence[str], asked: int, short: int, long: i
     )
 
 
-CHECK = Check("prefix", "is a short ranking the beginning of a longer one?", check)
+CHECK = AuditCheck("prefix", "is a short ranking the beginning of a longer one?", check)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.audit.checks.base import Check
-from assay.audit.records import Finding, Severity, share_of
-from assay.audit.sessions import Bench
+from assay.audit.checks.base import AuditCheck
+from assay.audit.records import AuditFinding, Severity, share_of
+from assay.audit.sessions import AuditSessions
 from assay.corpus import read_text
 from assay.gold.lint.reach import Ceiling, ceiling
 from assay.types import Query, Span, Target
@@ -27,7 +27,7 @@ class _Sought:
     target: Target
 
 
-def check(bench: Bench) -> Iterator[Finding]:
+def check(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Look for every target, or for as many as are drawn."""
     gold = bench.subject.gold
     if not gold:
@@ -46,8 +46,8 @@ def check(bench: Bench) -> Iterator[Finding]:
 
 
 def _told(
-    bench: Bench, queries: Sequence[Query], sought: Sequence[_Sought], lost: Sequence[_Sought], how: str
-) -> Finding:
+    bench: AuditSessions, queries: Sequence[Query], sought: Sequence[_Sought], lost: Sequence[_Sought], how: str
+) -> AuditFinding:
     """Say how many targets are out of reach, and the ceiling that leaves."""
     k, known = bench.config.k, bench.subject.reach is not None
     top = _ceiling(queries, lost, k)
@@ -69,7 +69,7 @@ def _told(
     )
 
 
-def _method(bench: Bench) -> str:
+def _method(bench: AuditSessions) -> str:
     """Say what asking shows and what it does not."""
     return (
         f"each was asked for at k = {bench.config.deep} by its query and by its name and path and text, which shows "
@@ -77,7 +77,7 @@ def _method(bench: Bench) -> str:
     )
 
 
-def _drawn(bench: Bench, gold: Sequence[Query]) -> list[Query]:
+def _drawn(bench: AuditSessions, gold: Sequence[Query]) -> list[Query]:
     """Draw whole queries until there are targets enough; where nothing need be asked, take all."""
     import numpy as np
 
@@ -91,19 +91,19 @@ def _drawn(bench: Bench, gold: Sequence[Query]) -> list[Query]:
     return drawn
 
 
-def _in_chunks(bench: Bench, target: Target) -> bool:
+def _in_chunks(bench: AuditSessions, target: Target) -> bool:
     """Look whether a known chunk shares a line with a target."""
     reach = bench.subject.reach
     chunks = None if reach is None else reach.chunks(target.span.path)
     return chunks is None or any(chunk.common_lines(target.span) for chunk in chunks)
 
 
-def _is_found(bench: Bench, sought: _Sought) -> bool:
+def _is_found(bench: AuditSessions, sought: _Sought) -> bool:
     """Ask for a target in several ways until one answer holds it."""
     return any(_holds(bench, probe, sought.target.span) for probe in _probes(bench, sought))
 
 
-def _holds(bench: Bench, probe: str, span: Span) -> bool:
+def _holds(bench: AuditSessions, probe: str, span: Span) -> bool:
     """Tell whether the answer to a question shares a line with a place."""
     reading = bench.answer(probe, bench.config.deep)
     for hit, place in zip(reading.hits, reading.places, strict=True):
@@ -114,7 +114,7 @@ def _holds(bench: Bench, probe: str, span: Span) -> bool:
     return False
 
 
-def _probes(bench: Bench, sought: _Sought) -> list[str]:
+def _probes(bench: AuditSessions, sought: _Sought) -> list[str]:
     """List the questions that a target is asked for with, the cheapest to have been asked already first."""
     target = sought.target
     name = (target.symbol or "").rpartition(".")[2].partition("~")[0]
@@ -122,7 +122,7 @@ def _probes(bench: Bench, sought: _Sought) -> list[str]:
     return [probe for probe in dict.fromkeys(probes) if probe.strip()]
 
 
-def _text_of(bench: Bench, span: Span) -> str:
+def _text_of(bench: AuditSessions, span: Span) -> str:
     """Give the beginning of a target's own text, on one line."""
     lines = read_text(bench.subject.corpus, span.path).split("\n")
     own = lines if span.start is None else lines[span.start - 1 : span.end]
@@ -139,4 +139,4 @@ def _ceiling(queries: Sequence[Query], lost: Sequence[_Sought], k: int) -> Ceili
     return Ceiling(sum(top.recall for top in tops) / len(tops), sum(top.ndcg for top in tops) / len(tops))
 
 
-CHECK = Check("reachability", "can the targets of the gold set be returned at all?", check)
+CHECK = AuditCheck("reachability", "can the targets of the gold set be returned at all?", check)

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from assay.audit.checks.base import Check
+from assay.audit.checks.base import AuditCheck
 from assay.audit.checks.prefix import depths
-from assay.audit.records import Finding, Severity, share_of
-from assay.audit.sessions import Bench, Place, Reading
+from assay.audit.records import AuditFinding, Severity, share_of
+from assay.audit.sessions import AuditRanking, AuditSessions, ResultLocation
 
 
-def check(bench: Bench) -> Iterator[Finding]:
+def check(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Look at the scores of every answer at k."""
     read = [(text, bench.answer(text, bench.config.k)) for text in bench.texts]
     scored = [(text, one) for text, one in read if one.ok and any(score is not None for score in one.scores)]
@@ -26,7 +26,7 @@ def check(bench: Bench) -> Iterator[Finding]:
     yield _stable(bench, clean)
 
 
-def _numbers(bench: Bench, scored: Sequence[tuple[str, Reading]]) -> Finding:
+def _numbers(bench: AuditSessions, scored: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
     """Find scores that are no number, or missing beside others that are there."""
     bad = [(text, one) for text, one in scored if not all(map(_is_number, one.scores))]
     if not bad:
@@ -42,7 +42,7 @@ def _numbers(bench: Bench, scored: Sequence[tuple[str, Reading]]) -> Finding:
     )  # fmt: skip
 
 
-def _falling(bench: Bench, clean: Sequence[tuple[str, Reading]]) -> Finding:
+def _falling(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
     """Find scores that go up and down along the ranking; those that always rise are distances."""
     rising = [(text, one) for text, one in clean if any(b > a for a, b in pairwise(_floats(one)))]
     falling = [(text, one) for text, one in clean if any(b < a for a, b in pairwise(_floats(one)))]
@@ -60,7 +60,7 @@ def _falling(bench: Bench, clean: Sequence[tuple[str, Reading]]) -> Finding:
     )  # fmt: skip
 
 
-def _equal(bench: Bench, clean: Sequence[tuple[str, Reading]]) -> Finding:
+def _equal(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
     """Count neighbours with one score."""
     pairs = [(text, a == b) for text, one in clean for a, b in pairwise(_floats(one))]
     tied = sum(equal for _, equal in pairs)
@@ -75,7 +75,7 @@ def _equal(bench: Bench, clean: Sequence[tuple[str, Reading]]) -> Finding:
     )  # fmt: skip
 
 
-def _stable(bench: Bench, clean: Sequence[tuple[str, Reading]]) -> Finding:
+def _stable(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
     """Look whether results of equal score keep their order when they are asked for again, at any depth."""
     tied = [text for text, one in clean if _groups(one)]
     if not tied:
@@ -96,7 +96,7 @@ def _stable(bench: Bench, clean: Sequence[tuple[str, Reading]]) -> Finding:
     )  # fmt: skip
 
 
-def _swaps(bench: Bench, text: str, k: int) -> bool:
+def _swaps(bench: AuditSessions, text: str, k: int) -> bool:
     """Ask again at a depth and compare the order inside each group of equal scores."""
     own, other = bench.answer(text, bench.config.k), bench.main.ask(text, k)
     at = {place: rank for rank, place in enumerate(other.places)}
@@ -107,14 +107,14 @@ def _swaps(bench: Bench, text: str, k: int) -> bool:
     return False
 
 
-def _groups(one: Reading) -> list[list[Place]]:
+def _groups(one: AuditRanking) -> list[list[ResultLocation]]:
     """List the places that share a score, in groups of two and more."""
     pairs = zip(_floats(one), one.places, strict=True)
     groups = [[place for _, place in group] for _, group in groupby(pairs, key=lambda pair: pair[0])]
     return [group for group in groups if len(group) > 1]
 
 
-def _floats(one: Reading) -> list[float]:
+def _floats(one: AuditRanking) -> list[float]:
     """Give scores that are known to be numbers."""
     return [float(score) for score in one.scores if isinstance(score, int | float)]
 
@@ -124,4 +124,4 @@ def _is_number(score: object) -> bool:
     return isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
 
 
-CHECK = Check("ties", "do scores go with the rank, and are equal ones in a stable order?", check)
+CHECK = AuditCheck("ties", "do scores go with the rank, and are equal ones in a stable order?", check)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from assay.audit.checks.base import Check
-from assay.audit.records import Finding, Severity, share_of
-from assay.audit.sessions import Asker, Bench, Reading, differ, first_difference, score_gap
+from assay.audit.checks.base import AuditCheck
+from assay.audit.records import AuditFinding, Severity, share_of
+from assay.audit.sessions import AuditRanking, AuditSessions, EngineClient, differ, first_difference, score_gap
 from assay.corpus import read_bytes
 from assay.corpus.languages import detect
 from assay.corpus.opening import digest
-from assay.engines.runner import one_line
+from assay.engines.runner import summarize
 from assay.errors import AssayError
 from assay.types import Corpus, SourceFile
 
@@ -33,7 +33,7 @@ class _Edit:
     files: Mapping[str, bytes | None]
 
 
-def check(bench: Bench) -> Iterator[Finding]:
+def check(bench: AuditSessions) -> Iterator[AuditFinding]:
     """Edit a copy step by step; after each step update one session and build another anew."""
     corpus = bench.ground(own=True)
     with bench.session(corpus) as session:
@@ -53,7 +53,7 @@ def check(bench: Bench) -> Iterator[Finding]:
                 return
 
 
-def _asked(bench: Bench, session: Asker, corpus: Corpus, edit: _Edit) -> dict[str, Reading]:
+def _asked(bench: AuditSessions, session: EngineClient, corpus: Corpus, edit: _Edit) -> dict[str, AuditRanking]:
     """Ask before an edit what should show it: the new word, the names of its files, the text of those that go."""
     names = [" ".join(PurePosixPath(path).stem.split("_")) for path in edit.files]
     gone = [read_bytes(corpus, path).decode("utf-8", "replace") for path, data in edit.files.items() if data is None]
@@ -62,7 +62,9 @@ def _asked(bench: Bench, session: Asker, corpus: Corpus, edit: _Edit) -> dict[st
     return {text: session.ask(text, bench.config.k) for text in texts}
 
 
-def _compared(bench: Bench, session: Asker, corpus: Corpus, edit: _Edit, before: Mapping[str, Reading]) -> Finding:
+def _compared(
+    bench: AuditSessions, session: EngineClient, corpus: Corpus, edit: _Edit, before: Mapping[str, AuditRanking]
+) -> AuditFinding:
     """Update, build anew, and compare what both answer; an edit that shows in no answer proves nothing."""
     texts = list(before)
     updated = session.update(corpus)
@@ -74,7 +76,7 @@ def _compared(bench: Bench, session: Asker, corpus: Corpus, edit: _Edit, before:
         with bench.session(_moved(bench, corpus)) as anew:
             theirs = [anew.ask(text, bench.config.k) for text in texts]
     except AssayError as problem:
-        said = f"after {edit.words} a new session cannot be opened: {one_line(problem)}"
+        said = f"after {edit.words} a new session cannot be opened: {summarize(problem)}"
         return bench.finding(CHECK.name, edit.name, Severity.BROKEN, said)
     pairs = list(zip(ours, theirs, strict=True))
     moved = [at for at, (a, b) in enumerate(pairs) if differ(a, b)]
@@ -86,7 +88,7 @@ def _compared(bench: Bench, session: Asker, corpus: Corpus, edit: _Edit, before:
     return _told(bench, edit, texts, pairs)
 
 
-def _unseen(bench: Bench, edit: _Edit, asked: int) -> Finding:
+def _unseen(bench: AuditSessions, edit: _Edit, asked: int) -> AuditFinding:
     """Say that an engine built anew on the edited files answers as if nothing had happened, and why that may be."""
     why = (
         "its settings do not name {root}, so the server reads files of its own"
@@ -97,7 +99,9 @@ def _unseen(bench: Bench, edit: _Edit, asked: int) -> Finding:
     return bench.finding(CHECK.name, edit.name, Severity.NOT_TRIED, said)
 
 
-def _is_fickle(bench: Bench, session: Asker, corpus: Corpus, moved: Sequence[tuple[str, Reading, Reading]]) -> bool:
+def _is_fickle(
+    bench: AuditSessions, session: EngineClient, corpus: Corpus, moved: Sequence[tuple[str, AuditRanking, AuditRanking]]
+) -> bool:
     """Ask again, in the same session and in one more new one: an engine that differs from itself proves nothing."""
     if any(differ(session.ask(text, bench.config.k), updated) for text, updated, _ in moved):
         return True
@@ -105,7 +109,9 @@ def _is_fickle(bench: Bench, session: Asker, corpus: Corpus, moved: Sequence[tup
         return any(differ(third.ask(text, bench.config.k), anew) for text, _, anew in moved)
 
 
-def _told(bench: Bench, edit: _Edit, texts: Sequence[str], pairs: Sequence[tuple[Reading, Reading]]) -> Finding:
+def _told(
+    bench: AuditSessions, edit: _Edit, texts: Sequence[str], pairs: Sequence[tuple[AuditRanking, AuditRanking]]
+) -> AuditFinding:
     """Say how many queries part the two."""
     moved = [at for at, (a, b) in enumerate(pairs) if a.outcome != b.outcome]
     rescored = [at for at, (a, b) in enumerate(pairs) if score_gap(a, b)]
@@ -127,20 +133,20 @@ def _told(bench: Bench, edit: _Edit, texts: Sequence[str], pairs: Sequence[tuple
     return bench.finding(CHECK.name, edit.name, severity, said, share=share_of(len(which), total), example=example)
 
 
-def _remedy(bench: Bench) -> str:
+def _remedy(bench: AuditSessions) -> str:
     """Say what to do about an index that lags behind."""
     if bench.subject.engine.config.get("kind") not in _ADAPTED:
         return "its update leaves something of the old files behind"
     return "declare in its settings as `update` what takes changed files in; if that is there, the tool itself is stale"
 
 
-def _untried(bench: Bench, edit: _Edit) -> Finding:
+def _untried(bench: AuditSessions, edit: _Edit) -> AuditFinding:
     """Say that an edit was not made, because an earlier one already broke the law."""
     said = f"not tried: {edit.words} comes after an edit that could not be compared or went wrong"
     return bench.finding(CHECK.name, edit.name, Severity.NOT_TRIED, said)
 
 
-def _edits(bench: Bench, corpus: Corpus) -> list[_Edit]:
+def _edits(bench: AuditSessions, corpus: Corpus) -> list[_Edit]:
     """Plan edits of drawn source files, one after the other; a small corpus gets fewer."""
     import numpy as np
 
@@ -202,9 +208,9 @@ def _apply(corpus: Corpus, edit: _Edit) -> Corpus:
     return replace(corpus, files=ordered, hashes=hashes, digest=digest(hashes))
 
 
-def _moved(bench: Bench, corpus: Corpus) -> Corpus:
+def _moved(bench: AuditSessions, corpus: Corpus) -> Corpus:
     """Copy an edited corpus, so that no index of the old place is found again."""
     return bench.ground(corpus, own=True)
 
 
-CHECK = Check("update", "after edits, does an update equal a rebuild?", check)
+CHECK = AuditCheck("update", "after edits, does an update equal a rebuild?", check)

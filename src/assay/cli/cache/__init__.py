@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.actions import act, add_actions
+from assay.cli.actions import add_actions, dispatch
 from assay.cli.cache import looking, pruning, verifying
 
-handle = act
+handle = dispatch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

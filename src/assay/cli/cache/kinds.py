@@ -6,20 +6,20 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.store import Other
+    from assay.store import ExternalCache
 
 _STEP = 1000
 
 
-def others() -> tuple[Other, ...]:
+def others() -> tuple[ExternalCache, ...]:
     """List the folders that are no artefacts."""
     from assay.corpus.cache import cache_dir
     from assay.search.index_files import index_dir
-    from assay.store import KINDS, Other
+    from assay.store import KINDS, ExternalCache
     from assay.store.paths import INDEX
 
     named = {kind.name: cache_dir() / kind.name for kind in KINDS if not kind.artefact} | {INDEX.name: index_dir()}
-    return tuple(Other(name, folder) for name, folder in named.items())
+    return tuple(ExternalCache(name, folder) for name, folder in named.items())
 
 
 def shown_size(size: float) -> str:

@@ -20,9 +20,9 @@ def handle(args: argparse.Namespace) -> int:
     """Add up and show."""
     from assay.corpus.cache import cache_dir
     from assay.report.render.document import Document
-    from assay.store import KINDS, Artefacts
+    from assay.store import KINDS, ArtifactStore
 
-    store = Artefacts()
+    store = ArtifactStore()
     known = {kind.name: kind for kind in KINDS}
     kept = [(one, True) for one in store.usage()]
     kept += [(one, False) for other in others() if (one := other.usage()) is not None]

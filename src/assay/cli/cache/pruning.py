@@ -13,11 +13,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from assay.cli.cache.kinds import others, shown_size
-from assay.cli.output import counted, emit
-from assay.errors import ConfigError, meant
+from assay.cli.output import emit, pluralize
+from assay.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from assay.store import Artefacts, Pruned
+    from assay.store import ArtifactStore, PruneResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Prune and say what went."""
     from assay.report.render.document import Document, Paragraph
-    from assay.store import Artefacts, parse_age, parse_size
+    from assay.store import ArtifactStore, parse_age, parse_size
 
     most = None if args.to is None else parse_size(args.to, "--to")
     age = None if args.older_than is None else parse_age(args.older_than, "--older-than")
-    store = Artefacts()
+    store = ArtifactStore()
     named = _named(store, tuple(args.kind))
     if most is None and age is None and named & {other.kind for other in others()}:
         raise ConfigError("--kind: how much of it?", hint="add --to SIZE or --older-than AGE")
@@ -48,7 +48,7 @@ def handle(args: argparse.Namespace) -> int:
     return 0
 
 
-def _named(store: Artefacts, kinds: tuple[str, ...]) -> set[str]:
+def _named(store: ArtifactStore, kinds: tuple[str, ...]) -> set[str]:
     """Check the kinds that were named."""
     from assay.store import KINDS
 
@@ -56,12 +56,12 @@ def _named(store: Artefacts, kinds: tuple[str, ...]) -> set[str]:
     known |= {kind.name for kind in KINDS}
     for kind in kinds:
         if kind not in known:
-            hint = meant(kind, known) or f"kinds: {', '.join(sorted(known))}"
+            hint = did_you_mean(kind, known) or f"kinds: {', '.join(sorted(known))}"
             raise ConfigError(f"--kind: nothing in the cache is of the kind {kind!r}", hint=hint)
     return set(kinds)
 
 
-def _total(done: list[Pruned]) -> dict[str, int]:
+def _total(done: list[PruneResult]) -> dict[str, int]:
     """Add up what several prunings took."""
     parts = [asdict(one) for one in done]
     return {name: sum(part[name] for part in parts) for name in ("entries", "bytes", "held", "left")}
@@ -70,7 +70,7 @@ def _total(done: list[Pruned]) -> dict[str, int]:
 def _sentence(data: Mapping[str, int], *, dry_run: bool) -> str:
     """Say what went, and what stays."""
     went = "would go" if dry_run else "went"
-    held = counted(data["held"], "entry", "entries")
+    held = pluralize(data["held"], "entry", "entries")
     stayed = f" {held} stayed because somebody uses them." if data["held"] else ""
-    gone = counted(data["entries"], "entry", "entries")
+    gone = pluralize(data["entries"], "entry", "entries")
     return f"{gone} {went}, {shown_size(data['bytes'])}; {shown_size(data['left'])} stay.{stayed}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.output import counted, emit, say
+from assay.cli.output import emit, info, pluralize
 from assay.errors import AssayError
 
 
@@ -18,14 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read everything and say what was broken and removed."""
     from assay.report.render.document import Block, Document, Paragraph
-    from assay.store import Artefacts
+    from assay.store import ArtifactStore
 
-    store = Artefacts()
-    say(args, f"reading {store.root} ...")
+    store = ArtifactStore()
+    info(args, f"reading {store.root} ...")
     checked = sum(one.entries for one in store.usage())
     broken = store.verify()
     data = {"schema": "assay/cache-verify/1", "checked": checked, "broken": list(broken)}
-    blocks: list[Block] = [Paragraph(f"{counted(checked, 'artefact')} checked; {_said(len(broken))}.")]
+    blocks: list[Block] = [Paragraph(f"{pluralize(checked, 'artefact')} checked; {_said(len(broken))}.")]
     blocks += [
         Paragraph(f"{name} was broken and is removed; it is made anew when needed", "warning") for name in broken
     ]

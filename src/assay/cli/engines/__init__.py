@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.actions import act, add_actions
+from assay.cli.actions import add_actions, dispatch
 from assay.cli.engines import ask, check, listing, show
 
-handle = act
+handle = dispatch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

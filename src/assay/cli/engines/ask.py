@@ -18,8 +18,8 @@ from assay.cli.output import emit
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
-    from assay.audit.sessions import Bench, Reading
-    from assay.engines.base import Wanted
+    from assay.audit.sessions import AuditRanking, AuditSessions
+    from assay.engines.base import SearchFilter
     from assay.report.render.document import Document
 
 
@@ -39,18 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Open the engine, ask, and print; a query that fails is an error."""
     from assay.audit.records import AuditConfig
-    from assay.audit.sessions import Bench
-    from assay.audit.subject import Subject, Wording
-    from assay.redaction import hiding
+    from assay.audit.sessions import AuditSessions
+    from assay.audit.subject import AuditTarget, ReproCommand
+    from assay.redaction import make_redactor
 
     config = AuditConfig(k=args.k, **given_flags(args, "timeout", "seed"))
     ground = corpus_named(args.path, args.gold, args.config)
     recipe = replace(engine_named(args.engine, args.config), suite=ground.suite, **given_flags(args, "seed"))
     engine = recipe.make()
-    subject = Subject(args.engine, engine, ground.corpus, (), Wording(args.engine), ours=ground.ours)
-    with Bench(subject, config) as bench:
+    subject = AuditTarget(args.engine, engine, ground.corpus, (), ReproCommand(args.engine), ours=ground.ours)
+    with AuditSessions(subject, config) as bench:
         reading = _ask(bench, args)
-    redactor = hiding(engine.secrets)
+    redactor = make_redactor(engine.secrets)
     if not reading.ok:
         raise EngineError(f"{reading.status}: {redactor.text(reading.error)}", hint=None)
     known = {file.path for file in ground.corpus.files}
@@ -69,7 +69,7 @@ def handle(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ask(bench: Bench, args: argparse.Namespace) -> Reading:
+def _ask(bench: AuditSessions, args: argparse.Namespace) -> AuditRanking:
     """Ask, under a filter when one is given."""
     wanted = _wanted(args)
     if wanted is None:
@@ -81,13 +81,13 @@ def _ask(bench: Bench, args: argparse.Namespace) -> Reading:
     return reading
 
 
-def _wanted(args: argparse.Namespace) -> Wanted | None:
+def _wanted(args: argparse.Namespace) -> SearchFilter | None:
     """Read the filter, if one is given; a language may be named by its extension."""
     from assay.corpus.languages import language_name
-    from assay.engines.base import Wanted
+    from assay.engines.base import SearchFilter
 
     languages = tuple(language_name(name) for name in args.language)
-    return Wanted(tuple(args.paths), languages) if args.paths or languages else None
+    return SearchFilter(tuple(args.paths), languages) if args.paths or languages else None
 
 
 def _document(args: argparse.Namespace, rows: Sequence[Mapping[str, object]]) -> Document:

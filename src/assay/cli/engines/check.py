@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from assay.cli.execution import engine_named, open_without_ours, without_ours
 from assay.cli.options import given_flags
-from assay.cli.output import counted, emit, say, teller
+from assay.cli.output import emit, info, pluralize, progress_callback
 from assay.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
     from assay.engines import FullEngine
-    from assay.experiment.engine_check import CheckUp, Understood
-    from assay.experiment.spec.model import Recipe
+    from assay.experiment.engine_check import EngineCheck, ParsedReply
+    from assay.experiment.spec.model import EngineFactory
     from assay.report.render.document import Block, Cell, Document
-    from assay.types import Corpus, CorpusSpec, Gold
+    from assay.types import Corpus, CorpusSpec, GoldSet
 
 #: Of the standard library, when there is no code here: enough to ask about, indexed in seconds by any tool.
 _SAMPLE = ("json/*", "email/*", "http/*")
@@ -34,7 +34,7 @@ class _Checked:
     name: str
     engine: FullEngine
     corpus: Corpus
-    found: CheckUp
+    found: EngineCheck
     file: str | None  # the assay.toml that declares it
 
 
@@ -56,20 +56,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Check the engine and tell what was seen."""
-    from assay.experiment.engine_check import check_gold, check_up
-    from assay.types import CorpusSpec, Gold
+    from assay.experiment.engine_check import check_engine, check_gold
+    from assay.types import CorpusSpec, GoldSet
 
     given = given_flags(args, "timeout", "index_timeout")
     for flag, seconds in given.items():
         if not seconds > 0:
             raise ConfigError(f"--{flag.replace('_', '-')} is {seconds:g}", hint="give it some seconds")
     recipe = engine_named(args.engine, args.config)
-    _make(recipe, Gold("", CorpusSpec("stdlib"), ()))  # what is wrong with it is told before anything is read
+    _make(recipe, GoldSet("", CorpusSpec("stdlib"), ()))  # what is wrong with it is told before anything is read
     corpus = _corpus(args.path, args.config)
-    say(args, f"looking for questions in {counted(len(corpus.files), 'file')} of {corpus.root}")
+    info(args, f"looking for questions in {pluralize(len(corpus.files), 'file')} of {corpus.root}")
     gold = replace(check_gold(corpus), corpus=without_ours(corpus.spec, args.config))
     engine = _make(recipe, gold)
-    found = check_up(args.engine, engine, gold, **given, progress=teller(args))
+    found = check_engine(args.engine, engine, gold, **given, progress=progress_callback(args))
     checked = _Checked(args.engine, engine, corpus, found, recipe.file)
     emit(args, _document(checked), _data(checked))
     return 4 if found.problems else 0
@@ -91,7 +91,7 @@ def _corpus(path: str | None, config: str | None) -> Corpus:
     return open_corpus(CorpusSpec("stdlib", include=_SAMPLE))
 
 
-def _make(recipe: Recipe, gold: Gold) -> FullEngine:
+def _make(recipe: EngineFactory, gold: GoldSet) -> FullEngine:
     """Make the engine for some questions."""
     from assay.types import Suite
 
@@ -141,7 +141,7 @@ def _document(checked: _Checked) -> Document:
 
     engine, corpus, found = checked.engine, checked.corpus, checked.found
     notes = (*engine.notes, *found.notes, *(note for one in found.answers for note in one.notes))
-    blocks: list[Block] = [Paragraph(f"On {_shown(corpus.spec)}, {counted(len(corpus.files), 'file')}.")]
+    blocks: list[Block] = [Paragraph(f"On {_shown(corpus.spec)}, {pluralize(len(corpus.files), 'file')}.")]
     blocks += _measured(found) if found.index_seconds is not None else []
     blocks += [Paragraph(note, "quiet") for note in dict.fromkeys(notes)]
     blocks += [Paragraph(problem, "bad") for problem in found.problems]
@@ -151,7 +151,7 @@ def _document(checked: _Checked) -> Document:
     return Document(f"assay engines check {checked.name}", tuple(blocks))
 
 
-def _measured(found: CheckUp) -> list[Block]:
+def _measured(found: EngineCheck) -> list[Block]:
     """Show times, sizes and answers."""
     from assay.report.render.document import table
 
@@ -168,7 +168,7 @@ def _measured(found: CheckUp) -> list[Block]:
     return [table(["what", "value"], facts), table(heads, rows)]
 
 
-def _row(one: Understood) -> list[str | Cell]:
+def _row(one: ParsedReply) -> list[str | Cell]:
     """Show what one answer meant."""
     from assay.report.render.document import Cell
 
@@ -183,7 +183,7 @@ def _row(one: Understood) -> list[str | Cell]:
     return shown
 
 
-def _place(one: Understood) -> Cell:
+def _place(one: ParsedReply) -> Cell:
     """Say whether the file that holds the answer was found."""
     from assay.report.render.document import Cell
 

@@ -28,7 +28,7 @@ LISTING = ListingConfig()
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PresetRow:
     """A preset, and what this machine has of its tool."""
 
     name: str
@@ -64,10 +64,10 @@ def handle(args: argparse.Namespace) -> int:
     return 0
 
 
-def _row(preset: Preset, found: Installed) -> Row:
+def _row(preset: Preset, found: Installed) -> PresetRow:
     """Put together what is known of a tool."""
     facts = preset.facts
-    return Row(
+    return PresetRow(
         name=preset.name,
         kind=preset.kind,
         about=facts.about,
@@ -82,7 +82,7 @@ def _row(preset: Preset, found: Installed) -> Row:
     )
 
 
-def _document(kinds: list[dict[str, str | None]], rows: list[Row]) -> Document:
+def _document(kinds: list[dict[str, str | None]], rows: list[PresetRow]) -> Document:
     """Show kinds, then presets with what is here and how to get the rest."""
     from assay.report.render.document import Document, Heading, Paragraph, table
 
@@ -101,7 +101,7 @@ def _document(kinds: list[dict[str, str | None]], rows: list[Row]) -> Document:
     )
 
 
-def _state(row: Row) -> Cell:
+def _state(row: PresetRow) -> Cell:
     """Say whether a tool is here, else what to do."""
     from assay.report.render.document import Cell
 
@@ -112,7 +112,7 @@ def _state(row: Row) -> Cell:
     return Cell(f"yes, {row.version}" if row.version else "yes", "good")
 
 
-def _proof(row: Row) -> Cell:
+def _proof(row: PresetRow) -> Cell:
     """Say whether the preset was run with its tool."""
     from assay.report.render.document import Cell
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.actions import act, add_actions
+from assay.cli.actions import add_actions, dispatch
 from assay.cli.gold import agreement, convert, lint, looks, mine, pool, reanchor, review, split, synth
 
 _ACTIONS = (lint, mine, review, agreement, pool, split, looks, reanchor, convert, synth)
 
-handle = act
+handle = dispatch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,19 +7,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from assay.cli.gold.vote import ask_said, on_terminal, read_flags, reviewer_of, rules_of, show, tell_torn, walk
-from assay.cli.output import counted, emit, say
+from assay.cli.gold.vote import ask_said, is_interactive, read_flags, reviewer_of, rules_of, show, walk, warn_truncated
+from assay.cli.output import emit, info, pluralize
 
 if TYPE_CHECKING:
-    from assay.gold.anchors import Problem
+    from assay.gold.anchors import AnchorProblem
     from assay.gold.review.accepting import Acceptance
-    from assay.gold.review.reviewers import Said
-    from assay.gold.review.standing import Standing
-    from assay.gold.review.viewing import Desk
-    from assay.types import Gold
+    from assay.gold.review.reviewers import VoteInput
+    from assay.gold.review.standing import ItemStatus
+    from assay.gold.review.viewing import ReviewWorkspace
+    from assay.types import GoldSet
 
 
-def show_status(args: argparse.Namespace, desk: Desk) -> int:
+def show_status(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Count the items by state, and the votes by reviewer."""
     from assay.gold.review.accepting import read_closed
     from assay.gold.review.reviewers import tally
@@ -55,34 +55,34 @@ def show_status(args: argparse.Namespace, desk: Desk) -> int:
     return 0
 
 
-def _standings(args: argparse.Namespace, desk: Desk) -> tuple[Standing, ...]:
+def _standings(args: argparse.Namespace, desk: ReviewWorkspace) -> tuple[ItemStatus, ...]:
     """Tell where each item stands; votes that a torn line cost are told."""
     from assay.gold.review.accepting import read_standings
 
-    tell_torn(desk)
+    warn_truncated(desk)
     return read_standings(desk.queue, rules_of(args))
 
 
-def _note_look(args: argparse.Namespace, desk: Desk, disputed: Sequence[Standing] = ()) -> None:
+def _note_look(args: argparse.Namespace, desk: ReviewWorkspace, disputed: Sequence[ItemStatus] = ()) -> None:
     """Write down who is shown what others said, where somebody is named."""
-    from assay.gold.review.votes import Ballot, note_look
+    from assay.gold.review.votes import VoteLog, log_unblinding
 
     if args.reviewer:
-        note_look(Ballot(desk.queue, reviewer_of(args)), [standing.item.id for standing in disputed])
+        log_unblinding(VoteLog(desk.queue, reviewer_of(args)), [standing.item.id for standing in disputed])
 
 
-def adjudicate(args: argparse.Namespace, desk: Desk) -> int:
+def adjudicate(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Show what is disputed with all votes, and take decisions where there is a terminal."""
     from assay.gold.review.reviewers import has_voted
 
     disputed = [standing for standing in _standings(args, desk) if standing.state == "disputed"]
     _note_look(args, desk, disputed)
-    if args.json or not on_terminal():
+    if args.json or not is_interactive():
         return _list_disputed(args, desk, disputed)
     reviewer = reviewer_of(args)
     others = [standing for standing in disputed if not has_voted(standing, reviewer)]
     if len(others) < len(disputed):
-        say(args, f"left to a third person, for {reviewer} voted on them: {len(disputed) - len(others)}")
+        info(args, f"left to a third person, for {reviewer} voted on them: {len(disputed) - len(others)}")
     taken = walk(
         others,
         lambda standing, place: _asked(args, desk, standing, place),
@@ -91,7 +91,7 @@ def adjudicate(args: argparse.Namespace, desk: Desk) -> int:
     return _decided(args, taken, len(disputed) - taken)
 
 
-def _asked(args: argparse.Namespace, desk: Desk, standing: Standing, place: str) -> Said | None:
+def _asked(args: argparse.Namespace, desk: ReviewWorkspace, standing: ItemStatus, place: str) -> VoteInput | None:
     """Ask for one decision."""
     from assay.gold.review.viewing import describe
     from assay.gold.review.votes import UNSURE, values_for
@@ -102,19 +102,19 @@ def _asked(args: argparse.Namespace, desk: Desk, standing: Standing, place: str)
     return ask_said(args, standing.item.id, f"what holds? {', '.join(values)}", values)
 
 
-def _vote_lines(standing: Standing) -> list[str]:
+def _vote_lines(standing: ItemStatus) -> list[str]:
     """Write what everybody said."""
     return [f"{vote.reviewer} ({vote.reader}): {vote.value}, {vote.reason}" for vote in standing.votes]
 
 
-def _list_disputed(args: argparse.Namespace, desk: Desk, disputed: Sequence[Standing]) -> int:
+def _list_disputed(args: argparse.Namespace, desk: ReviewWorkspace, disputed: Sequence[ItemStatus]) -> int:
     """Show what is disputed, for a pipe or an agent."""
     from assay.gold.review.viewing import view_mapping
     from assay.gold.review.votes import vote_mapping
     from assay.report.render.document import Document, Paragraph, table
 
     rows = [[s.item.id, s.item.kind, s.item.query.id, "; ".join(_vote_lines(s))] for s in disputed]
-    many = f"{counted(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
+    many = f"{pluralize(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
     then = Paragraph(f"{many} One who did not vote decides: --as NAME --decide ITEM=VALUE --reason TEXT.")
     data = [
         view_mapping(desk.viewer.view(s.item), engines=args.show_engines)
@@ -126,13 +126,13 @@ def _list_disputed(args: argparse.Namespace, desk: Desk, disputed: Sequence[Stan
     return 0
 
 
-def take_decisions(args: argparse.Namespace, desk: Desk) -> int:
+def take_decisions(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Take the decisions that stand on the command line."""
     taken = _decide(args, desk, reviewer_of(args), read_flags(args.decide, args.reason))
     return _decided(args, taken, 0)
 
 
-def _decide(args: argparse.Namespace, desk: Desk, reviewer: str, said: Sequence[Said]) -> int:
+def _decide(args: argparse.Namespace, desk: ReviewWorkspace, reviewer: str, said: Sequence[VoteInput]) -> int:
     """Check every decision, then write all in one go."""
     from assay.gold.review.reviewers import make_decision
     from assay.gold.review.votes import decide
@@ -154,7 +154,7 @@ def _decided(args: argparse.Namespace, taken: int, left: int) -> int:
     return 0
 
 
-def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
+def accept_settled(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Write what is settled into the set, and say what that came to."""
     from assay.gold.history import now
     from assay.gold.review.accepting import accept
@@ -172,24 +172,24 @@ def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
     return 0
 
 
-def set_problems(desk: Desk, gold: Gold) -> tuple[Problem, ...]:
+def set_problems(desk: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProblem, ...]:
     """Find the errors that lint sees in a set."""
-    from assay.cli.gold.lint import lend
-    from assay.gold.anchors import Problem
+    from assay.cli.gold.lint import lint_dependencies
+    from assay.gold.anchors import AnchorProblem
     from assay.gold.lint import lint
 
-    tools = lend(gold.name, desk.corpus.spec, desk.path.parent)
+    tools = lint_dependencies(gold.name, desk.corpus.spec, desk.path.parent)
     errors = [finding for finding in lint(gold, desk.corpus, tools=tools).findings if finding.severity == "error"]
-    return tuple(Problem(e.code, e.query, e.anchor, e.message, e.file, e.line, e.hint) for e in errors)
+    return tuple(AnchorProblem(e.code, e.query, e.anchor, e.message, e.file, e.line, e.hint) for e in errors)
 
 
-def _tell_accepted(args: argparse.Namespace, desk: Desk, made: Acceptance) -> None:
+def _tell_accepted(args: argparse.Namespace, desk: ReviewWorkspace, made: Acceptance) -> None:
     """Say what became gold, what was turned down, and what could not be taken."""
     from assay.report.render.document import Document, Paragraph, table
 
     turned = len(made.taken) - made.added
     size = f"{desk.path} has {_queries(len(made.gold.queries))}." if made.gold else f"There is no {desk.path} yet."
-    done = f"{counted(made.added, 'item')} became gold, {turned} {'was' if turned == 1 else 'were'} turned down."
+    done = f"{pluralize(made.added, 'item')} became gold, {turned} {'was' if turned == 1 else 'were'} turned down."
     states = Counter(standing.state for standing in _standings(args, desk))
     left = {name: states[name] for name in ("open", "waiting", "disputed")}
     blocks = [Paragraph(f"{done} {size}"), *([Paragraph(_still(left))] if any(left.values()) else [])]
@@ -223,7 +223,7 @@ def _still(left: Mapping[str, int]) -> str:
     return f"Not settled: {', '.join(f'{left[name]} {needs[name]}' for name in needs if left[name])}."
 
 
-def queue_labels(args: argparse.Namespace, desk: Desk) -> int:
+def queue_labels(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Put the labels that the set has into the queue."""
     from assay.errors import GoldError
     from assay.gold.history import today
@@ -235,7 +235,7 @@ def queue_labels(args: argparse.Namespace, desk: Desk) -> int:
         raise GoldError("there is no such file", file=desk.path, hint="check the path")
     added = desk.queue.add(label_items(gold, on=today(), commit=desk.commit))
     known = f"{added.known} {'was' if added.known == 1 else 'were'} in the queue already"
-    text = f"{counted(added.new, 'label')} queued, {known}."
+    text = f"{pluralize(added.new, 'label')} queued, {known}."
     data = {"schema": "assay/gold-review-queue/1", "new": added.new, "known": added.known}
     emit(args, Document("Labels to judge again", (Paragraph(text),)), data)
     return 0

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.gold.vote import open_desk, tell_torn
-from assay.cli.output import counted, emit
+from assay.cli.gold.vote import open_review, warn_truncated
+from assay.cli.output import emit, pluralize
 from assay.errors import GoldError
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def handle(args: argparse.Namespace) -> int:
     from assay.gold.review.votes import all_votes, read_decisions
     from assay.report.render.document import Document
 
-    desk = open_desk(Path(args.set), None)
-    tell_torn(desk)
+    desk = open_review(Path(args.set), None)
+    warn_truncated(desk)
     votes = all_votes(desk.queue)
     if not votes:
         raise GoldError("nobody voted yet", file=desk.queue.folder, hint="vote: assay gold review SET --as NAME")
@@ -53,10 +53,12 @@ def _blocks(kind: KindAgreement) -> list[Block]:
     """Show the agreement on one kind of item."""
     from assay.report.render.document import Heading, Paragraph, table
 
-    many = f"{counted(kind.items, 'item')} with two votes or more, {counted(kind.votes, 'vote')}, {kind.unsure} unsure"
+    many = (
+        f"{pluralize(kind.items, 'item')} with two votes or more, {pluralize(kind.votes, 'vote')}, {kind.unsure} unsure"
+    )
     share = "" if kind.percent is None else f"; {kind.percent:.0%} of the pairs of votes agree"
     anew = (
-        f" {counted(kind.changed, 'vote')} cast anew after a look at those of others: the ones from before are taken."
+        f" {pluralize(kind.changed, 'vote')} cast anew after a look at those of others: the ones from before are taken."
     )
     rows = [[f"Krippendorff's α ({metric})", *_cells(value)] for metric, value in kind.alpha.items()]
     for pair in kind.pairs:

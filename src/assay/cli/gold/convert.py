@@ -17,14 +17,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit, say, warn
+from assay.cli.output import emit, info, warn
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.gold.formats.export import Lined
+    from assay.gold.formats.export import LineAnchored
     from assay.gold.formats.registry import Format
     from assay.report.render.document import Document
-    from assay.types import CorpusSpec, Gold, Suite
+    from assay.types import CorpusSpec, GoldSet, Suite
 
 
 _SHOWN = 20  # written files that are listed on a screen; --json lists them all
@@ -43,11 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read, write, and tell what was lost on the way."""
     from assay.gold import load_gold
-    from assay.gold.formats.native import untaken
+    from assay.gold.formats.native import ignored_notes
 
     known = _writable(args.to)
     suite = load_gold(args.source, format=args.format, corpus=args.corpus or None)
-    converted = replace(_convert(args, suite, known), not_read=untaken(suite.golds))
+    converted = replace(_convert(args, suite, known), not_read=ignored_notes(suite.golds))
     _check_out(Path(args.out), known, force=args.force)
     missing = missing_folder(Path(args.out))
     _write(converted, force=args.force)
@@ -68,10 +68,10 @@ def handle(args: argparse.Namespace) -> int:
 
 def _warn(known: Format, converted: _Converted) -> None:
     """Tell what is not in the files: what the format cannot hold, and what was not taken from the source."""
-    from assay.gold.formats.export import breaks_seal
+    from assay.gold.formats.export import unseals
 
     for sentence in converted.lost:
-        warn(f"WARNING: {sentence}" if breaks_seal(sentence) else f"{known.name} does not hold: {sentence}")
+        warn(f"WARNING: {sentence}" if unseals(sentence) else f"{known.name} does not hold: {sentence}")
     for sentence in (*(f"not taken from {one}" for one in converted.not_read), *converted.notes):
         warn(sentence)
 
@@ -107,7 +107,7 @@ def _writable(name: str) -> Format:
 def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converted:
     """Make the files of another format."""
     from assay.gold.formats.documents import unpack
-    from assay.gold.formats.export import Loss, told
+    from assay.gold.formats.export import FieldLoss, describe_losses
 
     out = Path(args.out)
     ready = [_with_lines(args, gold, known) for gold in suite.golds]
@@ -124,28 +124,28 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
     if inside or len(written.files) > 1:
         return _Converted({out / name: data for name, data in written.files.items()}, tuple(lost), own, unpacked.notes)
     renamed = not known.says_name and "-".join(out.stem.split()) != suite.name
-    before = told([Loss("name", suite.name)]) if renamed else ()
+    before = describe_losses([FieldLoss("name", suite.name)]) if renamed else ()
     (data,) = written.files.values()
     return _Converted({out: data}, (*before, *lost), own, unpacked.notes)
 
 
-def _with_lines(args: argparse.Namespace, gold: Gold, known: Format) -> Lined:
+def _with_lines(args: argparse.Namespace, gold: GoldSet, known: Format) -> LineAnchored:
     """Look up the lines of targets in the corpus, for a format that holds nothing else."""
     from assay.corpus import open_corpus
-    from assay.gold.formats.export import Lined, lacks_lines, lined
+    from assay.gold.formats.export import LineAnchored, lacks_lines, lined
 
     if not lacks_lines(gold, symbols=known.symbols, whole_files=known.whole_files):
-        return Lined(gold)
-    say(args, f"{gold.name}: looking its anchors up in the corpus")
+        return LineAnchored(gold)
+    info(args, f"{gold.name}: looking its anchors up in the corpus")
     return lined(gold, open_corpus(gold.corpus, base=_folder(gold)), whole_files=known.whole_files)
 
 
-def _folder(gold: Gold) -> Path:
+def _folder(gold: GoldSet) -> Path:
     """Give the folder that a set names its corpus from."""
     return Path(gold.source).parent if gold.source else Path()
 
 
-def named_from(gold: Gold, folder: Path) -> CorpusSpec:
+def named_from(gold: GoldSet, folder: Path) -> CorpusSpec:
     """Write a local corpus as the new file will have to: relative to itself."""
     from assay.corpus.spec import is_url
 

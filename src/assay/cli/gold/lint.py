@@ -20,15 +20,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit, say, warn
+from assay.cli.output import emit, info, warn
 from assay.errors import AssayError, ConfigError
 
 if TYPE_CHECKING:
-    from assay.gold.lint import Finding, LintConfig, Power, Reach, Report, Selection, Tools
-    from assay.report.github import Stage
+    from assay.gold.lint import EngineReach, LintConfig, LintDependencies, LintFinding, LintReport, Power, RuleSelection
+    from assay.report.github import JobOutput
     from assay.report.render.document import Document
     from assay.search.chunking import ChunkConfig
-    from assay.types import Corpus, CorpusSpec, Gold, Suite
+    from assay.types import Corpus, CorpusSpec, GoldSet, Suite
 
 
 _BUILTIN = "builtin"  # as `--reach` names our own engine
@@ -58,17 +58,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class _Linted:
     """What was found, and what was repaired before that."""
 
-    report: Report
-    repaired: tuple[Finding, ...]
+    report: LintReport
+    repaired: tuple[LintFinding, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
     """By what every set is looked at."""
 
-    selection: Selection
+    selection: RuleSelection
     config: LintConfig
-    reaches: tuple[Reach, ...]  # of the engines whose chunks were given
+    reaches: tuple[EngineReach, ...]  # of the engines whose chunks were given
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -95,12 +95,12 @@ def _handle(args: argparse.Namespace) -> int:
     return 2 if report.count("error") or (args.strict and report.count("warning")) else 0
 
 
-def _selection(args: argparse.Namespace) -> Selection:
+def _selection(args: argparse.Namespace) -> RuleSelection:
     """Read which rules count."""
-    from assay.gold.lint import Selection
+    from assay.gold.lint import RuleSelection
 
     given = {key: _codes(getattr(args, key)) for key in ("select", "ignore") if getattr(args, key) is not None}
-    return Selection(**given)
+    return RuleSelection(**given)
 
 
 def _codes(text: str) -> tuple[str, ...]:
@@ -122,10 +122,10 @@ def _load(args: argparse.Namespace) -> Suite:
 
 def _declared(args: argparse.Namespace) -> Suite:
     """Read the sets of an assay.toml, as a run would."""
-    from assay.cli.options import declared, refuse
+    from assay.cli.options import declared, reject_flags
     from assay.experiment.running.loading import load_suite
 
-    refuse(args, "the sets of assay.toml", "corpus", "format")
+    reject_flags(args, "the sets of assay.toml", "corpus", "format")
     spec = declared(args.config)
     if not spec.gold:
         raise ConfigError("no gold set is named", hint="assay gold lint gold.yaml, or [run] gold in assay.toml")
@@ -138,24 +138,24 @@ def _here(spec: CorpusSpec) -> CorpusSpec:
     return replace(spec, value=str(Path(spec.value).absolute())) if local else spec
 
 
-def _lint(args: argparse.Namespace, gold: Gold, rules: _Rules) -> _Linted:
+def _lint(args: argparse.Namespace, gold: GoldSet, rules: _Rules) -> _Linted:
     """Lint one set, and repair it if asked to."""
     from assay.corpus import open_corpus
-    from assay.gold.lint import lint, mend
+    from assay.gold.lint import fix_all, lint
 
-    say(args, f"{gold.name}: reading the corpus")
+    info(args, f"{gold.name}: reading the corpus")
     corpus = open_corpus(gold.corpus, base=folder_of(gold))
     own = (builtin_reach(corpus),) if _BUILTIN in (args.reach or ()) else ()
-    tools = lend(gold.name, gold.corpus, folder_of(gold), (*own, *rules.reaches))
+    tools = lint_dependencies(gold.name, gold.corpus, folder_of(gold), (*own, *rules.reaches))
     if not args.fix:
         return _Linted(lint(gold, corpus, tools=tools, selection=rules.selection, config=rules.config), ())
-    mended = mend(gold, corpus, tools=tools, selection=rules.selection, config=rules.config)
+    mended = fix_all(gold, corpus, tools=tools, selection=rules.selection, config=rules.config)
     if mended.repaired:
         _save(gold, mended.gold)
     return _Linted(mended.report, mended.repaired)
 
 
-def _save(old: Gold, new: Gold) -> None:
+def _save(old: GoldSet, new: GoldSet) -> None:
     """Write a set over its file, with the corpus that stands there."""
     from assay.gold.native.editing import save
 
@@ -165,7 +165,7 @@ def _save(old: Gold, new: Gold) -> None:
         warn(note)
 
 
-def _written_corpus(gold: Gold) -> CorpusSpec:
+def _written_corpus(gold: GoldSet) -> CorpusSpec:
     """Give the corpus that a native file names, whatever was given on the command line."""
     from assay.gold.building import read_source
     from assay.gold.formats.registry import detect
@@ -191,7 +191,7 @@ def _power(margin: float) -> Power:
     return Power(smallest, f"80 % power, assuming a standard deviation of {sd} and a correlation of {icc}")
 
 
-def _emit(args: argparse.Namespace, suite: Suite, report: Report, repaired: Sequence[Finding]) -> None:
+def _emit(args: argparse.Namespace, suite: Suite, report: LintReport, repaired: Sequence[LintFinding]) -> None:
     """Print the findings, or all of them with every field as JSON."""
     from assay.cli.gold.lint_report import document
     from assay.gold.lint import SEVERITIES
@@ -209,7 +209,7 @@ def _emit(args: argparse.Namespace, suite: Suite, report: Report, repaired: Sequ
         _tell_github(document(report, repaired, every=True), report)
 
 
-def _tell_github(shown: Document, report: Report) -> None:
+def _tell_github(shown: Document, report: LintReport) -> None:
     """Show findings beside their lines, and every one in the job summary."""
     from assay.report.github import SUMMARY_BYTES, of_findings, summarise, to_summary
 
@@ -226,32 +226,34 @@ def _tell_error(error: AssayError) -> None:
     _stage().annotate([of_error(error, "assay gold lint")], "")
 
 
-def _stage() -> Stage:
+def _stage() -> JobOutput:
     """Say where GitHub listens."""
     import os
 
-    from assay.report.github import Stage, read_context
+    from assay.report.github import JobOutput, read_context
 
-    return Stage(read_context(os.environ, ""), warn)
+    return JobOutput(read_context(os.environ, ""), warn)
 
 
-def _plain(finding: Finding) -> dict[str, object]:
+def _plain(finding: LintFinding) -> dict[str, object]:
     """Give the fields of a finding."""
     repair = None if finding.repair is None else asdict(finding.repair)
     fields = ("code", "severity", "gold", "query", "file", "line", "anchor", "message", "hint", "fixable")
     return {name: getattr(finding, name) for name in fields} | {"repair": repair}
 
 
-def folder_of(gold: Gold) -> Path | None:
+def folder_of(gold: GoldSet) -> Path | None:
     """Give the folder from which the paths of a set are meant."""
     return Path(gold.source).parent if gold.source else None
 
 
-def lend(name: str, spec: CorpusSpec, base: Path | None, reaches: Sequence[Reach] = ()) -> Tools:
+def lint_dependencies(
+    name: str, spec: CorpusSpec, base: Path | None, reaches: Sequence[EngineReach] = ()
+) -> LintDependencies:
     """Lend the rules what other rooms know: the whole checkout, what is beside the code, what engines can return."""
     from assay.corpus import open_corpus
     from assay.errors import AssayError
-    from assay.gold.lint import Tools
+    from assay.gold.lint import LintDependencies
     from assay.search.noise import NOISE, file_noise
 
     @cache
@@ -265,14 +267,14 @@ def lend(name: str, spec: CorpusSpec, base: Path | None, reaches: Sequence[Reach
     def aside(path: str) -> bool:
         return NOISE[file_noise(path, "", "code", None)] != "none"
 
-    return Tools(whole, aside, tuple(reaches))
+    return LintDependencies(whole, aside, tuple(reaches))
 
 
-def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> Reach:
+def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineReach:
     """Give what our own engine can return, cut as it cuts or as a configuration says."""
     from assay.corpus import read_text
-    from assay.gold.lint import Reach
-    from assay.search.chunking import ChunkConfig, Source, cut
+    from assay.gold.lint import EngineReach
+    from assay.search.chunking import ChunkConfig, SourceText, chunk_file
     from assay.types import Span
 
     files = {file.path: file for file in corpus.files}
@@ -280,7 +282,9 @@ def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> Reach:
     @cache
     def chunks(path: str) -> list[Span]:
         file = files[path]
-        units = cut(Source(path, read_text(corpus, path), file.kind, file.language), config or ChunkConfig()).units
+        units = chunk_file(
+            SourceText(path, read_text(corpus, path), file.kind, file.language), config or ChunkConfig()
+        ).units
         return [Span(path, unit.start, unit.end) for unit in units]
 
-    return Reach("the builtin engine", chunks)
+    return EngineReach("the builtin engine", chunks)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from assay.cli.output import counted
+from assay.cli.output import pluralize
 from assay.gold.lint import SEVERITIES
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 
 if TYPE_CHECKING:
-    from assay.gold.lint import Finding, Leaks, Report, Severity
+    from assay.gold.lint import Leaks, LintFinding, LintReport, Severity
 
 
 _WORDS: tuple[tuple[Severity, str], ...] = (("error", "error"), ("warning", "warning"), ("info", "note"))
@@ -21,7 +21,7 @@ _ROWS = 8
 _QUERIES = 4
 
 
-def document(report: Report, repaired: Sequence[Finding], *, every: bool = False) -> Document:
+def document(report: LintReport, repaired: Sequence[LintFinding], *, every: bool = False) -> Document:
     """Show what was found, what was repaired, and the counts; `every` finding by itself, or the same fact once."""
     blocks: list[Block] = []
     for gold in dict.fromkeys(finding.gold for finding in report.findings):
@@ -33,30 +33,30 @@ def document(report: Report, repaired: Sequence[Finding], *, every: bool = False
     return Document("assay gold lint", (*blocks, _counts(report)))
 
 
-def _table(findings: Sequence[Finding], every: bool) -> Block:
+def _table(findings: Sequence[LintFinding], every: bool) -> Block:
     """Show the findings of one set, the worst first."""
     listed = _each if every else _rows
     rows = [row for severity in SEVERITIES for row in listed([f for f in findings if f.severity == severity])]
     return table(["code", "query", "line", "finding"], rows)
 
 
-def _each(findings: Sequence[Finding]) -> Iterator[list[str | Cell]]:
+def _each(findings: Sequence[LintFinding]) -> Iterator[list[str | Cell]]:
     """Yield a row for every finding of one severity, by code."""
     for finding in sorted(findings, key=lambda one: one.code):  # the order inside of a code stays
         yield _row([finding])
 
 
-def _row(same: Sequence[Finding]) -> list[str | Cell]:
+def _row(same: Sequence[LintFinding]) -> list[str | Cell]:
     """Write one fact with the queries it is true of, and the line of the first."""
     first = same[0]
     line = "" if first.line is None else str(first.line)
     return [Cell(first.code, _TONES[first.severity]), _queries(same), line, _fact(first)]
 
 
-def _rows(findings: Sequence[Finding]) -> Iterator[list[str | Cell]]:
+def _rows(findings: Sequence[LintFinding]) -> Iterator[list[str | Cell]]:
     """Yield the rows of one severity, by code, each fact once; beyond some they are counted."""
     for code in sorted({finding.code for finding in findings}):
-        facts: dict[str, list[Finding]] = {}
+        facts: dict[str, list[LintFinding]] = {}
         for finding in findings:
             if finding.code == code:
                 facts.setdefault(_fact(finding), []).append(finding)
@@ -65,20 +65,20 @@ def _rows(findings: Sequence[Finding]) -> Iterator[list[str | Cell]]:
             yield [Cell(code, "quiet"), "", "", f"… and {len(facts) - _ROWS} more; --json has them all"]
 
 
-def _fact(finding: Finding) -> str:
+def _fact(finding: LintFinding) -> str:
     """Say what was found and what to do."""
     mark = " [--fix]" if finding.fixable else ""
     return f"{finding.message}{mark}" + (f" → {finding.hint}" if finding.hint else "")
 
 
-def _queries(findings: Sequence[Finding]) -> str:
+def _queries(findings: Sequence[LintFinding]) -> str:
     """Name the queries that a fact is true of."""
     names = list(dict.fromkeys(finding.query for finding in findings if finding.query))
     more = f" +{len(names) - _QUERIES}" if len(names) > _QUERIES else ""
     return ", ".join(names[:_QUERIES]) + more
 
 
-def _repair(finding: Finding) -> str:
+def _repair(finding: LintFinding) -> str:
     """Say what was changed."""
     assert finding.repair is not None
     done = f"became {finding.repair.instead}" if finding.repair.instead else "was dropped"
@@ -91,10 +91,10 @@ def _leaks(leaks: Sequence[Leaks]) -> Block:
     return table(["set", ">no word", ">some", ">half of the words or more"], rows)
 
 
-def _counts(report: Report) -> Block:
+def _counts(report: LintReport) -> Block:
     """Count what was found."""
     counts = {severity: report.count(severity) for severity in SEVERITIES}
-    named = ", ".join(counted(counts[key], word) for key, word in _WORDS)
+    named = ", ".join(pluralize(counts[key], word) for key, word in _WORDS)
     fixable = sum(finding.fixable for finding in report.findings)
     tone: Tone = "bad" if counts["error"] else "warning" if counts["warning"] else "good"
     return Paragraph(f"{named}{f'; {fixable} can be repaired with --fix' if fixable else ''}.", tone)

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.cli.output import counted, emit
+from assay.cli.output import emit, pluralize
 from assay.errors import GoldError
 
 
@@ -29,8 +29,8 @@ def handle(args: argparse.Namespace) -> int:
         [look.when, look.who, look.command, look.divided or ", ".join(look.engines), str(look.sealed)] for look in looks
     ]
     seen = sum(not look.divided for look in looks)
-    again = f"; divided anew {counted(len(looks) - seen, 'time')} since" if seen < len(looks) else ""
-    many = f"{counted(seen, 'look')} at the sealed queries of {path.name}{again}."
+    again = f"; divided anew {pluralize(len(looks) - seen, 'time')} since" if seen < len(looks) else ""
+    many = f"{pluralize(seen, 'look')} at the sealed queries of {path.name}{again}."
     listed = (table(["when", "who", "command", "engines", ">sealed"], rows),) if rows else ()
     data = {"schema": "assay/gold-looks/1", "file": str(path), "looks": [asdict(look) for look in looks]}
     emit(args, Document("Looks", (Paragraph(many), *listed)), data)

@@ -23,15 +23,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import add_endpoint, endpoint_of, required_endpoint
-from assay.cli.output import emit, say
-from assay.errors import AssayError, ConfigError, GoldError, nearest
+from assay.cli.output import emit, info
+from assay.errors import AssayError, ConfigError, GoldError, closest_match
 
 if TYPE_CHECKING:
-    from assay.gold.mining import Found, Ground, Intake, Passed, Refused, Unplaced
+    from assay.gold.mining import CodeIndex, Intake, IntakeResult, MinedItems, Rejection, UnlocatedQuery
     from assay.gold.review import Item, Queue
-    from assay.gold.synth.sets import Draw
+    from assay.gold.synth.sets import SampleSize
     from assay.report.render.document import Document
-    from assay.types import CorpusSpec, Gold, Run
+    from assay.types import CorpusSpec, GoldSet, Run
 
 #: Entries of a list on the terminal; --json has all.
 _LISTED = 20
@@ -65,8 +65,8 @@ class _Tally:
     source: str
     items: list[Item] = field(default_factory=list)
     known: int = 0
-    refused: list[Refused] = field(default_factory=list)
-    unplaced: list[Unplaced] = field(default_factory=list)
+    refused: list[Rejection] = field(default_factory=list)
+    unplaced: list[UnlocatedQuery] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -75,30 +75,30 @@ class _Work:
     """What the sources work with."""
 
     args: argparse.Namespace
-    ground: Ground
-    gold: Gold | None
+    ground: CodeIndex
+    gold: GoldSet | None
     intake: Intake
     queue: Queue
-    wanted: Draw
+    wanted: SampleSize
     run: Run | None
 
 
 def handle(args: argparse.Namespace) -> int:
     """Mine what was asked for, queue it source by source, say what there is."""
     from assay.gold.mining import DEFAULT_SOURCES
-    from assay.gold.synth.sets import Draw
+    from assay.gold.synth.sets import SampleSize
 
     _check(args)
     gold = _load(Path(args.set), needed=args.adversaries or args.phrasings)
     run = _run(args.run, gold) if args.run and gold else None
     spec = _spec(args.repo, gold)
-    work = _work(args, spec, gold, Draw(count=args.count, seed=args.seed), run)
+    work = _work(args, spec, gold, SampleSize(count=args.count, seed=args.seed), run)
     if args.sources is None and (args.shell or args.transcript or args.propose):
-        say(args, f"only what is named is mined; add --from {','.join(DEFAULT_SOURCES)} for the code's own texts")
+        info(args, f"only what is named is mined; add --from {','.join(DEFAULT_SOURCES)} for the code's own texts")
     tallies: list[_Tally] = []
     for source, batches in _sources(work):
         tallies.append(_Tally(source))
-        say(args, f"mining {source}")
+        info(args, f"mining {source}")
         _collect(work, tallies, batches)
     _emit(work, tallies)
     return 0
@@ -131,7 +131,7 @@ def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
     names = tuple(name.strip() for name in args.sources.split(",") if name.strip())
     for name in names:
         if name not in SOURCES:
-            near = [_OTHERWISE[name]] if name in _OTHERWISE else nearest(name, SOURCES)
+            near = [_OTHERWISE[name]] if name in _OTHERWISE else closest_match(name, SOURCES)
             meant = f"did you mean '{near[0]}'? " if near else ""
             raise ConfigError(f"there is no source {name!r}", hint=f"{meant}there are: {', '.join(SOURCES)}")
     if not names:
@@ -139,7 +139,7 @@ def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
     return names
 
 
-def _load(path: Path, *, needed: bool) -> Gold | None:
+def _load(path: Path, *, needed: bool) -> GoldSet | None:
     """Read the set, if it is there."""
     from assay.gold import load_gold
 
@@ -158,7 +158,7 @@ def _load(path: Path, *, needed: bool) -> Gold | None:
     return golds[0]
 
 
-def _run(folder: str, gold: Gold) -> Run:
+def _run(folder: str, gold: GoldSet) -> Run:
     """Read a run, and refuse one that shows how engines fare on a sealed query, sealed then or since."""
     from assay.cli.options import read_results
     from assay.gold.split import refuse_sealed, sealed_queries
@@ -172,7 +172,7 @@ def _run(folder: str, gold: Gold) -> Run:
     return run
 
 
-def _spec(repo: str, gold: Gold | None) -> CorpusSpec:
+def _spec(repo: str, gold: GoldSet | None) -> CorpusSpec:
     """Say which code is meant: the named one, cut as the set cuts its own, or its paths would be others."""
     from assay.corpus import parse_spec
 
@@ -185,29 +185,31 @@ def _spec(repo: str, gold: Gold | None) -> CorpusSpec:
     )
 
 
-def _work(args: argparse.Namespace, spec: CorpusSpec, gold: Gold | None, wanted: Draw, run: Run | None) -> _Work:
+def _work(
+    args: argparse.Namespace, spec: CorpusSpec, gold: GoldSet | None, wanted: SampleSize, run: Run | None
+) -> _Work:
     """Read the code and the queue."""
-    from assay.cli.gold.lint import lend
+    from assay.cli.gold.lint import lint_dependencies
     from assay.corpus import open_corpus
     from assay.gold.history import commit_of, today
-    from assay.gold.mining import Ground, Intake, Stamp, foreign, lint_check
+    from assay.gold.mining import CodeIndex, Intake, ProposalInfo, check_same_corpus, lint_check
     from assay.gold.review import Queue
     from assay.gold.synth.sets import survey
 
-    say(args, f"reading {args.repo}")
+    info(args, f"reading {args.repo}")
     corpus = open_corpus(spec)
-    warning = foreign(corpus, gold) if gold else None
+    warning = check_same_corpus(corpus, gold) if gold else None
     if warning:
-        say(args, warning)
-    ground = Ground(survey(corpus))
+        info(args, warning)
+    ground = CodeIndex(survey(corpus))
     queue = Queue(Path(args.set))
-    stamp = Stamp(today(), commit_of(corpus))
-    tools = lend(gold.name if gold else "proposals", spec, None)
+    stamp = ProposalInfo(today(), commit_of(corpus))
+    tools = lint_dependencies(gold.name if gold else "proposals", spec, None)
     intake = Intake(ground, gold, queue.items(), stamp=stamp, check=lint_check(gold, corpus, tools))
     return _Work(args, ground, gold, intake, queue, wanted, run)
 
 
-def _sources(work: _Work) -> Iterator[tuple[str, Iterable[Passed | Found]]]:
+def _sources(work: _Work) -> Iterator[tuple[str, Iterable[IntakeResult | MinedItems]]]:
     """Yield each thing to do with what it gives, batch by batch; nothing is done before its turn."""
     from assay.gold import mining
 
@@ -226,19 +228,19 @@ def _sources(work: _Work) -> Iterator[tuple[str, Iterable[Passed | Found]]]:
         yield "phrasings", _phrasings(work, work.gold)
 
 
-def _once(miner: Callable[..., Found], *arguments: object) -> Iterator[Found]:
+def _once(miner: Callable[..., MinedItems], *arguments: object) -> Iterator[MinedItems]:
     """Mine when it is asked for, so that what comes before is queued whatever happens here."""
     yield miner(*arguments)
 
 
-def _adversaries(work: _Work, gold: Gold) -> Iterator[Passed]:
+def _adversaries(work: _Work, gold: GoldSet) -> Iterator[IntakeResult]:
     """Propose wrong answers, with a run's results where one is named."""
     from assay.gold.mining import mine_adversaries
 
     yield mine_adversaries(work.intake, gold, work.run)
 
 
-def _phrasings(work: _Work, gold: Gold) -> Iterator[Passed]:
+def _phrasings(work: _Work, gold: GoldSet) -> Iterator[IntakeResult]:
     """Propose phrasings, by the endpoint where one is named, else by rules."""
     from assay.gold.mining import ask_phrasings, mine_phrasings
 
@@ -248,7 +250,7 @@ def _phrasings(work: _Work, gold: Gold) -> Iterator[Passed]:
         yield mine_phrasings(work.intake, gold)
 
 
-def _collect(work: _Work, tallies: list[_Tally], batches: Iterable[Passed | Found]) -> None:
+def _collect(work: _Work, tallies: list[_Tally], batches: Iterable[IntakeResult | MinedItems]) -> None:
     """Queue batch by batch; when one fails, what was queued before stays and is told."""
     try:
         for batch in batches:
@@ -262,11 +264,11 @@ def _collect(work: _Work, tallies: list[_Tally], batches: Iterable[Passed | Foun
         raise type(error)(message, file=error.file, line=error.line, hint=error.hint) from error
 
 
-def _take(work: _Work, tally: _Tally, batch: Passed | Found) -> None:
+def _take(work: _Work, tally: _Tally, batch: IntakeResult | MinedItems) -> None:
     """Let a batch through, and queue it."""
-    from assay.gold.mining import Found
+    from assay.gold.mining import MinedItems
 
-    if isinstance(batch, Found):
+    if isinstance(batch, MinedItems):
         tally.unplaced += batch.unplaced
         tally.refused += batch.refused
         tally.notes += batch.notes
@@ -280,7 +282,7 @@ def _take(work: _Work, tally: _Tally, batch: Passed | Found) -> None:
     tally.notes += batch.notes
     tally.known += batch.known + len(batch.items) - len(new)
     if batch.items:
-        say(work.args, f"{tally.source}: {_count(len(tally.items), 'new proposal')}, {tally.known} known")
+        info(work.args, f"{tally.source}: {_count(len(tally.items), 'new proposal')}, {tally.known} known")
 
 
 def _emit(work: _Work, tallies: list[_Tally]) -> None:

@@ -15,14 +15,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import counted, emit, say
+from assay.cli.output import emit, info, pluralize
 from assay.errors import AssayError, ConfigError, GoldError
 
 if TYPE_CHECKING:
     from assay.gold.review import Added, Item, Queue
     from assay.report.render.document import Block, Document
-    from assay.scoring.pooling import Candidate, Contest, Judged, Pool
-    from assay.types import Gold, Query, Run, Span, Suite, Target
+    from assay.scoring.pooling import Judged, Pool, PoolCandidate, TopTwoGap
+    from assay.types import GoldSet, Query, Run, Span, Suite, Target
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def handle(args: argparse.Namespace) -> int:
     return 0
 
 
-def _gold(path: Path) -> Gold:
+def _gold(path: Path) -> GoldSet:
     """Read the set."""
     from assay.gold import load_gold
 
@@ -70,17 +70,17 @@ def _gold(path: Path) -> Gold:
     return golds[0]
 
 
-def _run(args: argparse.Namespace, gold: Gold) -> Run:
+def _run(args: argparse.Namespace, gold: GoldSet) -> Run:
     """Put the runs together, with the labels that the set has today."""
     from assay.cli.options import read_results
     from assay.scoring.joining import join_runs, restrict_run
 
     joined = join_runs({folder: read_results(folder) for folder in args.results})
     if joined.left_out:
-        say(args, f"left out, not the same in all runs: {_queries(joined.left_out)}")
+        info(args, f"left out, not the same in all runs: {_queries(joined.left_out)}")
     suite, dropped = _todays(gold, joined.run)
     if dropped:
-        say(args, f"left out, not in {args.set} or asking something else there: {_queries(dropped)} of the runs")
+        info(args, f"left out, not in {args.set} or asking something else there: {_queries(dropped)} of the runs")
     return restrict_run(joined.run, suite)
 
 
@@ -89,7 +89,7 @@ def _queries(number: int) -> str:
     return "1 query" if number == 1 else f"{number} queries"
 
 
-def _todays(gold: Gold, run: Run) -> tuple[Suite, int]:
+def _todays(gold: GoldSet, run: Run) -> tuple[Suite, int]:
     """Give the queries of a run as the set has them now: labels may have come since, questions must be the same."""
     from assay.gold import query_hash
     from assay.types import Suite
@@ -110,7 +110,7 @@ def _same_forms(one: Query, other: Query) -> bool:
     return all(one.forms.get(form) == text for form, text in other.forms.items())
 
 
-def _resolved(gold: Gold, changed: list[Query]) -> dict[str, Query]:
+def _resolved(gold: GoldSet, changed: list[Query]) -> dict[str, Query]:
     """Find the lines of labels that came since the run."""
     from assay.corpus import open_corpus
     from assay.gold import resolve
@@ -134,7 +134,7 @@ def _judged(queue: Queue) -> Judged:
     return lambda _, query, span: any(span.common_lines(other) > 0 for other in wrong.get(query, ()))
 
 
-def _items(listed: tuple[Candidate, ...], run: Run, gold: Gold) -> list[Item]:
+def _items(listed: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[Item]:
     """Make a proposal of each candidate; who returned it is kept, and shown to no reviewer who does not ask."""
     from assay.gold.history import today
     from assay.gold.review import Origin, make_item
@@ -154,7 +154,7 @@ def _items(listed: tuple[Candidate, ...], run: Run, gold: Gold) -> list[Item]:
     ]
 
 
-def _anchoring(gold: Gold, run: Run) -> Callable[[Span], Target]:
+def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
     """Make the function that anchors lines with their content hash; a corpus that is gone or changed gives none."""
     from assay.corpus import open_corpus, read_text
     from assay.gold.anchors import content_digest
@@ -181,7 +181,7 @@ def _anchoring(gold: Gold, run: Run) -> Callable[[Span], Target]:
     return anchored
 
 
-def _data(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added | None) -> dict[str, object]:
+def _data(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: Added | None) -> dict[str, object]:
     """Give the pool as data."""
     contest = found.contest
     return {
@@ -198,13 +198,13 @@ def _data(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added | N
     }
 
 
-def _contest_data(contest: Contest, run: Run) -> dict[str, object]:
+def _contest_data(contest: TopTwoGap, run: Run) -> dict[str, object]:
     """Give the contest of the two best engines as data, with the verdict in each case."""
     names = ("first", "second", "gap", "least", "most", "labels")
     return {name: getattr(contest, name) for name in names} | {"verdicts": _verdicts(contest, run)}
 
 
-def _verdicts(contest: Contest, run: Run) -> dict[str, str]:
+def _verdicts(contest: TopTwoGap, run: Run) -> dict[str, str]:
     """Say what would be claimed of the two engines as it is, and at either end."""
     from assay.experiment.spec.model import claim_of
     from assay.stats import compare
@@ -223,12 +223,12 @@ def _verdicts(contest: Contest, run: Run) -> dict[str, str]:
     return found
 
 
-def _document(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added | None) -> Document:
+def _document(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: Added | None) -> Document:
     """Show the pool."""
     from assay.report.render.document import Document, Heading, Paragraph, table
 
-    many = f"{counted(len(found.candidates), 'result')} of {_queries(found.queries)}, at {found.level} level"
-    note = f"(first {counted(found.depth, 'rank')}, headline phrasings)"
+    many = f"{pluralize(len(found.candidates), 'result')} of {_queries(found.queries)}, at {found.level} level"
+    note = f"(first {pluralize(found.depth, 'rank')}, headline phrasings)"
     blocks: list[Block] = [Paragraph(f"Judged by nobody: {many} {note}.")]
     rows = [[b.engine, f"{b.now:.3f}", f"{b.all_right:.3f}", str(b.unjudged)] for b in found.bounds]
     note = "now: every unjudged result is wrong; all right: every one of the pool is a primary answer."
@@ -244,7 +244,7 @@ def _document(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added
     return Document("Unjudged results", tuple(blocks))
 
 
-def _contest_blocks(contest: Contest, run: Run) -> list[Block]:
+def _contest_blocks(contest: TopTwoGap, run: Run) -> list[Block]:
     """Say whether labels could turn the order or the verdict of the two best."""
     from assay.report.render.document import Heading, Paragraph, table
 
@@ -260,7 +260,7 @@ def _contest_blocks(contest: Contest, run: Run) -> list[Block]:
 _SAFE = "No way to label these results was found that turns the order."
 
 
-def _row(one: Candidate, names: list[str]) -> list[str]:
+def _row(one: PoolCandidate, names: list[str]) -> list[str]:
     """Write a candidate as a row."""
     by = ", ".join(f"{returned.engine} #{returned.rank}" for returned in one.returned)
     first, *others = one.effects

@@ -22,13 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit, say
+from assay.cli.output import emit, info
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.reanchor import Applied, Confidence, Lines, Lost, Move, Moves
+    from assay.gold.reanchor import Confidence, Lines, Lost, Move, Moves, ReanchoredGold
     from assay.report.render.document import Block, Document
-    from assay.types import Gold
+    from assay.types import GoldSet
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.gold.reanchor import apply, locate, made_at, reanchor
 
     old = args.old or made_at(gold)
-    say(args, f"comparing {old} with {args.new}")
+    info(args, f"comparing {old} with {args.new}")
     moves = reanchor(gold, locate(gold, args.repo, old, args.new))
     applied = None
     if args.out or args.in_place:
@@ -68,7 +68,7 @@ def handle(args: argparse.Namespace) -> int:
     return 0
 
 
-def _assumed(args: argparse.Namespace, gold: Gold) -> tuple[str, ...]:
+def _assumed(args: argparse.Namespace, gold: GoldSet) -> tuple[str, ...]:
     """Tell of anchors that are taken to be of the commit that the labels of others name."""
     from assay.gold.reanchor import made_at, unlabelled
 
@@ -79,7 +79,7 @@ def _assumed(args: argparse.Namespace, gold: Gold) -> tuple[str, ...]:
     return (f"anchors without a label that says their commit: {count}; taken as made at {said}, as the others are",)
 
 
-def _one(args: argparse.Namespace) -> Gold:
+def _one(args: argparse.Namespace) -> GoldSet:
     """Read the one set of a file; one that names no corpus is about the repository that was given."""
     from assay.gold import load_gold
     from assay.gold.formats.multi_repo import NO_CORPUS
@@ -100,7 +100,7 @@ def _one(args: argparse.Namespace) -> Gold:
     return golds[0]
 
 
-def _written(args: argparse.Namespace, gold: Gold, applied: Applied | None) -> tuple[str, ...]:
+def _written(args: argparse.Namespace, gold: GoldSet, applied: ReanchoredGold | None) -> tuple[str, ...]:
     """Write the set where it was asked for, and say what its format could not hold."""
     from assay.cli.gold.convert import missing_folder, named_from
     from assay.gold.native.editing import save
@@ -111,11 +111,11 @@ def _written(args: argparse.Namespace, gold: Gold, applied: Applied | None) -> t
     new = applied.gold if out is None else replace(applied.gold, corpus=named_from(applied.gold, out.parent))
     missing = missing_folder(out) if out else None
     saved = save(gold, new, out)
-    say(args, f"written to {saved.path}" + (f"; the folder {missing} was made for it" if missing else ""))
+    info(args, f"written to {saved.path}" + (f"; the folder {missing} was made for it" if missing else ""))
     return saved.notes
 
 
-def _hash(args: argparse.Namespace, gold: Gold) -> int:
+def _hash(args: argparse.Namespace, gold: GoldSet) -> int:
     """Add content hashes to the set as it stands."""
     from assay.gold.reanchor import with_digests
     from assay.report.render.document import Document, Paragraph
@@ -129,7 +129,7 @@ def _hash(args: argparse.Namespace, gold: Gold) -> int:
     return 0
 
 
-def _reader(args: argparse.Namespace, gold: Gold) -> Lines:
+def _reader(args: argparse.Namespace, gold: GoldSet) -> Lines:
     """Make the function that reads a file of the corpus: of a commit where one is named, else as it is opened."""
     from assay.corpus import open_corpus, read_text
     from assay.gold.reanchor import DEFAULT, locate, read_tree

@@ -20,7 +20,7 @@ from pathlib import Path
 from assay.cli.gold import adjudicate as settling
 from assay.cli.gold import browsing
 from assay.cli.gold import vote as voting
-from assay.cli.gold.vote import open_desk
+from assay.cli.gold.vote import open_review
 from assay.cli.options import add_endpoint, endpoint_of
 from assay.cli.serving import add_listening
 from assay.errors import ConfigError
@@ -79,7 +79,7 @@ def handle(args: argparse.Namespace) -> int:
     if len(asked) > 1:
         raise ConfigError(f"{' and '.join(map(_flag, asked))} are two things", hint="do one after the other")
     _check(args, asked[0] if asked else "")
-    desk = open_desk(Path(args.set), args.corpus)
+    desk = open_review(Path(args.set), args.corpus)
     action = _ACTIONS[asked[0]] if asked else voting.vote_on_terminal
     return action(args, desk)
 

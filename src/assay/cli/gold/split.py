@@ -17,11 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import counted, emit
+from assay.cli.output import emit, pluralize
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.split import Divided, Division, Way
+    from assay.gold.split import SplitMethod, SplitOptions, SplitSuite
     from assay.report.render.document import Block, Document
     from assay.types import Suite
 
@@ -42,26 +42,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Divide, write the parts into the files, say what each could show."""
     from assay.gold import load_gold
-    from assay.gold.split import Division, Shares, Way, divide, recall
+    from assay.gold.split import Shares, SplitMethod, SplitOptions, assign_splits, read_split_method
 
     _check(args)
     suite = load_gold(args.set)
     shares = Shares.of(dev=args.dev, test=args.test, sealed=args.sealed)
-    before = recall(suite)
-    usual = before or Way(Division().by)
-    way = Way(args.by, args.depth) if args.by else replace(usual, depth=args.depth or usual.depth)
-    division = Division(way.by, shares, args.seed, way.depth, fresh=args.force)
-    divided = divide(suite, division)
+    before = read_split_method(suite)
+    usual = before or SplitMethod(SplitOptions().by)
+    way = SplitMethod(args.by, args.depth) if args.by else replace(usual, depth=args.depth or usual.depth)
+    division = SplitOptions(way.by, shares, args.seed, way.depth, fresh=args.force)
+    divided = assign_splits(suite, division)
     warnings = [*_save(args, suite, divided, division), *_remarks(division, divided, before)]
     emit(args, _document(args, suite, divided, division, warnings), _data(args, divided, division, warnings))
     return 0
 
 
-def _save(args: argparse.Namespace, suite: Suite, divided: Divided, division: Division) -> list[str]:
+def _save(args: argparse.Namespace, suite: Suite, divided: SplitSuite, division: SplitOptions) -> list[str]:
     """Write the sets that changed; say what a format could not hold, and that a part was seen before it changed."""
     from assay.gold.looks import log_division, looks_file
     from assay.gold.native.editing import save
-    from assay.gold.split import remember
+    from assay.gold.split import store_split_method
 
     warnings = []
     for old, new in zip(suite.golds, divided.suite.golds, strict=True):
@@ -71,17 +71,17 @@ def _save(args: argparse.Namespace, suite: Suite, divided: Divided, division: Di
         if changed:
             log = looks_file(Path(old.source or args.set)).name
             warnings.append(f"{old.name}: results on sealed queries were seen before this; {changed}. {log} says so.")
-        warnings += save(old, remember(new, division)).notes
+        warnings += save(old, store_split_method(new, division)).notes
     return warnings
 
 
-def _remarks(division: Division, divided: Divided, before: Way | None) -> list[str]:
+def _remarks(division: SplitOptions, divided: SplitSuite, before: SplitMethod | None) -> list[str]:
     """Say where the parts are not what was asked for."""
-    from assay.gold.split import Way, looser
+    from assay.gold.split import SplitMethod, looser
 
     total = sum(divided.sizes.values())
     if divided.kept == total:
-        asked = Way(division.by, division.depth)
+        asked = SplitMethod(division.by, division.depth)
         other = f" It is divided {before}; --force divides it {asked}." if before and before != asked else ""
         return [f"Every query has its part already: nothing was changed.{other}"]
     wanted = dict(zip(divided.sizes, division.shares.values(), strict=True))
@@ -118,7 +118,9 @@ def _worth(difference: float) -> str:
     return f"{difference:.1g}" if difference <= 1 else "–"
 
 
-def _data(args: argparse.Namespace, divided: Divided, division: Division, warnings: list[str]) -> dict[str, object]:
+def _data(
+    args: argparse.Namespace, divided: SplitSuite, division: SplitOptions, warnings: list[str]
+) -> dict[str, object]:
     """Give the division as data."""
     shows = {part: _shows(size, args.sd) for part, size in divided.sizes.items()}
     return {
@@ -135,7 +137,7 @@ def _data(args: argparse.Namespace, divided: Divided, division: Division, warnin
 
 
 def _document(
-    args: argparse.Namespace, suite: Suite, divided: Divided, division: Division, warnings: list[str]
+    args: argparse.Namespace, suite: Suite, divided: SplitSuite, division: SplitOptions, warnings: list[str]
 ) -> Document:
     """Show the parts."""
     from assay.report.render.document import Document, Paragraph, table
@@ -147,7 +149,7 @@ def _document(
     note = f"shows: the smallest difference found with 80 % power when paired differences spread by {args.sd:g}."
     strata = [[name, *(str(count) for count in parts.values())] for name, parts in divided.strata.items()]
     kept = f"; {divided.kept} {'query' if divided.kept == 1 else 'queries'} kept their part" if divided.kept else ""
-    groups = counted(divided.groups, "group")
+    groups = pluralize(divided.groups, "group")
     blocks: list[Block] = [
         Paragraph(f"{total} queries in {groups} by {division.by}, seed {args.seed}{kept}."),
         table(["part", ">queries", ">share", ">shows"], rows, note),

@@ -17,7 +17,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit, say
+from assay.cli.output import emit, info
 from assay.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Make the sets, write them, say what there is."""
     from assay.corpus import open_corpus, parse_spec
-    from assay.gold.synth import KINDS, Draw, check_folder, synthesise, write_sets
+    from assay.gold.synth import KINDS, SampleSize, check_folder, synthesise, write_sets
 
     folder = check_folder(Path(args.out))
     kinds = tuple(kind.strip() for kind in args.kinds.split(",")) if args.kinds else KINDS
-    wanted = Draw(args.count, args.max_per_file, args.seed)
+    wanted = SampleSize(args.count, args.max_per_file, args.seed)
     spec = parse_spec(args.repo)
-    say(args, f"reading {args.repo}")
+    info(args, f"reading {args.repo}")
     sets = synthesise(open_corpus(spec), name=_name(spec), kinds=kinds, wanted=wanted)
     if not sets.golds:
         raise InputError("; ".join(sets.notes), file=args.repo, hint="nothing was written; name another repository")

@@ -10,36 +10,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.cli.options import required_endpoint
-from assay.cli.output import counted, emit, say, warn
+from assay.cli.output import emit, info, pluralize, warn
 from assay.errors import ConfigError, GoldError, InputError
 
 if TYPE_CHECKING:
     from assay.gold.review import Item
-    from assay.gold.review.reviewers import Said
+    from assay.gold.review.reviewers import VoteInput
     from assay.gold.review.standing import ReviewRules
-    from assay.gold.review.viewing import Desk
-    from assay.gold.review.votes import Ballot, Vote
+    from assay.gold.review.viewing import ReviewWorkspace
+    from assay.gold.review.votes import Vote, VoteLog
 
 
-def open_desk(path: Path, corpus: str | None) -> Desk:
+def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
     """Open the review of a gold file."""
     from assay.corpus import parse_spec
     from assay.gold.loading import beside
-    from assay.gold.review.viewing import Desk
+    from assay.gold.review.viewing import ReviewWorkspace
 
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
-    desk = Desk(path, beside(parse_spec(corpus), str(path)) if corpus else None)
+    desk = ReviewWorkspace(path, beside(parse_spec(corpus), str(path)) if corpus else None)
     if not path.exists() and not desk.queue.folder.is_dir():
         hint = f"name a gold file, or propose queries for a new one: assay gold mine . --set {path}"
         raise GoldError("there is no such file, and nothing was proposed for one", file=path, hint=hint)
     return desk
 
 
-def tell_torn(desk: Desk, reviewer: str | None = None) -> None:
+def warn_truncated(desk: ReviewWorkspace, reviewer: str | None = None) -> None:
     """Warn of journals that end in half a line."""
     for one in desk.torn(reviewer):
-        warn(f"{one.path}: the last line is cut off ({counted(one.bytes, 'byte')}) and does not count")
+        warn(f"{one.path}: the last line is cut off ({pluralize(one.bytes, 'byte')}) and does not count")
 
 
 def reviewer_of(args: argparse.Namespace) -> str:
@@ -58,7 +58,7 @@ def rules_of(args: argparse.Namespace) -> ReviewRules:
     return ReviewRules() if args.least is None else ReviewRules(args.least)
 
 
-def on_terminal() -> bool:
+def is_interactive() -> bool:
     """Tell whether somebody sits there who can be asked."""
     return sys.stdin.isatty()
 
@@ -78,22 +78,22 @@ def show(lines: Iterable[str]) -> None:
         print(clean(line))  # noqa: T201  # what the reviewer reads
 
 
-def read_flags(given: list[str], reasons: list[str] | None) -> list[Said]:
+def read_flags(given: list[str], reasons: list[str] | None) -> list[VoteInput]:
     """Read `ITEM=VALUE` flags with their reasons: one for each, or one for all."""
-    from assay.gold.review.reviewers import Said
+    from assay.gold.review.reviewers import VoteInput
 
     said = list(reasons or [])
     if len(said) == 1:
         said *= len(given)
     if len(said) != len(given):
-        many = f"{counted(len(given), 'vote')} and {counted(len(said), 'reason')}"
+        many = f"{pluralize(len(given), 'vote')} and {pluralize(len(said), 'reason')}"
         raise ConfigError(many, hint='give each its --reason "..."')
     rows = []
     for text, reason in zip(given, said, strict=True):
         item, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"'{text}' is no vote", hint="write ITEM=VALUE, such as 3f2a91c0d4e5=2")
-        rows.append(Said(item.strip(), value.strip(), reason))
+        rows.append(VoteInput(item.strip(), value.strip(), reason))
     return rows
 
 
@@ -107,7 +107,7 @@ _WORDS = {"": "", "s": "", "skip": "", "b": BACK, "back": BACK}
 _END = ("q", "quit")
 
 
-def walk(things: Sequence[T], ask: Callable[[T, str], Said | None], keep: Callable[[T, Said], object]) -> int:
+def walk(things: Sequence[T], ask: Callable[[T, str], VoteInput | None], keep: Callable[[T, VoteInput], object]) -> int:
     """Ask about thing after thing and keep each answer before the next; give how many were answered."""
     kept: set[int] = set()
     at = 0
@@ -124,33 +124,33 @@ def walk(things: Sequence[T], ask: Callable[[T, str], Said | None], keep: Callab
                 kept.add(at)
             at += 1
     except KeyboardInterrupt:
-        warn(f"\n{counted(len(kept), 'answer')} kept; only the one that was being given is lost")
+        warn(f"\n{pluralize(len(kept), 'answer')} kept; only the one that was being given is lost")
         raise
     return len(kept)
 
 
-def ask_said(args: argparse.Namespace, item: str, question: str, values: Sequence[str]) -> Said | None:
+def ask_said(args: argparse.Namespace, item: str, question: str, values: Sequence[str]) -> VoteInput | None:
     """Ask for a value and a reason; an empty value skips, None ends."""
-    from assay.gold.review.reviewers import Said
+    from assay.gold.review.reviewers import VoteInput
 
     while True:
         answer = ask_line(f"{question} ({HELP}): ")
         if answer is None or answer.casefold() in _END:
             return None
         if answer.casefold() in _WORDS:
-            return Said(item, _WORDS[answer.casefold()], "")
-        value = meant(answer, values)
+            return VoteInput(item, _WORDS[answer.casefold()], "")
+        value = match_choice(answer, values)
         if value is not None:
             break
-        say(args, f"'{answer}' is none of {', '.join(values)}")
+        info(args, f"'{answer}' is none of {', '.join(values)}")
     while not (reason := ask_line("why: ")):
         if reason is None:
             return None
-        say(args, "a few words, please: without a reason nobody can settle a dispute later")
-    return Said(item, value, reason)
+        info(args, "a few words, please: without a reason nobody can settle a dispute later")
+    return VoteInput(item, value, reason)
 
 
-def meant(answer: str, values: Sequence[str]) -> str | None:
+def match_choice(answer: str, values: Sequence[str]) -> str | None:
     """Find the value that was typed: in any case, or so much of it that it can be no other."""
     found = [value for value in values if value.startswith(answer.casefold())]
     return found[0] if len(found) == 1 else None
@@ -159,10 +159,10 @@ def meant(answer: str, values: Sequence[str]) -> str | None:
 _COLUMNS = ("item", "vote", "reason")
 
 
-def vote_on_terminal(args: argparse.Namespace, desk: Desk) -> int:
+def vote_on_terminal(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Show item after item and ask; every vote is on the disk before the next item is shown."""
     ballot = _ballot(args, desk)
-    if not on_terminal() or args.json:
+    if not is_interactive() or args.json:
         hint = "use --list to see what is open, then --vote ITEM=VALUE --reason TEXT, or --votes FILE"
         raise ConfigError("there is no terminal to ask on", hint=hint)
     cast = walk(
@@ -173,7 +173,7 @@ def vote_on_terminal(args: argparse.Namespace, desk: Desk) -> int:
     return _report(args, desk, ballot, cast)
 
 
-def _asked(args: argparse.Namespace, desk: Desk, item: Item, place: str) -> Said | None:
+def _asked(args: argparse.Namespace, desk: ReviewWorkspace, item: Item, place: str) -> VoteInput | None:
     """Show an item and ask for a vote; None when the reviewer wants to stop."""
     from assay.gold.review.viewing import describe
     from assay.gold.review.votes import question_for, values_for
@@ -182,7 +182,7 @@ def _asked(args: argparse.Namespace, desk: Desk, item: Item, place: str) -> Said
     return ask_said(args, item.id, question_for(item.kind), values_for(item.kind))
 
 
-def list_open(args: argparse.Namespace, desk: Desk) -> int:
+def list_open(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Show what this reviewer has not voted on."""
     from assay.gold.review.reviewers import open_items
     from assay.gold.review.viewing import view_mapping
@@ -195,7 +195,7 @@ def list_open(args: argparse.Namespace, desk: Desk) -> int:
     rows = [[item.id, item.kind, item.query.id, item.query.headline, _places(item)] for item in waiting]
     left = len(open_items(desk, ballot))
     listed = f", {len(waiting)} of them listed" if len(waiting) < left else ""
-    many = f"{counted(left, 'item')} {'is' if left == 1 else 'are'} open for {ballot.reviewer}{listed}."
+    many = f"{pluralize(left, 'item')} {'is' if left == 1 else 'are'} open for {ballot.reviewer}{listed}."
     done = Paragraph(f"{many} Vote with --vote ITEM=VALUE --reason TEXT.")
     kinds = sorted({item.kind for item in waiting})
     meaning = tuple(Paragraph(f"{kind}: {question_for(kind)}", "quiet") for kind in kinds)
@@ -206,7 +206,7 @@ def list_open(args: argparse.Namespace, desk: Desk) -> int:
     return 0
 
 
-def vote_by_flags(args: argparse.Namespace, desk: Desk) -> int:
+def vote_by_flags(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Take the votes that stand on the command line."""
     from assay.gold.review.votes import find_item
 
@@ -217,7 +217,7 @@ def vote_by_flags(args: argparse.Namespace, desk: Desk) -> int:
     return _report(args, desk, ballot, len(votes))
 
 
-def vote_by_file(args: argparse.Namespace, desk: Desk) -> int:
+def vote_by_file(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Take the votes of a CSV file: all of them, or none when one is wrong; then every wrong line is told."""
     from assay.gold.review.votes import find_item
 
@@ -237,9 +237,9 @@ def vote_by_file(args: argparse.Namespace, desk: Desk) -> int:
     return _report(args, desk, ballot, len(votes))
 
 
-def vote_by_model(args: argparse.Namespace, desk: Desk) -> int:
+def vote_by_model(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Let a model judge what is open for it; an answer that is no vote is told and not counted."""
-    from assay.gold.review.reviewers import Said, ask_model, make_vote, version
+    from assay.gold.review.reviewers import VoteInput, ask_model, make_vote, version
 
     endpoint = required_endpoint(args)
     ballot = _ballot(args, desk)
@@ -248,12 +248,12 @@ def vote_by_model(args: argparse.Namespace, desk: Desk) -> int:
         answer = ask_model(endpoint, desk.viewer.view(item))
         if answer.problem:
             bad += 1
-            say(args, f"{number}/{len(waiting)} {item.id}: {answer.problem}; no vote")
+            info(args, f"{number}/{len(waiting)} {item.id}: {answer.problem}; no vote")
             continue
-        said = Said(item.id, answer.value, answer.reason)
+        said = VoteInput(item.id, answer.value, answer.reason)
         prompt = f"{endpoint.name} prompt {version()}"
         ballot.cast([make_vote(desk, ballot.reviewer, item, said, prompt=prompt)])
-        say(args, f"{number}/{len(waiting)} {item.id}: {answer.value}")
+        info(args, f"{number}/{len(waiting)} {item.id}: {answer.value}")
     return _report(args, desk, ballot, len(waiting) - bad)
 
 
@@ -261,7 +261,7 @@ def vote_by_model(args: argparse.Namespace, desk: Desk) -> int:
 class _Read:
     """The votes of a file, and the lines that are none."""
 
-    said: list[Said]
+    said: list[VoteInput]
     wrong: list[GoldError]
 
 
@@ -270,7 +270,7 @@ def _read_votes(path: Path) -> _Read:
     import csv
 
     from assay.files import read_utf8
-    from assay.gold.review.reviewers import Said
+    from assay.gold.review.reviewers import VoteInput
 
     found = _Read([], [])
     reader = csv.reader(read_utf8(path, GoldError).splitlines(keepends=True), strict=True)
@@ -281,10 +281,10 @@ def _read_votes(path: Path) -> _Read:
                 continue
             _check_header(path, cells, reader.line_num)
             if len(cells) == len(_COLUMNS):
-                found.said.append(Said(cells[0], cells[1], cells[2], reader.line_num))
+                found.said.append(VoteInput(cells[0], cells[1], cells[2], reader.line_num))
             else:
                 found.wrong.append(
-                    GoldError(counted(len(row), "column"), file=path, line=reader.line_num, hint=_WANTED)
+                    GoldError(pluralize(len(row), "column"), file=path, line=reader.line_num, hint=_WANTED)
                 )
     except csv.Error as error:
         raise GoldError(f"not CSV: {error}", file=path, line=reader.line_num, hint="check the quotes") from error
@@ -315,22 +315,22 @@ def _all_wrong(wrong: Sequence[GoldError]) -> GoldError:
     first, *others = wrong
     lines = [f"  {error.file}:{error.line}: {error.message}" for error in others[:_LISTED]]
     more = [f"  … and {len(others) - _LISTED} more"] if len(others) > _LISTED else []
-    count = f" (and {counted(len(others), 'more wrong line')})" if others else ""
+    count = f" (and {pluralize(len(others), 'more wrong line')})" if others else ""
     text = "\n".join([f"{first.message}{count}", *lines, *more])
     return GoldError(text, file=first.file, line=first.line, hint=f"{first.hint}; no vote of the file was taken")
 
 
-def _ballot(args: argparse.Namespace, desk: Desk) -> Ballot:
+def _ballot(args: argparse.Namespace, desk: ReviewWorkspace) -> VoteLog:
     """Open the votes of the one who votes; who gave that up is told before anything is asked."""
-    from assay.gold.review.votes import Ballot, check_votes
+    from assay.gold.review.votes import VoteLog, check_votes
 
-    ballot = Ballot(desk.queue, reviewer_of(args))
+    ballot = VoteLog(desk.queue, reviewer_of(args))
     check_votes(desk.queue, ballot.reviewer)
-    tell_torn(desk, ballot.reviewer)
+    warn_truncated(desk, ballot.reviewer)
     return ballot
 
 
-def _next_items(args: argparse.Namespace, desk: Desk, ballot: Ballot) -> list[Item]:
+def _next_items(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog) -> list[Item]:
     """Give what the reviewer is asked now: what is open, or the first of it."""
     from assay.gold.review.reviewers import open_items
 
@@ -339,7 +339,7 @@ def _next_items(args: argparse.Namespace, desk: Desk, ballot: Ballot) -> list[It
     return open_items(desk, ballot)[: args.most]
 
 
-def _vote(args: argparse.Namespace, desk: Desk, ballot: Ballot, item: Item, said: Said) -> Vote:
+def _vote(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog, item: Item, said: VoteInput) -> Vote:
     """Make the record of a person's vote."""
     from assay.gold.review.reviewers import make_vote
 
@@ -353,13 +353,13 @@ def _places(item: Item) -> str:
     return ", ".join(target.anchor for target in item.query.targets)
 
 
-def _report(args: argparse.Namespace, desk: Desk, ballot: Ballot, cast: int) -> int:
+def _report(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog, cast: int) -> int:
     """Say what was voted and what is left."""
     from assay.gold.review.reviewers import open_items
     from assay.report.render.document import Document, Paragraph
 
     left = len(open_items(desk, ballot))
-    text = f"{ballot.reviewer}: {counted(cast, 'vote')} kept, {left} open."
+    text = f"{ballot.reviewer}: {pluralize(cast, 'vote')} kept, {left} open."
     data = {"schema": "assay/gold-review-vote/1", "reviewer": ballot.reviewer, "cast": cast, "open": left}
     sys.stdout.flush()
     emit(args, Document("Votes", (Paragraph(text),)), data)

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.actions import act, add_actions
+from assay.cli.actions import add_actions, dispatch
 from assay.cli.ledger import add, listing, show, verify
 
-handle = act
+handle = dispatch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

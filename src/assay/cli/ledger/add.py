@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from assay.cli.ledger.place import add_place, plan_of
 from assay.cli.options import JUDGING, add_claim, add_found, add_rule, claim_flags, read_results, split_today
-from assay.cli.output import emit, say
+from assay.cli.output import emit, info
 from assay.errors import ConfigError, EngineError, GoldError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.experiment.ledger import Measured
-    from assay.types import Claim, EngineRun, Run
+    from assay.experiment.ledger import MeasuredChange
+    from assay.types import AnalysisPlan, EngineRun, Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Compare, judge, add, and show the entry."""
-    from assay.experiment.ledger import Heading, make_entry, read_ledger
+    from assay.experiment.ledger import ChangeInfo, make_entry, read_ledger
     from assay.report.ledger import entry_document, entry_json
 
     plan = plan_of(args)
@@ -52,15 +52,15 @@ def handle(args: argparse.Namespace) -> int:
     measured = _between(args, old, run, claim) if args.against else _inside(args, run, claim)
     measured = replace(measured, run=replace(run, suite=split_today(run.suite)))  # the entry names the parts of now
     title = args.title or f"{measured.new.name} against {measured.old.name}"
-    entry = make_entry(Heading(title, "run", args.by), measured, claim, plan.rule)
+    entry = make_entry(ChangeInfo(title, "run", args.by), measured, claim, plan.rule)
     (added,) = add_found(args, plan, [entry])
     emit(args, entry_document(added), entry_json(added))
     if not added.changes and not args.against:
-        say(args, "the two engines have the same settings: is it the program that changed?")
+        info(args, "the two engines have the same settings: is it the program that changed?")
     return 0
 
 
-def _claim(args: argparse.Namespace, run: Run) -> Claim:
+def _claim(args: argparse.Namespace, run: Run) -> AnalysisPlan:
     """Take the claim that the run was made for, changed by the flags."""
     from assay.experiment.spec.model import changed, claim_of
 
@@ -71,24 +71,24 @@ def _claim(args: argparse.Namespace, run: Run) -> Claim:
 
 def _log_looks(run: Run, engine: str) -> None:
     """Write down a look at sealed queries; where it cannot be written down, nothing is shown of them."""
-    from assay.gold.loading import log_looks_again
+    from assay.gold.loading import log_reaccess
     from assay.gold.split import sealed_queries
 
     suite = split_today(run.suite)
     sealed = sum(len(sealed_queries(gold)) for gold in suite.golds)
-    if sealed and not log_looks_again(suite, "ledger add", [engine]):
+    if sealed and not log_reaccess(suite, "ledger add", [engine]):
         raise GoldError(
             f"{sealed} sealed queries are in this run, and their gold file is not here to log the look",
             hint="add it where the gold set is, or use a run without them: assay run --split dev",
         )
 
 
-def _inside(args: argparse.Namespace, run: Run, claim: Claim) -> Measured:
+def _inside(args: argparse.Namespace, run: Run, claim: AnalysisPlan) -> MeasuredChange:
     """Compare two engines of one run, in the family that the run declared or ran."""
-    from assay.experiment.ledger import Measured
+    from assay.experiment.ledger import MeasuredChange
     from assay.experiment.spec.model import check_claim
     from assay.report.comparison import compare_engines
-    from assay.report.scored_run import pick, rivals
+    from assay.report.scored_run import compared_engines, pick
     from assay.scoring import score
     from assay.stats.slices import by_repository
 
@@ -97,38 +97,38 @@ def _inside(args: argparse.Namespace, run: Run, claim: Claim) -> Measured:
     new, old = _engine(run, args.engine), _engine(run, claim.baseline)
     if new is old:
         raise ConfigError(f"{new.name} is compared with itself", hint="name another --baseline")
-    together = not claim.family and args.engine in rivals(run, claim.baseline)
+    together = not claim.family and args.engine in compared_engines(run, claim.baseline)
     found = compare_engines(run, claim, None if together else args.engine)
     row = next((row for row in found.rows if row.engine == args.engine), None)
     if row is None:
         raise _silent(found.failed)
     scores = pick(score(run, (claim.primary,)), engines=(args.engine, claim.baseline))
     changes = by_repository(scores, args.engine, claim.baseline, claim.primary)
-    return Measured(run, new, old, row, changes, found.family_size)
+    return MeasuredChange(run, new, old, row, changes, found.family_size)
 
 
-def _between(args: argparse.Namespace, old: Run, new: Run, claim: Claim) -> Measured:
+def _between(args: argparse.Namespace, old: Run, new: Run, claim: AnalysisPlan) -> MeasuredChange:
     """Compare an engine of one run with one of an earlier run."""
-    from assay.experiment.ledger import Measured
-    from assay.report.comparison import refuse_unlike
-    from assay.report.scored_run import dead_engines
+    from assay.experiment.ledger import MeasuredChange
+    from assay.report.comparison import require_comparable
+    from assay.report.scored_run import failed_engines
     from assay.scoring import score
-    from assay.stats.compare import Versus, compare_pairs
+    from assay.stats.compare import PairSpec, compare_pairs
     from assay.stats.config import settings_of
-    from assay.stats.runs import Side, join_sides
+    from assay.stats.runs import EngineOfRun, join_sides
     from assay.stats.slices import by_repository
 
-    refuse_unlike(old, new, moved=args.allow_changed_corpus)
+    require_comparable(old, new, moved=args.allow_changed_corpus)
     before, after = _engine(old, args.baseline or args.engine), _engine(new, args.engine)
-    failed = [e.name for run, e in ((old, before), (new, after)) if e.name in dead_engines(run)]
+    failed = [e.name for run, e in ((old, before), (new, after)) if e.name in failed_engines(run)]
     if failed:
         raise _silent(failed)
     joined = join_sides(
-        Side(score(old, (claim.primary,)), before.name, args.against),
-        Side(score(new, (claim.primary,)), after.name, args.results),
+        EngineOfRun(score(old, (claim.primary,)), before.name, args.against),
+        EngineOfRun(score(new, (claim.primary,)), after.name, args.results),
         claim.primary,
     )
-    pair = Versus(joined.names.new, joined.names.old)
+    pair = PairSpec(joined.names.new, joined.names.old)
     found = compare_pairs(
         joined.scores,
         [pair],
@@ -136,8 +136,8 @@ def _between(args: argparse.Namespace, old: Run, new: Run, claim: Claim) -> Meas
         **settings_of(claim),
     )
     changes = by_repository(joined.scores, pair.engine, pair.baseline, claim.primary)
-    say(args, joined.sentence)
-    return Measured(new, after, before, found.rows[0], changes)
+    info(args, joined.sentence)
+    return MeasuredChange(new, after, before, found.rows[0], changes)
 
 
 def _engine(run: Run, name: str) -> EngineRun:

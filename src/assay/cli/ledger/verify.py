@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 
 from assay.cli.ledger.place import add_place, plan_of
-from assay.cli.output import counted, emit
+from assay.cli.output import emit, pluralize
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +23,8 @@ def handle(args: argparse.Namespace) -> int:
     found = scan(path)
     notes = notes_on(path, found)
     wrong = [Paragraph(f"{path}:{problem.line}: {problem.text}", "bad") for problem in found.problems]
-    entries = counted(len(found.links), "entry", "entries")
-    title = f"{path}: {counted(len(wrong), 'problem')}" if wrong else f"{path}: {entries}, all in place"
+    entries = pluralize(len(found.links), "entry", "entries")
+    title = f"{path}: {pluralize(len(wrong), 'problem')}" if wrong else f"{path}: {entries}, all in place"
     data = {
         "schema": "assay/ledger-verify/1",
         "file": str(path),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.engines.configs.paths import Path, Tree
-from assay.engines.configs.spots import Change, Spot, apply, break_of, line_end
+from assay.engines.configs.spots import TextEdit, TextSpan, apply, break_of, line_end
 
 _HEADER = re.compile(r"\[(?P<name>.+)\]")
 _SIGN = re.compile(r"\s*[=:][ \t]*")
@@ -54,10 +54,10 @@ def edited(text: str, tree: Tree, changes: Mapping[Path, object]) -> str:
     for path, new in changes.items():
         said = str(new).replace("\n", f"{glue}\t")
         if path in spots:
-            made.append(Change(spots[path].at, f"{spots[path].before}{said}"))
+            made.append(TextEdit(spots[path].at, f"{spots[path].before}{said}"))
         elif path[0] in headers:
             end = headers[path[0]]
-            made.append(Change(Spot(end, end), f"{glue}{path[1]} = {said}"))
+            made.append(TextEdit(TextSpan(end, end), f"{glue}{path[1]} = {said}"))
         else:
             known = path[0] in tree or f"[{path[0]}]" in appended
             appended += f"{'' if known else f'{glue}[{path[0]}]{glue}'}{path[1]} = {said}{glue}"
@@ -69,7 +69,7 @@ def edited(text: str, tree: Tree, changes: Mapping[Path, object]) -> str:
 class _Value:
     """Where a value stands, and the sign before it where there is none yet."""
 
-    at: Spot
+    at: TextSpan
     before: str = ""
 
 
@@ -95,7 +95,7 @@ def _look(text: str) -> tuple[dict[Path, _Value], dict[str, int]]:
         stripped = line.text.strip()
         if option and line.indent > indent:
             old = spots[section, option]
-            spots[section, option] = _Value(Spot(old.at.start, line.start + len(line.text.rstrip())), old.before)
+            spots[section, option] = _Value(TextSpan(old.at.start, line.start + len(line.text.rstrip())), old.before)
         elif header := _HEADER.match(stripped):
             section, option, indent = header["name"], "", line.indent
             headers[section] = line_end(text, line.start)
@@ -111,7 +111,7 @@ def _value(line: _Line, option: str) -> _Value:
     sign = _SIGN.match(line.text, name_end)
     start = sign.end() if sign else name_end
     end = max(start, len(line.text.rstrip()))
-    return _Value(Spot(line.start + start, line.start + end), "" if sign else " = ")
+    return _Value(TextSpan(line.start + start, line.start + end), "" if sign else " = ")
 
 
 def _lines(text: str) -> Iterator[_Line]:

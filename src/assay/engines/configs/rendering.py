@@ -15,7 +15,7 @@ from assay.engines.configs.paths import Path, Tree, find, flatten, keys, leaves,
 from assay.engines.configs.settings import ConfigSettings
 from assay.engines.secrets import check_written_out, hidden_values
 from assay.engines.templates import ASKED, check_template, fill, fill_texts, named_secrets, names_place
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, closest_match
 from assay.files import read_utf8
 from assay.redaction import declare_values
 from assay.settings import joined
@@ -141,7 +141,7 @@ class ConfigTemplate:
     def _unknown(self, path: Path) -> ConfigError:
         """Say that a key is not there, and which may have been meant."""
         known = [joined(key) for key in keys(self.tree)]
-        near = nearest(joined(path), known)
+        near = closest_match(joined(path), known)
         meant = f"; did you mean {near[0]!r}?" if near else ""
         there = ", ".join(known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
         more = "" if self.format == "text" else "; new_keys = true allows new ones"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class TextSpan:
     """A part of a text, from its first character to that after its last."""
 
     start: int
@@ -15,14 +15,14 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TextEdit:
     """What is to stand at a spot."""
 
-    at: Spot
+    at: TextSpan
     text: str
 
 
-def apply(text: str, changes: Iterable[Change]) -> str:
+def apply(text: str, changes: Iterable[TextEdit]) -> str:
     """Make all changes; they do not overlap, and those at one place stay in their order."""
     parts: list[str] = []
     position = 0

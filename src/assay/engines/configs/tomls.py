@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from assay.engines.configs.paths import Path, Tree
-from assay.engines.configs.spots import Change, Spot, apply, break_of, line_end
+from assay.engines.configs.spots import TextEdit, TextSpan, apply, break_of, line_end
 from assay.toml import write_key, write_value
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ def edited(text: str, tree: Tree, changes: Mapping[Path, object]) -> str:  # noq
     """Replace values where they stand, and add what is new."""
     source = text.encode("utf-8")
     spots = _Spots(source)
-    made = [Change(spots.values[path], write_value(value)) for path, value in changes.items() if path in spots.values]
+    made = [TextEdit(spots.values[path], write_value(value)) for path, value in changes.items() if path in spots.values]
     added = {path: value for path, value in changes.items() if path not in spots.values}
     # positions are of bytes: latin-1 has one character for each
-    changed = apply(_as_text(source), [Change(one.at, _as_text(one.text.encode())) for one in made])
+    changed = apply(_as_text(source), [TextEdit(one.at, _as_text(one.text.encode())) for one in made])
     text = changed.encode("latin-1").decode("utf-8")
     for path, value in added.items():
         text = _added(text, path, value)
@@ -63,7 +63,7 @@ class _Spots:
 
         self._source = source
         self._arrays: dict[Path, int] = {}
-        self.values: dict[Path, Spot] = {}
+        self.values: dict[Path, TextSpan] = {}
         self.headers: dict[Path, int] = {}
         root = load_grammar("toml").parser.parse(source).root_node
         tables = [node for node in root.named_children if node.type.startswith("table")]
@@ -101,7 +101,7 @@ class _Spots:
 
     def _value(self, path: Path, node: Node) -> None:
         """Take in a value, and what stands in it."""
-        self.values[path] = Spot(node.start_byte, node.end_byte)
+        self.values[path] = TextSpan(node.start_byte, node.end_byte)
         inside = [child for child in node.named_children if child.type != "comment"]
         if node.type == "inline_table":
             for child in inside:

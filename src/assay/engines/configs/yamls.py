@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.engines.configs.paths import Path, Tree, put
-from assay.engines.configs.spots import Change, Spot, apply, break_of, line_end
+from assay.engines.configs.spots import TextEdit, TextSpan, apply, break_of, line_end
 
 if TYPE_CHECKING:
     import yaml
@@ -79,24 +79,24 @@ def _pairs(path: Path, node: yaml.Node, key: yaml.Node | None) -> Iterator[tuple
             yield from _pairs((*path, str(number)), child, None)
 
 
-def _changed(text: str, pair: _Pair, value: object) -> Change:
+def _changed(text: str, pair: _Pair, value: object) -> TextEdit:
     """Replace a value; a block goes with all its lines."""
     node, start = pair.value, pair.value.start_mark.index
     block = isinstance(node.value, list) and not _in_braces(node)
     if pair.key is not None and (block or _is_blank(node)):
         start = text.index(":", pair.key.end_mark.index) + 1
-        return Change(Spot(start, max(start, _end(text, node))), f" {_flow(value)}")
-    return Change(Spot(start, _end(text, node)), _flow(value))
+        return TextEdit(TextSpan(start, max(start, _end(text, node))), f" {_flow(value)}")
+    return TextEdit(TextSpan(start, _end(text, node)), _flow(value))
 
 
-def _added(text: str, node: yaml.Node, new: Mapping[str, object]) -> Change:
+def _added(text: str, node: yaml.Node, new: Mapping[str, object]) -> TextEdit:
     """Add keys to a mapping."""
     if _in_braces(node):
         end = node.end_mark.index - 1
-        return Change(Spot(end, end), f"{', ' if node.value else ''}{_flow(dict(new))[1:-1]}")
+        return TextEdit(TextSpan(end, end), f"{', ' if node.value else ''}{_flow(dict(new))[1:-1]}")
     end = line_end(text, _end(text, node))
     column, glue = node.start_mark.column, break_of(text)
-    return Change(Spot(end, end), "".join(f"{glue}{' ' * column}{_flow({k: v})[1:-1]}" for k, v in new.items()))
+    return TextEdit(TextSpan(end, end), "".join(f"{glue}{' ' * column}{_flow({k: v})[1:-1]}" for k, v in new.items()))
 
 
 def _end(text: str, node: yaml.Node) -> int:

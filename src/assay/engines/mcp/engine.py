@@ -14,18 +14,26 @@ from urllib.parse import urlsplit
 from mcp_types import CallToolResult, ContentBlock, EmbeddedResource, TextContent, TextResourceContents, Tool
 
 from assay.digests import digest_of
-from assay.engines.answers import Layout, make_layout, read_document, read_output
-from assay.engines.base import Context, Reply, TimedSession
+from assay.engines.answers import OutputLayout, make_layout, read_document, read_output
+from assay.engines.base import EngineContext, EngineReply, TimedSession
 from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
 from assay.engines.configs.settings import ConfigSettings
 from assay.engines.filters import Filters, read_filters
-from assay.engines.fingerprints import Told, fingerprint_of, seen_of
-from assay.engines.index_dir import Spot
-from assay.engines.index_keys import ABOUT, Declared, Indexing, Maker, index_config, index_env, read_indexing
+from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
+from assay.engines.index_dir import IndexWorkspace
+from assay.engines.index_keys import (
+    ABOUT,
+    IndexDeclaration,
+    IndexSettings,
+    Maker,
+    index_config,
+    index_env,
+    read_indexing,
+)
 from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import Sharing
+from assay.engines.shared_index import SharedIndexEngine
 from assay.engines.templates import ASKED, check_template, named_secrets, names_place
-from assay.engines.text_answers import ReadingSettings, told_failure
+from assay.engines.text_answers import ReadingSettings, failure_text
 from assay.engines.tool import (
     RESTARTS,
     STARTUP_SECONDS,
@@ -37,7 +45,7 @@ from assay.engines.tool import (
     read_argv,
     settled_places,
 )
-from assay.errors import ConfigError, EngineError, EnvironmentFailure, install_hint, nearest
+from assay.errors import ConfigError, EngineError, SetupError, closest_match, install_hint
 from assay.settings import read_settings
 from assay.types import Corpus, Role
 
@@ -151,7 +159,7 @@ class Settings(ReadingSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class Templates:
+class McpTemplates:
     """All that is filled in, split and checked."""
 
     command: tuple[str, ...]
@@ -165,14 +173,14 @@ class Templates:
         return tuple(filter(None, (self.index_command, self.command)))
 
 
-def read_templates(settings: Settings, folders: Sequence[str]) -> Templates:
+def read_templates(settings: Settings, folders: Sequence[str]) -> McpTemplates:
     """Refuse settings that contradict each other, and placeholders without a value: `folders` have one."""
     _check_server(settings)
     _check_update(settings)
     asked = (*folders, *ASKED)
     for name, known in {"env": folders, "headers": folders, "url": folders, "arguments": asked}.items():
         check_template(getattr(settings, name), known, f"{WHERE}: {name}")
-    templates = Templates(
+    templates = McpTemplates(
         read_argv(settings.command, folders, f"{WHERE}: command"),
         read_argv(settings.index_command, folders, f"{WHERE}: index_command"),
         read_filters(settings.path_filter, settings.language_filter, asked, WHERE),
@@ -184,7 +192,7 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> Templates:
     return templates
 
 
-def named_templates(settings: Settings, templates: Templates) -> Mapping[str, object]:
+def named_templates(settings: Settings, templates: McpTemplates) -> Mapping[str, object]:
     """Give everything that may hold a placeholder, under the names of the settings."""
     given = {name: getattr(settings, name) for name in ("url", "headers", "env", "arguments")}
     filters = {"path_filter": templates.filters.paths, "language_filter": templates.filters.languages}
@@ -254,14 +262,14 @@ _UNRECORDED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class McpEngine(Sharing):
+class McpEngine(SharedIndexEngine):
     """An MCP server with its templates; what the variables in them hold is read when it is needed, and kept nowhere."""
 
     settings: Settings
-    layout: Layout
-    templates: Templates
+    layout: OutputLayout
+    templates: McpTemplates
     places: Mapping[str, str]  # {here} and {preset}
-    indexing: Indexing
+    indexing: IndexSettings
     template: ConfigTemplate | None = None  # of a file for the server
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
@@ -310,8 +318,8 @@ class McpEngine(Sharing):
     def fingerprint(self) -> str:
         """The templates, the programs, the files and the values of variables that they name."""
         settings = self.settings
-        told = Told(self.places, self.templates.commands(), settings.env, self.texts, settings.token_env)
-        return fingerprint_of(self.config, seen_of(told))
+        told = EngineInputs(self.places, self.templates.commands(), settings.env, self.texts, settings.token_env)
+        return fingerprint_of(self.config, fingerprint_inputs(told))
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -332,9 +340,9 @@ class McpEngine(Sharing):
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
         """Start the server and let it index; the shortest of the time limits holds."""
-        return self.open_at(Spot(corpus), seconds, indexed=False)
+        return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
-    def open_at(self, spot: Spot, seconds: float | None, *, indexed: bool) -> McpSession:
+    def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> McpSession:
         """Start the server where the index is, or where it is to make one."""
         sessions = _session_module()
         follows = self.settings.update or self.templates.update
@@ -343,7 +351,7 @@ class McpEngine(Sharing):
             session.start(seconds)
         return cast("McpSession", session)
 
-    def make_index(self, spot: Spot, seconds: float | None) -> str:
+    def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
         """Run what makes the index, or a server until it has one, told what belongs to that alone."""
         session = cast("McpSession", _session_module().McpSession(self._for_index(), spot, indexed=False))
         with _closed_on_failure(session):
@@ -378,7 +386,7 @@ def _closed_on_failure(session: McpSession) -> Iterator[None]:
         raise
 
 
-def make(settings: Mapping[str, object], context: Context) -> McpEngine:
+def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
     """Make the engine from its settings; what is wrong with them is said before anything is started."""
     read = read_settings(Settings, settings, WHERE)
     places = settled_places(context)
@@ -393,8 +401,8 @@ def make(settings: Mapping[str, object], context: Context) -> McpEngine:
 
 
 def _indexing(
-    settings: Settings, templates: Templates, places: Mapping[str, str], config: ConfigTemplate | None
-) -> Indexing:
+    settings: Settings, templates: McpTemplates, places: Mapping[str, str], config: ConfigTemplate | None
+) -> IndexSettings:
     """Say what decides the index: that of a server that makes it itself is decided by the server's command too."""
     texts = [named_templates(settings, templates), *(config.said if config else ())]
     calls = bool(templates.index) and settings.index_keys is not None
@@ -410,7 +418,7 @@ def _indexing(
     always = ("index_command", "index", "git", "update", *own)
     about = shlex.join(templates.index_command) or " ".join(call.tool for call in templates.index)
     address = recorded_url(settings.url) if maker == "server" else ""
-    return read_indexing(Declared(WHERE, settings, always, maker, places, config, about, address))
+    return read_indexing(IndexDeclaration(WHERE, settings, always, maker, places, config, about, address))
 
 
 def _session_module() -> ModuleType:
@@ -420,18 +428,18 @@ def _session_module() -> ModuleType:
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] not in ("anyio", "httpx2", "mcp", "mcp_types"):
             raise
-        raise EnvironmentFailure("engine mcp: the mcp package is not installed", hint=install_hint("mcp")) from problem
+        raise SetupError("engine mcp: the mcp package is not installed", hint=install_hint("mcp")) from problem
     return session
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerLimits:
+class ErrorTextLimits:
     """What a message shows."""
 
     words: int = 300  # characters of what a server says of its failure
 
 
-ANSWER_LIMITS = AnswerLimits()
+ANSWER_LIMITS = ErrorTextLimits()
 
 
 def check_answer(tool: str, result: CallToolResult) -> CallToolResult:
@@ -446,12 +454,12 @@ def check_answer(tool: str, result: CallToolResult) -> CallToolResult:
 
 def check_words(result: CallToolResult, failed: re.Pattern[str] | None) -> None:
     """Raise what a tool says, in the words that are declared for it, that went wrong."""
-    problem = told_failure("\n".join(_texts(result.content)), failed)
+    problem = failure_text("\n".join(_texts(result.content)), failed)
     if problem is not None:
         raise problem
 
 
-def read_answer(result: CallToolResult, content: Content, layout: Layout, known: frozenset[str]) -> Reply:
+def read_answer(result: CallToolResult, content: Content, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
     """Read an answer; a text that a library wrapped as `{"result": ...}` is read as the text it is."""
     structured = result.structured_content
     wrapped = isinstance(structured, dict) and list(structured) == ["result"] and isinstance(structured["result"], str)
@@ -464,7 +472,7 @@ def read_answer(result: CallToolResult, content: Content, layout: Layout, known:
         return read_document(structured, layout)
     texts = _texts(result.content)
     if not "".join(texts).strip():
-        return Reply((), None, _unread(result.content))
+        return EngineReply((), None, _unread(result.content))
     reply = read_output("\n".join(texts), layout, known)
     return replace(reply, notes=(*reply.notes, *_unread(result.content)))
 
@@ -491,7 +499,7 @@ def _unread(content: Sequence[ContentBlock]) -> tuple[str, ...]:
 def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -> None:
     """Refuse a tool that is not there, arguments that it does not take, and ones that it misses."""
     if tool not in tools:
-        near = nearest(tool, tools)
+        near = closest_match(tool, tools)
         meant = f"; did you mean {near[0]!r}?" if near else ""
         raise EngineError(
             f"the server has no tool {tool!r}{meant}", hint=f"its tools: {', '.join(sorted(tools)) or 'none'}"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, cast
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, CallToolResult
 
-from assay.clock import Clock, told
-from assay.engines.base import Answered, EngineCrash, Reply, Usage, Wanted
+from assay.clock import Deadline, format_duration
+from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
 from assay.engines.filters import merge
-from assay.engines.index_dir import Spot
+from assay.engines.index_dir import IndexWorkspace
 from assay.engines.index_keys import index_config, index_env
 from assay.engines.mcp.engine import (
     AGAIN,
@@ -27,25 +27,25 @@ from assay.engines.mcp.engine import (
     check_words,
     read_answer,
 )
-from assay.engines.mcp.transport import Address, Connection, Line, Pipes
+from assay.engines.mcp.transport import HttpTransport, McpConnection, StdioTransport, Transport
 from assay.engines.templates import fill, fill_json, fill_url
 from assay.engines.tool import (
-    Files,
-    Folders,
-    Leftovers,
-    Restarted,
+    EngineFiles,
+    EngineWorkspace,
+    OrphanTracker,
+    RestartCost,
     Restarts,
-    Witness,
-    by_hand,
+    UsageTracker,
     check_program,
     make_task,
     prepare,
+    repro_command,
 )
-from assay.engines.wrapping import AskedSession
-from assay.errors import EngineError, EngineTimeout
+from assay.engines.wrapping import ExternalSession
+from assay.errors import EngineError, EngineTimeoutError
 from assay.http import read_token
-from assay.processes import ChildFlood, Task
-from assay.redaction import hiding
+from assay.processes import OutputLimitExceeded, ProgramSpec
+from assay.redaction import make_redactor
 from assay.types import Corpus
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ToolInvocation:
     """A call to make: the tool and its arguments, filled in."""
 
     tool: str
@@ -61,13 +61,13 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StartupPlan:
     """How a server is brought up on a corpus."""
 
-    dial: Callable[[], Line]  # starts it, or knows its address
+    dial: Callable[[], Transport]  # starts it, or knows its address
     root: Path
-    used: Sequence[Asking]  # every call that will be made, to be checked against its tools
-    index: Sequence[Asking]
+    used: Sequence[ToolInvocation]  # every call that will be made, to be checked against its tools
+    index: Sequence[ToolInvocation]
     startup_timeout: float
     index_timeout: float
     restarts: int
@@ -75,22 +75,22 @@ class Plan:
     by_hand: Callable[[], str] = str  # says how to see for oneself what the server does
 
 
-class Keeper:
+class ServerProcess:
     """The server of one session."""
 
-    def __init__(self, plan: Plan, witness: Witness) -> None:
+    def __init__(self, plan: StartupPlan, witness: UsageTracker) -> None:
         self._plan = plan
         self._witness = witness
         self._restarts = Restarts(plan.restarts, "the server")
-        self._line: Line | None = None
-        self._connection: Connection | None = None
+        self._line: Transport | None = None
+        self._connection: McpConnection | None = None
         self._told_junk = 0
         self.startup_seconds: float | None = None  # of the first start
         self.version = ""
 
     def start(self, seconds: float | None) -> None:
         """Bring the server up and let it index; the shortest of the time limits holds."""
-        begin, clock = time.monotonic(), Clock(seconds)
+        begin, clock = time.monotonic(), Deadline(seconds)
         connection = self._connect(clock.within(self._plan.startup_timeout))
         self._connection, self._told_junk = connection, 0
         self.version = connection.server.version
@@ -104,21 +104,21 @@ class Keeper:
             raise
         self._restarts.started(time.monotonic() - begin)
 
-    def _get_ready(self, connection: Connection, clock: Clock) -> None:
+    def _get_ready(self, connection: McpConnection, clock: Deadline) -> None:
         """See that the server has all tools that will be called, and let it index."""
         for asking in (*self._plan.index, *self._plan.used):
             check_call(connection.server.tools, asking.tool, asking.arguments)
         self.prepare(self._plan.index, clock)
 
-    def restore(self) -> Restarted:
+    def restore(self) -> RestartCost:
         """Start a server that was lost again, and let it index, within the limits of that."""
-        return Restarted() if self._connection is not None else self._restarts.again(self.start)
+        return RestartCost() if self._connection is not None else self._restarts.again(self.start)
 
-    def call(self, askings: Sequence[Asking], clock: Clock, limit: str) -> tuple[CallToolResult, ...]:
+    def call(self, askings: Sequence[ToolInvocation], clock: Deadline, limit: str) -> tuple[CallToolResult, ...]:
         """Call tools one after the other; `limit` is the setting that a timeout is about."""
         return tuple(self._call(asking, clock, limit) for asking in askings)
 
-    def prepare(self, askings: Sequence[Asking], clock: Clock) -> None:
+    def prepare(self, askings: Sequence[ToolInvocation], clock: Deadline) -> None:
         """Call tools that make or mend an index; one that says that it failed did."""
         for asking in askings:
             check_words(self._call(asking, clock, "index_timeout"), self._plan.failed)
@@ -129,7 +129,7 @@ class Keeper:
 
     def notes(self) -> tuple[str, ...]:
         """Tell what came on stdout since the last time that was no message."""
-        if not isinstance(self._line, Pipes) or self._line.junk == self._told_junk:
+        if not isinstance(self._line, StdioTransport) or self._line.junk == self._told_junk:
             return ()
         count, self._told_junk = self._line.junk - self._told_junk, self._line.junk
         lines = "line" if count == 1 else "lines"
@@ -137,7 +137,7 @@ class Keeper:
 
     def measure(self) -> None:
         """Look at the memory of the program and at what it said."""
-        if isinstance(self._line, Pipes):
+        if isinstance(self._line, StdioTransport):
             self._witness.note_peak(self._line.child.peak_bytes())
             self._witness.note_words(self._line.child.stderr)
 
@@ -154,13 +154,13 @@ class Keeper:
             self.measure()
             self._line = None
 
-    def _connect(self, clock: Clock) -> Connection:
+    def _connect(self, clock: Deadline) -> McpConnection:
         """Shake hands as all servers do; one that refuses that is asked in the way of the newest."""
         modes: tuple[ConnectMode, ...] = ("legacy", "auto")
         for mode in modes:
             self._line = self._plan.dial()
             try:
-                return Connection(self._line, self._plan.root, mode, clock.deadline)
+                return McpConnection(self._line, self._plan.root, mode, clock.deadline)
             except Exception as problem:
                 wrong = self._explain(problem, clock, "startup_timeout")
                 self._drop()
@@ -171,7 +171,7 @@ class Keeper:
                 raise
         raise AssertionError("one of the ways ends in a connection or an error")
 
-    def _call(self, asking: Asking, clock: Clock, limit: str) -> CallToolResult:
+    def _call(self, asking: ToolInvocation, clock: Deadline, limit: str) -> CallToolResult:
         """Call a tool; a server that died or hung is let go of."""
         if self._connection is None:
             raise EngineError("the server is not running", hint="open the engine again")
@@ -192,26 +192,26 @@ class Keeper:
         self._restarts.lose()
         line = self._line
         self.end(politely=False)
-        if isinstance(line, Pipes):
+        if isinstance(line, StdioTransport):
             self._witness.note_failure(line.child.stderr)
 
     def _is_broken(self, problem: Exception) -> bool:
         """Tell whether nothing more can come from a server."""
         closed = isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED
-        return closed or (isinstance(self._line, Pipes) and self._line.problem is not None)
+        return closed or (isinstance(self._line, StdioTransport) and self._line.problem is not None)
 
-    def _explain(self, problem: Exception, clock: Clock, limit: str) -> EngineError:
+    def _explain(self, problem: Exception, clock: Deadline, limit: str) -> EngineError:
         """Say what became of a call, in the engines' own errors."""
-        pipes = self._line if isinstance(self._line, Pipes) else None
+        pipes = self._line if isinstance(self._line, StdioTransport) else None
         said = f": {pipes.child.last_words}" if pipes and pipes.child.last_words else ""
         if isinstance(problem, TimeoutError):
-            return EngineTimeout(f"no answer after {told(clock.limit)}{said}", hint=f"raise {limit}")
-        if pipes and isinstance(pipes.problem, ChildFlood):
+            return EngineTimeoutError(f"no answer after {format_duration(clock.limit)}{said}", hint=f"raise {limit}")
+        if pipes and isinstance(pipes.problem, OutputLimitExceeded):
             return EngineError(f"the server printed {pipes.problem} in one line", hint="ask it for less, as with {k}")
         if self._is_broken(problem):
             how = f"{pipes.child.describe_end()}{said}" if pipes else f"broke off: {_one_line(problem)}"
             return EngineCrash(f"the server {how}", hint=self._plan.by_hand() or None)
-        status = f" (HTTP {self._line.refusal})" if isinstance(self._line, Address) and self._line.refusal else ""
+        status = f" (HTTP {self._line.refusal})" if isinstance(self._line, HttpTransport) and self._line.refusal else ""
         if isinstance(problem, MCPError):
             hint = (
                 "correct the tool and its arguments" if self._connection else "see that it is an MCP server's address"
@@ -225,30 +225,30 @@ def _one_line(problem: Exception) -> str:
     return " ".join(str(problem).split())[: ANSWER_LIMITS.words]
 
 
-class McpSession(AskedSession):
+class McpSession(ExternalSession):
     """A server on one corpus. One thread at a time asks it."""
 
-    def __init__(self, engine: McpEngine, spot: Spot, *, indexed: bool = False) -> None:
+    def __init__(self, engine: McpEngine, spot: IndexWorkspace, *, indexed: bool = False) -> None:
         corpus = spot.corpus
         self.filtering = engine.templates.filters
         self._settings = engine.settings
         self._templates = engine.templates
         self._layout = engine.layout
-        self._redactor = hiding(engine.secrets)
+        self._redactor = make_redactor(engine.secrets)
         self._known = frozenset(file.path for file in corpus.files)
         self._indexed = indexed  # whether the index is there
         self._shares_calls = engine.indexing.maker != "program"  # whether the calls of index have made it
         self._index_env = index_env(engine.settings.env, engine.indexing.named)
-        files = Files(spot.store, engine.template, index_config(engine.template, engine.indexing.named))
-        self._folders = Folders(engine.places, corpus.root, engine.texts, files)
+        files = EngineFiles(spot.store, engine.template, index_config(engine.template, engine.indexing.named))
+        self._folders = EngineWorkspace(engine.places, corpus.root, engine.texts, files)
         self.places = self._folders.places
-        self._witness = Witness()
-        self._leftovers = Leftovers()
-        self._keeper = Keeper(self._plan(), self._witness)
+        self._witness = UsageTracker()
+        self._leftovers = OrphanTracker()
+        self._keeper = ServerProcess(self._plan(), self._witness)
 
     def start(self, seconds: float | None) -> None:
         """Make the index that the server wants to find, start the server, and let it index."""
-        clock = Clock(seconds)
+        clock = Deadline(seconds)
         with self._redactor.cleaning():
             self._check_programs()
             if not self._indexed:
@@ -257,7 +257,7 @@ class McpSession(AskedSession):
 
     def make_index(self, seconds: float | None, *, serve: bool) -> None:
         """Make the index and nothing else; `serve` lets the server do its part in it."""
-        clock = Clock(seconds)
+        clock = Deadline(seconds)
         with self._redactor.cleaning():
             self._check_programs()
             self._prepare(clock, "indexing")
@@ -265,22 +265,22 @@ class McpSession(AskedSession):
                 self._keeper.start(clock.rest())
                 self._keeper.measure()
 
-    def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Ask for a part of the corpus; a server that was lost is started again first, in a time of its own."""
         with self._redactor.cleaning():
             asking = self._asking(query, k, wanted)
             again = self._keeper.restore()
             with again.apart():
-                (result,) = self._keeper.call((asking,), Clock(seconds, self._settings.timeout), "timeout")
+                (result,) = self._keeper.call((asking,), Deadline(seconds, self._settings.timeout), "timeout")
                 self._keeper.answered()
                 reply = read_answer(result, self._settings.content, self._layout, self._known)
         notes = (*again.notes, *reply.notes, *self._keeper.notes())
-        return Reply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), again.seconds)
+        return EngineReply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), again.seconds)
 
-    def usage(self) -> Usage:
+    def usage(self) -> SessionUsage:
         """Tell what the server took and said."""
         self._keeper.measure()
-        return Usage(
+        return SessionUsage(
             startup_seconds=self._keeper.startup_seconds,
             store_bytes=self._folders.store_bytes(),
             peak_bytes=self._witness.peak_bytes,
@@ -304,7 +304,7 @@ class McpSession(AskedSession):
         """Tell what the server left running."""
         return self._leftovers.remarks()
 
-    def _prepare(self, clock: Clock, what: str) -> None:
+    def _prepare(self, clock: Deadline, what: str) -> None:
         """Run the index command, if there is one."""
         if self._templates.index_command:
             limit = clock.within(self._settings.index_timeout).rest()
@@ -317,19 +317,19 @@ class McpSession(AskedSession):
         for template in self._templates.commands():
             check_program(self._task(template))
 
-    def _task(self, template: tuple[str, ...]) -> Task:
+    def _task(self, template: tuple[str, ...]) -> ProgramSpec:
         """Fill a command in."""
         return make_task(template, self._folders.places, self._settings.env, self._leftovers.marker)
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> StartupPlan:
         """Say how the server is brought up."""
         settings, templates = self._settings, self._templates
         tables = (settings.arguments, settings.path_filter, settings.language_filter)
         names = {name: None for table in tables for name in table}
-        return Plan(
+        return StartupPlan(
             dial=self._dial,
             root=self._folders.root,
-            used=(Asking(settings.tool, names), *self._filled(templates.update)),
+            used=(ToolInvocation(settings.tool, names), *self._filled(templates.update)),
             index=() if self._indexed and self._shares_calls else self._filled(templates.index),
             startup_timeout=settings.startup_timeout,
             index_timeout=settings.index_timeout,
@@ -340,37 +340,41 @@ class McpSession(AskedSession):
 
     def _by_hand(self) -> str:
         """Say how to see for oneself what the server does."""
-        return by_hand(self._task(self._templates.command)) if self._templates.command else "see that the server is up"
+        return (
+            repro_command(self._task(self._templates.command))
+            if self._templates.command
+            else "see that the server is up"
+        )
 
-    def _dial(self) -> Line:
+    def _dial(self) -> Transport:
         """Start the server's program, or give its address."""
         settings, places = self._settings, self._folders.places
         if not settings.url:
-            return Pipes(self._task(self._templates.command))
+            return StdioTransport(self._task(self._templates.command))
         token = read_token(settings.token_env)
         headers = {name: fill(value, places) for name, value in settings.headers.items()}
         headers |= {"Authorization": f"Bearer {token}"} if token else {}
-        return Address(fill_url(settings.url, places), headers)
+        return HttpTransport(fill_url(settings.url, places), headers)
 
-    def _asking(self, query: str, k: int, wanted: Wanted) -> Asking:
+    def _asking(self, query: str, k: int, wanted: SearchFilter) -> ToolInvocation:
         """Fill in what a search is given."""
         places = {**self._folders.places, "query": query, "k": k}
         arguments = fill_json(self._settings.arguments, places)
         added = self.filtering.table(wanted, places)
-        return Asking(self._settings.tool, cast("Mapping[str, object]", merge(arguments, added)))
+        return ToolInvocation(self._settings.tool, cast("Mapping[str, object]", merge(arguments, added)))
 
-    def _filled(self, calls: tuple[ToolCall, ...]) -> tuple[Asking, ...]:
+    def _filled(self, calls: tuple[ToolCall, ...]) -> tuple[ToolInvocation, ...]:
         """Fill in what is called besides searches."""
         filled = ((call.tool, fill_json(call.arguments, self._folders.places)) for call in calls)
-        return tuple(Asking(tool, cast("Mapping[str, object]", arguments)) for tool, arguments in filled)
+        return tuple(ToolInvocation(tool, cast("Mapping[str, object]", arguments)) for tool, arguments in filled)
 
 
-class FollowingMcpSession(McpSession):
+class UpdatableMcpSession(McpSession):
     """A server that can follow its files: it has a tool for that, or is started anew."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Call the tools of the update, or start the server anew; the shorter of the two time limits holds."""
-        clock = Clock(seconds, self._settings.index_timeout)
+        clock = Deadline(seconds, self._settings.index_timeout)
         self._known = frozenset(file.path for file in corpus.files)
         with self._redactor.cleaning():
             if isinstance(self._settings.update, str):
@@ -379,7 +383,7 @@ class FollowingMcpSession(McpSession):
                 self._keeper.restore()
                 self._keeper.prepare(self._filled(self._templates.update), clock)
 
-    def _renew(self, clock: Clock) -> None:
+    def _renew(self, clock: Deadline) -> None:
         """Start the server anew, and make its index before that where the settings say so."""
         self._keeper.end()
         if self._settings.update == AGAIN:

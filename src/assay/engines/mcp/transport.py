@@ -29,7 +29,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from assay.engines.json_answers import strip_ansi
-from assay.processes import ANSWER_BYTES, Child, ChildProblem, ChildTimeout, Task
+from assay.processes import ANSWER_BYTES, Child, ChildError, ChildTimeout, ProgramSpec
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -54,7 +54,7 @@ class ClientLimits:
 CLIENT_LIMITS = ClientLimits()
 
 
-class Line(Protocol):
+class Transport(Protocol):
     """How messages get to a server and back."""
 
     def streams(self) -> AbstractAsyncContextManager[TransportStreams]:
@@ -65,17 +65,17 @@ class Line(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerInfo:
     """What a server says of itself."""
 
     version: str
     tools: Mapping[str, types.Tool]
 
 
-class Connection:
+class McpConnection:
     """A client that has shaken hands with a server. One thread at a time uses it."""
 
-    def __init__(self, line: Line, root: Path, mode: ConnectMode, deadline: float | None) -> None:
+    def __init__(self, line: Transport, root: Path, mode: ConnectMode, deadline: float | None) -> None:
         """Connect; whatever goes wrong is raised as it comes, TimeoutError included, with nothing left running."""
         self._line = line
         self._root = root
@@ -83,7 +83,7 @@ class Connection:
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
         self._ended = False
-        self._ready: concurrent.futures.Future[Server] = concurrent.futures.Future()
+        self._ready: concurrent.futures.Future[ServerInfo] = concurrent.futures.Future()
         self._stop = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="assay-mcp", daemon=True)
@@ -131,7 +131,7 @@ class Connection:
         try:
             transport = self._line.streams()
             async with Client(transport, mode=self._mode, list_roots_callback=self._list_roots) as client:
-                server = Server(_version(client), await _list_tools(client))
+                server = ServerInfo(_version(client), await _list_tools(client))
                 self._client = client
                 self._ready.set_result(server)
                 await self._stop.wait()
@@ -194,13 +194,13 @@ TIMES = PumpTimes()
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 
 
-class Pipes:
+class StdioTransport:
     """A server's program and the thread that talks to it."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: ProgramSpec) -> None:
         """Start the program; EnvironmentFailure when that fails."""
         self.child = Child(task)
-        self.problem: ChildProblem | None = None  # why the talk ended
+        self.problem: ChildError | None = None  # why the talk ended
         self.junk = 0  # lines on stdout that were no message
         self.first_junk = ""
         self._outgoing: _Queue = queue.SimpleQueue()
@@ -239,7 +239,7 @@ class Pipes:
             while not self._closing.is_set():
                 self._send()
                 self._listen(loop, incoming)
-        except ChildProblem as problem:
+        except ChildError as problem:
             self.problem = problem
         except (RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._closing.set()  # the event loop or the client is gone
@@ -329,7 +329,7 @@ class WebLimits:
 WEB_LIMITS = WebLimits()
 
 
-class Address:
+class HttpTransport:
     """A server on the web, with what every request carries."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:

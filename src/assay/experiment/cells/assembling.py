@@ -6,26 +6,26 @@ from collections.abc import Mapping, Sequence
 
 from assay._version import __version__
 from assay.digests import text_digest
-from assay.experiment.cells.records import Cell, Ground, Slot
+from assay.experiment.cells.records import CellId, CellResult, CorpusSnapshot
 from assay.experiment.records.codec import Lines, join_lines
 from assay.experiment.running.engine_runs import joined
 from assay.gold import gold_hash, query_hash
-from assay.types import Header, Run, Suite, Variation
+from assay.types import Run, RunMetadata, Suite, VariantInfo
 
 
 def assemble(
-    grounds: Sequence[Ground],
-    cells: Mapping[Slot, Cell],
+    grounds: Sequence[CorpusSnapshot],
+    cells: Mapping[CellId, CellResult],
     names: Sequence[str],
     k: int,
     *,
-    header: Header,
-    variations: Mapping[str, Variation] | None = None,
+    header: RunMetadata,
+    variations: Mapping[str, VariantInfo] | None = None,
 ) -> Run:
     """Put the cells of engines on gold sets together, in the order of both; the header gets what the cells decide."""
     known = variations or {}
     engines = [
-        joined(name, [cells[Slot(ground.gold.name, name)].engine for ground in grounds], known.get(name))
+        joined(name, [cells[CellId(ground.gold.name, name)].engine for ground in grounds], known.get(name))
         for name in names
     ]
     resolved = Suite(tuple(ground.gold for ground in grounds))
@@ -40,17 +40,17 @@ def assemble(
 
 
 def make_header(
-    grounds: Sequence[Ground],
+    grounds: Sequence[CorpusSnapshot],
     *,
     date: str,
     environment: Mapping[str, object],
     timeout: float,
     timed: bool,
     skipped: Mapping[str, str] | None = None,
-) -> Header:
+) -> RunMetadata:
     """Describe inputs and environment."""
     joined_hashes = "\n".join(gold_hash(ground.gold) for ground in grounds)
-    return Header(
+    return RunMetadata(
         assay=__version__,
         date=date,
         gold_hash=text_digest(joined_hashes)[:16],
@@ -62,7 +62,7 @@ def make_header(
     )
 
 
-def _lines(ground: Ground, cells: Mapping[Slot, Cell], names: Sequence[str]) -> Lines:
+def _lines(ground: CorpusSnapshot, cells: Mapping[CellId, CellResult], names: Sequence[str]) -> Lines:
     """Keep the line sizes of every file of the corpus that a hit, a target or an adversary names."""
-    tables = (cells[Slot(ground.gold.name, name)].lines for name in names)
+    tables = (cells[CellId(ground.gold.name, name)].lines for name in names)
     return join_lines([ground.lines, *{id(table): table for table in tables}.values()])  # cells have theirs in common

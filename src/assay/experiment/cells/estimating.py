@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from assay.corpus.cache import cache_dir
-from assay.errors import EnvironmentFailure
-from assay.experiment.cells.planning import Plan
-from assay.experiment.cells.records import Ground, Slot
-from assay.experiment.cells.running import Work
+from assay.errors import SetupError
+from assay.experiment.cells.planning import RunPlan
+from assay.experiment.cells.records import CellId, CorpusSnapshot
+from assay.experiment.cells.running import PlanResult
 from assay.files import write_atomic
 
 _FILE = "rates.json"
@@ -29,7 +29,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class TimeEstimate:
     """What is left to do, and how long it may take; None where nothing like it was ever run here."""
 
     cells: int
@@ -47,7 +47,7 @@ def read_rates(folder: Path | None = None) -> dict[str, Rate]:
         return {}
 
 
-def learn(plan: Plan, work: Work, folder: Path | None = None) -> None:
+def learn(plan: RunPlan, work: PlanResult, folder: Path | None = None) -> None:
     """Remember what a run took; where that cannot be written, the next estimate is the worse for it."""
     rates = read_rates(folder)
     for kind in sorted({kind_of(plan, slot.engine) for slot in work.cells}):
@@ -56,18 +56,18 @@ def learn(plan: Plan, work: Work, folder: Path | None = None) -> None:
             old = rates.get(kind, seen)
             rates[kind] = Rate(_mixed(old.index, seen.index), _mixed(old.query, seen.query))
     plain = {kind: asdict(rate) for kind, rate in sorted(rates.items())}
-    with suppress(EnvironmentFailure):
+    with suppress(SetupError):
         write_atomic((folder or cache_dir()) / _FILE, json.dumps(plain, indent=1) + "\n")
 
 
 def estimate(
-    plan: Plan,
-    slots: Iterable[Slot],
-    grounds: Mapping[str, Ground],
+    plan: RunPlan,
+    slots: Iterable[CellId],
+    grounds: Mapping[str, CorpusSnapshot],
     rates: Mapping[str, Rate],
     width: int,
     there: Collection[tuple[str, str]] = (),
-) -> Estimate:
+) -> TimeEstimate:
     """Guess how long some cells take: an index once for those that share it, every question for every engine.
 
     `there` has the indexes that are kept, by gold set and company.
@@ -77,22 +77,22 @@ def estimate(
     unknown = tuple(sorted({kind for kind in kinds.values() if kind not in rates}))
     asked = sum(grounds[slot.gold].questions for slot in cells)
     if unknown:
-        return Estimate(len(cells), asked, None, unknown)
+        return TimeEstimate(len(cells), asked, None, unknown)
     indexes = {(slot.gold, plan.asked[slot.engine].company): kinds[slot.engine] for slot in cells}
     made = {place: kind for place, kind in indexes.items() if place not in there}
     seconds = sum(grounds[gold].size / 1e6 * rates[kind].index for (gold, _), kind in made.items())
     seconds += sum(grounds[slot.gold].questions * rates[kinds[slot.engine]].query for slot in cells)
-    return Estimate(len(cells), asked, seconds / max(1, min(width, len(indexes))))
+    return TimeEstimate(len(cells), asked, seconds / max(1, min(width, len(indexes))))
 
 
-def kind_of(plan: Plan, engine: str) -> str:
+def kind_of(plan: RunPlan, engine: str) -> str:
     """Name engines that take alike: those of one kind, tools by their own name."""
     asked = plan.asked[engine]
     kind = str(asked.kind or engine)
     return kind if asked.ours else f"{kind}:{engine}"
 
 
-def _seen(plan: Plan, work: Work, kind: str) -> Rate | None:
+def _seen(plan: RunPlan, work: PlanResult, kind: str) -> Rate | None:
     """Tell what the cells of a kind took in this run; those that were kept took nothing."""
     mine = [(slot, cell) for slot, cell in work.cells.items() if kind_of(plan, slot.engine) == kind]
     fresh = [(slot, cell) for slot, cell in mine if cell.spent.worker and slot not in work.kept]

@@ -9,31 +9,31 @@ from pathlib import Path
 
 from assay.corpus.cache import cache_dir
 from assay.digests import digest_of
-from assay.errors import EnvironmentFailure
-from assay.experiment.cells.keys import Key
-from assay.experiment.cells.records import Cell, cell_bytes, read_cell
-from assay.experiment.records import keep_out
+from assay.errors import SetupError
+from assay.experiment.cells.keys import CellKey
+from assay.experiment.cells.records import CellResult, cell_bytes, read_cell
+from assay.experiment.records import write_assayignore
 from assay.experiment.records.folder import UNFINISHED
-from assay.store import Artefacts, paths
+from assay.store import ArtifactStore, paths
 
 KIND = paths.CELLS.name
 
 
-def unfinished() -> Path:
+def partial_dir() -> Path:
     """Name the place in the cache for what runs without a folder of results have not finished."""
     return cache_dir() / paths.UNFINISHED.name
 
 
 @dataclass(slots=True)
-class Keeper:
+class CellStore:
     """The cells that need not be asked again."""
 
     folder: Path  # of the results
-    lasting: Artefacts = field(default_factory=Artefacts)
+    lasting: ArtifactStore = field(default_factory=ArtifactStore)
     fresh: bool = False  # whether what is kept already is passed over
     troubles: list[str] = field(default_factory=list)  # what people should know, each once
 
-    def read(self, key: Key) -> Cell | None:
+    def read(self, key: CellKey) -> CellResult | None:
         """Give a cell if it is kept; a broken one is not."""
         if self.fresh:
             return None
@@ -46,7 +46,7 @@ class Keeper:
                     self._tell("a kept cell could not be read; it is asked again")
         return None
 
-    def write(self, key: Key, cell: Cell) -> None:
+    def write(self, key: CellKey, cell: CellResult) -> None:
         """Keep a cell; where the cache cannot be written, only for this run."""
         if not cell.whole:
             return
@@ -54,35 +54,35 @@ class Keeper:
         if key.lasting:
             try:
                 self.lasting.write(KIND, key.digest, data)
-            except EnvironmentFailure as failure:
+            except SetupError as failure:
                 self._tell(f"{failure.message}; cells are kept in the results until the run is complete")
             else:
                 return
-        keep_out(self.folder)  # in a folder inside the corpus it must not become a part of it
+        write_assayignore(self.folder)  # in a folder inside the corpus it must not become a part of it
         self._unfinished.write(KIND, key.digest, data)
 
-    def has(self, key: Key) -> bool:
+    def has(self, key: CellKey) -> bool:
         """Tell whether a cell is kept, without reading it."""
         if self.fresh:
             return False
         stores = (self.lasting, self._unfinished) if key.lasting else (self._unfinished,)
         return any(store.has(KIND, key.digest) for store in stores)
 
-    def keeps(self, key: Key) -> bool:
+    def keeps(self, key: CellKey) -> bool:
         """Tell whether a cell is where it belongs: one that may last is not, while it is kept for this run only."""
         store = self.lasting if key.lasting else self._unfinished
         return not self.fresh and store.has(KIND, key.digest)
 
-    def read_turns(self, key: str, engines: Sequence[str]) -> dict[str, Cell] | None:
+    def read_turns(self, key: str, engines: Sequence[str]) -> dict[str, CellResult] | None:
         """Give what engines that took turns did on a gold set, if all of it is kept."""
-        cells = {name: self.read(Key(digest_of([key, name]), lasting=False)) for name in engines}
+        cells = {name: self.read(CellKey(digest_of([key, name]), lasting=False)) for name in engines}
         found = {name: cell for name, cell in cells.items() if cell is not None}
         return found if len(found) == len(engines) else None
 
-    def write_turns(self, key: str, cells: Mapping[str, Cell]) -> None:
+    def write_turns(self, key: str, cells: Mapping[str, CellResult]) -> None:
         """Keep what engines that took turns did on a gold set, until the run is finished."""
         for name, cell in cells.items():
-            self.write(Key(digest_of([key, name]), lasting=False), cell)
+            self.write(CellKey(digest_of([key, name]), lasting=False), cell)
 
     @property
     def all_troubles(self) -> list[str]:
@@ -92,13 +92,13 @@ class Keeper:
     def finish(self) -> None:
         """Forget what was kept for this run only; a place in the cache that was made for it goes with it."""
         shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
-        if self.folder.parent == unfinished():
+        if self.folder.parent == partial_dir():
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
-    def _unfinished(self) -> Artefacts:
+    def _unfinished(self) -> ArtifactStore:
         """What is kept for this run only."""
-        return Artefacts(self.folder / UNFINISHED)
+        return ArtifactStore(self.folder / UNFINISHED)
 
     def _tell(self, text: str) -> None:
         """Remember a trouble, once."""

@@ -13,7 +13,7 @@ from assay.gold import gold_hash
 from assay.store import code_digest
 
 if TYPE_CHECKING:
-    from assay.experiment.cells.records import Ground
+    from assay.experiment.cells.records import CorpusSnapshot
 
 #: Raised when what a cell holds, or what its key means, changes.
 _FORMAT = 1
@@ -31,7 +31,7 @@ def deciding_code() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class CellKey:
     """The name of a cell; only a lasting one means the same next week."""
 
     digest: str
@@ -39,7 +39,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class EngineIdentity:
     """What of an engine decides its cells: worked out once, for it takes a look at code and models."""
 
     known_by: Sequence[object]
@@ -48,22 +48,24 @@ class Who:
     told: bool  # whether it is told the answers
 
 
-def who_is(engine: FullEngine, settings: object) -> Who:
+def engine_identity(engine: FullEngine, settings: object) -> EngineIdentity:
     """Say who an engine is. One whose identity nobody knows is what is seen of it, until the run is finished."""
     identity, config = engine.identity, engine.config
     kind = kind_named(config.get("kind"))
     known_by = [identity, "", ""] if identity is not None else [engine.fingerprint, dict(config), settings]
-    return Who(known_by, engine.oversample, identity is not None, kind is not None and kind.told)
+    return EngineIdentity(known_by, engine.oversample, identity is not None, kind is not None and kind.told)
 
 
-def cell_key(who: Who, ground: Ground, k: int) -> Key:
+def cell_key(who: EngineIdentity, ground: CorpusSnapshot, k: int) -> CellKey:
     """Name a cell."""
     told = gold_hash(ground.gold) if who.told else ""
     where = [ground.facts.digest, ground.asked, ground.own, told]
-    return Key(digest_of([_FORMAT, deciding_code(), who.known_by, who.oversample, where, k]), who.lasting)
+    return CellKey(digest_of([_FORMAT, deciding_code(), who.known_by, who.oversample, where, k]), who.lasting)
 
 
-def turns_key(engines: Mapping[str, FullEngine], ground: Ground, k: int, circumstances: Mapping[str, object]) -> str:
+def turns_key(
+    engines: Mapping[str, FullEngine], ground: CorpusSnapshot, k: int, circumstances: Mapping[str, object]
+) -> str:
     """Name what engines did that took turns: their times hold for this company and these circumstances only.
 
     What they did is kept under the name of its gold set, so sets that differ in nothing but their name share no key.

@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from assay.experiment.cells.assembling import assemble, make_header
-from assay.experiment.cells.planning import Plan
-from assay.experiment.cells.records import Slot
-from assay.experiment.cells.running import Work
+from assay.experiment.cells.planning import RunPlan
+from assay.experiment.cells.records import CellId
+from assay.experiment.cells.running import PlanResult
 from assay.experiment.environment import environment
 from assay.experiment.records.codec import read_claim
-from assay.types import Claim, Run, Variation
+from assay.types import AnalysisPlan, Run, VariantInfo
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class PlanSummary:
     """A plan without its engines and gold sets, small enough to be written down."""
 
     plan: str  # digest
@@ -24,20 +24,20 @@ class Outline:
     engines: tuple[str, ...]
     k: int
     timeout: float
-    claim: Claim
+    claim: AnalysisPlan
     skipped: Mapping[str, str] = field(default_factory=dict)
-    variations: Mapping[str, Variation] = field(default_factory=dict)
+    variations: Mapping[str, VariantInfo] = field(default_factory=dict)
     environment: Mapping[str, object] = field(default_factory=dict, compare=False)  # of whoever planned it
 
     @property
-    def slots(self) -> tuple[Slot, ...]:
+    def slots(self) -> tuple[CellId, ...]:
         """Every cell, gold set by gold set."""
-        return tuple(Slot(gold, engine) for gold in self.golds for engine in self.engines)
+        return tuple(CellId(gold, engine) for gold in self.golds for engine in self.engines)
 
 
-def outline_of(plan: Plan, claim: Claim) -> Outline:
+def outline_of(plan: RunPlan, claim: AnalysisPlan) -> PlanSummary:
     """Say what a plan leads to."""
-    return Outline(
+    return PlanSummary(
         plan=plan.digest,
         golds=tuple(gold.name for gold in plan.suite.golds),
         engines=tuple(plan.asked),
@@ -50,7 +50,7 @@ def outline_of(plan: Plan, claim: Claim) -> Outline:
     )
 
 
-def run_of(outline: Outline, work: Work) -> Run:
+def run_of(outline: PlanSummary, work: PlanResult) -> Run:
     """Make the run of its cells; nothing of who ran them, or when, is in it but the days they were asked."""
     grounds = [work.grounds[name] for name in outline.golds]
     header = make_header(
@@ -65,13 +65,13 @@ def run_of(outline: Outline, work: Work) -> Run:
     return replace(made, header=replace(made.header, claim=outline.claim))
 
 
-def outline_json(outline: Outline) -> dict[str, Any]:
+def outline_json(outline: PlanSummary) -> dict[str, Any]:
     """Turn an outline into JSON."""
     return asdict(outline)
 
 
-def read_outline(row: Mapping[str, Any]) -> Outline:
+def read_outline(row: Mapping[str, Any]) -> PlanSummary:
     """Read an outline from JSON."""
     lists: dict[str, Sequence[str]] = {name: tuple(row[name]) for name in ("golds", "engines")}
-    variations = {name: Variation(**one) for name, one in row["variations"].items()}
-    return Outline(**{**row, **lists, "variations": variations, "claim": read_claim(row["claim"])})
+    variations = {name: VariantInfo(**one) for name, one in row["variations"].items()}
+    return PlanSummary(**{**row, **lists, "variations": variations, "claim": read_claim(row["claim"])})

@@ -11,28 +11,28 @@ from pathlib import Path
 from assay.digests import digest_of
 from assay.engines.base import FullEngine
 from assay.engines.kinds import kind_named
-from assay.engines.sharing import Step, sharing
-from assay.experiment.cells.keys import Key, Who, cell_key, who_is
-from assay.experiment.cells.records import Ground, Slot
-from assay.experiment.cells.working import Visit, WayIn
+from assay.engines.sharing import SharedStep, sharing
+from assay.experiment.cells.keys import CellKey, EngineIdentity, cell_key, engine_identity
+from assay.experiment.cells.records import CellId, CorpusSnapshot
+from assay.experiment.cells.working import CellTask, CorpusAccess
 from assay.experiment.corpora import Missing
-from assay.experiment.running.asking import Limits
-from assay.experiment.spec.model import Recipe
+from assay.experiment.running.asking import EngineLimits
+from assay.experiment.spec.model import EngineFactory
 from assay.gold import gold_hash
 from assay.store import package_digest
-from assay.types import Gold, Suite, Variation
+from assay.types import GoldSet, Suite, VariantInfo
 
 #: Fewer variants than this are not worth opening a corpus and its index once more for.
 _LEAST = 4
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlannedEngine:
     """An engine of the matrix: how it is made, and what it is once it is made."""
 
-    recipe: Recipe
+    recipe: EngineFactory
     engine: FullEngine = field(repr=False)
-    variation: Variation | None = None
+    variation: VariantInfo | None = None
 
     @cached_property
     def kind(self) -> object:
@@ -46,15 +46,15 @@ class Asked:
         return kind is not None and kind.ours
 
     @cached_property
-    def who(self) -> Who:
+    def who(self) -> EngineIdentity:
         """What of it decides its cells."""
-        return who_is(self.engine, self.recipe.spec)
+        return engine_identity(self.engine, self.recipe.spec)
 
     @cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[SharedStep, ...]:
         """The way from corpus to ranking; an engine that shares nothing has a way of its own."""
         shares = sharing(self.engine)
-        return shares.steps() if shares else (Step("ranking", digest_of([self.recipe.spec, self.recipe.name])),)
+        return shares.steps() if shares else (SharedStep("ranking", digest_of([self.recipe.spec, self.recipe.name])),)
 
     @cached_property
     def company(self) -> str:
@@ -65,22 +65,22 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """The matrix: engines × gold sets, before anybody went anywhere."""
 
     suite: Suite
-    asked: Mapping[str, Asked]
+    asked: Mapping[str, PlannedEngine]
     k: int
     forms: tuple[str, ...] = ()
     missing: Missing | None = None
-    limits: Limits = field(default_factory=lambda: Limits(0.0, 0.0))
+    limits: EngineLimits = field(default_factory=lambda: EngineLimits(0.0, 0.0))
     skipped: Mapping[str, str] = field(default_factory=dict)
     reuse_index: bool = False
 
     @cached_property
-    def slots(self) -> tuple[Slot, ...]:
+    def slots(self) -> tuple[CellId, ...]:
         """Every cell, gold set by gold set."""
-        return tuple(Slot(gold.name, name) for gold in self.suite.golds for name in self.asked)
+        return tuple(CellId(gold.name, name) for gold in self.suite.golds for name in self.asked)
 
     @cached_property
     def digest(self) -> str:
@@ -89,15 +89,15 @@ class Plan:
         golds = [[gold.name, gold_hash(gold)] for gold in self.suite.golds]
         return digest_of([package_digest(), engines, golds, self.k, list(self.forms), self.missing, dict(self.skipped)])
 
-    def way(self, gold: Gold) -> WayIn:
+    def way(self, gold: GoldSet) -> CorpusAccess:
         """Tell a worker how to get to a gold set."""
-        return WayIn(gold, self.forms, self.missing, folder=Path.cwd(), code=package_digest())
+        return CorpusAccess(gold, self.forms, self.missing, folder=Path.cwd(), code=package_digest())
 
-    def key(self, slot: Slot, ground: Ground) -> Key:
+    def key(self, slot: CellId, ground: CorpusSnapshot) -> CellKey:
         """Name a cell by what decides it."""
         return cell_key(self.asked[slot.engine].who, ground, self.k)
 
-    def visits(self, slots: Iterable[Slot], grounds: Mapping[str, Ground], width: int) -> list[Visit]:
+    def visits(self, slots: Iterable[CellId], grounds: Mapping[str, CorpusSnapshot], width: int) -> list[CellTask]:
         """Say who goes where: the longest way first, and enough of them that nobody stands about."""
         groups: dict[tuple[str, str], list[str]] = {}
         for slot in slots:
@@ -106,22 +106,22 @@ class Plan:
         divided.sort(key=lambda group: (-_work(group, grounds), group))
         return [self._visit(names, grounds[gold]) for gold, names in divided]
 
-    def _visit(self, names: Sequence[str], ground: Ground) -> Visit:
+    def _visit(self, names: Sequence[str], ground: CorpusSnapshot) -> CellTask:
         """Make the task."""
         recipes = tuple(replace(self.asked[name].recipe, suite=None) for name in names)
-        return Visit(self.way(ground.gold), ground.facts.digest, recipes, self.k, self.limits, self.reuse_index)
+        return CellTask(self.way(ground.gold), ground.facts.digest, recipes, self.k, self.limits, self.reuse_index)
 
 
 _Group = tuple[str, list[str]]
 
 
-def _work(group: _Group, grounds: Mapping[str, Ground]) -> int:
+def _work(group: _Group, grounds: Mapping[str, CorpusSnapshot]) -> int:
     """Guess how long a visit takes, for comparison only: an index by its bytes, a question by as many as 20 kB cost."""
     gold, names = group
     return grounds[gold].size + 20_000 * len(names) * grounds[gold].questions
 
 
-def _divide(groups: Iterable[_Group], grounds: Mapping[str, Ground], wanted: int) -> list[_Group]:
+def _divide(groups: Iterable[_Group], grounds: Mapping[str, CorpusSnapshot], wanted: int) -> list[_Group]:
     """Halve the largest groups until there are enough; halves find the index that the first of them made."""
     heap = [(-len(names) * grounds[gold].questions, gold, names) for gold, names in groups]
     heapq.heapify(heap)

@@ -18,11 +18,11 @@ from assay.experiment.records.codec import (
     read_facts,
     read_gold,
 )
-from assay.types import CorpusFacts, EngineRun, Gold, Status
+from assay.types import CorpusInfo, EngineRun, GoldSet, Status
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Slot:
+class CellId:
     """Which engine on which gold set."""
 
     gold: str
@@ -30,11 +30,11 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class CorpusSnapshot:
     """A gold set with its corpus, as whoever went there saw it."""
 
-    gold: Gold  # anchors resolved
-    facts: CorpusFacts
+    gold: GoldSet  # anchors resolved
+    facts: CorpusInfo
     lines: Lines  # of the files that answers and adversaries name
     size: int  # bytes of source
     questions: int
@@ -43,7 +43,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class CellCost:
     """What a cell took where it ran; never compared, because others ran beside it."""
 
     index_seconds: float | None = None
@@ -53,12 +53,12 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellResult:
     """What one engine answered on one gold set."""
 
     engine: EngineRun  # of this gold set alone
     lines: Lines  # of the files that its results name; cells of one gold set may have one table in common
-    spent: Spent = field(default_factory=Spent, compare=False)
+    spent: CellCost = field(default_factory=CellCost, compare=False)
 
     @property
     def whole(self) -> bool:
@@ -66,7 +66,7 @@ class Cell:
         return all(ranking.status is Status.OK for ranking in self.engine.rankings)
 
 
-def labelled(cell: Cell, slot: Slot) -> Cell:
+def labelled(cell: CellResult, slot: CellId) -> CellResult:
     """Give a cell as one of a slot: the same questions may have been asked under another name of engine or gold set."""
     said = cell.engine
     if said.name == slot.engine and all(ranking.gold == slot.gold for ranking in said.rankings):
@@ -76,12 +76,12 @@ def labelled(cell: Cell, slot: Slot) -> Cell:
     return replace(cell, engine=replace(said, name=slot.engine, rankings=rankings, stderr=stderr))
 
 
-def cell_bytes(cell: Cell) -> bytes:
+def cell_bytes(cell: CellResult) -> bytes:
     """Write a cell down, packed: nine tenths of it are line sizes, which shrink well."""
     return zlib.compress(dump(cell_json(cell)).encode("utf-8"), 1)
 
 
-def read_cell(data: bytes) -> Cell:
+def read_cell(data: bytes) -> CellResult:
     """Read a cell back; whatever is wrong with it is a ValueError."""
     try:
         return cell_of(json.loads(zlib.decompress(data)))
@@ -89,7 +89,7 @@ def read_cell(data: bytes) -> Cell:
         raise ValueError(f"no cell: {error!r}") from error
 
 
-def cell_json(cell: Cell) -> dict[str, Any]:
+def cell_json(cell: CellResult) -> dict[str, Any]:
     """Turn a cell into JSON."""
     return {
         "engine": engine_json(replace(cell.engine, variation=None)),  # said where it is named
@@ -99,13 +99,13 @@ def cell_json(cell: Cell) -> dict[str, Any]:
     }
 
 
-def cell_of(row: Mapping[str, Any]) -> Cell:
+def cell_of(row: Mapping[str, Any]) -> CellResult:
     """Read a cell from JSON."""
-    spent = Spent(**{**row["spent"], "made": tuple(row["spent"]["made"])})
-    return Cell(read_engine(row["engine"], row["rankings"]), read_lines(row["lines"]), spent)
+    spent = CellCost(**{**row["spent"], "made": tuple(row["spent"]["made"])})
+    return CellResult(read_engine(row["engine"], row["rankings"]), read_lines(row["lines"]), spent)
 
 
-def ground_json(ground: Ground) -> dict[str, Any]:
+def ground_json(ground: CorpusSnapshot) -> dict[str, Any]:
     """Turn a gold set with its corpus into JSON."""
     return {
         "gold": gold_json(ground.gold),
@@ -118,12 +118,12 @@ def ground_json(ground: Ground) -> dict[str, Any]:
     }
 
 
-def ground_of(row: Mapping[str, Any]) -> Ground:
+def ground_of(row: Mapping[str, Any]) -> CorpusSnapshot:
     """Read a gold set with its corpus from JSON."""
     own = tuple(row["own"])
     facts = read_facts(row["facts"])
     plain = {name: row[name] for name in ("size", "questions", "asked")}
-    return Ground(gold=read_gold(row["gold"]), facts=facts, lines=read_lines(row["lines"]), own=own, **plain)
+    return CorpusSnapshot(gold=read_gold(row["gold"]), facts=facts, lines=read_lines(row["lines"]), own=own, **plain)
 
 
 def read_lines(row: Mapping[str, Any]) -> Lines:

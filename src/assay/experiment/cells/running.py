@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from assay.clock import today
-from assay.experiment.cells.keeping import Keeper
-from assay.experiment.cells.planning import Plan
-from assay.experiment.cells.records import Cell, Ground, Slot, labelled
-from assay.experiment.cells.working import Keeping, Visit, look, visit
+from assay.experiment.cells.keeping import CellStore
+from assay.experiment.cells.planning import RunPlan
+from assay.experiment.cells.records import CellId, CellResult, CorpusSnapshot, labelled
+from assay.experiment.cells.working import CellSink, CellTask, open_corpus_snapshot, run_task
 from assay.experiment.corpora import questions_of
-from assay.experiment.executors.base import Fleet, gather
+from assay.experiment.executors.base import Fleet, as_completed
 from assay.experiment.records.folder import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
-from assay.experiment.running.asking import Progress, Stay, Tell
+from assay.experiment.running.asking import EngineOutcome, Progress, Tell
 from assay.experiment.running.engine_runs import engine_run
 from assay.types import Ranking, Status
 
@@ -22,80 +22,82 @@ _DIED = "the worker that asked it died, each time it was tried"
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PlanResult:
     """What became of a plan, or of a part of it."""
 
-    grounds: Mapping[str, Ground]
-    cells: Mapping[Slot, Cell]
-    kept: frozenset[Slot] = frozenset()  # those that were there already
+    grounds: Mapping[str, CorpusSnapshot]
+    cells: Mapping[CellId, CellResult]
+    kept: frozenset[CellId] = frozenset()  # those that were there already
     way: str = SHARDED  # why the times of the others are not compared
 
 
-def survey_all(plan: Plan, golds: Iterable[str], fleet: Fleet, tell: Tell) -> dict[str, Ground]:
+def snapshot_all(plan: RunPlan, golds: Iterable[str], fleet: Fleet, tell: Tell) -> dict[str, CorpusSnapshot]:
     """Go to every gold set before any engine starts: what is wrong with one shows now, not in an hour."""
     wanted = frozenset(golds)
     ways = [plan.way(gold) for gold in plan.suite.golds if gold.name in wanted]
-    found: dict[str, Ground] = {}
-    for way, ground in gather(fleet, look, ways):
+    found: dict[str, CorpusSnapshot] = {}
+    for way, ground in as_completed(fleet, open_corpus_snapshot, ways):
         found[way.gold.name] = ground
         tell(Progress("", way.gold.name, len(found), len(ways), "corpus"))
     return {gold.name: found[gold.name] for gold in plan.suite.golds if gold.name in found}
 
 
-def run_cells(plan: Plan, slots: Iterable[Slot], fleet: Fleet, keeper: Keeper, tell: Tell) -> Work:
+def run_cells(plan: RunPlan, slots: Iterable[CellId], fleet: Fleet, keeper: CellStore, tell: Tell) -> PlanResult:
     """Give every cell of some slots."""
     wanted = tuple(slots)
-    grounds = survey_all(plan, (slot.gold for slot in wanted), fleet, tell)
+    grounds = snapshot_all(plan, (slot.gold for slot in wanted), fleet, tell)
     lines: dict[str, dict[str, tuple[int, ...]]] = {}
-    there = kept_cells(plan, wanted, grounds, keeper)
+    there = cached_cells(plan, wanted, grounds, keeper)
     cells = {slot: _slim(cell, lines.setdefault(slot.gold, {})) for slot, cell in there}
     kept = frozenset(cells)
     missing = [slot for slot in wanted if slot not in kept]
     tell(Progress("", "", len(kept), len(wanted), "cells"))
     ways = [_near(task, plan, grounds, fleet, keeper) for task in plan.visits(missing, grounds, fleet.width)]
-    for task, answered in gather(fleet, visit, ways, instead=lambda task, _: lost_cells(plan, task, grounds)):
+    for task, answered in as_completed(fleet, run_task, ways, instead=lambda task, _: lost_cells(plan, task, grounds)):
         for name, cell in answered.items():
-            slot = Slot(task.way.gold.name, name)
+            slot = CellId(task.way.gold.name, name)
             key = plan.key(slot, grounds[slot.gold])
             if not keeper.keeps(key):
                 keeper.write(key, cell)
             cells[slot] = _slim(cell, lines.setdefault(slot.gold, {}))
         tell(Progress("", task.way.gold.name, len(cells), len(wanted), "cells"))
     way = IN_TURN if fleet.width == 1 else SIDE_BY_SIDE
-    return Work(grounds, {slot: cells[slot] for slot in wanted}, kept, way)
+    return PlanResult(grounds, {slot: cells[slot] for slot in wanted}, kept, way)
 
 
-def _near(task: Visit, plan: Plan, grounds: Mapping[str, Ground], fleet: Fleet, keeper: Keeper) -> Visit:
+def _near(
+    task: CellTask, plan: RunPlan, grounds: Mapping[str, CorpusSnapshot], fleet: Fleet, keeper: CellStore
+) -> CellTask:
     """Let workers on this machine keep their cells themselves, one by one."""
     if not fleet.near:
         return task
     gold = task.way.gold.name
-    keys = {recipe.name: plan.key(Slot(gold, recipe.name), grounds[gold]) for recipe in task.recipes}
-    return replace(task, keeping=Keeping(keeper.folder.absolute(), keys))
+    keys = {recipe.name: plan.key(CellId(gold, recipe.name), grounds[gold]) for recipe in task.recipes}
+    return replace(task, keeping=CellSink(keeper.folder.absolute(), keys))
 
 
-def lost_cells(plan: Plan, task: Visit, grounds: Mapping[str, Ground]) -> dict[str, Cell]:
+def lost_cells(plan: RunPlan, task: CellTask, grounds: Mapping[str, CorpusSnapshot]) -> dict[str, CellResult]:
     """Count what killed every worker it was sent to as failed: one engine must not cost the others their results."""
     ground = grounds[task.way.gold.name]
     gold = ground.gold.name
     asked = questions_of(ground.gold, task.way.forms)
     rankings = tuple(Ranking(gold, q.query.id, q.form, status=Status.CRASH, error=_DIED) for q in asked)
-    stay = Stay(rankings, None, notes=(f"on {gold}: {_DIED}",))
+    stay = EngineOutcome(rankings, None, notes=(f"on {gold}: {_DIED}",))
     made = {recipe.name: plan.asked[recipe.name].engine for recipe in task.recipes}
     said = {name: engine_run(name, engine, gold, stay) for name, engine in made.items()}
-    return {name: Cell(replace(one, resources={}, date=today()), {}) for name, one in said.items()}
+    return {name: CellResult(replace(one, resources={}, date=today()), {}) for name, one in said.items()}
 
 
-def _slim(cell: Cell, known: dict[str, tuple[int, ...]]) -> Cell:
+def _slim(cell: CellResult, known: dict[str, tuple[int, ...]]) -> CellResult:
     """Let the cells of one gold set have one table of line sizes: variants find the same files, and cells are many."""
     for path, sizes in cell.lines.items():
         known.setdefault(path, sizes)
     return replace(cell, lines=known)
 
 
-def kept_cells(
-    plan: Plan, slots: Iterable[Slot], grounds: Mapping[str, Ground], keeper: Keeper
-) -> Iterator[tuple[Slot, Cell]]:
+def cached_cells(
+    plan: RunPlan, slots: Iterable[CellId], grounds: Mapping[str, CorpusSnapshot], keeper: CellStore
+) -> Iterator[tuple[CellId, CellResult]]:
     """Find the cells that need not be asked, one at a time; they may have been asked under other names."""
     for slot in slots:
         cell = keeper.read(plan.key(slot, grounds[slot.gold]))
@@ -103,7 +105,7 @@ def kept_cells(
             yield slot, labelled(cell, slot)
 
 
-def timings(work: Work) -> list[CellTiming]:
+def timings(work: PlanResult) -> list[CellTiming]:
     """Tell what cells took where they ran; those that were kept took that another time."""
     return [
         CellTiming(

@@ -8,16 +8,16 @@ from pathlib import PurePosixPath
 
 from assay.corpus.git import find_top
 from assay.digests import digest_of, text_digest
-from assay.experiment.cells.records import Ground
-from assay.experiment.corpora import Place
+from assay.experiment.cells.records import CorpusSnapshot
+from assay.experiment.corpora import PreparedGold
 from assay.experiment.records import is_kept_out
 from assay.experiment.records.codec import Lines, hit_paths, query_paths
-from assay.types import Corpus, CorpusFacts, Ranking
+from assay.types import Corpus, CorpusInfo, Ranking
 
 
-def survey(place: Place) -> Ground:
+def survey(place: PreparedGold) -> CorpusSnapshot:
     """Describe a place."""
-    return Ground(
+    return CorpusSnapshot(
         gold=place.gold,
         facts=_corpus_facts(place),
         lines=line_table(place, query_paths(place.gold.queries)),
@@ -28,12 +28,12 @@ def survey(place: Place) -> Ground:
     )
 
 
-def hit_lines(place: Place, rankings: Iterable[Ranking]) -> Lines:
+def hit_lines(place: PreparedGold, rankings: Iterable[Ranking]) -> Lines:
     """Keep the line sizes of the files that results name."""
     return line_table(place, hit_paths(rankings))
 
 
-def line_table(place: Place, paths: Iterable[str]) -> Lines:
+def line_table(place: PreparedGold, paths: Iterable[str]) -> Lines:
     """Give the line sizes of those paths that are files of the corpus."""
     return {path: place.sizes.lines(path) for path in sorted(paths) if path in place.sizes}
 
@@ -50,10 +50,10 @@ def _repository(corpus: Corpus) -> str:
     return f"path:{place.name}-{text_digest(str(place))[:6]}"
 
 
-def _corpus_facts(place: Place) -> CorpusFacts:
+def _corpus_facts(place: PreparedGold) -> CorpusInfo:
     """Describe one corpus."""
     corpus = place.corpus
-    return CorpusFacts(
+    return CorpusInfo(
         repository=_repository(corpus),
         revision=corpus.revision,
         digest=corpus.digest,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.engines.sharing import STEP_KINDS, Step, kept_steps, sharing
-from assay.experiment.cells.keeping import Keeper
-from assay.experiment.cells.planning import Plan
-from assay.experiment.cells.records import Ground, Slot
-from assay.store import Artefacts
+from assay.engines.sharing import STEP_KINDS, SharedStep, kept_steps, sharing
+from assay.experiment.cells.keeping import CellStore
+from assay.experiment.cells.planning import RunPlan
+from assay.experiment.cells.records import CellId, CorpusSnapshot
+from assay.store import ArtifactStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class _Path:
     """One engine's way, and on how many gold sets each step, and its answers, are there."""
 
     engine: str
-    steps: tuple[Step, ...]
+    steps: tuple[SharedStep, ...]
     kept: tuple[int, ...]
     cells: int
 
 
-def plan_tree(plan: Plan, grounds: Mapping[str, Ground], keeper: Keeper | None) -> Node:
+def plan_tree(plan: RunPlan, grounds: Mapping[str, CorpusSnapshot], keeper: CellStore | None) -> Node:
     """Draw the tree of a plan; engines that share a step stand below it. Without a keeper nothing is there."""
     paths = [_path(plan, name, grounds, keeper) for name in plan.asked]
     size = sum(ground.size for ground in grounds.values()) / 1e6
@@ -54,9 +54,11 @@ def plan_tree(plan: Plan, grounds: Mapping[str, Ground], keeper: Keeper | None) 
     return Node("corpora", about, len(grounds), len(grounds), len(plan.asked), branches)
 
 
-def kept_indexes(plan: Plan, slots: Iterable[Slot], grounds: Mapping[str, Ground]) -> frozenset[tuple[str, str]]:
+def kept_indexes(
+    plan: RunPlan, slots: Iterable[CellId], grounds: Mapping[str, CorpusSnapshot]
+) -> frozenset[tuple[str, str]]:
     """Find the indexes of some cells that are kept whole, by gold set and company."""
-    store = Artefacts()
+    store = ArtifactStore()
     found = {(slot.gold, plan.asked[slot.engine].company): plan.asked[slot.engine].engine for slot in slots}
     return frozenset(
         place
@@ -65,14 +67,14 @@ def kept_indexes(plan: Plan, slots: Iterable[Slot], grounds: Mapping[str, Ground
     )
 
 
-def _path(plan: Plan, name: str, grounds: Mapping[str, Ground], keeper: Keeper | None) -> _Path:
+def _path(plan: RunPlan, name: str, grounds: Mapping[str, CorpusSnapshot], keeper: CellStore | None) -> _Path:
     """Follow one engine over all gold sets."""
     one = plan.asked[name]
     if keeper is None:
         return _Path(name, one.steps, (0,) * len(one.steps), 0)
-    cells = sum(keeper.has(plan.key(Slot(gold, name), ground)) for gold, ground in grounds.items())
+    cells = sum(keeper.has(plan.key(CellId(gold, name), ground)) for gold, ground in grounds.items())
     shares = sharing(one.engine)
-    store = Artefacts()
+    store = ArtifactStore()
     there = [kept_steps(shares, ground.facts.digest, store) if shares else frozenset() for ground in grounds.values()]
     kept = tuple(sum(step.name in found for found in there) for step in one.steps)
     return _Path(name, one.steps, kept, cells)

@@ -14,26 +14,26 @@ from pathlib import Path
 
 from assay.clock import today
 from assay.engines.base import FullEngine, TimedEngine
-from assay.engines.sharing import Shelf
-from assay.errors import CorpusError, EnvironmentFailure
-from assay.experiment.cells.keeping import Keeper
-from assay.experiment.cells.keys import Key
-from assay.experiment.cells.records import Cell, Ground, Spent
+from assay.engines.sharing import SharedCache
+from assay.errors import CorpusError, SetupError
+from assay.experiment.cells.keeping import CellStore
+from assay.experiment.cells.keys import CellKey
+from assay.experiment.cells.records import CellCost, CellResult, CorpusSnapshot
 from assay.experiment.cells.surveying import hit_lines, survey
-from assay.experiment.corpora import Missing, Place, prepare, reopen
-from assay.experiment.running.asking import Limits, Stay, Tell, stay_together
+from assay.experiment.corpora import Missing, PreparedGold, prepare, reopen
+from assay.experiment.running.asking import EngineLimits, EngineOutcome, Tell, run_interleaved
 from assay.experiment.running.engine_runs import engine_run
-from assay.experiment.spec.model import Recipe
+from assay.experiment.spec.model import EngineFactory
 from assay.redaction import declare_values
-from assay.store import Artefacts, package_digest
-from assay.types import EngineRun, Gold, Suite
+from assay.store import ArtifactStore, package_digest
+from assay.types import EngineRun, GoldSet, Suite
 
 
 @dataclass(frozen=True, slots=True)
-class WayIn:
+class CorpusAccess:
     """How to get to a gold set and its corpus."""
 
-    gold: Gold  # as it was loaded; for a visit with its anchors resolved
+    gold: GoldSet  # as it was loaded; for a visit with its anchors resolved
     forms: tuple[str, ...] = ()
     missing: Missing | None = None
     folder: Path | None = None  # where relative paths begin: a worker of a cluster stands elsewhere
@@ -44,24 +44,24 @@ class WayIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class CellSink:
     """Where the cells of a visit are kept as they come, so that a kill costs no more than the one at hand."""
 
     folder: Path
-    keys: Mapping[str, Key]  # by engine
+    keys: Mapping[str, CellKey]  # by engine
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class CellTask:
     """Which engines to ask at one gold set; those that share an index are sent together."""
 
-    way: WayIn
+    way: CorpusAccess
     corpus: str  # digest of the corpus that was seen when this was planned
-    recipes: tuple[Recipe, ...]
+    recipes: tuple[EngineFactory, ...]
     k: int
-    limits: Limits
+    limits: EngineLimits
     reuse_index: bool = False
-    keeping: Keeping | None = None  # where cells are put at once; none: whoever sent this is too far away
+    keeping: CellSink | None = None  # where cells are put at once; none: whoever sent this is too far away
 
     def __str__(self) -> str:
         names = [recipe.name for recipe in self.recipes]
@@ -69,18 +69,18 @@ class Visit:
         return f"{names[0]}{others} on {self.way.gold.name}"
 
 
-def look(way: WayIn) -> Ground:
+def open_corpus_snapshot(way: CorpusAccess) -> CorpusSnapshot:
     """Open a corpus, resolve the anchors, and say what is there."""
     _check_code(way)
     return survey(_named(prepare(_from_here(way), way.forms or None, None, way.missing), way))
 
 
-def visit(task: Visit) -> dict[str, Cell]:
+def run_task(task: CellTask) -> dict[str, CellResult]:
     """Ask engines at one gold set."""
-    return ask_there(task, lambda _: None)
+    return run_engines(task, lambda _: None)
 
 
-def ask_there(task: Visit, tell: Tell) -> dict[str, Cell]:
+def run_engines(task: CellTask, tell: Tell) -> dict[str, CellResult]:
     """Ask engines at one gold set, telling how far it is."""
     _check_code(task.way)
     # each time anew: somebody may have changed it since it was last seen
@@ -90,8 +90,8 @@ def ask_there(task: Visit, tell: Tell) -> dict[str, Cell]:
     suite = Suite((place.gold,))
     engines = {one.name: replace(_recipe_here(one, task.way), suite=suite).make() for one in task.recipes}
     declare_values(secret for engine in engines.values() for secret in engine.secrets)
-    with Artefacts() as artefacts:
-        shelf = Shelf(place.corpus, artefacts, reuse_index=task.reuse_index)
+    with ArtifactStore() as artefacts:
+        shelf = SharedCache(place.corpus, artefacts, reuse_index=task.reuse_index)
         try:
             cells = _asked(engines, place, task, shelf, tell)
         finally:
@@ -101,7 +101,7 @@ def ask_there(task: Visit, tell: Tell) -> dict[str, Cell]:
     return cells
 
 
-def _changed(place: Place) -> CorpusError:
+def _changed(place: PreparedGold) -> CorpusError:
     """Say that the corpus is not the one that was planned for: its answers would stand under a wrong name."""
     return CorpusError(
         f"the corpus of {place.gold.name} is not what it was when the run began",
@@ -110,7 +110,9 @@ def _changed(place: Place) -> CorpusError:
     )
 
 
-def _asked(engines: Mapping[str, FullEngine], place: Place, task: Visit, shelf: Shelf, tell: Tell) -> dict[str, Cell]:
+def _asked(
+    engines: Mapping[str, FullEngine], place: PreparedGold, task: CellTask, shelf: SharedCache, tell: Tell
+) -> dict[str, CellResult]:
     """Ask engines of our own together, so that what they look up for a question is there for all; others in turn."""
     house = {name: engine for name, engine in engines.items() if not isinstance(engine, TimedEngine)}
     groups = [house] if house else []
@@ -118,7 +120,7 @@ def _asked(engines: Mapping[str, FullEngine], place: Place, task: Visit, shelf: 
     cells = {}
     for group in groups:
         before = shelf.made.copy()
-        for name, stay in stay_together(group, place, task.k, task.limits, tell, shelf=shelf).items():
+        for name, stay in run_interleaved(group, place, task.k, task.limits, tell, shelf=shelf).items():
             made = tuple(sorted((shelf.made - before).elements()))
             cells[name] = _cell(engine_run(name, group[name], place.gold.name, stay), place, stay, made)
         if task.keeping and not shelf.moved:
@@ -126,20 +128,20 @@ def _asked(engines: Mapping[str, FullEngine], place: Place, task: Visit, shelf: 
     return {name: cells[name] for name in engines}
 
 
-def _keep(keeping: Keeping, cells: Mapping[str, Cell]) -> None:
+def _keep(keeping: CellSink, cells: Mapping[str, CellResult]) -> None:
     """Keep cells; where they cannot be kept, whoever sent for them says so."""
-    keeper = Keeper(keeping.folder)
-    with suppress(EnvironmentFailure):
+    keeper = CellStore(keeping.folder)
+    with suppress(SetupError):
         for name, cell in cells.items():
             keeper.write(keeping.keys[name], cell)
 
 
-def _cell(said: EngineRun, place: Place, stay: Stay, made: tuple[str, ...]) -> Cell:
+def _cell(said: EngineRun, place: PreparedGold, stay: EngineOutcome, made: tuple[str, ...]) -> CellResult:
     """Make the record of one engine; what it took stands apart, because others ran beside it."""
     rankings = tuple(replace(ranking, seconds=0.0) for ranking in said.rankings)
-    spent = Spent(stay.index_seconds, round(sum(r.seconds for r in said.rankings), 6), _worker(), made)
+    spent = CellCost(stay.index_seconds, round(sum(r.seconds for r in said.rankings), 6), _worker(), made)
     untimed = replace(said, rankings=rankings, index_seconds={}, resources={}, date=today())
-    return Cell(untimed, hit_lines(place, rankings), spent)
+    return CellResult(untimed, hit_lines(place, rankings), spent)
 
 
 def _worker() -> str:
@@ -147,21 +149,21 @@ def _worker() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def _named(place: Place, way: WayIn) -> Place:
+def _named(place: PreparedGold, way: CorpusAccess) -> PreparedGold:
     """Write a gold set down with its file as it was named, wherever this process stands."""
     return replace(place, gold=replace(place.gold, source=way.gold.source))
 
 
-def _check_code(way: WayIn) -> None:
+def _check_code(way: CorpusAccess) -> None:
     """Refuse work that another Assay planned."""
     if way.code and way.code != package_digest():
-        raise EnvironmentFailure(
+        raise SetupError(
             f"{socket.gethostname()} has another Assay than the one that planned this",
             hint="install the same version on every worker, and restart them",
         )
 
 
-def _from_here(way: WayIn) -> Gold:
+def _from_here(way: CorpusAccess) -> GoldSet:
     """Give the gold set with its file as it is found from where this process stands."""
     source = way.gold.source
     if source is None or way.folder is None or way.folder == Path.cwd():
@@ -169,7 +171,7 @@ def _from_here(way: WayIn) -> Gold:
     return replace(way.gold, source=str(way.folder / source))
 
 
-def _recipe_here(recipe: Recipe, way: WayIn) -> Recipe:
+def _recipe_here(recipe: EngineFactory, way: CorpusAccess) -> EngineFactory:
     """Give a recipe with its paths as they are found from where this process stands."""
     if way.folder is None or way.folder == Path.cwd():
         return recipe

@@ -69,7 +69,7 @@ class TaskLost(EngineError):
     """A task lost its worker every time it was sent: it may be what kills them."""
 
 
-def gather(
+def as_completed(
     fleet: Fleet,
     function: Callable[[T], R],
     tasks: Iterable[T],
@@ -141,7 +141,7 @@ def _name(task: object) -> str:
     return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
 
 
-class Here:
+class SerialExecutor:
     """A fleet of none: a task is done when it is sent."""
 
     width = 1
@@ -161,7 +161,7 @@ class Here:
         """Nothing was started."""
 
 
-class Executor(Protocol):
+class FuturesExecutor(Protocol):
     """What is needed of it: `submit` gives a future with `result`, `cancel` and `add_done_callback`."""
 
     def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
@@ -169,12 +169,12 @@ class Executor(Protocol):
         ...
 
 
-class Given:
+class FuturesAdapter:
     """A fleet made of an executor. Its workers are its own: what breaks there is not mended here, nor closed."""
 
     near = False  # nobody knows where they are
 
-    def __init__(self, executor: Executor, *, width: int | None = None) -> None:
+    def __init__(self, executor: FuturesExecutor, *, width: int | None = None) -> None:
         """Take an executor; without a width its own count of workers is asked, then the processors of this machine."""
         self._executor = executor
         # One more than there are workers: the next task waits there, not here, while a result is put away.

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from assay._version import __version__
-from assay.errors import AssayError, ConfigError, CorpusError, EnvironmentFailure, GoldError, install_hint
+from assay.errors import AssayError, ConfigError, CorpusError, GoldError, SetupError, install_hint
 from assay.experiment.executors.base import lost_for_good
 from assay.store import package_digest
 
@@ -26,14 +26,14 @@ _THERE = "workers open corpora themselves: it must be at the same path on every 
 
 
 @dataclass(frozen=True, slots=True)
-class Kit:
+class WorkerEnvironment:
     """What decides how a worker answers."""
 
     assay: str
     python: str  # without the patch: what `ast`, `re` and the standard library do changes with the minor version
     code: str  # digest of Assay's own code
 
-    def lacks(self, wanted: Kit) -> str:
+    def lacks(self, wanted: WorkerEnvironment) -> str:
         """Say how it differs from what is wanted; empty when it does not."""
         if self.python != wanted.python:
             return f"has Python {self.python}, not {wanted.python}"
@@ -43,50 +43,50 @@ class Kit:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class WorkerInfo:
     """A worker, as it tells of itself."""
 
     host: str
-    kit: Kit
+    kit: WorkerEnvironment
 
 
-def kit() -> Kit:
+def kit() -> WorkerEnvironment:
     """Say what this process has."""
-    return Kit(__version__, f"{platform.python_implementation()} {sys.version_info.major}.{sys.version_info.minor}",
+    return WorkerEnvironment(__version__, f"{platform.python_implementation()} {sys.version_info.major}.{sys.version_info.minor}",
                package_digest())  # fmt: skip
 
 
-def seat() -> Seat:
+def seat() -> WorkerInfo:
     """Say where this is and what it has."""
-    return Seat(socket.gethostname(), kit())
+    return WorkerInfo(socket.gethostname(), kit())
 
 
-def refusal(found: Seat, wanted: Kit, where: str = "") -> EnvironmentFailure | None:
+def mismatch_error(found: WorkerInfo, wanted: WorkerEnvironment, where: str = "") -> SetupError | None:
     """Make the error for a worker that would answer differently; None for one that would not."""
     lack = found.kit.lacks(wanted)
     place = f"{found.host} ({where})" if where else found.host
-    return EnvironmentFailure(f"the worker on {place} {lack}", hint=_SAME) if lack else None
+    return SetupError(f"the worker on {place} {lack}", hint=_SAME) if lack else None
 
 
-class Call:
+class RemoteTask:
     """A task that is done where it is unpickled: `pickle.loads` is all that a scheduler needs to know of it.
 
     What it calls is a pickle of its own, so that a worker with other code says so before it stumbles over that.
     """
 
-    def __init__(self, wanted: Kit, packed: bytes) -> None:
+    def __init__(self, wanted: WorkerEnvironment, packed: bytes) -> None:
         self._wanted = wanted
         self._packed = packed
 
     def __reduce__(self) -> tuple[Callable[..., bytes], tuple[Any, ...]]:
-        """Become a call of `perform`."""
+        """Become a call of `run_remote`."""
         plain = (self._wanted.assay, self._wanted.python, self._wanted.code)
-        return perform, (plain, self._packed)
+        return run_remote, (plain, self._packed)
 
 
-def perform(wanted: tuple[str, str, str], packed: bytes) -> bytes:
+def run_remote(wanted: tuple[str, str, str], packed: bytes) -> bytes:
     """Do a task on this worker; what is wrong with it is told with the worker's name."""
-    problem = refusal(seat(), Kit(*wanted))
+    problem = mismatch_error(seat(), WorkerEnvironment(*wanted))
     if problem is not None:
         raise problem
     function, args = unpacked(packed)
@@ -141,7 +141,7 @@ _PAUSE: Final = 0.1  # seconds: a scheduler knows of a broken connection in less
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class DaskTimeouts:
     """How long a cluster is waited for, and how much is sent through it."""
 
     connect: float = 10.0  # seconds; a scheduler that is there answers in less than one
@@ -152,7 +152,7 @@ class Patience:
 
 
 @dataclass(slots=True)
-class Traffic:
+class SchedulerTraffic:
     """What went through the scheduler."""
 
     tasks: int = 0
@@ -170,17 +170,17 @@ class _State:
     alone_since: float | None = None
 
 
-class Cluster:
+class DaskExecutor:
     """The workers of a Dask scheduler. When one dies, Dask gives its tasks to others; that is not done here as well."""
 
     near = False
 
-    def __init__(self, address: str, patience: Patience | None = None) -> None:
+    def __init__(self, address: str, patience: DaskTimeouts | None = None) -> None:
         """Connect, wait for the first worker, and make sure that all that are there have the same Assay."""
         self.address = address
-        self.traffic = Traffic()
+        self.traffic = SchedulerTraffic()
         self.troubles: list[str] = []  # what people should know, each once
-        self._patience = patience or Patience()
+        self._patience = patience or DaskTimeouts()
         self._lock = threading.Lock()
         self._state = _State()
         self._closing = threading.Event()
@@ -207,7 +207,7 @@ class Cluster:
 
     def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
         """Send a task, with what a worker must have to do it."""
-        message = pickle.dumps(Call(kit(), packed_small((function, args))), protocol=5)
+        message = pickle.dumps(RemoteTask(kit(), packed_small((function, args))), protocol=5)
         self._weigh(len(message), args)
         ours: Future[T] = Future()
         with self._lock:
@@ -264,7 +264,7 @@ class Cluster:
         if isinstance(error, CancelledError):
             return _went_away(self.address)
         if isinstance(error, ImportError | AttributeError) and not isinstance(error, AssayError):
-            failure = EnvironmentFailure(
+            failure = SetupError(
                 f"a worker of {self.address} cannot load the task: {error}",
                 hint="is Assay, and whatever engines of your own need, installed on every worker?",
             )
@@ -281,7 +281,7 @@ class Cluster:
     def _weigh(self, size: int, args: tuple[object, ...]) -> None:
         """Keep what is large away from the scheduler."""
         if size > self._patience.refused:
-            raise EnvironmentFailure(
+            raise SetupError(
                 f"{_name(args)} takes {size / MB:.0f} MB to send; {self._patience.refused / MB:.0f} MB is the most",
                 hint="divide the gold set, or use --shard, where nothing is sent",
             )
@@ -313,12 +313,12 @@ class Cluster:
                 self._fail(future, _nobody(self.address, self._patience.workers))
 
 
-def _connect(address: str, patience: Patience, leaving: ExitStack) -> Client:
+def _connect(address: str, patience: DaskTimeouts, leaving: ExitStack) -> Client:
     """Connect to a scheduler until we leave; what goes wrong on the way is told by us alone."""
     try:
         import distributed
     except ImportError as error:
-        raise EnvironmentFailure("--cluster needs Dask", hint=install_hint("cluster")) from error
+        raise SetupError("--cluster needs Dask", hint=install_hint("cluster")) from error
     leaving.enter_context(quiet_dask())
     try:
         connect: Any = distributed.Client
@@ -326,14 +326,14 @@ def _connect(address: str, patience: Patience, leaving: ExitStack) -> Client:
         leaving.callback(client.close)
         return client
     except (OSError, TimeoutError) as error:
-        raise EnvironmentFailure(
+        raise SetupError(
             f"no scheduler answers at {address}: {error}", hint="start one with `dask scheduler`, and name its address"
         ) from error
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{address!r} is no address of a cluster: {error}", hint="tcp://HOST:8786") from error
 
 
-def _wait_for_workers(client: Client, address: str, patience: Patience) -> None:
+def _wait_for_workers(client: Client, address: str, patience: DaskTimeouts) -> None:
     """Wait until one worker is there."""
     try:
         client.wait_for_workers(1, timeout=patience.workers)
@@ -341,19 +341,19 @@ def _wait_for_workers(client: Client, address: str, patience: Patience) -> None:
         raise _nobody(address, patience.workers) from error
 
 
-def _nobody(address: str, seconds: float) -> EnvironmentFailure:
+def _nobody(address: str, seconds: float) -> SetupError:
     """Make the error for a scheduler without workers."""
     hint = f"start some with `dask worker {address} --nthreads 1`; what is done is kept"
-    return EnvironmentFailure(f"{address} had no worker for {seconds:.0f} s", hint=hint)
+    return SetupError(f"{address} had no worker for {seconds:.0f} s", hint=hint)
 
 
-def _went_away(address: str) -> EnvironmentFailure:
+def _went_away(address: str) -> SetupError:
     """Make the error for a scheduler that is no longer there."""
     hint = "start it again and run again; what is done is kept"
-    return EnvironmentFailure(f"the scheduler at {address} went away, or cancelled a task", hint=hint)
+    return SetupError(f"the scheduler at {address} went away, or cancelled a task", hint=hint)
 
 
-def _check_workers(client: Client, address: str, patience: Patience) -> None:
+def _check_workers(client: Client, address: str, patience: DaskTimeouts) -> None:
     """Refuse a cluster of which one worker would answer differently, before anything runs.
 
     One that dies while it is asked is no reason to stop: who is there then is asked again.
@@ -373,16 +373,16 @@ def _check_workers(client: Client, address: str, patience: Patience) -> None:
         if silent and time.monotonic() > end:
             where, lost = min(silent.items())
             hint = "end it, or start it again; the scheduler still counts on it"
-            raise EnvironmentFailure(f"the worker at {where} does not answer: {lost}", hint=hint)
+            raise SetupError(f"the worker at {where} does not answer: {lost}", hint=hint)
         time.sleep(_PAUSE)
 
 
-def _refused(answer: object, wanted: Kit, where: str) -> EnvironmentFailure | None:
+def _refused(answer: object, wanted: WorkerEnvironment, where: str) -> SetupError | None:
     """Make the error for a worker that must not be given anything; None for one that may."""
-    if isinstance(answer, Seat):
-        return refusal(answer, wanted, where)
+    if isinstance(answer, WorkerInfo):
+        return mismatch_error(answer, wanted, where)
     hint = "install the same Assay on every worker, and start them again"
-    return EnvironmentFailure(f"the worker at {where} cannot load Assay: {answer}", hint=hint)
+    return SetupError(f"the worker at {where} cannot load Assay: {answer}", hint=hint)
 
 
 def _name(args: tuple[object, ...]) -> str:

@@ -155,7 +155,7 @@ def _end_with_parent() -> None:
 T = TypeVar("T")
 
 
-class Processes:
+class ProcessExecutor:
     """Some worker processes, one task each at a time: when one dies it is known whose task it had.
 
     (A pool of the standard library breaks as a whole, and cannot tell which of its tasks did it.)

@@ -6,7 +6,15 @@ line for each query, file or ranking, so that version control shows what changed
 """
 
 from assay.experiment.records.codec import config_hash
-from assay.experiment.records.folder import FORMAT, MANIFEST, check_folder, file_names, is_kept_out, keep_out, writing
+from assay.experiment.records.folder import (
+    FORMAT,
+    MANIFEST,
+    check_folder,
+    file_names,
+    is_kept_out,
+    write_assayignore,
+    writing,
+)
 from assay.experiment.records.runs import earlier_run, read_run, write_run
 
 __all__ = [
@@ -17,8 +25,8 @@ __all__ = [
     "earlier_run",
     "file_names",
     "is_kept_out",
-    "keep_out",
     "read_run",
+    "write_assayignore",
     "write_run",
     "writing",
 ]

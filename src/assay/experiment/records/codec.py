@@ -12,12 +12,12 @@ from typing import Any
 
 from assay import types
 from assay.digests import digest_of
-from assay.types import EngineRun, Gold, Query, Ranking, Suite
+from assay.types import EngineRun, GoldSet, Query, Ranking, Suite
 
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-def gold_json(gold: types.Gold) -> dict[str, Any]:
+def gold_json(gold: types.GoldSet) -> dict[str, Any]:
     """Turn a gold set into JSON."""
     row = asdict(gold)
     for query in row["queries"]:
@@ -107,7 +107,7 @@ def read_engine(row: Mapping[str, Any], rankings: Iterable[Mapping[str, Any]]) -
         version=row.get("version", ""),
         stderr=row.get("stderr", {}),
         parallel=row.get("parallel", 1),
-        variation=None if variation is None else types.Variation(**variation),
+        variation=None if variation is None else types.VariantInfo(**variation),
         date=row.get("date", ""),
         fingerprint=row.get("fingerprint", ""),
         code=row.get("code", ""),
@@ -121,30 +121,30 @@ def _sorted(value: object) -> object:
     return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def read_header(row: Mapping[str, Any]) -> types.Header:
+def read_header(row: Mapping[str, Any]) -> types.RunMetadata:
     """Read what a run was made with."""
     claim = row["claim"]
     corpora = {name: read_facts(facts) for name, facts in row["corpora"].items()}
-    return types.Header(**{**row, "corpora": corpora, "claim": None if claim is None else read_claim(claim)})
+    return types.RunMetadata(**{**row, "corpora": corpora, "claim": None if claim is None else read_claim(claim)})
 
 
-def read_claim(row: Mapping[str, Any]) -> types.Claim:
+def read_claim(row: Mapping[str, Any]) -> types.AnalysisPlan:
     """Read what was going to be said; those of older runs declare no family and no tables."""
     lists = {key: tuple(row.get(key, ())) for key in ("measures", "family", "tables")}
-    return types.Claim(**{**row, **lists})
+    return types.AnalysisPlan(**{**row, **lists})
 
 
-def read_facts(row: Mapping[str, Any]) -> types.CorpusFacts:
+def read_facts(row: Mapping[str, Any]) -> types.CorpusInfo:
     """Read what is kept of a corpus."""
-    return types.CorpusFacts(**{**row, "notes": tuple(row["notes"]), "problems": tuple(row["problems"])})
+    return types.CorpusInfo(**{**row, "notes": tuple(row["notes"]), "problems": tuple(row["problems"])})
 
 
-def read_gold(row: Mapping[str, Any]) -> types.Gold:
+def read_gold(row: Mapping[str, Any]) -> types.GoldSet:
     """Read one gold set."""
     spec = row["corpus"]
     corpus = types.CorpusSpec(**{**spec, "include": tuple(spec["include"]), "exclude": tuple(spec["exclude"])})
     queries = tuple(map(read_query, row["queries"]))
-    return types.Gold(row["name"], corpus, queries, row["provenance"], row["source"])
+    return types.GoldSet(row["name"], corpus, queries, row["provenance"], row["source"])
 
 
 def read_query(row: Mapping[str, Any]) -> types.Query:
@@ -160,9 +160,9 @@ def read_query(row: Mapping[str, Any]) -> types.Query:
     return types.Query(**parts)
 
 
-def _label(row: Mapping[str, Any]) -> types.Label:
+def _label(row: Mapping[str, Any]) -> types.LabelProvenance:
     """Read where one label comes from."""
-    return types.Label(**{**row, "by": tuple(row["by"]), "shown_by": tuple(row["shown_by"])})
+    return types.LabelProvenance(**{**row, "by": tuple(row["by"]), "shown_by": tuple(row["shown_by"])})
 
 
 def _target(row: Mapping[str, Any]) -> types.Target:
@@ -223,7 +223,7 @@ def named_lines(tables: LinesBySet, suite: Suite, engines: Iterable[EngineRun]) 
     return {gold.name: _named(tables.get(gold.name, {}), gold, rankings) for gold in suite.golds}
 
 
-def _named(table: Lines, gold: Gold, rankings: Iterable[Ranking]) -> _Table:
+def _named(table: Lines, gold: GoldSet, rankings: Iterable[Ranking]) -> _Table:
     """Keep what is named on one set."""
     named = query_paths(gold.queries) | hit_paths(ranking for ranking in rankings if ranking.gold == gold.name)
     return {path: table[path] for path in sorted(named) if path in table}
@@ -242,7 +242,7 @@ def gold_text(suite: types.Suite) -> str:
     return _text(row for gold in suite.golds for row in _gold_rows(gold))
 
 
-def _gold_rows(gold: types.Gold) -> Iterator[dict[str, Any]]:
+def _gold_rows(gold: types.GoldSet) -> Iterator[dict[str, Any]]:
     """Give a set and its queries as JSON."""
     whole = gold_json(gold)
     queries = whole.pop("queries")
@@ -303,7 +303,7 @@ def _engine_header(run: types.Run, engine: types.EngineRun) -> dict[str, object]
     }
 
 
-def read_engine_text(text: str, header: types.Header) -> types.EngineRun:
+def read_engine_text(text: str, header: types.RunMetadata) -> types.EngineRun:
     """Read one engine's records; what they share with the run is said there."""
     head, *rows = _rows(text)
     return replace(

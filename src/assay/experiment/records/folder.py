@@ -19,7 +19,7 @@ from assay.digests import bytes_digest, text_digest
 from assay.errors import InputError
 from assay.experiment.records.codec import dump
 from assay.files import cannot_write, remove_leftovers, sync_folder, write_atomic
-from assay.types import Gold, Suite
+from assay.types import GoldSet, Suite
 
 #: The records: run.json names the others with their hashes.
 MANIFEST: Final = "run.json"
@@ -99,7 +99,7 @@ def is_ours(folder: Path) -> bool:
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Hold a results folder for oneself while records and reports are written; a second writer waits."""
-    keep_out(folder)
+    write_assayignore(folder)
     with open(folder / LOCK, "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for name in (IGNORE, GIT_IGNORE):
@@ -107,7 +107,7 @@ def writing(folder: Path) -> Iterator[None]:
         yield
 
 
-def keep_out(folder: Path) -> None:
+def write_assayignore(folder: Path) -> None:
     """Keep results out of every corpus; a file that the user put there stays as it is."""
     _write_once(folder / IGNORE, _IGNORE)
 
@@ -120,7 +120,7 @@ def is_kept_out(folder: Path) -> bool:
         return False
 
 
-def keep_from_git(folder: Path) -> None:
+def write_gitignore(folder: Path) -> None:
     """Keep what is large or of this machine alone out of version control; a file of the user's stays as it is."""
     _write_once(folder / GIT_IGNORE, _GIT)
 
@@ -138,18 +138,18 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ReadRetry:
     """How a reader that meets a writer goes on."""
 
     tries: int = 100  # a writer that is never done would keep a reader for ever
     seconds: float = 0.01  # between two of them; a generation is in its place within some milliseconds
 
 
-PATIENCE = Patience()
+PATIENCE = ReadRetry()
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class Snapshot:
     """A manifest and the texts of the members it names."""
 
     manifest: Mapping[str, Any]
@@ -157,7 +157,7 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Peek:
+class SnapshotInfo:
     """A manifest, and the digest that changes with every generation."""
 
     digest: str
@@ -180,13 +180,13 @@ def replace_generation(folder: Path, manifest: Mapping[str, object], members: Ma
         raise cannot_write(folder, error) from error
 
 
-def read_generation(folder: Path) -> Generation:
+def read_generation(folder: Path) -> Snapshot:
     """Read the generation that holds; one that is replaced meanwhile is read anew."""
     for _ in range(PATIENCE.tries):
         text = _manifest_text(folder)
         try:
             manifest = _manifest(folder, text)
-            return Generation(manifest, {name: _member(folder, name, it) for name, it in manifest["members"].items()})
+            return Snapshot(manifest, {name: _member(folder, name, it) for name, it in manifest["members"].items()})
         except InputError:
             if _manifest_text(folder) == text:  # nobody is writing: it is really broken
                 raise
@@ -194,7 +194,7 @@ def read_generation(folder: Path) -> Generation:
     raise broken(folder, "it is being written all the time")
 
 
-def peek_generation(folder: Path) -> Peek:
+def peek_generation(folder: Path) -> SnapshotInfo:
     """Read what the generation that holds says of itself; its members are only looked for."""
     text = _manifest_text(folder)
     manifest = _manifest(folder, text)
@@ -202,7 +202,7 @@ def peek_generation(folder: Path) -> Peek:
         here = _is_inside(name) and any((place / name).is_file() for place in (folder / COMMITTED, folder))
         if not here and _manifest_text(folder) == text:
             raise broken(folder, f"{name} is not there")
-    return Peek(text_digest(text), manifest)
+    return SnapshotInfo(text_digest(text), manifest)
 
 
 @contextmanager
@@ -379,7 +379,7 @@ def repeat_folders(folder: Path, count: int) -> tuple[Path, ...]:
     return tuple(map(check_folder, chosen))
 
 
-def ways_to(suite: Suite, folder: Path) -> dict[str, str]:
+def relative_paths(suite: Suite, folder: Path) -> dict[str, str]:
     """Give the way from the folder of a run to each gold file that was named from where one stood.
 
     It holds as long as both move together, as they do in a repository. A file with a whole path needs no way.
@@ -396,7 +396,7 @@ def from_here(suite: Suite, folder: Path, ways: Mapping[str, str]) -> Suite:
     return replace(suite, golds=tuple(_found(gold, folder, ways.get(gold.name)) for gold in suite.golds))
 
 
-def _found(gold: Gold, folder: Path, way: str | None) -> Gold:
+def _found(gold: GoldSet, folder: Path, way: str | None) -> GoldSet:
     """Follow the way to a gold file."""
     file = None if way is None else Path(os.path.normpath(os.path.join(os.path.realpath(folder), way)))
     if gold.source is None or file is None or not file.exists() or _real(Path(gold.source)) == file:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from assay.errors import AssayError
 from assay.experiment.records.codec import config_hash, join_sets, named_lines
-from assay.redaction import hiding
-from assay.types import EngineRun, Run, Suite, order_forms
+from assay.redaction import make_redactor
+from assay.types import EngineRun, Run, Suite, sort_phrasings
 
 if TYPE_CHECKING:
     from assay.experiment.spec import Spec
@@ -25,7 +25,7 @@ LASTING = (UNDECLARED, RESET, TOOL, CODE)
 
 
 @dataclass(frozen=True, slots=True)
-class Footing:
+class Comparability:
     """What engines must share to stand in one table."""
 
     gold_hash: str
@@ -33,7 +33,7 @@ class Footing:
     k: int
     forms: tuple[str, ...]  # that were asked
 
-    def left_by(self, now: Footing) -> str:
+    def left_by(self, now: Comparability) -> str:
         """Say why what stood on this footing does not stand on another; nothing where it does."""
         moved = sorted(name for name in self.corpora.keys() & now.corpora if self.corpora[name] != now.corpora[name])
         reasons = [
@@ -47,7 +47,7 @@ class Footing:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class RetainedEngine:
     """What is known now of an engine that stays though it is not asked."""
 
     config_hash: str = ""  # of its settings; empty: not known, it cannot be made here
@@ -74,14 +74,14 @@ class Merged:
     kept: tuple[str, ...] = ()  # engines that were not asked now
 
 
-def footing_of(run: Run) -> Footing:
+def comparability_of(run: Run) -> Comparability:
     """Say what the engines of a run were asked, and on what."""
-    forms = order_forms(ranking.form for engine in run.engines for ranking in engine.rankings)
+    forms = sort_phrasings(ranking.form for engine in run.engines for ranking in engine.rankings)
     corpora = {name: facts.digest for name, facts in run.header.corpora.items()}
-    return Footing(run.header.gold_hash, corpora, run.k, forms)
+    return Comparability(run.header.gold_hash, corpora, run.k, forms)
 
 
-def merge_runs(old: Run | None, new: Run, declared: Mapping[str, Declared] | None = None) -> Merged:
+def merge_runs(old: Run | None, new: Run, declared: Mapping[str, RetainedEngine] | None = None) -> Merged:
     """Let engines of an earlier run that were not asked now take part, where they can be compared.
 
     `declared` has every engine that may stay, in the order they are shown; without it every engine of the earlier run
@@ -91,7 +91,7 @@ def merge_runs(old: Run | None, new: Run, declared: Mapping[str, Declared] | Non
         return Merged(new)
     asked = {engine.name for engine in new.engines}
     absent = [engine for engine in old.engines if engine.name not in asked]
-    moved = footing_of(old).left_by(footing_of(new))
+    moved = comparability_of(old).left_by(comparability_of(new))
     stale = {engine.name: why for engine in absent if (why := _why_not(engine, new, moved, declared))}
     kept = [_signed(engine, old, new) for engine in absent if engine.name not in stale]
     if not kept:
@@ -104,13 +104,13 @@ def merge_runs(old: Run | None, new: Run, declared: Mapping[str, Declared] | Non
     return Merged(replace(new, engines=engines, lines=lines, header=header), stale, names)
 
 
-def _why_not(engine: EngineRun, new: Run, moved: str, declared: Mapping[str, Declared] | None) -> str:
+def _why_not(engine: EngineRun, new: Run, moved: str, declared: Mapping[str, RetainedEngine] | None) -> str:
     """Say why an engine of an earlier run takes no part; nothing where it does."""
     if engine.name in new.header.skipped:
         return skipped_now(new.header.skipped[engine.name])
     if declared is not None and engine.name not in declared:
         return UNDECLARED
-    known = Declared() if declared is None else declared[engine.name]
+    known = RetainedEngine() if declared is None else declared[engine.name]
     return moved or known.left_by(engine) or (CODE if _code_moved(engine, new) else "")
 
 
@@ -141,14 +141,18 @@ def day_of(engine: EngineRun, run: Run) -> str:
     return engine.date or run.header.date.partition("T")[0]
 
 
-def _ordered(old: Run, engines: Sequence[EngineRun], declared: Mapping[str, Declared] | None) -> tuple[EngineRun, ...]:
+def _ordered(
+    old: Run, engines: Sequence[EngineRun], declared: Mapping[str, RetainedEngine] | None
+) -> tuple[EngineRun, ...]:
     """Put engines in the order they are declared in; else in that of the earlier run, with new ones behind."""
     names = [*(declared or (engine.name for engine in old.engines)), *(engine.name for engine in engines)]
     place = {name: at for at, name in reversed(list(enumerate(names)))}
     return tuple(sorted(engines, key=lambda engine: place[engine.name]))
 
 
-def _skipped(old: Run, new: Run, kept: Sequence[str], declared: Mapping[str, Declared] | None) -> Mapping[str, str]:
+def _skipped(
+    old: Run, new: Run, kept: Sequence[str], declared: Mapping[str, RetainedEngine] | None
+) -> Mapping[str, str]:
     """Keep the reasons of engines that nobody tried to run now."""
     there = {*kept, *(engine.name for engine in new.engines)}
     before = {
@@ -159,7 +163,7 @@ def _skipped(old: Run, new: Run, kept: Sequence[str], declared: Mapping[str, Dec
     return before | dict(new.header.skipped)
 
 
-def declared_hashes(spec: Spec, suite: Suite) -> dict[str, Declared]:
+def declared_hashes(spec: Spec, suite: Suite) -> dict[str, RetainedEngine]:
     """Give the engines that stay though they are not asked now, with what they are made from, in the order shown.
 
     Without `--only` everything that is declared is asked: whatever else an earlier run has is declared no longer.
@@ -167,16 +171,16 @@ def declared_hashes(spec: Spec, suite: Suite) -> dict[str, Declared]:
     if not spec.only:
         return {}
     names = [subject.name for subject in spec.subjects()]
-    return {name: Declared() if name in spec.only else _declared(spec, name, suite) for name in names}
+    return {name: RetainedEngine() if name in spec.only else _declared(spec, name, suite) for name in names}
 
 
-def _declared(spec: Spec, name: str, suite: Suite) -> Declared:
+def _declared(spec: Spec, name: str, suite: Suite) -> RetainedEngine:
     """Say what an engine would be now; nothing is known of one that cannot be made here."""
     from assay.experiment.spec import recipe_of
 
     try:
         engine = recipe_of(spec, name, suite).make()
     except AssayError:
-        return Declared()
-    config = cast(Mapping[str, object], hiding(engine.secrets).value(engine.config))
-    return Declared(config_hash(config), engine.fingerprint)
+        return RetainedEngine()
+    config = cast(Mapping[str, object], make_redactor(engine.secrets).value(engine.config))
+    return RetainedEngine(config_hash(config), engine.fingerprint)

@@ -25,15 +25,15 @@ from assay.experiment.records.folder import (
     FORMAT,
     GOLD,
     LINES,
-    Generation,
+    Snapshot,
     broken,
     file_names,
     from_here,
-    keep_from_git,
-    keep_out,
     read_generation,
+    relative_paths,
     replace_generation,
-    ways_to,
+    write_assayignore,
+    write_gitignore,
 )
 
 
@@ -49,10 +49,10 @@ def write_run(run: types.Run, folder: Path) -> None:
         "hashes": dict(sorted(run.hashes.items())),
         "header": asdict(run.header),
     }
-    ways = ways_to(run.suite, folder)
+    ways = relative_paths(run.suite, folder)
     manifest |= {"gold_files": ways} if ways else {}
-    keep_out(folder)
-    keep_from_git(folder)
+    write_assayignore(folder)
+    write_gitignore(folder)
     replace_generation(folder, manifest, members)
 
 
@@ -85,12 +85,12 @@ def earlier_run(folder: Path) -> types.Run | None:
         return None
 
 
-def _read_members(found: Generation) -> dict[str, Any]:
+def _read_members(found: Snapshot) -> dict[str, Any]:
     """Read gold sets and line sizes."""
     return {"suite": read_suite(found.members[GOLD]), "lines": read_lines(found.members[LINES])}
 
 
-def _read_older(found: Generation) -> dict[str, Any]:
+def _read_older(found: Snapshot) -> dict[str, Any]:
     """Read gold sets and line sizes of the first format: one line each, under names with a hash of the content."""
     plain = {name.rpartition("-")[0]: text for name, text in found.members.items()}
     golds, lines = json.loads(plain["gold"]), json.loads(plain["lines"])

@@ -16,7 +16,7 @@ import numpy as np
 from assay.engines.runfile import TAG, path_column, to_column, to_docno
 from assay.experiment.records import file_names
 from assay.experiment.records.folder import LINE_RUNS, QRELS, RUNS
-from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status
+from assay.types import EngineRun, GoldSet, Hit, Query, Ranking, Run, Status
 
 
 def trec_files(run: Run) -> dict[str, str]:
@@ -62,7 +62,7 @@ def _query_id(gold: str, query: str, form: str) -> str:
     return to_column(f"{gold}/{query}/{form}")
 
 
-def _qrels(gold: Gold, asked: Iterable[tuple[str, str, str]]) -> str:
+def _qrels(gold: GoldSet, asked: Iterable[tuple[str, str, str]]) -> str:
     """Write the judgements of a set: every file with its highest grade, adversaries and irrelevant ones with 0."""
     known = set(asked)
     return "".join(

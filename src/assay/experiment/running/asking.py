@@ -10,14 +10,14 @@ from functools import cached_property
 from typing import Literal
 
 from assay.corpus.copying import folder_bytes
-from assay.engines.base import FullEngine, Session, TimedEngine, Usage
+from assay.engines.base import FullEngine, Session, SessionUsage, TimedEngine
 from assay.engines.normalise import Normaliser
 from assay.engines.resources import AddedMemory
-from assay.engines.runner import Answer, ask, close_session, one_line, open_session, session_notes, session_usage
-from assay.engines.sharing import Shelf, on_shelf, place_of, sharing
-from assay.errors import EngineError, EnvironmentFailure
-from assay.experiment.corpora import Place, Question, workplace
-from assay.redaction import hiding
+from assay.engines.runner import QueryOutcome, ask, close_session, open_session, session_notes, session_usage, summarize
+from assay.engines.sharing import SharedCache, corpus_copy, sharing, with_cache
+from assay.errors import EngineError, SetupError
+from assay.experiment.corpora import PhrasedQuery, PreparedGold, workplace
+from assay.redaction import make_redactor
 from assay.types import Corpus, Hit, Ranking, Resources, Status
 
 #: Times are kept to the microsecond, so that what is computed from memory and from disk is the same.
@@ -25,7 +25,7 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class EngineLimits:
     """What an engine has."""
 
     query: float  # seconds
@@ -50,7 +50,7 @@ Tell = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class EngineOutcome:
     """All that one engine answered, took and said on one gold set."""
 
     rankings: tuple[Ranking, ...]
@@ -62,9 +62,15 @@ class Stay:
     parallel: int = 1
 
 
-def stay_together(
-    engines: Mapping[str, FullEngine], place: Place, k: int, limits: Limits, tell: Tell, *, shelf: Shelf | None = None
-) -> dict[str, Stay]:
+def run_interleaved(
+    engines: Mapping[str, FullEngine],
+    place: PreparedGold,
+    k: int,
+    limits: EngineLimits,
+    tell: Tell,
+    *,
+    shelf: SharedCache | None = None,
+) -> dict[str, EngineOutcome]:
     """Open every engine, ask them in turns, close them; the order rotates, so that nobody always follows the same.
 
     With a shelf, engines share what they can; nothing of what they take is measured then.
@@ -87,21 +93,21 @@ def stay_together(
 class _Order:
     """What every engine on one gold set is told."""
 
-    place: Place
+    place: PreparedGold
     k: int
-    limits: Limits
+    limits: EngineLimits
     tell: Tell
-    shelf: Shelf | None = None
+    shelf: SharedCache | None = None
 
 
 @contextmanager
-def _desk(name: str, engine: FullEngine, order: _Order) -> Iterator[_Desk]:
+def _desk(name: str, engine: FullEngine, order: _Order) -> Iterator[_EngineSlot]:
     """Give an engine its place and open it there; whatever happens, it is closed and its place is cleared."""
     place = order.place
     order.tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
     shares = order.shelf is not None and sharing(engine) is not None
     with nullcontext(place.corpus) if shares else workplace(engine, place.corpus) as corpus:
-        desk = _Desk(name, engine, corpus, order)
+        desk = _EngineSlot(name, engine, corpus, order)
         try:
             desk.open()
             yield desk
@@ -109,7 +115,7 @@ def _desk(name: str, engine: FullEngine, order: _Order) -> Iterator[_Desk]:
             desk.close()
 
 
-class _Desk:
+class _EngineSlot:
     """One engine on one gold set."""
 
     def __init__(self, name: str, engine: FullEngine, corpus: Corpus, order: _Order) -> None:
@@ -122,7 +128,7 @@ class _Desk:
         self._limits = order.limits
         self._tell = order.tell
         self._shelf = order.shelf
-        self._redactor = hiding(engine.secrets)
+        self._redactor = make_redactor(engine.secrets)
         self._session: Session | None = None
         self._problem = ""
         self._last_words = ""  # of an engine that did not open
@@ -139,35 +145,35 @@ class _Desk:
         before = folder_bytes(self._corpus.root) if measured else 0
         try:
             with self._watching():
-                opened = open_session(on_shelf(self.engine, self._shelf), self._corpus, self._limits.index)
-        except (EngineError, EnvironmentFailure) as error:
-            self._problem = self._clean(one_line(error)).removeprefix("cannot be opened: ")
+                opened = open_session(with_cache(self.engine, self._shelf), self._corpus, self._limits.index)
+        except (EngineError, SetupError) as error:
+            self._problem = self._clean(summarize(error)).removeprefix("cannot be opened: ")
             self._last_words = error.stderr if isinstance(error, EngineError) else ""
             self._notes.append(f"could not be opened on {self._place.gold.name}: {self._problem}")
             self._tell_trouble(self._notes[-1])
             return
         self._session = opened.session
         self._seconds = round(opened.seconds, _DIGITS)
-        self._corpus = place_of(opened.session) or self._corpus
+        self._corpus = corpus_copy(opened.session) or self._corpus
         if measured:
             self._left = max(0, folder_bytes(self._corpus.root) - before)
 
-    def ask(self, question: Question) -> None:
+    def ask(self, question: PhrasedQuery) -> None:
         """Ask one question and keep what became of it."""
         self._keep(question, self._put(question))
 
-    def ask_side_by_side(self, questions: Sequence[Question]) -> None:
+    def ask_side_by_side(self, questions: Sequence[PhrasedQuery]) -> None:
         """Ask with several questions in flight; the answers are kept in the order of the questions."""
         with ThreadPoolExecutor(self.parallel, thread_name_prefix="assay-asking") as pool:
             for question, answer in zip(questions, pool.map(self._put, questions), strict=True):
                 self._keep(question, answer)
 
-    def leave(self) -> Stay:
+    def leave(self) -> EngineOutcome:
         """Close the engine and tell all that happened."""
-        usage = Usage() if self._session is None else session_usage(self._session)
+        usage = SessionUsage() if self._session is None else session_usage(self._session)
         self.close()
         rankings = tuple(self._rankings[number] for number in range(len(self._rankings)))
-        return Stay(
+        return EngineOutcome(
             rankings,
             self._seconds,
             self._resources(usage),
@@ -184,12 +190,12 @@ class _Desk:
             trouble = close_session(session)
             self._notes += [*session_notes(session), *([trouble] if trouble else [])]
 
-    def _put(self, question: Question) -> Answer:
+    def _put(self, question: PhrasedQuery) -> QueryOutcome:
         """Put one question to the engine, unless there is no use in it."""
         if self._session is None:
-            return Answer(Status.ERROR, error=self._problem)
+            return QueryOutcome(Status.ERROR, error=self._problem)
         if self._limits.give_up and self._timeouts >= self._limits.give_up:
-            return Answer(Status.TIMEOUT, error=f"not asked: {self._timeouts} queries in a row ran out of time")
+            return QueryOutcome(Status.TIMEOUT, error=f"not asked: {self._timeouts} queries in a row ran out of time")
         with self._watching():
             asked = ask(self._session, question.text, self._k * self.engine.oversample, self._limits.query)
         self._timeouts = self._timeouts + 1 if asked.status is Status.TIMEOUT else 0
@@ -207,7 +213,7 @@ class _Desk:
         done, total = len(self._rankings), len(self._place.questions)
         self._tell(Progress(self.name, self._place.gold.name, done, total, "trouble", text))
 
-    def _keep(self, question: Question, answer: Answer) -> None:
+    def _keep(self, question: PhrasedQuery, answer: QueryOutcome) -> None:
         """Make the record of one answer."""
         normal = self._normaliser(answer.hits, self._k, oversample=self.engine.oversample)
         shown = [Hit(self._clean_path(hit.path), hit.start, hit.end, hit.score) for hit in normal.hits]
@@ -235,7 +241,7 @@ class _Desk:
         original = self._place.corpus.root
         return Normaliser(self._corpus, lambda path: len(self._place.sizes.lines(path)), also=(original,))
 
-    def _resources(self, usage: Usage) -> Resources:
+    def _resources(self, usage: SessionUsage) -> Resources:
         """Put together what was measured from outside and what the session knows."""
         sizes = [size for size in (self._left, usage.store_bytes) if size is not None]
         return Resources(

@@ -7,10 +7,10 @@ from typing import TypeVar, cast
 
 from assay.engines.base import FullEngine
 from assay.experiment.cells.keys import deciding_code
-from assay.experiment.running.asking import Stay
+from assay.experiment.running.asking import EngineOutcome
 from assay.experiment.spec.model import BASELINE
-from assay.redaction import hiding
-from assay.types import EngineRun, Role, Variation
+from assay.redaction import make_redactor
+from assay.types import EngineRun, Role, VariantInfo
 
 T = TypeVar("T")
 
@@ -18,11 +18,11 @@ _DIGITS = 16  # of a digest: enough to tell any two versions of a program apart
 _MIXED = "mixed"
 
 
-def engine_run(name: str, engine: FullEngine, gold: str, stay: Stay) -> EngineRun:
+def engine_run(name: str, engine: FullEngine, gold: str, stay: EngineOutcome) -> EngineRun:
     """Tell what an engine did on one gold set."""
     asked = [f"asked for {engine.oversample} × k results (oversample)"] if engine.oversample > 1 else []
     at_once = [f"{stay.parallel} questions were in flight at once"] if stay.parallel > 1 else []
-    hide = hiding(engine.secrets)
+    hide = make_redactor(engine.secrets)
     return EngineRun(
         name=name,
         rankings=stay.rankings,
@@ -45,7 +45,7 @@ def role_of(name: str, engine: FullEngine) -> Role:
     return "contestant" if engine.role == "yardstick" and name != BASELINE else engine.role
 
 
-def joined(name: str, parts: Sequence[EngineRun], variation: Variation | None = None) -> EngineRun:
+def joined(name: str, parts: Sequence[EngineRun], variation: VariantInfo | None = None) -> EngineRun:
     """Put together what one engine did on one gold set after the other."""
     first = parts[0]
     return EngineRun(

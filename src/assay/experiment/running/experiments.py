@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assay.experiment.cells.keeping import Keeper
-from assay.experiment.cells.running import Work
+from assay.experiment.cells.keeping import CellStore
+from assay.experiment.cells.running import PlanResult
 from assay.experiment.corpora import Missing
-from assay.experiment.executors.base import Executor, Given
+from assay.experiment.executors.base import FuturesAdapter, FuturesExecutor
 from assay.experiment.running.asking import Tell
 from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import How, asked_now, is_timed, matrix
+from assay.experiment.running.matrix import ExecutionOptions, is_timed, matrix, select_engines
 from assay.experiment.running.turns import Failed, check_answered, run
 from assay.experiment.spec import FILE, Spec, load_spec, override, recipe_of
 from assay.experiment.spec.model import chosen_names
@@ -20,12 +20,12 @@ from assay.types import Run, Suite
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CompletedRun:
     """A run that was carried out; what is kept of it for the case that it is cut off goes when `finish` is called."""
 
     run: Run
-    work: Work | None = None  # of a run that was made of cells
-    keeper: Keeper | None = field(default=None, repr=False)
+    work: PlanResult | None = None  # of a run that was made of cells
+    keeper: CellStore | None = field(default=None, repr=False)
 
     @property
     def troubles(self) -> tuple[str, ...]:
@@ -38,23 +38,23 @@ class Carried:
             self.keeper.finish()
 
 
-def carry_out(
+def execute(
     spec: Spec,
     suite: Suite,
     *,
     missing: Missing | None = None,
     progress: Tell | None = None,
-    how: How | None = None,
-) -> Carried:
+    how: ExecutionOptions | None = None,
+) -> CompletedRun:
     """Carry a checked specification out over loaded gold; the claim it was made for goes with the run.
 
     Where it measures times, engines take turns in this process; else its cells are run by a fleet.
     """
-    how = how or How()
+    how = how or ExecutionOptions()
     if is_timed(spec, how):
         return _take_turns(spec, suite, missing, progress, how)
     made = matrix(spec, suite, missing=missing, progress=progress, how=how)
-    return Carried(made.run, made.work, made.keeper)
+    return CompletedRun(made.run, made.work, made.keeper)
 
 
 def run_spec(
@@ -63,10 +63,10 @@ def run_spec(
     *,
     missing: Missing | None = None,
     progress: Tell | None = None,
-    how: How | None = None,
+    how: ExecutionOptions | None = None,
 ) -> Run:
     """Give the run of a specification to who writes nothing down, or writes it in a moment."""
-    carried = carry_out(spec, suite, missing=missing, progress=progress, how=how)
+    carried = execute(spec, suite, missing=missing, progress=progress, how=how)
     carried.finish()
     return carried.run
 
@@ -74,7 +74,7 @@ def run_spec(
 def run_experiment(
     file: str | Path = FILE,
     *,
-    executor: Executor | None = None,
+    executor: FuturesExecutor | None = None,
     only: Sequence[str] = (),
     sets: Sequence[str] = (),
     fresh: bool = False,
@@ -89,16 +89,18 @@ def run_experiment(
     spec = load_spec(Path(file), sets=sets)
     names = chosen_names(list(only), list(spec.all_engines()), "only") if only else ()
     chosen = override(spec, only=names)
-    how = How(fleet=Given(executor) if executor is not None else None, fresh=fresh)
+    how = ExecutionOptions(fleet=FuturesAdapter(executor) if executor is not None else None, fresh=fresh)
     made = run_spec(chosen, load_suite(chosen), how=how)
     return made if failed == "report" else check_answered(made)
 
 
-def _take_turns(spec: Spec, suite: Suite, missing: Missing | None, progress: Tell | None, how: How) -> Carried:
+def _take_turns(
+    spec: Spec, suite: Suite, missing: Missing | None, progress: Tell | None, how: ExecutionOptions
+) -> CompletedRun:
     """Run engines that take turns, with what is there."""
-    asked = asked_now(spec)
+    asked = select_engines(spec)
     engines = {subject.name: recipe_of(spec, subject.name, suite).make() for subject in asked.run}
-    keeper = Keeper(how.folder, fresh=how.fresh) if how.folder else None
+    keeper = CellStore(how.folder, fresh=how.fresh) if how.folder else None
     made = run(
         engines,
         suite,
@@ -117,4 +119,4 @@ def _take_turns(spec: Spec, suite: Suite, missing: Missing | None, progress: Tel
         variations={s.name: s.variation for s in asked.run if s.variation},
     )
     header = replace(made.header, claim=spec.claim(), skipped=asked.skipped)
-    return Carried(replace(made, header=header), None, keeper)
+    return CompletedRun(replace(made, header=header), None, keeper)

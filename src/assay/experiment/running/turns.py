@@ -15,20 +15,20 @@ from assay.engines.resources import available_threads, pinned
 from assay.errors import EngineError, InputError
 from assay.experiment.cells.assembling import assemble, make_header
 from assay.experiment.cells.keys import turns_key
-from assay.experiment.cells.records import Cell, Slot
+from assay.experiment.cells.records import CellId, CellResult
 from assay.experiment.cells.surveying import hit_lines, survey
-from assay.experiment.corpora import Missing, Place, prepare
+from assay.experiment.corpora import Missing, PreparedGold, prepare
 from assay.experiment.environment import environment
-from assay.experiment.running.asking import Limits, Progress, Tell, stay_together
+from assay.experiment.running.asking import EngineLimits, Progress, Tell, run_interleaved
 from assay.experiment.running.engine_runs import engine_run
 from assay.experiment.spec.model import check_writable
-from assay.gold.looks import log_looks
+from assay.gold.looks import log_access
 from assay.gold.split import select
 from assay.redaction import declare_values
-from assay.types import TIME_LIMITS, Gold, Hit, Run, Suite, Variation
+from assay.types import TIME_LIMITS, GoldSet, Hit, Run, Suite, VariantInfo
 
 if TYPE_CHECKING:
-    from assay.experiment.cells.keeping import Keeper
+    from assay.experiment.cells.keeping import CellStore
 
 Failed = Literal["error", "report"]
 Searcher = Engine | Callable[[str, int], Sequence[Hit | str]] | Callable[[str], Sequence[Hit | str]]
@@ -36,7 +36,7 @@ Searcher = Engine | Callable[[str, int], Sequence[Hit | str]] | Callable[[str], 
 
 def run(
     engines: Mapping[str, Searcher],
-    gold: Suite | Gold,
+    gold: Suite | GoldSet,
     *,
     k: int = 10,
     forms: Sequence[str] | None = None,
@@ -50,8 +50,8 @@ def run(
     missing: Missing | None = None,
     failed: Failed = "error",
     progress: Tell | None = None,
-    keeper: Keeper | None = None,
-    variations: Mapping[str, Variation] | None = None,
+    keeper: CellStore | None = None,
+    variations: Mapping[str, VariantInfo] | None = None,
 ) -> Run:
     """Run engines over gold sets and return their rankings.
 
@@ -68,7 +68,7 @@ def run(
     there are). After `give_up` time-outs in a row an engine is not asked any more on that corpus (0: it always is).
     With a `keeper`, a gold set that all engines were asked on is not asked again when a run is taken up.
     """
-    suite = select(Suite((gold,)) if isinstance(gold, Gold) else gold, split).suite
+    suite = select(Suite((gold,)) if isinstance(gold, GoldSet) else gold, split).suite
     if k < 1:
         raise InputError(f"k is {k}", hint="ask for at least one result")
     if threads is not None and threads < 1:
@@ -79,11 +79,11 @@ def run(
     for part in suite.golds:
         tell(Progress("", part.name, 0, 1, "corpus"))
         places.append(prepare(part, forms, cache, missing))
-    limits = Limits(timeout, index_timeout, give_up)
+    limits = EngineLimits(timeout, index_timeout, give_up)
     made = {name: as_engine(engine) for name, engine in engines.items()}
     declare_values(secret for engine in made.values() for secret in engine.secrets)
-    log_looks(suite, "run", list(engines))
-    cells: dict[Slot, Cell] = {}
+    log_access(suite, "run", list(engines))
+    cells: dict[CellId, CellResult] = {}
     grounds = [survey(place) for place in places]
     with pinned(threads or available_threads()) as granted:
         circumstances = {**environment(), "pinned": granted, "interleaved": interleave and len(made) > 1}
@@ -91,7 +91,7 @@ def run(
             key = turns_key(made, ground, k, circumstances)
             found = keeper.read_turns(key, list(made)) if keeper else None
             asked = found or _ask(made, place, k, limits, tell, interleave=interleave)
-            cells |= {Slot(place.gold.name, name): cell for name, cell in asked.items()}
+            cells |= {CellId(place.gold.name, name): cell for name, cell in asked.items()}
             if keeper and not found:
                 keeper.write_turns(key, asked)
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -123,14 +123,20 @@ def check_answered(run: Run) -> Run:
 
 
 def _ask(
-    engines: Mapping[str, FullEngine], place: Place, k: int, limits: Limits, tell: Tell, *, interleave: bool
-) -> dict[str, Cell]:
+    engines: Mapping[str, FullEngine],
+    place: PreparedGold,
+    k: int,
+    limits: EngineLimits,
+    tell: Tell,
+    *,
+    interleave: bool,
+) -> dict[str, CellResult]:
     """Ask engines on one gold set, together or one after the other."""
     cells = {}
     for group in _groups(engines, interleave=interleave):
-        for name, stay in stay_together(group, place, k, limits, tell).items():
+        for name, stay in run_interleaved(group, place, k, limits, tell).items():
             said = engine_run(name, group[name], place.gold.name, stay)
-            cells[name] = Cell(replace(said, date=today()), hit_lines(place, stay.rankings))
+            cells[name] = CellResult(replace(said, date=today()), hit_lines(place, stay.rankings))
     return {name: cells[name] for name in engines}
 
 

@@ -11,8 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from assay.errors import ConfigError, meant
-from assay.settings import applied, flat, joined, leaves, merge, parts
+from assay.errors import ConfigError, did_you_mean
+from assay.settings import apply_overrides, flat, joined, leaves, merge, parts
 from assay.toml import line_of, read_toml
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ DROP = "drop"
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class ConfigLayer:
     """What one file says, or one flag."""
 
     data: Mapping[str, Any]
@@ -52,19 +52,19 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class MergedConfig:
     """Layers as one table; each changes what those before it say."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[ConfigLayer, ...]
     data: Mapping[str, Any]
-    said: Mapping[Keys, tuple[Layer, ...]] = field(repr=False)  # who says a key or something in it, in order
+    said: Mapping[Keys, tuple[ConfigLayer, ...]] = field(repr=False)  # who says a key or something in it, in order
 
-    def by(self, *keys: str) -> Layer | None:
+    def by(self, *keys: str) -> ConfigLayer | None:
         """Give the layer whose word counts for a key; None where nobody says it."""
         said = self.said.get(keys)
         return said[-1] if said else None
 
-    def file_of(self, *keys: str) -> Layer | None:
+    def file_of(self, *keys: str) -> ConfigLayer | None:
         """Give the last file that says a key, or a flag where no file does."""
         said = self.said.get(keys, ())
         return next((layer for layer in reversed(said) if not layer.flag), said[-1] if said else None)
@@ -76,14 +76,14 @@ class Sheet:
     def error(self, message: str, hint: str | None, *keys: str) -> ConfigError:
         """Say what is wrong with a key, where it is said; one that nobody says is the last file's matter."""
         files = [layer for layer in self.layers if not layer.flag]
-        layer = self.by(*keys) or (files[-1] if files else Layer({}))
+        layer = self.by(*keys) or (files[-1] if files else ConfigLayer({}))
         return layer.error(message, hint, *keys) if self.by(*keys) else ConfigError(message, file=layer.file, hint=hint)
 
 
-def stack(layers: Sequence[Layer]) -> Sheet:
+def stack(layers: Sequence[ConfigLayer]) -> MergedConfig:
     """Put layers on one another: tables are changed key by key, lists and single values are replaced."""
     data: dict[str, Any] = {}
-    said: dict[Keys, tuple[Layer, ...]] = {}
+    said: dict[Keys, tuple[ConfigLayer, ...]] = {}
     for layer in layers:
         for keys in layer.drop:
             data = _without(data, keys, layer)
@@ -91,16 +91,16 @@ def stack(layers: Sequence[Layer]) -> Sheet:
         data = merge(data, layer.data)
         for keys in _keys(layer.data):
             said[keys] = (*said.get(keys, ()), layer)
-    return Sheet(tuple(layers), data, said)
+    return MergedConfig(tuple(layers), data, said)
 
 
-def _without(table: Mapping[str, Any], keys: Keys, layer: Layer, above: Keys = ()) -> dict[str, Any]:
+def _without(table: Mapping[str, Any], keys: Keys, layer: ConfigLayer, above: Keys = ()) -> dict[str, Any]:
     """Take a key out of a table, or out of the tables in it; one that is not there is an error."""
     first, *rest = keys
     inner = table.get(first)
     if first not in table or (rest and not isinstance(inner, Mapping)):
         where = joined(above) or "the files before it"
-        hint = meant(first, table) or f"{where} has: {', '.join(map(_shown, table)) or 'nothing'}"
+        hint = did_you_mean(first, table) or f"{where} has: {', '.join(map(_shown, table)) or 'nothing'}"
         raise layer.error(f"{DROP}: nothing is called {joined((*above, *keys))} here", hint, DROP)
     if not rest:
         return {name: value for name, value in table.items() if name != first}
@@ -133,17 +133,17 @@ def shipped_experiments() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}
 
 
-def file_layers(path: Path) -> tuple[Layer, ...]:
+def file_layers(path: Path) -> tuple[ConfigLayer, ...]:
     """Read a file and what it extends; a file counts once, where it is needed first."""
     return tuple({layer.file and layer.file.resolve(): layer for layer in _reached(path, (), None)}.values())
 
 
-def preset_layers(name: str) -> tuple[Layer, ...]:
+def preset_layers(name: str) -> tuple[ConfigLayer, ...]:
     """Read an experiment that ships, and what it extends."""
     return file_layers(_shipped(name, None))
 
 
-def flag_layer(text: str) -> Layer:
+def flag_layer(text: str) -> ConfigLayer:
     """Read `TABLE.KEY=VALUE`; the value is TOML, and a text needs no quotes."""
     flag = f"--set {text}"
     key, equals, value = text.partition("=")
@@ -154,11 +154,11 @@ def flag_layer(text: str) -> Layer:
             data = tomllib.loads(written)
         except tomllib.TOMLDecodeError:
             continue
-        return _normal(Layer(data, flag=flag))
+        return _normal(ConfigLayer(data, flag=flag))
     raise ConfigError(f"{flag}: cannot be read", hint="write it like --set run.k=20; odd names go in quotes")
 
 
-def _reached(path: Path, chain: tuple[Path, ...], by: Layer | None) -> Iterator[Layer]:
+def _reached(path: Path, chain: tuple[Path, ...], by: ConfigLayer | None) -> Iterator[ConfigLayer]:
     """Walk what a file extends, then the file."""
     real = path.resolve()
     if real in chain and by is not None:
@@ -166,13 +166,13 @@ def _reached(path: Path, chain: tuple[Path, ...], by: Layer | None) -> Iterator[
         raise by.error(f"extends itself: {names}", "take one of them out", EXTENDS)
     file = read_toml(path, hint="make one with `assay init`")
     shipped = real in {one.resolve() for one in shipped_experiments().values()}
-    layer = Layer(file.data, path, file.text, shipped=shipped)
+    layer = ConfigLayer(file.data, path, file.text, shipped=shipped)
     for named in _extended(layer):
         yield from _reached(_found(named, layer), (*chain, real), layer)
-    yield _normal(Layer({k: v for k, v in file.data.items() if k != EXTENDS}, path, file.text, shipped=shipped))
+    yield _normal(ConfigLayer({k: v for k, v in file.data.items() if k != EXTENDS}, path, file.text, shipped=shipped))
 
 
-def _extended(layer: Layer) -> Sequence[str]:
+def _extended(layer: ConfigLayer) -> Sequence[str]:
     """Read what a file extends."""
     value = layer.data.get(EXTENDS, [])
     named = [value] if isinstance(value, str) else value
@@ -181,7 +181,7 @@ def _extended(layer: Layer) -> Sequence[str]:
     return named
 
 
-def _found(named: str, layer: Layer) -> Path:
+def _found(named: str, layer: ConfigLayer) -> Path:
     """Find what a file extends, from its own folder."""
     if named.startswith(PRESET):
         return _shipped(named.removeprefix(PRESET), layer)
@@ -191,26 +191,26 @@ def _found(named: str, layer: Layer) -> Path:
     return path
 
 
-def _shipped(name: str, layer: Layer | None) -> Path:
+def _shipped(name: str, layer: ConfigLayer | None) -> Path:
     """Find an experiment that ships."""
     known = shipped_experiments()
     if name in known:
         return known[name]
-    hint = meant(name, known) or f"there are: {', '.join(known) or 'none'}"
+    hint = did_you_mean(name, known) or f"there are: {', '.join(known) or 'none'}"
     message = f"no experiment {name!r} ships"
     raise layer.error(message, hint, EXTENDS) if layer else ConfigError(f"--preset: {message}", hint=hint)
 
 
-def _normal(layer: Layer) -> Layer:
+def _normal(layer: ConfigLayer) -> ConfigLayer:
     """Write the settings of variants and sweeps by their whole names, so that layers change one another's."""
     data = {key: value for key, value in layer.data.items() if key != DROP}
     for table, inner in _DOTTED.items():
         if isinstance(data.get(table), Mapping):
             data[table] = {name: _flattened(layer, (table, name), one, inner) for name, one in data[table].items()}
-    return Layer(data, layer.file, layer.text, layer.flag, layer.shipped, tuple(_dropped(layer)))
+    return ConfigLayer(data, layer.file, layer.text, layer.flag, layer.shipped, tuple(_dropped(layer)))
 
 
-def _dropped(layer: Layer) -> Iterator[Keys]:
+def _dropped(layer: ConfigLayer) -> Iterator[Keys]:
     """Read what a layer takes out of what it extends: dotted names, such as variants.x."""
     value = layer.data.get(DROP, [])
     named = [value] if isinstance(value, str) else value
@@ -232,7 +232,7 @@ def _settled(keys: Keys) -> Keys:
     return (*keys[:at], joined(parts(keys[at]) if len(keys) == at + 1 else keys[at:]))
 
 
-def _flattened(layer: Layer, place: tuple[str, str], table: object, inner: Sequence[str]) -> object:
+def _flattened(layer: ConfigLayer, place: tuple[str, str], table: object, inner: Sequence[str]) -> object:
     """Write the dotted tables of one variant or sweep by whole names; what is no table is refused later."""
     if not isinstance(table, Mapping):
         return table
@@ -267,7 +267,7 @@ def with_environment(settings: Settings, folder: Path = Path(), flags: Sequence[
     given = environment_settings(os.environ)
     flagged = {setting for flag in flags for setting in _settings(flag)}
     changes = {key: value for key, value in given.items() if parts(key) not in flagged}
-    return applied(table_of(settings) if isinstance(settings, str) else settings, changes)
+    return apply_overrides(table_of(settings) if isinstance(settings, str) else settings, changes)
 
 
 def environment_note(spec: Spec) -> str:

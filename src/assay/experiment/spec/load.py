@@ -8,8 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from assay.errors import ConfigError, meant
-from assay.experiment.spec.layers import EXTENDS, Layer, Sheet, file_layers, flag_layer, preset_layers, stack
+from assay.errors import ConfigError, did_you_mean
+from assay.experiment.spec.layers import (
+    EXTENDS,
+    ConfigLayer,
+    MergedConfig,
+    file_layers,
+    flag_layer,
+    preset_layers,
+    stack,
+)
 from assay.experiment.spec.model import (
     ENGINE_KEYS,
     KEYS,
@@ -18,7 +26,7 @@ from assay.experiment.spec.model import (
     TABLE_NAMES,
     TABLES,
     VARIANT_KEYS,
-    Place,
+    ConfigLocation,
     Settings,
     Spec,
     Sweep,
@@ -27,10 +35,10 @@ from assay.experiment.spec.model import (
     check_claim,
     check_writable,
 )
-from assay.experiment.spec.variants import OWN, check_twins
+from assay.experiment.spec.variants import OWN, reject_duplicates
 from assay.gold.loading import SHIPPED
 from assay.redaction import declare
-from assay.settings import fit, is_required
+from assay.settings import coerce, is_required
 from assay.toml import line_of
 
 T = TypeVar("T", Variant, Sweep)
@@ -59,7 +67,7 @@ def load_spec(path: Path | None = None, *, preset: str | None = None, sets: Sequ
     return _checked(_placed(spec, sheet), sheet)
 
 
-def _check_tables(sheet: Sheet) -> None:
+def _check_tables(sheet: MergedConfig) -> None:
     """Refuse unknown tables, and tables that are none."""
     for name, value in sheet.data.items():
         if name == EXTENDS:  # only a flag can say it here: a file's is read before
@@ -72,14 +80,14 @@ def _check_tables(sheet: Sheet) -> None:
                 raise sheet.error(f"[{name}.{inner}] is a table", "see `assay init` for an example", name, inner)
 
 
-def _check_known(sheet: Sheet, key: str, known: Sequence[str], outer: tuple[str, ...], shown: str) -> None:
+def _check_known(sheet: MergedConfig, key: str, known: Sequence[str], outer: tuple[str, ...], shown: str) -> None:
     """Refuse an unknown key: a dead knob is worse than none."""
     if key not in known:
-        hint = meant(key, known) or f"known here: {', '.join(known)}"
+        hint = did_you_mean(key, known) or f"known here: {', '.join(known)}"
         raise sheet.error(f"unknown key {shown}", hint, *outer, key)
 
 
-def _run_values(sheet: Sheet) -> dict[str, Any]:
+def _run_values(sheet: MergedConfig) -> dict[str, Any]:
     """Read [run]: known keys, values of their types; a single string stands for a list of one."""
     values, hints = {}, get_type_hints(Spec)
     for key, value in sheet.data.get("run", {}).items():
@@ -88,17 +96,17 @@ def _run_values(sheet: Sheet) -> dict[str, Any]:
     return values
 
 
-def _fitted(sheet: Sheet, value: object, hint: Any, *keys: str) -> Any:  # noqa: ANN401 - a type hint is any object
+def _fitted(sheet: MergedConfig, value: object, hint: Any, *keys: str) -> Any:  # noqa: ANN401 - a type hint is any object
     """Fit a value to its type; what does not fit is told with its place."""
     if hint == tuple[str, ...] and isinstance(value, str):
         value = [value]
     try:
-        return fit(value, hint, keys[-1])
+        return coerce(value, hint, keys[-1])
     except ConfigError as error:
         raise sheet.error(error.message, error.hint, *keys) from error
 
 
-def _engines(sheet: Sheet) -> Mapping[str, Settings]:
+def _engines(sheet: MergedConfig) -> Mapping[str, Settings]:
     """Read [engines]: each has a kind or a preset; what else it takes its kind knows."""
     engines: dict[str, Mapping[str, Any]] = dict(sheet.data.get("engines", {}))
     if OWN in engines and not {"kind", "preset"} & set(engines[OWN]):  # --set engines.builtin.search.… without a file
@@ -117,7 +125,7 @@ def _engines(sheet: Sheet) -> Mapping[str, Settings]:
     return engines
 
 
-def _records(sheet: Sheet, table: str, record: type[T], known: Sequence[str]) -> Iterator[tuple[str, T]]:
+def _records(sheet: MergedConfig, table: str, record: type[T], known: Sequence[str]) -> Iterator[tuple[str, T]]:
     """Read variants or sweeps."""
     hints = get_type_hints(record)
     for name, values in sheet.data.get(table, {}).items():
@@ -131,7 +139,7 @@ def _records(sheet: Sheet, table: str, record: type[T], known: Sequence[str]) ->
         yield name, record(**{k: _fitted(sheet, v, hints[k], table, name, k) for k, v in values.items()})
 
 
-def _check_knobs(sheet: Sheet, table: str, name: str, knobs: object) -> None:
+def _check_knobs(sheet: MergedConfig, table: str, name: str, knobs: object) -> None:
     """Refuse a knob with a single value, and show how a list of one is written."""
     for key, value in knobs.items() if isinstance(knobs, Mapping) else ():
         if not isinstance(value, list | tuple):
@@ -139,17 +147,20 @@ def _check_knobs(sheet: Sheet, table: str, name: str, knobs: object) -> None:
             raise sheet.error(f"knobs: {key} = {value!r}", hint, table, name, "knobs")
 
 
-def _places(sheet: Sheet) -> Iterator[tuple[str, Place]]:
+def _places(sheet: MergedConfig) -> Iterator[tuple[str, ConfigLocation]]:
     """Find where everything is declared. An engine belongs to the file that says its kind."""
     for table, value in sheet.data.items():
         for name in value:
-            layer = sheet.file_of(table, name) or Layer({})
+            layer = sheet.file_of(table, name) or ConfigLayer({})
             owner = sheet.by(table, name, "kind") or sheet.by(table, name, "preset") or layer
             file = None if layer.flag or layer.file is None else str(layer.file)
-            yield f"{table}.{name}", Place(file, layer.line(table, name), owner.folder, sheet.flags_of(table, name))
+            yield (
+                f"{table}.{name}",
+                ConfigLocation(file, layer.line(table, name), owner.folder, sheet.flags_of(table, name)),
+            )
 
 
-def _placed(spec: Spec, sheet: Sheet) -> Spec:
+def _placed(spec: Spec, sheet: MergedConfig) -> Spec:
     """Make the paths of files relative to where the command runs; what no file says is the named file's."""
 
     def folder(key: str) -> Path:
@@ -166,7 +177,7 @@ def _placed(spec: Spec, sheet: Sheet) -> Spec:
     return replace(spec, gold=gold, corpus=corpus, out=str(out / spec.out))
 
 
-def _checked(spec: Spec, sheet: Sheet) -> Spec:
+def _checked(spec: Spec, sheet: MergedConfig) -> Spec:
     """Check a specification; a mistake is told where its key stands."""
     try:
         return check(spec)
@@ -186,11 +197,11 @@ def check(spec: Spec) -> Spec:
             raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} is 0 or more")
     _check_names(spec.engines)
     _check_way(spec)
-    check_twins(spec)
+    reject_duplicates(spec)
     names = list(spec.all_engines())
     for name in spec.only:
         if name not in names:
-            raise ConfigError(f"only = {name!r}", hint=meant(name, names) or f"there are: {', '.join(names)}")
+            raise ConfigError(f"only = {name!r}", hint=did_you_mean(name, names) or f"there are: {', '.join(names)}")
     check_claim(spec.claim(), spec.k, names)
     return spec
 
@@ -203,7 +214,7 @@ def _check_way(spec: Spec) -> None:
         )
     for name in spec.tables:
         if name not in TABLE_NAMES:
-            hint = meant(name, TABLE_NAMES) or f"there are: {', '.join(TABLE_NAMES)}"
+            hint = did_you_mean(name, TABLE_NAMES) or f"there are: {', '.join(TABLE_NAMES)}"
             raise ConfigError(f"tables = {name!r}", hint=hint)
 
 

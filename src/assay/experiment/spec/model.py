@@ -10,9 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from assay.errors import AssayError, ConfigError, meant
+from assay.errors import AssayError, ConfigError, did_you_mean
 from assay.settings import read_settings, unknown
-from assay.types import TIME_LIMITS, Claim, Run, Suite, Variation
+from assay.types import TIME_LIMITS, AnalysisPlan, Run, Suite, VariantInfo
 
 if TYPE_CHECKING:
     from assay.engines.base import FullEngine
@@ -24,7 +24,7 @@ REFERENCES = ("random", "keywords", "oracle")
 BASELINE = "keywords"
 
 
-def usual_measures(k: int) -> tuple[str, ...]:
+def default_measures(k: int) -> tuple[str, ...]:
     """Give the measures of a run that declares none, the primary one first."""
     files = (f"nDCG@{k}", f"RR@{k}", f"Hit@{min(5, k)}", f"R@{k}")
     return (*files, f"nDCG(level=lines)@{k}", f"SpanR(iou=0.3)@{k}", "RecallAtTokens(2000)")
@@ -34,20 +34,20 @@ def make_measures(k: int, primary: str | None, others: Sequence[str]) -> tuple[s
     """Put the primary measure first, under full names, each once."""
     from assay.scoring import parse_measure
 
-    usual = usual_measures(k)
+    usual = default_measures(k)
     named = [primary or usual[0], *(others or usual)]
     return tuple(dict.fromkeys(repr(parse_measure(name)) for name in named))
 
 
-def claim_of(run: Run) -> Claim:
+def claim_of(run: Run) -> AnalysisPlan:
     """Give the claim that a run was made for; one that came without gets the usual one."""
     names = [engine.name for engine in run.engines]
     baseline = BASELINE if BASELINE in names else names[0]
-    return run.header.claim or Claim(make_measures(run.k, None, ()), baseline)
+    return run.header.claim or AnalysisPlan(make_measures(run.k, None, ()), baseline)
 
 
 def changed(
-    claim: Claim,
+    claim: AnalysisPlan,
     k: int,
     *,
     measures: Sequence[str] | None = None,
@@ -58,7 +58,7 @@ def changed(
     seed: int | None = None,
     family: Sequence[str] | None = None,
     cluster: str | None = None,
-) -> Claim:
+) -> AnalysisPlan:
     """Change what is given; None leaves it as it is."""
     given: dict[str, object] = {"baseline": baseline, "margin": margin, "alpha": alpha, "seed": seed}
     given |= {"cluster": cluster, "family": None if family is None else tuple(family)}
@@ -67,7 +67,7 @@ def changed(
     return replace(claim, measures=named, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]  # names and types are those of the record
 
 
-def check_claim(claim: Claim, k: int, engines: Sequence[str]) -> Claim:
+def check_claim(claim: AnalysisPlan, k: int, engines: Sequence[str]) -> AnalysisPlan:
     """Refuse a claim that no result could be given for."""
     from assay.scoring import parse_measure
     from assay.stats.config import Settings, settings_of
@@ -109,7 +109,7 @@ def chosen_names(
     for pattern in patterns:
         matched = {pattern} & set(names) or {n for n in names if n not in apart and fnmatchcase(n, pattern)}
         if not matched:
-            hint = meant(pattern, names) or f"there are: {', '.join(names)}"
+            hint = did_you_mean(pattern, names) or f"there are: {', '.join(names)}"
             raise ConfigError(f"{what} = {pattern!r} means no {kind} here", hint=hint)
         found |= matched
     return tuple(name for name in names if name in found)
@@ -138,7 +138,7 @@ FILE = "assay.toml"
 TABLE_NAMES = ("matrix", "bootstrap", "forest", "ranks", "pairs")
 #: The tables of a file. [search] is read by `assay search` and its kin (`search.settings`); no run depends on it.
 TABLES = ("run", "engines", "variants", "sweeps", "tune", "ledger", "report", "search")
-_USUAL = Claim((), BASELINE)
+_USUAL = AnalysisPlan((), BASELINE)
 
 Settings = Mapping[str, Any] | str
 Way = Literal["grid", "one-at-a-time", "leave-one-out"]
@@ -166,7 +166,7 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConfigLocation:
     """Where an engine, a variant or a key is declared."""
 
     file: str | None = None
@@ -176,14 +176,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class RunEntry:
     """One engine that is run under a name of its own."""
 
     name: str
     settings: Settings
-    variation: Variation | None = None
+    variation: VariantInfo | None = None
     requires: tuple[str, ...] = ()
-    place: Place = Place()
+    place: ConfigLocation = ConfigLocation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +223,10 @@ class Spec:
     only: tuple[str, ...] = ()  # the subjects that are asked now; none: all
     file: str | None = None  # the file it was read from; not a key of it
     files: tuple[str, ...] = ()  # all that were read: it, and what it extends
-    places: Mapping[str, Place] = field(default_factory=dict, repr=False)  # "variants.no-stem" -> where it stands
-    _made: dict[str, Subject] = field(default_factory=dict, init=False, repr=False, compare=False)
+    places: Mapping[str, ConfigLocation] = field(
+        default_factory=dict, repr=False
+    )  # "variants.no-stem" -> where it stands
+    _made: dict[str, RunEntry] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def folder(self) -> Path:
@@ -236,7 +238,7 @@ class Spec:
         """Whether engines take turns and are timed; else cells run side by side, without times."""
         return not (self.variants or self.sweeps or self.jobs is not None) if self.times is None else self.times
 
-    def subjects(self) -> tuple[Subject, ...]:
+    def subjects(self) -> tuple[RunEntry, ...]:
         """Give everything that runs, in the order shown: engines, variants, sweeps, references."""
         if not self._made:  # a sweep has up to 10,000 points, and everybody asks
             from assay.experiment.spec.variants import expand
@@ -244,7 +246,7 @@ class Spec:
             self._made.update((subject.name, subject) for subject in expand(self))
         return tuple(self._made.values())
 
-    def subject(self, name: str) -> Subject | None:
+    def subject(self, name: str) -> RunEntry | None:
         """Find what runs by name."""
         if not self._made:
             self.subjects()
@@ -254,13 +256,13 @@ class Spec:
         """Give what runs by name, in the order it is shown."""
         return {subject.name: subject.settings for subject in self.subjects()}
 
-    def claim(self) -> Claim:
+    def claim(self) -> AnalysisPlan:
         """Say what will be said of the run."""
         measures = make_measures(self.k, self.primary or None, self.measures)
         names = [subject.name for subject in self.subjects()]
         baseline = self.baseline or (BASELINE if BASELINE in names else names[0])
         family = resolved_family(self.family, names, baseline)
-        return Claim(measures, baseline, self.margin, self.alpha, self.seed, family, self.cluster, self.tables)
+        return AnalysisPlan(measures, baseline, self.margin, self.alpha, self.seed, family, self.cluster, self.tables)
 
 
 _NO_KEYS = ("engines", "variants", "sweeps", "tune", "ledger", "report", "only", "file", "files", "places", "_made")
@@ -274,7 +276,7 @@ ENGINE_KEYS = ("template", "requires")
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class EngineFactory:
     """What `make_engine` makes an engine of."""
 
     spec: str | Mapping[str, object]

@@ -16,15 +16,15 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import ConfigError, install_hint, meant
+from assay.errors import ConfigError, did_you_mean, install_hint
 from assay.experiment.spec.layers import with_environment
-from assay.experiment.spec.model import ENGINE_KEYS, REFERENCES, Place, Settings, Spec, Subject, Sweep
-from assay.settings import applied, flat, look_up, parts
-from assay.types import Suite, Variation
+from assay.experiment.spec.model import ENGINE_KEYS, REFERENCES, ConfigLocation, RunEntry, Settings, Spec, Sweep
+from assay.settings import apply_overrides, flat, get_key, parts
+from assay.types import Suite, VariantInfo
 
 if TYPE_CHECKING:
     from assay.engines.base import FullEngine
-    from assay.experiment.spec.model import Recipe
+    from assay.experiment.spec.model import EngineFactory
 
 
 #: More points than this are a mistake in the file, not an experiment.
@@ -115,7 +115,7 @@ def _named(sweep: Sweep, usual: str, fields: Mapping[str, str]) -> str:
         if match[1] not in fields:
             raise ConfigError(
                 f"name: nothing is called {{{match[1]}}} here",
-                hint=meant(match[1], fields) or f"there are: {', '.join(f'{{{field}}}' for field in fields)}",
+                hint=did_you_mean(match[1], fields) or f"there are: {', '.join(f'{{{field}}}' for field in fields)}",
             )
         return fields[match[1]]
 
@@ -170,11 +170,11 @@ def check_needs(requires: Sequence[str]) -> None:
         if kind == "extra" and name not in extras():
             known = ", ".join(extras()) or "none that this installation knows"
             raise ConfigError(
-                f"requires = {need!r}: no such extra", hint=meant(name, extras()) or f"extras of Assay: {known}"
+                f"requires = {need!r}: no such extra", hint=did_you_mean(name, extras()) or f"extras of Assay: {known}"
             )
 
 
-def unmet(requires: Sequence[str]) -> str | None:
+def missing_requirement(requires: Sequence[str]) -> str | None:
     """Say what is missing of some needs; None when nothing is."""
     check_needs(requires)
     missing = [said for said in map(_missing, requires) if said]
@@ -220,7 +220,7 @@ def _installed(package: str) -> bool:
 OWN = "builtin"  # runs if no engine is declared
 
 
-def expand(spec: Spec) -> tuple[Subject, ...]:
+def expand(spec: Spec) -> tuple[RunEntry, ...]:
     """List what runs, in the order shown; names are unique."""
     declared = declared_engines(spec)
     own = [
@@ -230,30 +230,30 @@ def expand(spec: Spec) -> tuple[Subject, ...]:
     if not own:
         place = place_of(spec, f"engines.{next(iter(declared))}")
         raise _error(place, "every engine is a template: nothing runs", "declare a variant, or take template out")
-    names: dict[str, Subject] = {}
+    names: dict[str, RunEntry] = {}
     for subject in own:
         if subject.name in names or (subject.name in REFERENCES and subject.variation):
             raise _taken(subject, names.get(subject.name))
         names[subject.name] = subject
-    references = [Subject(name, name) for name in REFERENCES if spec.references and name not in names]
+    references = [RunEntry(name, name) for name in REFERENCES if spec.references and name not in names]
     return (*own, *references)
 
 
-def declared_engines(spec: Spec) -> dict[str, Subject]:
+def declared_engines(spec: Spec) -> dict[str, RunEntry]:
     """Give the engines of [engines] by name, templates too, without the keys that are not theirs."""
     engines = dict(spec.engines) or {OWN: OWN}
     return {name: _declared(spec, name, settings) for name, settings in engines.items()}
 
 
-def _declared(spec: Spec, name: str, settings: Settings) -> Subject:
+def _declared(spec: Spec, name: str, settings: Settings) -> RunEntry:
     """Read one engine."""
-    place = place_of(spec, f"engines.{name}") if isinstance(settings, Mapping) else Place(folder=spec.folder)
+    place = place_of(spec, f"engines.{name}") if isinstance(settings, Mapping) else ConfigLocation(folder=spec.folder)
     if isinstance(settings, str):
-        return Subject(name, with_environment(settings, place.folder), place=place)
+        return RunEntry(name, with_environment(settings, place.folder), place=place)
     with _told(place, name):
         needs = _needs(settings.get("requires", ()))
     own = {key: value for key, value in settings.items() if key not in ENGINE_KEYS}
-    return Subject(name, with_environment(own, place.folder, place.flags), None, needs, place)
+    return RunEntry(name, with_environment(own, place.folder, place.flags), None, needs, place)
 
 
 def is_template(settings: Settings) -> bool:
@@ -261,12 +261,12 @@ def is_template(settings: Settings) -> bool:
     return isinstance(settings, Mapping) and settings.get("template") is True
 
 
-def place_of(spec: Spec, dotted: str) -> Place:
+def place_of(spec: Spec, dotted: str) -> ConfigLocation:
     """Find where something is declared; what nobody wrote down belongs to the file that was named."""
-    return spec.places.get(dotted) or Place(spec.file, None, spec.folder)
+    return spec.places.get(dotted) or ConfigLocation(spec.file, None, spec.folder)
 
 
-def _varied(spec: Spec, declared: Mapping[str, Subject]) -> Iterator[Subject]:
+def _varied(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[RunEntry]:
     """Make the variants, then the points of the sweeps."""
     for name, variant in spec.variants.items():
         place = place_of(spec, f"variants.{name}")
@@ -274,7 +274,7 @@ def _varied(spec: Spec, declared: Mapping[str, Subject]) -> Iterator[Subject]:
             base = _base(variant.engine, declared, spec)
             if not variant.set:
                 raise ConfigError("set is empty: it changes nothing", hint='set = { "search.stem.files" = 0.2 }')
-            yield _variant(name, base, Variation(base.name, variant.set), _needs(variant.requires), place)
+            yield _variant(name, base, VariantInfo(base.name, variant.set), _needs(variant.requires), place)
     knobs = [key for sweep in spec.sweeps.values() for key in sweep.knobs]
     for name, sweep in spec.sweeps.items():
         place = place_of(spec, f"sweeps.{name}")
@@ -283,11 +283,11 @@ def _varied(spec: Spec, declared: Mapping[str, Subject]) -> Iterator[Subject]:
             template = is_template(spec.engines.get(base.name, ""))
             own = partial(own_value, base.settings)
             for point in points(name, sweep, centre=own, template=template, others=knobs):
-                yield _variant(point.name, base, Variation(base.name, point.changes, name), needs, place)
+                yield _variant(point.name, base, VariantInfo(base.name, point.changes, name), needs, place)
 
 
 @contextmanager
-def _told(place: Place, name: str) -> Iterator[None]:
+def _told(place: ConfigLocation, name: str) -> Iterator[None]:
     """Tell a mistake in a variant or a sweep with its name and its place."""
     try:
         yield
@@ -295,14 +295,14 @@ def _told(place: Place, name: str) -> Iterator[None]:
         raise (problem if problem.file else _error(place, f"{name}: {problem.message}", problem.hint)) from problem
 
 
-def _error(place: Place, message: str, hint: str | None) -> ConfigError:
+def _error(place: ConfigLocation, message: str, hint: str | None) -> ConfigError:
     """Say what is wrong at a place; what only a flag declared is the flag's."""
     if place.file is None and place.flags:
         message = f"{place.flags[-1]}: {message}"
     return ConfigError(message, file=place.file, line=place.line, hint=hint)
 
 
-def _taken(subject: Subject, other: Subject | None) -> ConfigError:
+def _taken(subject: RunEntry, other: RunEntry | None) -> ConfigError:
     """Say that a name has been given already."""
     if other is None:
         return _error(subject.place, f"{subject.name} is the name of a reference engine", "give it a name of its own")
@@ -311,13 +311,13 @@ def _taken(subject: Subject, other: Subject | None) -> ConfigError:
     return _error(subject.place, f"two engines are called {subject.name!r}{where and f': the other is{where}'}", hint)
 
 
-def _base(name: str, declared: Mapping[str, Subject], spec: Spec) -> Subject:
+def _base(name: str, declared: Mapping[str, RunEntry], spec: Spec) -> RunEntry:
     """Find the engine that is varied."""
     if name not in declared and name in spec.variants:
         engine = spec.variants[name].engine
         raise ConfigError(f"engine = {name!r}: {name} is a variant", hint=f"name its engine, {engine}")
     if name not in declared:
-        hint = meant(name, declared) or f"declared are: {', '.join(declared)}; others need an [engines.{name}]"
+        hint = did_you_mean(name, declared) or f"declared are: {', '.join(declared)}; others need an [engines.{name}]"
         raise ConfigError(f"engine = {name!r} is not declared", hint=hint)
     return declared[name]
 
@@ -331,13 +331,15 @@ def _needs(requires: object) -> tuple[str, ...]:
     return tuple(items)
 
 
-def _variant(name: str, base: Subject, variation: Variation, needs: tuple[str, ...], place: Place) -> Subject:
+def _variant(
+    name: str, base: RunEntry, variation: VariantInfo, needs: tuple[str, ...], place: ConfigLocation
+) -> RunEntry:
     """Change an engine; its relative paths stay those of the file that declares it."""
     if not name.strip() or not name.isprintable():
         raise ConfigError(f"{name!r} is no name", hint="a name has no line breaks and is not empty")
-    settings = applied(_table(base.settings), variation.changes)
-    at = Place(place.file, place.line, base.place.folder, (*base.place.flags, *place.flags))
-    return Subject(name, settings, variation, tuple(dict.fromkeys((*base.requires, *needs))), at)
+    settings = apply_overrides(_table(base.settings), variation.changes)
+    at = ConfigLocation(place.file, place.line, base.place.folder, (*base.place.flags, *place.flags))
+    return RunEntry(name, settings, variation, tuple(dict.fromkeys((*base.requires, *needs))), at)
 
 
 def _table(settings: Settings) -> Mapping[str, Any]:
@@ -350,7 +352,7 @@ def _table(settings: Settings) -> Mapping[str, Any]:
 def own_value(settings: Settings, key: str) -> object:
     """Give an engine's own value of a setting: what its table says, or the default of its kind."""
     table = _table(settings)
-    found = look_up(table, key, MISSING)
+    found = get_key(table, key, MISSING)
     return _default(str(table["kind"]), key) if found is MISSING and "kind" in table else found
 
 
@@ -370,7 +372,7 @@ def _default(kind: str, key: str) -> object:
     return found
 
 
-def check_twins(spec: Spec) -> None:
+def reject_duplicates(spec: Spec) -> None:
     """Refuse a variant that is set as an engine or another variant is: its row would be theirs once more.
 
     A point of a sweep may be one: a grid around an engine holds the engine. `twin_notes` tells of those.
@@ -389,7 +391,7 @@ def check_twins(spec: Spec) -> None:
 
 def twin_notes(spec: Spec) -> tuple[str, ...]:
     """Tell which points of sweeps are other engines once more: a grid around an engine holds the engine."""
-    seen: dict[str, Subject] = {}
+    seen: dict[str, RunEntry] = {}
     notes = []
     for subject in spec.subjects():
         other = seen.setdefault(_identity(subject), subject)
@@ -398,7 +400,7 @@ def twin_notes(spec: Spec) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _identity(subject: Subject) -> str:
+def _identity(subject: RunEntry) -> str:
     """Write what an engine is made of."""
     return f"{subject.place.folder}|{canonical(subject.settings)}"
 
@@ -443,16 +445,16 @@ def make_engines(spec: Spec, suite: Suite) -> dict[str, FullEngine]:
     return {subject.name: recipe(spec, subject, suite).make() for subject in spec.subjects()}
 
 
-def recipe_of(spec: Spec, name: str, suite: Suite | None = None) -> Recipe:
+def recipe_of(spec: Spec, name: str, suite: Suite | None = None) -> EngineFactory:
     """Say how one of its engines is made, a template too."""
     return recipe(spec, spec.subject(name) or declared_engines(spec)[name], suite)
 
 
-def recipe(spec: Spec, subject: Subject, suite: Suite | None = None) -> Recipe:
+def recipe(spec: Spec, subject: RunEntry, suite: Suite | None = None) -> EngineFactory:
     """Say how something that runs is made; a table is always the file's, flags are texts."""
-    from assay.experiment.spec.model import Recipe
+    from assay.experiment.spec.model import EngineFactory
 
     place, table = subject.place, isinstance(subject.settings, Mapping)
     folder = place.folder if table else spec.folder
     file, line = (place.file, place.line) if table else (None, None)
-    return Recipe(subject.settings, folder, spec.seed, suite, subject.name, file, line, place.flags)
+    return EngineFactory(subject.settings, folder, spec.seed, suite, subject.name, file, line, place.flags)

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.corpus.spec import document_paths
-from assay.gold.building import Place, Source, build_gold, parse_target, read_source
-from assay.gold.formats.documents import CORPUS, OWN, Judgement, Topic, document_ids, judge, read_judgement
-from assay.gold.formats.export import Written, corpus_losses, file_name, verified
+from assay.gold.building import GoldLocation, GoldSource, build_gold, parse_target, read_source
+from assay.gold.formats.documents import CORPUS, OWN, Judgment, Topic, document_ids, judge, read_judgement
+from assay.gold.formats.export import WriterOutput, corpus_losses, file_name, verified
 from assay.gold.formats.rows import Record, open_source, read_entries, unread
-from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
+from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 
 QUERIES = "queries.jsonl"
 QRELS = "qrels"
@@ -33,7 +33,7 @@ def is_beir_folder(folder: Path) -> bool:
     return (folder / QUERIES).is_file() and (folder / QRELS).is_dir()
 
 
-def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[Gold]:
+def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read each split of a folder; a single one is called after the folder."""
     source = open_source(folder / QUERIES)
     files = sorted(path for path in (folder / QRELS).glob("*.tsv") if not path.name.startswith("."))
@@ -44,7 +44,7 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[Gold]:
     target = _in_corpus if corpus else _among(folder)
     spec = corpus or OWN
     name = "-".join(folder.resolve().name.split())
-    golds: list[Gold] = []
+    golds: list[GoldSet] = []
     for path in files:
         found = judge(topics, _judgements(read_source(path)), target)
         if not found.queries:
@@ -54,7 +54,7 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[Gold]:
     return golds
 
 
-def read_beir(source: Source, _name: str, _corpus: CorpusSpec | None) -> Gold:
+def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> GoldSet:
     """Refuse one file of a set."""
     raise source.at().error("a BEIR set is a folder", f"name the folder that holds {QUERIES} and {QRELS}/")
 
@@ -71,9 +71,9 @@ def _topics(records: list[Record]) -> dict[str, Topic]:
     return topics
 
 
-def _judgements(source: Source) -> list[Judgement]:
+def _judgements(source: GoldSource) -> list[Judgment]:
     """Read `query-id<TAB>corpus-id<TAB>score`, below a header or without one."""
-    found: list[Judgement] = []
+    found: list[Judgment] = []
     for number, line in enumerate(source.text.split("\n"), 1):
         place, cells = source.at(number), _cells(line.rstrip("\r"), source.at(number))
         if not line.strip() or (number == 1 and tuple(cells) == _HEADER):
@@ -86,7 +86,7 @@ def _judgements(source: Source) -> list[Judgement]:
     return found
 
 
-def _cells(line: str, place: Place) -> list[str]:
+def _cells(line: str, place: GoldLocation) -> list[str]:
     """Read the cells of a line; one with a quote in it is quoted, as BEIR's own tools do it."""
     try:
         return next(csv.reader([line], delimiter="\t", strict=True), [])
@@ -94,16 +94,16 @@ def _cells(line: str, place: Place) -> list[str]:
         raise place.error(f"not a line of a table: {error}", "check the quotes in it") from error
 
 
-def _in_corpus(judgement: Judgement, grade: int) -> Target:
+def _in_corpus(judgement: Judgment, grade: int) -> Target:
     """Read a document id as a target."""
     return parse_target(judgement.document, judgement.place, grade=grade)
 
 
-def _among(folder: Path) -> Callable[[Judgement, int], Target]:
+def _among(folder: Path) -> Callable[[Judgment, int], Target]:
     """Find documents among those of the folder, which become files."""
     names = document_paths(document_ids(folder))
 
-    def target(judgement: Judgement, grade: int) -> Target:
+    def target(judgement: Judgment, grade: int) -> Target:
         if judgement.document not in names:
             raise judgement.place.error(
                 f"the document '{judgement.document}' is not in {CORPUS}", "add it, take the line out, or give a corpus"
@@ -113,7 +113,7 @@ def _among(folder: Path) -> Callable[[Judgement, int], Target]:
     return target
 
 
-def write_beir(suite: Suite) -> Written:
+def write_beir(suite: Suite) -> WriterOutput:
     """Write a folder a set. Its documents are targets, and have no text: Assay's gold has none."""
     files: dict[str, str | bytes] = {}
     for gold in suite.golds:
@@ -123,15 +123,15 @@ def write_beir(suite: Suite) -> Written:
         files[f"{folder}/{QUERIES}"] = _lines([{"_id": query.id, "text": _headline(query)} for query in gold.queries])
         files[f"{folder}/{QRELS}/{_SPLIT}"] = _table(gold)
 
-    def read(root: Path) -> list[Gold]:
+    def read(root: Path) -> list[GoldSet]:
         return [back for gold in suite.golds for back in read_beir_folder(root / file_name(gold, ""), gold.corpus)]
 
     written = verified(suite, files, read, lost=corpus_losses(suite))
     count = len({anchor for gold in suite.golds for anchor in _anchors(gold)})
-    return Written(written.files, (*written.lost, _NO_TEXT.format(count)))
+    return WriterOutput(written.files, (*written.lost, _NO_TEXT.format(count)))
 
 
-def _anchors(gold: Gold) -> dict[str, None]:
+def _anchors(gold: GoldSet) -> dict[str, None]:
     """List all that a set judges, each target once."""
     return dict.fromkeys(target.anchor for query in gold.queries for target in (*query.targets, *query.irrelevant))
 
@@ -146,7 +146,7 @@ def _lines(entries: list[dict[str, str]]) -> str:
     return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
 
 
-def _table(gold: Gold) -> str:
+def _table(gold: GoldSet) -> str:
     """Write the judgements of a set."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter="\t", lineterminator="\n")

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from assay.gold.building import Source, build_query, ranged_span
-from assay.gold.formats.export import sound_ids
-from assay.gold.formats.multi_repo import Asked, Code, Left, from_github, github_code
-from assay.gold.formats.rows import Row, Table, header, read_table
-from assay.types import CorpusSpec, Gold, Span, Target
+from assay.gold.building import GoldSource, build_query, ranged_span
+from assay.gold.formats.export import safe_ids
+from assay.gold.formats.multi_repo import Omitted, RepoQuery, RepoRevision, from_github, github_code
+from assay.gold.formats.rows import CsvRow, CsvTable, header, read_table
+from assay.types import CorpusSpec, GoldSet, Span, Target
 
 COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")
 _URL = re.compile(
@@ -30,7 +30,7 @@ _APART = 2  # judgements of one function that differ by so much disagree on whet
 class _Question:
     """One query about one repository: rows of several languages are several questions."""
 
-    code: Code
+    code: RepoRevision
     language: str
     text: str
 
@@ -47,16 +47,16 @@ class _Judgement:
     question: _Question
     span: Span
     relevance: int
-    row: Row
+    row: CsvRow
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell whether a header is that of the annotations."""
     columns = header(source.text)
     return "GitHubUrl" in columns and "Relevance" in columns
 
 
-def read_codesearchnet(source: Source, name: str, corpus: CorpusSpec | None) -> list[Gold]:
+def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read the annotations; each repository and commit is a set of its own."""
     table = read_table(source)
     if set(table.columns) != set(COLUMNS):
@@ -64,12 +64,12 @@ def read_codesearchnet(source: Source, name: str, corpus: CorpusSpec | None) -> 
     questions: dict[_Question, dict[Span, list[_Judgement]]] = {}
     for judgement in map(_judgement, table.rows):
         questions.setdefault(judgement.question, {}).setdefault(judgement.span, []).append(judgement)
-    ids = sound_ids(question.id for question in questions)
+    ids = safe_ids(question.id for question in questions)
     entries = [entry for question in questions for entry in _entries(question, questions[question], ids)]
     return from_github(source, name, corpus, entries, {**_agreement(questions), **_notes(table)})
 
 
-def _judgement(row: Row) -> _Judgement:
+def _judgement(row: CsvRow) -> _Judgement:
     """Read one row."""
     url = _URL.fullmatch(row.text("GitHubUrl"))
     if url is None:
@@ -86,17 +86,17 @@ def _judgement(row: Row) -> _Judgement:
 
 def _entries(
     question: _Question, judged: Mapping[Span, Sequence[_Judgement]], ids: Mapping[str, str]
-) -> list[Asked | Left]:
+) -> list[RepoQuery | Omitted]:
     """Make a query of what was judged; a question that nothing in the repository answers is left out."""
     means = {span: _mean([one.relevance for one in judgements]) for span, judgements in judged.items()}
     here = f"'{question.text}' in {question.code.label}"
     targets = [Target(span, mean) for span, mean in means.items()]
     if not any(target.grade > 0 for target in targets):
-        return [Left("queries without an answer in the repository", here)]
+        return [Omitted("queries without an answer in the repository", here)]
     first = next(iter(judged.values()))[0].row.place
     tags = {"language": question.language}
     query = build_query(ids[question.id], {"human": question.text}, targets, first, tags=tags, least=1)
-    return [Asked(question.code, query)]
+    return [RepoQuery(question.code, query)]
 
 
 def _mean(relevance: Sequence[int]) -> int:
@@ -115,7 +115,7 @@ def _agreement(questions: Mapping[_Question, Mapping[Span, Sequence[_Judgement]]
     return {"judges": f"{len(several)} judged by several people, whose mean counts; {apart} of them differ by 2 or 3"}
 
 
-def _notes(table: Table) -> dict[str, str]:
+def _notes(table: CsvTable) -> dict[str, str]:
     """Tell how many remarks of the judges are not read."""
     notes = sum(bool(row.get("Notes")) for row in table.rows)
     return {"not read": f"{notes} notes of judges"} if notes else {}

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.gold.building import Source, build_query, ranged_span
-from assay.gold.formats.export import renamed, sound_ids
-from assay.gold.formats.multi_repo import Asked, Code, Left, from_github, github_code
+from assay.gold.building import GoldSource, build_query, ranged_span
+from assay.gold.formats.export import renamed, safe_ids
+from assay.gold.formats.multi_repo import Omitted, RepoQuery, RepoRevision, from_github, github_code
 from assay.gold.formats.rows import Record, json_has, parse, read_entries, unread
-from assay.types import CorpusSpec, Gold, Target
+from assay.types import CorpusSpec, GoldSet, Target
 
 _KEYS = ("instance_id", "repo", "base_commit", "problem_statement", "gold_context", "original_inst_id", "language")
 #: Where some annotators had the repository: /workspace/owner__name__0.1/src/a.c.
@@ -26,35 +26,35 @@ class _Context:
     """The targets of one task, and what of its context can be none."""
 
     targets: tuple[Target, ...]
-    left: tuple[Left, ...]
+    left: tuple[Omitted, ...]
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell a file by the keys of its entries."""
     return json_has(source, "[{", "instance_id", "base_commit", "gold_context", "problem_statement")
 
 
-def read_contextbench(source: Source, name: str, corpus: CorpusSpec | None) -> list[Gold]:
+def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read one issue an entry; each repository and commit is a set of its own."""
     records = read_entries(source)
-    ids = sound_ids(record.text("instance_id") for record in records)
+    ids = safe_ids(record.text("instance_id") for record in records)
     entries = [entry for record in records for entry in _entry(record, ids)]
     return from_github(source, name, corpus, entries, {**unread(records, _KEYS), **renamed(ids)})
 
 
-def _entry(record: Record, ids: Mapping[str, str]) -> list[Asked | Left]:
+def _entry(record: Record, ids: Mapping[str, str]) -> list[RepoQuery | Omitted]:
     """Read one issue and its context."""
     instance = record.text("instance_id")
     code = _code(record)
     context = _context(record, instance)
     if not context.targets:
-        return [*context.left, Left("queries without context in the repository", instance)]
+        return [*context.left, Omitted("queries without context in the repository", instance)]
     tags = {"language": record.text("language")} if record.values.get("language") is not None else {}
     forms = {"human": record.text("problem_statement")}
-    return [*context.left, Asked(code, build_query(ids[instance], forms, context.targets, record.place, tags=tags))]
+    return [*context.left, RepoQuery(code, build_query(ids[instance], forms, context.targets, record.place, tags=tags))]
 
 
-def _code(record: Record) -> Code:
+def _code(record: Record) -> RepoRevision:
     """Find the repository; part of the set names it without its owner, who is then in an id: owner__name-5973."""
     repository, commit = record.text("repo"), record.text("base_commit")
     if "/" not in repository and "original_inst_id" in record.values:
@@ -72,15 +72,15 @@ def _context(record: Record, instance: str) -> _Context:
     if not isinstance(value, list):
         raise record.place.error(f"'gold_context' of {record.what} is not a list", _HINT)
     targets: dict[str, Target] = {}
-    left: list[Left] = []
+    left: list[Omitted] = []
     for span in _spans(value, record):
         path = _path(span)
         if path is None:
-            left.append(Left("files that are not in the repository", f"{span.text('file')} of {instance}"))
+            left.append(Omitted("files that are not in the repository", f"{span.text('file')} of {instance}"))
             continue
         target = Target(ranged_span(path, span.number("start_line"), span.number("end_line"), record.place))
         if target.anchor in targets:
-            left.append(Left("spans that stand twice", f"{target.anchor} of {instance}"))
+            left.append(Omitted("spans that stand twice", f"{target.anchor} of {instance}"))
         targets[target.anchor] = target
     return _Context(tuple(targets.values()), tuple(left))
 

@@ -6,21 +6,21 @@ The set does not say where that other code is. What stands in `crossfile_context
 
 from __future__ import annotations
 
-from assay.gold.building import Source, check_path
+from assay.gold.building import GoldSource, check_path
 from assay.gold.formats.completion import Completion, completed, read_completions
 from assay.gold.formats.rows import Record, json_has
-from assay.types import CorpusSpec, Gold
+from assay.types import CorpusSpec, GoldSet
 
 _ENTRY = ("prompt", "groundtruth", "metadata")
 _METADATA = ("task_id", "repository", "file", "groundtruth_start_lineno")
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell a file by the keys of its entries."""
     return json_has(source, "[{", *_ENTRY, "repository", "groundtruth_start_lineno")
 
 
-def read_crosscodeeval(source: Source, name: str, corpus: CorpusSpec | None) -> list[Gold]:
+def read_crosscodeeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read one completion an entry; each repository is a set of its own, and a folder of the corpus given."""
     return read_completions(source, name, corpus, (*_ENTRY, *_METADATA), _completion)
 

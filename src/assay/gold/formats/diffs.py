@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.gold.building import Place
+from assay.gold.building import GoldLocation
 
 _HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
 _ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[abtnvfr"\\])')
@@ -22,7 +22,7 @@ _HINT = "a patch is what `git diff` prints"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Lines:
+class OldLines:
     """Lines `start` to `end` of the old file, both included; 0-0 is the place before its first line."""
 
     start: int
@@ -35,7 +35,7 @@ class FileDiff:
 
     old: str | None
     new: str | None
-    lines: tuple[Lines, ...] = ()
+    lines: tuple[OldLines, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Cursor:
     """The lines of a diff and the one that is read next."""
 
     lines: Sequence[str]
-    place: Place
+    place: GoldLocation
     at: int = 0
 
     def __bool__(self) -> bool:
@@ -59,7 +59,7 @@ class _Cursor:
         return _Cursor(self.lines, self.place, self.at + count)
 
 
-def read_diff(text: str, place: Place) -> tuple[FileDiff, ...]:
+def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
     """Read the files of a unified diff, in order; headers without a hunk (a rename, a mode, a binary) have no lines."""
     cursor = _Cursor(text.split("\n"), place)
     found: list[FileDiff] = []
@@ -100,7 +100,7 @@ def _named_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
     """Read `---`, `+++` and the hunks below them."""
     old, new = _name(cursor.line, "a/", cursor.place), _name(cursor.step().line, "b/", cursor.place)
     cursor = cursor.step(2)
-    changed: list[Lines] = []
+    changed: list[OldLines] = []
     while cursor and (hunk := _HUNK.match(cursor.line)):
         cursor, lines = _hunk(cursor, hunk)
         changed.extend(lines)
@@ -109,14 +109,14 @@ def _named_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
     return cursor, FileDiff(old, new, _merged(changed))
 
 
-def _hunk(cursor: _Cursor, hunk: re.Match[str]) -> tuple[_Cursor, list[Lines]]:
+def _hunk(cursor: _Cursor, hunk: re.Match[str]) -> tuple[_Cursor, list[OldLines]]:
     """Read one hunk; its counts say where it ends, since a changed line may look like a header."""
     start, left, added = int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1)
     number = start if left else start + 1  # of the next old line; without old lines the hunk follows `start`
     floor = min(number, 1) if left else 0
     first, cursor = cursor, cursor.step()
     block: list[str] = []
-    found: list[Lines] = []
+    found: list[OldLines] = []
     while (left or added) and not _cut_off(cursor, left, added):
         sign = _sign(cursor, first)
         cursor = cursor.step()
@@ -155,21 +155,21 @@ def _sign(cursor: _Cursor, first: _Cursor) -> str:
     return sign
 
 
-def _changed(block: Sequence[str], number: int, floor: int) -> Iterator[Lines]:
+def _changed(block: Sequence[str], number: int, floor: int) -> Iterator[OldLines]:
     """Give the old lines of a block of changes that ends before old line `number`."""
     removed = sum(sign == "-" for sign in block)
     if removed:
-        yield Lines(number - removed, number - 1)
+        yield OldLines(number - removed, number - 1)
     elif block:
-        yield Lines(max(number - 1, floor), max(number - 1, floor))
+        yield OldLines(max(number - 1, floor), max(number - 1, floor))
 
 
-def _merged(found: Sequence[Lines]) -> tuple[Lines, ...]:
+def _merged(found: Sequence[OldLines]) -> tuple[OldLines, ...]:
     """Put together what touches."""
-    merged: list[Lines] = []
+    merged: list[OldLines] = []
     for lines in sorted(found):
         before = merged.pop() if merged and lines.start <= merged[-1].end + 1 else lines
-        merged.append(Lines(max(before.start, min(lines.start, 1)), max(before.end, lines.end)))
+        merged.append(OldLines(max(before.start, min(lines.start, 1)), max(before.end, lines.end)))
     return tuple(merged)
 
 
@@ -178,7 +178,7 @@ def _has_names(cursor: _Cursor) -> bool:
     return cursor.line.startswith("--- ") and bool(cursor.step()) and cursor.step().line.startswith("+++ ")
 
 
-def _name(line: str, prefix: str, place: Place) -> str | None:
+def _name(line: str, prefix: str, place: GoldLocation) -> str | None:
     """Read the path of a `---` or `+++` line; other tools put a tab and a date after it."""
     written = line[4:].rstrip("\r")
     name = _unquoted(written, place) if written.startswith('"') else written.partition("\t")[0]
@@ -192,7 +192,7 @@ def _after(cursor: _Cursor, words: Sequence[str]) -> str | None:
     return _unquoted(written, cursor.place) if written and written.startswith('"') else written
 
 
-def _same_name(head: str, place: Place) -> str:
+def _same_name(head: str, place: GoldLocation) -> str:
     """Find the path in `a/path b/path`, which is the same twice where there is no rename."""
     half = head.strip()[: len(head.strip()) // 2]
     if head.startswith('"'):
@@ -200,7 +200,7 @@ def _same_name(head: str, place: Place) -> str:
     return half.removeprefix("a/")
 
 
-def _unquoted(name: str, place: Place) -> str:
+def _unquoted(name: str, place: GoldLocation) -> str:
     """Undo git's quoting of a path with unusual bytes."""
     inner = name[1:].partition('"\t')[0].removesuffix('"').encode("utf-8", "surrogatepass")
     raw = _ESCAPE.sub(lambda found: bytes([_ESCAPED.get(found[1]) or int(found[1], 8)]), inner)

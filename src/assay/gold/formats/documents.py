@@ -9,11 +9,11 @@ from pathlib import Path
 from assay.corpus.spec import document_paths
 from assay.errors import GoldError
 from assay.files import atomic_folder
-from assay.gold.building import Place, build_query
-from assay.gold.formats.export import renamed, sound_ids
-from assay.gold.formats.multi_repo import Left, corpus_hint, left_out
+from assay.gold.building import GoldLocation, build_query
+from assay.gold.formats.export import renamed, safe_ids
+from assay.gold.formats.multi_repo import Omitted, corpus_hint, left_out
 from assay.gold.formats.rows import Record, open_source, read_entries
-from assay.types import CorpusSpec, Gold, Query, Rationale, Target
+from assay.types import CorpusSpec, GoldSet, Query, Rationale, Target
 
 CORPUS = "corpus.jsonl"
 #: The folder that the files are written to, beside the gold set that asks about them.
@@ -40,7 +40,7 @@ def documents(folder: Path) -> Mapping[str, str]:
     return {_IGNORE_FILE: _KEEP, **{paths[name]: _text(record) for name, record in records.items()}}
 
 
-def unpack(golds: Sequence[Gold]) -> Unpacked:
+def unpack(golds: Sequence[GoldSet]) -> Unpacked:
     """Find the sets whose corpus is the documents of their BEIR folder, and give these as files to lie beside them."""
     folders = {gold.name: Path(gold.source).parent for gold in golds if gold.source and gold.corpus == OWN}
     found = {name: folder for name, folder in folders.items() if (folder / CORPUS).is_file()}
@@ -115,13 +115,13 @@ def _text(record: Record) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """How relevant somebody found a document for a query, and where that is written."""
 
     query: str
     document: str
     score: int
-    place: Place
+    place: GoldLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Topic:
     """The words of a query, and where they are written."""
 
     forms: Mapping[str, str]
-    place: Place
+    place: GoldLocation
     rationale: Rationale | None = None
 
 
@@ -141,28 +141,28 @@ class Judged:
     provenance: Mapping[str, str]
 
 
-def read_judgement(query: str, document: str, score: str, place: Place) -> Judgement:
+def read_judgement(query: str, document: str, score: str, place: GoldLocation) -> Judgment:
     """Check one line of judgements."""
     if not score.removeprefix("-").isdecimal() or not score.isascii() or len(score) > 9:
         raise place.error(f"'{score}' is not a score", "a score is a whole number, as in 2, 1 or 0")
-    return Judgement(place.text(query, "the id of the query"), place.text(document, "the document"), int(score), place)
+    return Judgment(place.text(query, "the id of the query"), place.text(document, "the document"), int(score), place)
 
 
 def judge(
     topics: Mapping[str, Topic],
-    judgements: Sequence[Judgement],
-    target: Callable[[Judgement, int], Target],
+    judgements: Sequence[Judgment],
+    target: Callable[[Judgment, int], Target],
 ) -> Judged:
     """Make queries of topics and judgements; the provenance counts what is left out."""
     by_query = _by_query(judgements)
-    ids = sound_ids(topics)
-    left = [Left("queries without a judgement", name) for name in topics if name not in by_query]
-    left += [Left("judged queries without a text", name) for name in by_query if name not in topics]
+    ids = safe_ids(topics)
+    left = [Omitted("queries without a judgement", name) for name in topics if name not in by_query]
+    left += [Omitted("judged queries without a text", name) for name in by_query if name not in topics]
     queries: list[Query] = []
     judged = {name: by_query[name] for name in topics if name in by_query}
     for name, found in judged.items():
         if not any(one.score > 0 for one in found.values()):
-            left.append(Left("queries without a relevant document", name))
+            left.append(Omitted("queries without a relevant document", name))
             continue
         targets: list[Target] = []
         for one in found.values():
@@ -171,7 +171,7 @@ def judge(
             except GoldError:
                 if one.score > 0:
                     raise
-                left.append(Left("irrelevant documents that are not in the corpus", f"{one.document} for {name}"))
+                left.append(Omitted("irrelevant documents that are not in the corpus", f"{one.document} for {name}"))
         topic = topics[name]
         queries.append(build_query(ids[name], topic.forms, targets, topic.place, rationale=topic.rationale, least=1))
     negative = sum(one.score < 0 for found in judged.values() for one in found.values())
@@ -179,9 +179,9 @@ def judge(
     return Judged(tuple(queries), {**assumed, **renamed(ids), **left_out(left)})
 
 
-def _by_query(judgements: Sequence[Judgement]) -> dict[str, dict[str, Judgement]]:
+def _by_query(judgements: Sequence[Judgment]) -> dict[str, dict[str, Judgment]]:
     """Sort the judgements by query and document; each pair is judged once."""
-    by_query: dict[str, dict[str, Judgement]] = {}
+    by_query: dict[str, dict[str, Judgment]] = {}
     for one in judgements:
         first = by_query.setdefault(one.query, {}).setdefault(one.document, one)
         if first is not one:

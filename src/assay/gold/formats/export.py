@@ -14,25 +14,25 @@ from pathlib import Path
 from assay.corpus import read_text
 from assay.corpus.spec import spec_text
 from assay.errors import GoldError
-from assay.gold.anchors import Library, Missing
-from assay.gold.building import Place, Source, read_source, row_id
-from assay.gold.formats.rows import Row, read_table, render_table
+from assay.gold.anchors import AnchorIndex, UnresolvedTarget
+from assay.gold.building import GoldLocation, GoldSource, read_source, row_id
+from assay.gold.formats.rows import CsvRow, read_table, render_table
 from assay.gold.split import SEALED, TAG
 from assay.syntax.text import count_lines
-from assay.types import Corpus, Gold, Query, Span, Suite, Target
+from assay.types import Corpus, GoldSet, Query, Span, Suite, Target
 
 _LONGEST_NAME = 200  # bytes; file systems take 255, and a name that is being written takes some more
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriterOutput:
     """Files by relative POSIX name, and what is not in them, counted and named; nothing lost is an empty tuple."""
 
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
 
 
-def file_name(gold: Gold, suffix: str) -> str:
+def file_name(gold: GoldSet, suffix: str) -> str:
     """Call the file of a set after the set."""
     name = gold.name + suffix
     hidden = name.startswith(".")  # and with it `.` and `..`
@@ -44,7 +44,7 @@ def file_name(gold: Gold, suffix: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class FieldLoss:
     """One thing that did not come back: its kind, and what it is called where there are names for it."""
 
     kind: str
@@ -52,7 +52,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class LossText:
     """How losses of a kind are told."""
 
     one: str
@@ -61,40 +61,40 @@ class Words:
 
 
 #: The kinds of losses in the order they are told.
-KINDS: Mapping[str, Words] = {
-    "seal": Words(
+KINDS: Mapping[str, LossText] = {
+    "seal": LossText(
         "sealed query loses its seal", "sealed queries lose their seal", "nothing keeps them from being tuned on"
     ),
-    "name": Words("name of a set", "names of sets", "it is called after its file"),
-    "corpus": Words("corpus", "corpora", "say where the code is when the set is read: --corpus"),
-    "provenance": Words("note on the origin of a set", "notes on the origin of sets"),
-    "order": Words("order of queries or sets", "orders of queries or sets"),
-    "id": Words("id", "ids", "queries are named anew"),
-    "form": Words("phrasing", "phrasings"),
-    "blank": Words("phrasing with blanks at its ends", "phrasings with blanks at their ends", "they are trimmed"),
-    "text": Words("phrasing", "phrasings", "the text is not the same"),
-    "symbol": Words("symbol anchor", "symbol anchors", "what is written is a line range"),
-    "whole": Words("whole file", "whole files", "what is written is the range of all its lines"),
-    "same": Words("target", "targets", "another target has the same lines"),
-    "digest": Words("content hash of a line range", "content hashes of line ranges"),
-    "grade": Words("grade of a target", "grades of targets"),
-    "target": Words("target", "targets", "the anchor is not the same"),
-    "irrelevant": Words("judged irrelevant target", "judged irrelevant targets", "counted as unjudged"),
-    "adversary": Words("adversary", "adversaries"),
-    "rationale": Words("rationale", "rationales"),
-    "measure": Words("measure of an evaluation layer", "measures of evaluation layers"),
-    "tag": Words("tag", "tags"),
-    "label": Words("origin of a label", "origins of labels"),
+    "name": LossText("name of a set", "names of sets", "it is called after its file"),
+    "corpus": LossText("corpus", "corpora", "say where the code is when the set is read: --corpus"),
+    "provenance": LossText("note on the origin of a set", "notes on the origin of sets"),
+    "order": LossText("order of queries or sets", "orders of queries or sets"),
+    "id": LossText("id", "ids", "queries are named anew"),
+    "form": LossText("phrasing", "phrasings"),
+    "blank": LossText("phrasing with blanks at its ends", "phrasings with blanks at their ends", "they are trimmed"),
+    "text": LossText("phrasing", "phrasings", "the text is not the same"),
+    "symbol": LossText("symbol anchor", "symbol anchors", "what is written is a line range"),
+    "whole": LossText("whole file", "whole files", "what is written is the range of all its lines"),
+    "same": LossText("target", "targets", "another target has the same lines"),
+    "digest": LossText("content hash of a line range", "content hashes of line ranges"),
+    "grade": LossText("grade of a target", "grades of targets"),
+    "target": LossText("target", "targets", "the anchor is not the same"),
+    "irrelevant": LossText("judged irrelevant target", "judged irrelevant targets", "counted as unjudged"),
+    "adversary": LossText("adversary", "adversaries"),
+    "rationale": LossText("rationale", "rationales"),
+    "measure": LossText("measure of an evaluation layer", "measures of evaluation layers"),
+    "tag": LossText("tag", "tags"),
+    "label": LossText("origin of a label", "origins of labels"),
 }
 
 
 def verified(
     suite: Suite,
     files: Mapping[str, str | bytes],
-    read: Callable[[Path], Sequence[Gold]],
+    read: Callable[[Path], Sequence[GoldSet]],
     *,
-    lost: Sequence[Loss] = (),
-) -> Written:
+    lost: Sequence[FieldLoss] = (),
+) -> WriterOutput:
     """Read the files of a writer back and name what did not come back; `lost` is what a look at them cannot show."""
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files.items():
@@ -105,19 +105,19 @@ def verified(
             back = read(Path(folder))
         except GoldError as error:
             raise _unwritable(suite, error) from error
-    return Written(files, told([*lost, *_missing(suite, back)]))
+    return WriterOutput(files, describe_losses([*lost, *_missing(suite, back)]))
 
 
-def corpus_losses(suite: Suite, matches: Callable[[Source], bool] | None = None) -> list[Loss]:
+def corpus_losses(suite: Suite, matches: Callable[[GoldSource], bool] | None = None) -> list[FieldLoss]:
     """Name the corpus of each set, for a format that has no place for it.
 
     A set that comes from a file of the format, which `matches` tells, had none to lose: its reader was told.
     """
     golds = [gold for gold in suite.golds if matches is None or not comes_from(gold, matches)]
-    return [Loss("corpus", spec_text(gold.corpus)) for gold in golds]
+    return [FieldLoss("corpus", spec_text(gold.corpus)) for gold in golds]
 
 
-def comes_from(gold: Gold, matches: Callable[[Source], bool]) -> Source | None:
+def comes_from(gold: GoldSet, matches: Callable[[GoldSource], bool]) -> GoldSource | None:
     """Give the file that a set was read from, if it is there and in the format that is told."""
     path = Path(gold.source) if gold.source else None
     try:
@@ -127,18 +127,18 @@ def comes_from(gold: Gold, matches: Callable[[Source], bool]) -> Source | None:
     return source if source is not None and matches(source) else None
 
 
-def breaks_seal(sentence: str) -> bool:
+def unseals(sentence: str) -> bool:
     """Tell the sentence that must not be overlooked: what was kept from tuning is not any more."""
     return any(words in sentence for words in (KINDS["seal"].one, KINDS["seal"].many))
 
 
-def told(losses: Sequence[Loss]) -> tuple[str, ...]:
+def describe_losses(losses: Sequence[FieldLoss]) -> tuple[str, ...]:
     """Make a sentence of each kind of loss, with its count and the names involved."""
     counts = Counter(loss.kind for loss in losses)
     return tuple(_sentence(kind, counts[kind], losses) for kind in KINDS if counts[kind])
 
 
-def _sentence(kind: str, count: int, losses: Sequence[Loss]) -> str:
+def _sentence(kind: str, count: int, losses: Sequence[FieldLoss]) -> str:
     """Say `3 tags (category, difficulty)`."""
     words = KINDS[kind]
     details = sorted({loss.detail for loss in losses if loss.kind == kind and loss.detail})
@@ -155,7 +155,7 @@ def _unwritable(suite: Suite, error: GoldError) -> GoldError:
     )
 
 
-def _missing(suite: Suite, back: Sequence[Gold]) -> Iterator[Loss]:
+def _missing(suite: Suite, back: Sequence[GoldSet]) -> Iterator[FieldLoss]:
     """Compare what was read back with what was written, set by set."""
     named = {gold.name: gold for gold in back}
     if len(back) != len(suite.golds):
@@ -165,18 +165,18 @@ def _missing(suite: Suite, back: Sequence[Gold]) -> Iterator[Loss]:
             hint="write them one by one, or in the native format",
         )
     if sorted(named) == sorted(gold.name for gold in suite.golds) and list(named) != [g.name for g in suite.golds]:
-        yield Loss("order")
+        yield FieldLoss("order")
     for gold, other in zip(suite.golds, back, strict=True):
         yield from _of_set(gold, named.get(gold.name, other))
 
 
-def _of_set(gold: Gold, back: Gold) -> Iterator[Loss]:
+def _of_set(gold: GoldSet, back: GoldSet) -> Iterator[FieldLoss]:
     """Compare a set."""
     if gold.name != back.name:
-        yield Loss("name", gold.name)
+        yield FieldLoss("name", gold.name)
     if gold.corpus != back.corpus:
-        yield Loss("corpus", spec_text(gold.corpus))
-    yield from (Loss("provenance", key) for key in _unequal(gold.provenance, back.provenance))
+        yield FieldLoss("corpus", spec_text(gold.corpus))
+    yield from (FieldLoss("provenance", key) for key in _unequal(gold.provenance, back.provenance))
     if len(gold.queries) != len(back.queries):
         raise GoldError(
             f"of the {len(gold.queries)} queries of '{gold.name}' {len(back.queries)} would come back",
@@ -186,55 +186,55 @@ def _of_set(gold: Gold, back: Gold) -> Iterator[Loss]:
     ids = {query.id: query for query in back.queries}
     same = sorted(ids) == sorted(query.id for query in gold.queries)
     if same and list(ids) != [query.id for query in gold.queries]:
-        yield Loss("order")
+        yield FieldLoss("order")
     for query, other in zip(gold.queries, back.queries, strict=True):
         yield from _of_query(query, ids[query.id] if same else other)
 
 
-def _of_query(query: Query, back: Query) -> Iterator[Loss]:
+def _of_query(query: Query, back: Query) -> Iterator[FieldLoss]:
     """Compare a query."""
     if query.id != back.id:
-        yield Loss("id")
+        yield FieldLoss("id")
     if query.tags.get(TAG) == SEALED != back.tags.get(TAG):
-        yield Loss("seal")
+        yield FieldLoss("seal")
     yield from _of_forms(query, back)
     yield from _of_targets(query, back)
     if query.irrelevant != back.irrelevant:
-        yield from (Loss("irrelevant") for _ in range(max(len(query.irrelevant) - len(back.irrelevant), 1)))
+        yield from (FieldLoss("irrelevant") for _ in range(max(len(query.irrelevant) - len(back.irrelevant), 1)))
     if query.adversaries != back.adversaries:
-        yield from (Loss("adversary") for _ in range(max(len(query.adversaries), 1)))
+        yield from (FieldLoss("adversary") for _ in range(max(len(query.adversaries), 1)))
     if query.rationale != back.rationale:
-        yield Loss("rationale")
+        yield FieldLoss("rationale")
     if query.measures != back.measures:
-        yield from (Loss("measure", measure) for measure in query.measures)
-    yield from (Loss("tag", key) for key in _unequal(query.tags, back.tags))
+        yield from (FieldLoss("measure", measure) for measure in query.measures)
+    yield from (FieldLoss("tag", key) for key in _unequal(query.tags, back.tags))
     if query.labels != back.labels:
-        yield from (Loss("label") for _ in range(max(len(query.labels), 1)))
+        yield from (FieldLoss("label") for _ in range(max(len(query.labels), 1)))
 
 
-def _of_forms(query: Query, back: Query) -> Iterator[Loss]:
+def _of_forms(query: Query, back: Query) -> Iterator[FieldLoss]:
     """Compare the phrasings; one that comes back under another name is lost under its own."""
     for form in _unequal(query.forms, back.forms):
         if form not in back.forms:
-            yield Loss("form", form)
+            yield FieldLoss("form", form)
         elif form in query.forms:
-            yield Loss("blank" if query.forms[form].strip() == back.forms[form] else "text", form)
+            yield FieldLoss("blank" if query.forms[form].strip() == back.forms[form] else "text", form)
 
 
-def _of_targets(query: Query, back: Query) -> Iterator[Loss]:
+def _of_targets(query: Query, back: Query) -> Iterator[FieldLoss]:
     """Compare the targets, which are written in their order."""
     if len(query.targets) != len(back.targets):
-        yield from (Loss("target") for _ in range(abs(len(query.targets) - len(back.targets))))
+        yield from (FieldLoss("target") for _ in range(abs(len(query.targets) - len(back.targets))))
         return
     for target, other in zip(query.targets, back.targets, strict=True):
         if target.grade != other.grade:
-            yield Loss("grade", f"{target.grade} becomes {other.grade}")
+            yield FieldLoss("grade", f"{target.grade} becomes {other.grade}")
         if target.digest != other.digest:
-            yield Loss("digest")
+            yield FieldLoss("digest")
         if target.symbol != other.symbol:
-            yield Loss("symbol" if target.span == other.span else "target")
+            yield FieldLoss("symbol" if target.span == other.span else "target")
         elif _place(target) != _place(other):
-            yield Loss("target")
+            yield FieldLoss("target")
 
 
 def _place(target: Target) -> Target:
@@ -248,7 +248,7 @@ def _unequal(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
 
 
-def restyled(source: Source, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
+def restyled(source: GoldSource, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
     """Write rows by their ids; quotes, blank lines and line ends are those of the file, where it has the row."""
     table = read_table(source)
     end = "\r\n" if source.text.partition("\n")[0].endswith("\r") else "\n"
@@ -259,7 +259,7 @@ def restyled(source: Source, columns: Sequence[str], rows: Mapping[str, Sequence
     return "".join(part if part.endswith("\n") else part + end for part in (head, *written))
 
 
-def _raw(source: Source, rows: Sequence[Row]) -> dict[str, str]:
+def _raw(source: GoldSource, rows: Sequence[CsvRow]) -> dict[str, str]:
     """Cut a text into its rows, each with the blank lines below it; the header is called nothing."""
     lines = [f"{line}\n" for line in source.text.removesuffix("\n").split("\n")]
     starts = [1, *(row.place.line or 1 for row in rows), len(lines) + 1]
@@ -268,7 +268,7 @@ def _raw(source: Source, rows: Sequence[Row]) -> dict[str, str]:
     return {name: "".join(lines[start - 1 : end - 1]) for name, start, end in spans}
 
 
-def _written(cells: Sequence[str], row: Row | None, raw: str, end: str) -> str:
+def _written(cells: Sequence[str], row: CsvRow | None, raw: str, end: str) -> str:
     """Keep a row that still says the same, in whatever order its results stand; else write it anew."""
     if row is not None and _says(cells) == _says(list(row.cells.values())):
         return raw
@@ -294,7 +294,7 @@ _UNSOUND = re.compile(r"[\s/]+")
 _TOLD = 20  # renamed ids that are listed; more are counted, since the rule is the same
 
 
-def sound_ids(originals: Iterable[str]) -> dict[str, str]:
+def safe_ids(originals: Iterable[str]) -> dict[str, str]:
     """Give each id a sound one: blanks and slashes become `-`, and what would meet another id takes `-2`, `-3`."""
     given = list(dict.fromkeys(originals))
     ids = {original: original for original in given if not _UNSOUND.search(original)}
@@ -325,36 +325,36 @@ def _free(wanted: str, taken: set[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Lined:
+class LineAnchored:
     """A gold set whose targets have lines, and in sentences what they were before."""
 
-    gold: Gold
+    gold: GoldSet
     lost: tuple[str, ...] = ()
 
 
-def lined(gold: Gold, corpus: Corpus, *, whole_files: bool) -> Lined:
+def lined(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAnchored:
     """Give symbol anchors their lines, and whole files too unless the format holds them as they are."""
-    library = Library(corpus)
-    losses: list[Loss] = []
+    library = AnchorIndex(corpus)
+    losses: list[FieldLoss] = []
     queries = []
     for query in gold.queries:
         targets = [_lined(target, library, corpus, _place_lining(gold, query), whole_files) for target in query.targets]
         kept = list(_distinct(targets))
         queries.append(replace(query, targets=tuple(kept)))
-        losses += [Loss("whole")] * sum(_is_whole(t) for t in query.targets if not whole_files)
-        losses += [Loss("same")] * (len(targets) - len(kept))
-    return Lined(replace(gold, queries=tuple(queries)), told(losses))
+        losses += [FieldLoss("whole")] * sum(_is_whole(t) for t in query.targets if not whole_files)
+        losses += [FieldLoss("same")] * (len(targets) - len(kept))
+    return LineAnchored(replace(gold, queries=tuple(queries)), describe_losses(losses))
 
 
-def lacks_lines(gold: Gold, *, symbols: bool, whole_files: bool) -> bool:
+def lacks_lines(gold: GoldSet, *, symbols: bool, whole_files: bool) -> bool:
     """Tell whether a set has targets that a format cannot hold before their lines are known."""
     targets = [target for query in gold.queries for target in query.targets if target.span.start is None]
     return any(not whole_files if _is_whole(target) else not symbols for target in targets)
 
 
-def _place_lining(gold: Gold, query: Query) -> Place:
+def _place_lining(gold: GoldSet, query: Query) -> GoldLocation:
     """Say where a query stands."""
-    return Place(gold.source or gold.name, query.line)
+    return GoldLocation(gold.source or gold.name, query.line)
 
 
 def _is_whole(target: Target) -> bool:
@@ -362,12 +362,12 @@ def _is_whole(target: Target) -> bool:
     return target.symbol is None and target.span.start is None
 
 
-def _lined(target: Target, library: Library, corpus: Corpus, place: Place, whole_files: bool) -> Target:
+def _lined(target: Target, library: AnchorIndex, corpus: Corpus, place: GoldLocation, whole_files: bool) -> Target:
     """Give one target its lines."""
     if target.span.start is not None or (_is_whole(target) and whole_files):
         return target
     found = library.look_up(target)
-    if isinstance(found, Missing):
+    if isinstance(found, UnresolvedTarget):
         raise place.error(found.message, found.hint)
     if not _is_whole(target):
         return found

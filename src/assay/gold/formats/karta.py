@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.gold.building import Source, build_gold, build_query, check_path, parse_target, read_source
-from assay.gold.formats.export import renamed, sound_ids
+from assay.gold.building import GoldSource, build_gold, build_query, check_path, parse_target, read_source
+from assay.gold.formats.export import renamed, safe_ids
 from assay.gold.formats.native import has_version
 from assay.gold.formats.rows import yaml_has
 from assay.gold.native import nodes as schema
-from assay.gold.native.nodes import Field, Keys, compose
-from assay.types import FORMS, PRIMARY, SECONDARY, Adversary, CorpusSpec, Gold, Query, Rationale, Span, Target
+from assay.gold.native.nodes import MappingKeys, YamlNode, compose
+from assay.types import FORMS, PRIMARY, SECONDARY, Adversary, CorpusSpec, GoldSet, Query, Rationale, Span, Target
 
 NOT_SAID = "not said"
 _TAGS = {"type": "category", "category": "category", "difficulty": "difficulty"}
@@ -59,7 +59,7 @@ class Notes:
         return {key: ", ".join(found) for key, found in notes.items() if found}
 
 
-def read_layers(entry: Field, query_id: str, notes: Notes) -> Query:
+def read_layers(entry: YamlNode, query_id: str, notes: Notes) -> Query:
     """Read an entry of v2.1."""
     fields = present(entry)
     notes.skip(fields, ("id", "query", *_TAGS, *_LAYERS), " of queries")
@@ -75,7 +75,7 @@ def read_layers(entry: Field, query_id: str, notes: Notes) -> Query:
     )
 
 
-def read_adversary(entry: Field, notes: Notes) -> Adversary:
+def read_adversary(entry: YamlNode, notes: Notes) -> Adversary:
     """Read a wrong neighbour; v0.1 says neither how strong the trap is nor what confuses."""
     fields = present(entry)
     notes.skip(
@@ -95,28 +95,28 @@ def read_adversary(entry: Field, notes: Notes) -> Adversary:
     )
 
 
-def present(field: Field) -> dict[str, Field]:
+def present(field: YamlNode) -> dict[str, YamlNode]:
     """Give the values of a mapping that are not null: Karta's loader takes null for an absent key."""
     return {key: value for key, value in field.mapping().items() if not _is_null(value)}
 
 
-def texts(field: Field | None) -> tuple[str, ...]:
+def texts(field: YamlNode | None) -> tuple[str, ...]:
     """Give a list of texts; none when there is no such key."""
     return tuple(entry.text() for entry in field.sequence()) if field else ()
 
 
-def _is_null(field: Field) -> bool:
+def _is_null(field: YamlNode) -> bool:
     """Tell a null: a plain scalar, never a quoted one."""
     quoted = getattr(field.node, "style", None) in ("'", '"', "|", ">")
     return not quoted and field.node.value in ("", "~", "null", "Null", "NULL")
 
 
-def _entries(field: Field | None) -> list[Field]:
+def _entries(field: YamlNode | None) -> list[YamlNode]:
     """Give the entries of a list; none when there is no such key."""
     return field.sequence() if field else []
 
 
-def _either(entry: Field, fields: Mapping[str, Field], first: str, second: str) -> Field:
+def _either(entry: YamlNode, fields: Mapping[str, YamlNode], first: str, second: str) -> YamlNode:
     """Give the value of the one of two keys that is there."""
     found = [fields[key] for key in (first, second) if key in fields]
     if len(found) != 1:
@@ -124,7 +124,7 @@ def _either(entry: Field, fields: Mapping[str, Field], first: str, second: str) 
     return found[0]
 
 
-def _forms(fields: Mapping[str, Field], query_id: str, entry: Field, notes: Notes) -> dict[str, str]:
+def _forms(fields: Mapping[str, YamlNode], query_id: str, entry: YamlNode, notes: Notes) -> dict[str, str]:
     """Read the phrasings; a bare `query` is the human one where the layer has none."""
     layer = present(fields["cognitive"]) if "cognitive" in fields else {}
     notes.skip(layer, FORMS, " of cognitive")
@@ -136,7 +136,7 @@ def _forms(fields: Mapping[str, Field], query_id: str, entry: Field, notes: Note
     return forms
 
 
-def _targets(field: Field | None, query_id: str, entry: Field) -> list[Target]:
+def _targets(field: YamlNode | None, query_id: str, entry: YamlNode) -> list[Target]:
     """Read what counts as right; another key than these two would be another grade, so it is refused."""
     if field is None:
         raise entry.place.error(f"query '{query_id}' has no retrieval layer", "name its primary files")
@@ -147,7 +147,7 @@ def _targets(field: Field | None, query_id: str, entry: Field) -> list[Target]:
     return [parse_target(one.text(), one.place, grade=grade) for one, grade in entries]
 
 
-def _rationale(field: Field | None, notes: Notes) -> Rationale | None:
+def _rationale(field: YamlNode | None, notes: Notes) -> Rationale | None:
     """Read why the answer is right: prose, or owner, reason and boundary."""
     if field is None:
         return None
@@ -158,7 +158,7 @@ def _rationale(field: Field | None, notes: Notes) -> Rationale | None:
     return Rationale(**{key: fields[key].text().strip() for key in schema.RATIONALE.optional if key in fields})
 
 
-def _measures(field: Field | None, notes: Notes) -> tuple[str, ...]:
+def _measures(field: YamlNode | None, notes: Notes) -> tuple[str, ...]:
     """Read which metric families matter; one that is no measure here is told."""
     measures: dict[str, None] = {}
     for word in (entry.text() for entry in _metrics(field, notes)):
@@ -171,7 +171,7 @@ def _measures(field: Field | None, notes: Notes) -> tuple[str, ...]:
     return tuple(measures)
 
 
-def _metrics(field: Field | None, notes: Notes) -> list[Field]:
+def _metrics(field: YamlNode | None, notes: Notes) -> list[YamlNode]:
     """Give the entries of the evaluation layer: a list, or a mapping that holds one."""
     if field is None or not _is_mapping(field):
         return _entries(field)
@@ -180,7 +180,7 @@ def _metrics(field: Field | None, notes: Notes) -> list[Field]:
     return [entry for key in _METRIC_KEYS for entry in _entries(fields.get(key))]
 
 
-def _is_mapping(field: Field) -> bool:
+def _is_mapping(field: YamlNode) -> bool:
     """Tell a mapping from a list and a text."""
     return type(field.node).__name__ == "MappingNode"
 
@@ -188,33 +188,33 @@ def _is_mapping(field: Field) -> bool:
 CORPUS_FILE = "corpus.yaml"
 _SAID = ("corpus_id", "version", "author")
 _DOCUMENT = (*_SAID, "queries")
-_QUERY = Keys(("id", "query", "expected"), ("type", "rationale", "has_adversarial", "adversarial"))
-_CORPUS = Keys(("id",), ("name", "tag", "base_path", "include", "exclude"))
+_QUERY = MappingKeys(("id", "query", "expected"), ("type", "rationale", "has_adversarial", "adversarial"))
+_CORPUS = MappingKeys(("id",), ("name", "tag", "base_path", "include", "exclude"))
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}  # as YAML 1.1 has them
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class KartaCorpus:
     """What `corpus.yaml` says."""
 
-    id: Field
+    id: YamlNode
     base_path: str = ""
     tag: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell a set by the corpus it names; the native format has a version key and no such."""
     return yaml_has(source, "corpus_id") and not has_version(source)
 
 
-def is_corpus_file(source: Source) -> bool:
+def is_corpus_file(source: GoldSource) -> bool:
     """Tell the description of a corpus, which lies beside sets and holds no queries."""
     return source.path.name == CORPUS_FILE and yaml_has(source, "id", "base_path")
 
 
-def read_karta(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
+def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
     """Read a set, whichever version its entries are written in."""
     document = compose(source, "the gold set")
     fields = present(document)
@@ -225,13 +225,13 @@ def read_karta(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
     notes = Notes()
     notes.skip(fields, _DOCUMENT)
     entries = fields["queries"].sequence()
-    ids = sound_ids(_id(entry) for entry in entries)
+    ids = safe_ids(_id(entry) for entry in entries)
     queries = [_query(entry, ids[_id(entry)], notes) for entry in entries]
     said = {key: field.text() for key, field in fields.items() if key in _SAID}
     return build_gold(name, spec, queries, fields["queries"].place, {**said, **notes.told(), **renamed(ids)})
 
 
-def _id(entry: Field) -> str:
+def _id(entry: YamlNode) -> str:
     """Give the id of an entry."""
     fields = entry.mapping()
     if "id" not in fields:
@@ -239,12 +239,12 @@ def _id(entry: Field) -> str:
     return fields["id"].text()
 
 
-def _query(entry: Field, query_id: str, notes: Notes) -> Query:
+def _query(entry: YamlNode, query_id: str, notes: Notes) -> Query:
     """Read an entry: one with a retrieval layer has five of them."""
     return read_layers(entry, query_id, notes) if "retrieval" in entry.mapping() else _first(entry, query_id, notes)
 
 
-def _first(entry: Field, query_id: str, notes: Notes) -> Query:
+def _first(entry: YamlNode, query_id: str, notes: Notes) -> Query:
     """Read an entry of v0.1, whose own loader takes no other keys either."""
     entry.mapping(_QUERY)
     fields = present(entry)
@@ -264,7 +264,7 @@ def _first(entry: Field, query_id: str, notes: Notes) -> Query:
     )
 
 
-def _check_flag(flag: Field | None, adversaries: int, query_id: str) -> None:
+def _check_flag(flag: YamlNode | None, adversaries: int, query_id: str) -> None:
     """Refuse an entry that says it has adversaries and names none, or the other way round."""
     if flag is None:
         return
@@ -278,7 +278,7 @@ def _check_flag(flag: Field | None, adversaries: int, query_id: str) -> None:
         )
 
 
-def _corpus(source: Source, corpus_id: Field, given: CorpusSpec | None) -> CorpusSpec:
+def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -> CorpusSpec:
     """Give where the code is, with the globs and the tag of the file beside the set."""
     beside = _beside(source)
     if beside is not None and beside.id.text() != corpus_id.text():
@@ -297,7 +297,7 @@ def _corpus(source: Source, corpus_id: Field, given: CorpusSpec | None) -> Corpu
     return CorpusSpec("path", beside.base_path, include=beside.include, exclude=beside.exclude)
 
 
-def _narrowed(given: CorpusSpec, beside: Beside | None) -> CorpusSpec:
+def _narrowed(given: CorpusSpec, beside: KartaCorpus | None) -> CorpusSpec:
     """Take what a corpus that was named leaves open from the file beside the set."""
     if beside is None:
         return given
@@ -306,7 +306,7 @@ def _narrowed(given: CorpusSpec, beside: Beside | None) -> CorpusSpec:
     return replace(given, rev=rev, include=include, exclude=exclude)
 
 
-def _beside(source: Source) -> Beside | None:
+def _beside(source: GoldSource) -> KartaCorpus | None:
     """Read the description of the corpus, if one lies beside the set."""
     path = source.path.parent / CORPUS_FILE
     if path == source.path or not path.is_file():
@@ -316,7 +316,7 @@ def _beside(source: Source) -> Beside | None:
     fields = present(document)
     if "id" not in fields:
         raise document.place.error("the corpus has no id", "write the corpus_id of the set")
-    return Beside(
+    return KartaCorpus(
         fields["id"],
         fields["base_path"].text() if "base_path" in fields else "",
         fields["tag"].text() if "tag" in fields else None,

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.gold.building import Place, Source, build_gold
-from assay.gold.formats.export import sound_ids
-from assay.types import CorpusSpec, Gold, Query
+from assay.gold.building import GoldLocation, GoldSource, build_gold
+from assay.gold.formats.export import safe_ids
+from assay.types import CorpusSpec, GoldSet, Query
 
 NO_CORPUS = "a gold set in this format names no corpus"
 
 
-def require_corpus(source: Source, corpus: CorpusSpec | None) -> CorpusSpec:
+def require_corpus(source: GoldSource, corpus: CorpusSpec | None) -> CorpusSpec:
     """Give the corpus, for formats that have no place for it."""
     if corpus is None:
         raise source.at(1).error(NO_CORPUS, corpus_hint(source.path))
@@ -40,7 +40,7 @@ _EXAMPLES = 5  # of what is left out that are named; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class RepoRevision:
     """The code that a query asks about: a repository, and a commit where the file names one."""
 
     repository: str
@@ -53,22 +53,22 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RepoQuery:
     """A query and the code it asks about."""
 
-    code: Code
+    code: RepoRevision
     query: Query
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Omitted:
     """Something of a file that is in no set: what is counted, and which one this is."""
 
     kind: str
     which: str
 
 
-def left_out(left: Sequence[Left]) -> dict[str, str]:
+def left_out(left: Sequence[Omitted]) -> dict[str, str]:
     """Tell, as provenance, what is in no set: how many of each kind, and the first of them by name."""
     kinds = {kind: [one.which for one in left if one.kind == kind] for kind in dict.fromkeys(one.kind for one in left)}
     told = [f"{kind}: {len(which)} ({_first(which)})" for kind, which in kinds.items()]
@@ -76,20 +76,20 @@ def left_out(left: Sequence[Left]) -> dict[str, str]:
 
 
 def split(
-    source: Source,
+    source: GoldSource,
     name: str,
-    asked: Sequence[Asked],
-    spec: Callable[[Code], CorpusSpec],
+    asked: Sequence[RepoQuery],
+    spec: Callable[[RepoRevision], CorpusSpec],
     provenance: Mapping[str, str],
-) -> list[Gold]:
+) -> list[GoldSet]:
     """Make a set for each code that is asked about, in the order they begin; a single one keeps the file's name."""
-    groups: dict[Code, list[Query]] = {}
+    groups: dict[RepoRevision, list[Query]] = {}
     for one in asked:
         groups.setdefault(one.code, []).append(one.query)
     if not groups:
         reason = provenance.get("left out", "nothing")
         raise source.at(1).error(f"no query of the file can be asked: {reason}", "check that this is the right file")
-    labels = sound_ids(f"{name}-{code.label}" for code in groups)
+    labels = safe_ids(f"{name}-{code.label}" for code in groups)
     names = {code: labels[f"{name}-{code.label}"] if len(groups) > 1 else name for code in groups}
     return [
         build_gold(names[code], spec(code), queries, source.at(queries[0].line), provenance)
@@ -98,19 +98,21 @@ def split(
 
 
 def from_github(
-    source: Source,
+    source: GoldSource,
     name: str,
     corpus: CorpusSpec | None,
-    entries: Sequence[Asked | Left],
+    entries: Sequence[RepoQuery | Omitted],
     provenance: Mapping[str, str],
-) -> list[Gold]:
+) -> list[GoldSet]:
     """Make the sets of a file that asks about repositories of GitHub, and tell in each what is in none."""
-    asked = [entry for entry in entries if isinstance(entry, Asked)]
-    left = left_out([entry for entry in entries if isinstance(entry, Left)])
+    asked = [entry for entry in entries if isinstance(entry, RepoQuery)]
+    left = left_out([entry for entry in entries if isinstance(entry, Omitted)])
     return split(source, name, asked, _on_github(source, corpus, asked), {**provenance, **left})
 
 
-def _on_github(source: Source, corpus: CorpusSpec | None, asked: Sequence[Asked]) -> Callable[[Code], CorpusSpec]:
+def _on_github(
+    source: GoldSource, corpus: CorpusSpec | None, asked: Sequence[RepoQuery]
+) -> Callable[[RepoRevision], CorpusSpec]:
     """Say where repositories of GitHub come from; a corpus that is given must be the only one asked about."""
     codes = {one.code for one in asked}
     if corpus is not None and len(codes) > 1:
@@ -121,7 +123,7 @@ def _on_github(source: Source, corpus: CorpusSpec | None, asked: Sequence[Asked]
     return lambda code: corpus or CorpusSpec("git", f"https://github.com/{code.repository}", rev=code.commit)
 
 
-def in_folders(source: Source, corpus: CorpusSpec | None) -> Callable[[Code], CorpusSpec]:
+def in_folders(source: GoldSource, corpus: CorpusSpec | None) -> Callable[[RepoRevision], CorpusSpec]:
     """Say where repositories come from that a file only names: each is a folder of the corpus given."""
     if corpus is None:
         raise source.at(1).error(
@@ -132,13 +134,13 @@ def in_folders(source: Source, corpus: CorpusSpec | None) -> Callable[[Code], Co
     return lambda code: replace(corpus, root=f"{above}{code.repository}")
 
 
-def github_code(repository: str, commit: str, place: Place) -> Code:
+def github_code(repository: str, commit: str, place: GoldLocation) -> RepoRevision:
     """Check a repository of GitHub and a commit."""
     if not _REPOSITORY.fullmatch(repository):
         raise place.error(f"'{repository}' is not a repository of GitHub", "write it as owner/name")
     if not _COMMIT.fullmatch(commit):
         raise place.error(f"'{commit}' is not a commit", "write the hexadecimal id of a commit")
-    return Code(repository, commit)
+    return RepoRevision(repository, commit)
 
 
 def _first(which: Sequence[str]) -> str:

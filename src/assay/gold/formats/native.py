@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assay.gold.building import Source, read_source
-from assay.gold.formats.export import Written, comes_from, file_name, verified
+from assay.gold.building import GoldSource, read_source
+from assay.gold.formats.export import WriterOutput, comes_from, file_name, verified
 from assay.gold.formats.rows import yaml_has
 from assay.gold.native.layers import read_native, write_native
-from assay.types import Gold, Suite
+from assay.types import GoldSet, Suite
 
 SUFFIXES = (".yaml", ".yml")
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell a native file by its version key; a YAML file that looks like no other format may lack it."""
     return has_version(source) or (source.path.suffix in SUFFIXES and not yaml_has(source, "corpus_id"))
 
 
-def has_version(source: Source) -> bool:
+def has_version(source: GoldSource) -> bool:
     """Tell whether a file says that it is native."""
     return yaml_has(source, "assay")
 
 
-def write_suite(suite: Suite) -> Written:
+def write_suite(suite: Suite) -> WriterOutput:
     """Write one YAML file a set."""
     files = {file_name(gold, ".yaml"): write_native(gold) for gold in suite.golds}
 
-    def read(folder: Path) -> list[Gold]:
+    def read(folder: Path) -> list[GoldSet]:
         return [read_native(read_source(folder / file_name(gold, ".yaml"))) for gold in suite.golds]
 
     return verified(suite, files, read)
@@ -38,12 +38,12 @@ def write_suite(suite: Suite) -> Written:
 KEYS = ("left out", "not read", "assumed")
 
 
-def untaken(golds: Sequence[Gold]) -> tuple[str, ...]:
+def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
     """Say, file by file, what was not taken from it; sets of one file share what is told of it."""
     return tuple(dict.fromkeys(sentence for gold in golds for sentence in _of_set(gold)))
 
 
-def _of_set(gold: Gold) -> Iterator[str]:
+def _of_set(gold: GoldSet) -> Iterator[str]:
     """Say it for one set; a native file tells of an earlier reading, and is itself read whole."""
     notes = [(key, gold.provenance[key]) for key in KEYS if gold.provenance.get(key)]
     if not notes or _is_native(gold):
@@ -52,7 +52,7 @@ def _of_set(gold: Gold) -> Iterator[str]:
         yield f"{gold.source or gold.name}: {key}: {text}"
 
 
-def _is_native(gold: Gold) -> bool:
+def _is_native(gold: GoldSet) -> bool:
     """Tell a set that was read from a native file."""
     named = gold.source is not None and Path(gold.source).suffix in SUFFIXES
     return named and comes_from(gold, matches) is not None

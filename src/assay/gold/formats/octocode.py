@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from assay.gold.building import Place, Source, build_gold, build_query, ranged_span, read_source, row_id
-from assay.gold.formats.export import Written, comes_from, corpus_losses, file_name, restyled, verified
+from assay.gold.building import GoldLocation, GoldSource, build_gold, build_query, ranged_span, read_source, row_id
+from assay.gold.formats.export import WriterOutput, comes_from, corpus_losses, file_name, restyled, verified
 from assay.gold.formats.multi_repo import require_corpus
-from assay.gold.formats.rows import Row, header, read_table, render_table
-from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Suite, Target
+from assay.gold.formats.rows import CsvRow, header, read_table, render_table
+from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Suite, Target
 
 _GRADES = {"2": PRIMARY, "1": SECONDARY}
 _RESULT = re.compile(r"(?P<path>.+):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9}):(?P<grade>[0-9]+)", re.DOTALL)
@@ -17,13 +17,13 @@ _RESULTS = 3  # columns that octocode's own files have; more are written where a
 _QUERY = "query"
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell octocode's header."""
     columns = header(source.text)
     return "query" in columns and "result1" in columns
 
 
-def read_octocode(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
+def read_octocode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
     """Read one query a row, named by its row."""
     spec = require_corpus(source, corpus)
     table = read_table(source)
@@ -36,7 +36,7 @@ def read_octocode(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
     return build_gold(name, spec, queries, source.at(1))
 
 
-def _query(row: Row, number: int) -> Query:
+def _query(row: CsvRow, number: int) -> Query:
     """Read one row."""
     results = [cell for column, cell in row.cells.items() if column != "query" and cell]
     if not results:
@@ -45,7 +45,7 @@ def _query(row: Row, number: int) -> Query:
     return build_query(row_id(number), {"human": row.text("query")}, targets, row.place)
 
 
-def _target(result: str, place: Place) -> Target:
+def _target(result: str, place: GoldLocation) -> Target:
     """Read `path:start-end:grade`."""
     match = _RESULT.fullmatch(result)
     if match is None:
@@ -56,18 +56,18 @@ def _target(result: str, place: Place) -> Target:
     return Target(span, _GRADES[match["grade"]])
 
 
-def write_octocode(suite: Suite) -> Written:
+def write_octocode(suite: Suite) -> WriterOutput:
     """Write one CSV a set: the headline of each query and its targets, which must have lines."""
     files = {file_name(gold, ".csv"): _render(gold) for gold in suite.golds}
 
-    def read(folder: Path) -> list[Gold]:
+    def read(folder: Path) -> list[GoldSet]:
         sources = [(read_source(folder / file_name(gold, ".csv")), gold) for gold in suite.golds]
         return [read_octocode(source, gold.name, gold.corpus) for source, gold in sources]
 
     return verified(suite, files, read, lost=corpus_losses(suite, matches))
 
 
-def _render(gold: Gold) -> str:
+def _render(gold: GoldSet) -> str:
     """Write the CSV of one set; over a file of octocode's, with its columns and its own way of writing them."""
     rows = {q.id: [q.headline, *(_result(target, q, gold) for target in q.targets)] for q in gold.queries}
     source = comes_from(gold, matches)
@@ -78,10 +78,10 @@ def _render(gold: Gold) -> str:
     return restyled(source, columns, filled) if source else render_table(columns, filled.values())
 
 
-def _result(target: Target, query: Query, gold: Gold) -> str:
+def _result(target: Target, query: Query, gold: GoldSet) -> str:
     """Write `path:start-end:grade`."""
     if target.span.start is None:
-        raise Place(gold.source or gold.name, query.line).error(
+        raise GoldLocation(gold.source or gold.name, query.line).error(
             f"octocode's format holds line ranges only, and query '{query.id}' has the target {target.anchor}",
             "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
         )

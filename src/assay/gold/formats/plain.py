@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from assay.gold.building import Source, build_gold, build_query, parse_target, read_source, row_id
-from assay.gold.formats.export import Written, corpus_losses, file_name, renamed, sound_ids, verified
+from assay.gold.building import GoldSource, build_gold, build_query, parse_target, read_source, row_id
+from assay.gold.formats.export import WriterOutput, corpus_losses, file_name, renamed, safe_ids, verified
 from assay.gold.formats.multi_repo import require_corpus
 from assay.gold.formats.rows import (
+    CsvRow,
+    CsvTable,
     Record,
-    Row,
-    Table,
     header,
     json_has,
     opening,
@@ -25,7 +25,7 @@ from assay.gold.formats.rows import (
     render_table,
 )
 from assay.gold.native.nodes import suggest
-from assay.types import FORMS, PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Suite, Target
+from assay.types import FORMS, PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Suite, Target
 
 COLUMNS = ("query", "path", "id", "form", "grade", "cluster")
 _WRITTEN = ("id", "query", "path", "form", "grade", "cluster")
@@ -33,47 +33,47 @@ _GRADES = {"primary": PRIMARY, "secondary": SECONDARY}
 _GRADE = re.compile("[0-9]{1,9}")
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell a plain file by its header, or by the keys of its first line."""
     if _is_json(source):
         return any(json_has(source, "{[", "query", key) for key in ("path", "targets"))
     return {"query", "path"} <= set(header(source.text))
 
 
-def read_plain(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
+def read_plain(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
     """Read the rows and put those of one intent together."""
     spec = require_corpus(source, corpus)
     table = _json_table(source) if _is_json(source) else read_table(source)
     _check_header(source, table)
-    ids = sound_ids(row.get("id") for row in table.rows)
+    ids = safe_ids(row.get("id") for row in table.rows)
     queries = [_query(intent, rows) for intent, rows in _intents(table, ids).items()]
     return build_gold(name, spec, queries, source.at(1), renamed(ids))
 
 
-def _is_json(source: Source) -> bool:
+def _is_json(source: GoldSource) -> bool:
     """Tell JSON from CSV, whose first column may have any name but no such bracket."""
     return opening(source) in ("{", "[")
 
 
-def _json_table(source: Source) -> Table:
+def _json_table(source: GoldSource) -> CsvTable:
     """Read JSON lines as the rows of a table."""
     rows = tuple(row for record in read_entries(source) for row in _json_rows(record))
-    return Table(tuple(dict.fromkeys(column for row in rows for column in row.cells)), rows)
+    return CsvTable(tuple(dict.fromkeys(column for row in rows for column in row.cells)), rows)
 
 
-def _json_rows(record: Record) -> Iterator[Row]:
+def _json_rows(record: Record) -> Iterator[CsvRow]:
     """Make a row of an object, or one for each of its targets."""
     record.check_keys((*COLUMNS, "targets"), required=("query",))
     cells = {key: _cell(record, key) for key in record.values if key != "targets"}
     if ("path" in cells) == ("targets" in record.values):
         raise record.place.error(f"{record.what} needs one of 'path' and 'targets'", 'write "path": "..."')
     if "path" in cells:
-        yield Row(cells, record.place)
+        yield CsvRow(cells, record.place)
         return
     targets = record.texts("targets")
     if not targets:
         raise record.place.error(f"'targets' of {record.what} is empty", "name the code that answers the query")
-    yield from (Row({**cells, "path": target}, record.place) for target in targets)
+    yield from (CsvRow({**cells, "path": target}, record.place) for target in targets)
 
 
 def _cell(record: Record, key: str) -> str:
@@ -81,7 +81,7 @@ def _cell(record: Record, key: str) -> str:
     return record.word(key) if key in ("id", "grade") else record.text(key)
 
 
-def _check_header(source: Source, table: Table) -> None:
+def _check_header(source: GoldSource, table: CsvTable) -> None:
     """Refuse a header with a column we would have to ignore, or without one we need."""
     for column in table.columns:
         if column not in COLUMNS:
@@ -91,9 +91,9 @@ def _check_header(source: Source, table: Table) -> None:
             raise source.at(1).error(f"the header lacks the column '{column}'", "a plain CSV begins with query,path")
 
 
-def _intents(table: Table, ids: Mapping[str, str]) -> dict[str, list[Row]]:
+def _intents(table: CsvTable, ids: Mapping[str, str]) -> dict[str, list[CsvRow]]:
     """Group the rows by intent, in the order the intents begin."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[CsvRow]] = {}
     names: dict[str, str] = {}
     for number, row in enumerate(table.rows, 1):
         if "id" in table.columns:
@@ -104,7 +104,7 @@ def _intents(table: Table, ids: Mapping[str, str]) -> dict[str, list[Row]]:
     return groups
 
 
-def _query(intent: str, rows: Sequence[Row]) -> Query:
+def _query(intent: str, rows: Sequence[CsvRow]) -> Query:
     """Make one intent of its rows; all must agree on what they say twice."""
     forms: dict[str, str] = {}
     targets: dict[str, Target] = {}
@@ -123,7 +123,7 @@ def _query(intent: str, rows: Sequence[Row]) -> Query:
     return build_query(intent, forms, targets.values(), rows[0].place, tags=tags, least=1)
 
 
-def _form(row: Row) -> str:
+def _form(row: CsvRow) -> str:
     """Give the form of a row, `human` when it says nothing."""
     form = row.get("form", "human")
     if form not in FORMS:
@@ -131,7 +131,7 @@ def _form(row: Row) -> str:
     return form
 
 
-def _target(row: Row) -> Target:
+def _target(row: CsvRow) -> Target:
     """Give the target of a row, primary when it says nothing."""
     grade = row.get("grade", str(PRIMARY))
     if grade not in _GRADES and not _GRADE.fullmatch(grade):
@@ -140,24 +140,24 @@ def _target(row: Row) -> Target:
     return parse_target(row.text("path"), row.place, grade=_GRADES.get(grade) or int(grade))
 
 
-def _agree(row: Row, what: str, first: object, now: object) -> None:
+def _agree(row: CsvRow, what: str, first: object, now: object) -> None:
     """Refuse a row that says something else than an earlier one of the same intent."""
     if first != now:
         raise row.place.error(f"{what} was '{first}' in an earlier row and is '{now}' here", "make the rows agree")
 
 
-def write_plain(suite: Suite) -> Written:
+def write_plain(suite: Suite) -> WriterOutput:
     """Write one CSV a set."""
     files = {file_name(gold, ".csv"): _render(gold) for gold in suite.golds}
 
-    def read(folder: Path) -> list[Gold]:
+    def read(folder: Path) -> list[GoldSet]:
         sources = [(read_source(folder / file_name(gold, ".csv")), gold) for gold in suite.golds]
         return [read_plain(source, gold.name, gold.corpus) for source, gold in sources]
 
     return verified(suite, files, read, lost=corpus_losses(suite, matches))
 
 
-def _render(gold: Gold) -> str:
+def _render(gold: GoldSet) -> str:
     """Write the CSV of one set."""
     return render_table(_WRITTEN, [row for query in gold.queries for row in _rows(query)])
 

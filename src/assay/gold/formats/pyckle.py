@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from assay.gold.building import Source, build_gold, build_query, parse_target, row_id
-from assay.gold.formats.export import renamed, sound_ids
+from assay.gold.building import GoldSource, build_gold, build_query, parse_target, row_id
+from assay.gold.formats.export import renamed, safe_ids
 from assay.gold.formats.multi_repo import require_corpus
-from assay.gold.formats.rows import Listing, Record, json_has, opening, read_entries, read_listing, unread
-from assay.types import CorpusSpec, Gold, Query
+from assay.gold.formats.rows import JsonListing, Record, json_has, opening, read_entries, read_listing, unread
+from assay.types import CorpusSpec, GoldSet, Query
 
 #: `list` is the list itself, `copy` another list of its entries, `part` an entry or something in it.
 Kind = Literal["list", "copy", "part"]
@@ -339,7 +339,7 @@ _RUN = "the file is never run: write the value itself"
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, ast.UAdd, ast.USub, ast.Load)
 
 
-def read_literal(source: Source) -> list[Record]:
+def read_literal(source: GoldSource) -> list[Record]:
     """Read the dicts of the list that a file assigns, each with its line."""
     tree = _parse(source)
     assigned = _assigned(source, tree)
@@ -364,7 +364,7 @@ class _Assigned:
         self.entries: Sequence[ast.expr] = value.elts if isinstance(value, ast.List | ast.Tuple) else ()
 
 
-def _parse(source: Source) -> ast.Module:
+def _parse(source: GoldSource) -> ast.Module:
     """Parse a file, or say in which line it is not Python."""
     try:
         with warnings.catch_warnings():
@@ -378,7 +378,7 @@ def _parse(source: Source) -> ast.Module:
         raise source.at(1).error(f"not Python: {why}", "write a plain list of dicts") from error
 
 
-def _assigned(source: Source, tree: ast.Module) -> _Assigned:
+def _assigned(source: GoldSource, tree: ast.Module) -> _Assigned:
     """Find the list: the one called EVAL_SET, or the only list of dicts there is."""
     found = [assigned for node in tree.body for assigned in _assignments(node)]
     named = [assigned for assigned in found if assigned.name == NAME]
@@ -395,7 +395,7 @@ def _assigned(source: Source, tree: ast.Module) -> _Assigned:
     return lists[0]
 
 
-def _check_no_other(source: Source, tree: ast.Module) -> None:
+def _check_no_other(source: GoldSource, tree: ast.Module) -> None:
     """Refuse a file that makes its EVAL_SET in some other way than by `EVAL_SET = [...]` at the top."""
     for node in ast.walk(tree):
         if binds(node, NAME):
@@ -412,7 +412,7 @@ def _assignments(node: ast.stmt) -> Iterator[_Assigned]:
             yield _Assigned(target.id, value, node)
 
 
-def _check_unchanged(source: Source, tree: ast.Module, assigned: _Assigned) -> None:
+def _check_unchanged(source: GoldSource, tree: ast.Module, assigned: _Assigned) -> None:
     """Refuse a file that changes the list afterwards: what is written would not be what the set holds."""
     line = first_change(tree, assigned.name, assigned.node, assigned.value)
     if line is not None:
@@ -422,7 +422,7 @@ def _check_unchanged(source: Source, tree: ast.Module, assigned: _Assigned) -> N
         )
 
 
-def _record(source: Source, entry: ast.expr) -> Record:
+def _record(source: GoldSource, entry: ast.expr) -> Record:
     """Read one dict."""
     place = source.at(entry.lineno)
     if not isinstance(entry, ast.Dict):
@@ -437,7 +437,7 @@ def _record(source: Source, entry: ast.expr) -> Record:
     return Record(values, place)
 
 
-def _plain(source: Source, node: ast.expr) -> object:
+def _plain(source: GoldSource, node: ast.expr) -> object:
     """Give the value of a literal; tuples are lists, as JSON has them."""
     for part in ast.walk(node):
         if not isinstance(part, _LITERALS):
@@ -456,32 +456,32 @@ _RESULTS = "results"
 _JSON = ("{", "[")
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell an eval set by its keys, or by the name it is assigned to in a Python file."""
     return json_has(source, "[{", "query", "expected") or _is_python(source)
 
 
-def read_pyckle(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
+def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
     """Read the pairs; a set without ids is named by its rows."""
     spec = require_corpus(source, corpus)
     listing = _listing(source)
     records = listing.records
-    ids = sound_ids(_id(record, n) for n, record in enumerate(records, 1))
+    ids = safe_ids(_id(record, n) for n, record in enumerate(records, 1))
     queries = [_query(record, ids[_id(record, n)]) for n, record in enumerate(records, 1)]
     return build_gold(name, spec, queries, source.at(1), unread([listing.about, *records], _READ) | renamed(ids))
 
 
-def _is_python(source: Source) -> bool:
+def _is_python(source: GoldSource) -> bool:
     """Tell a Python file."""
     return source.path.suffix == ".py" or (opening(source) not in _JSON and _ASSIGNED.search(source.text) is not None)
 
 
-def _listing(source: Source) -> Listing:
+def _listing(source: GoldSource) -> JsonListing:
     """Read the entries, whatever they are written in."""
     if json_has(source, "{", _RESULTS):
         return read_listing(source, _RESULTS)
     records = read_entries(source) if opening(source) in _JSON else read_literal(source)
-    return Listing(Record({}, source.at(1)), tuple(records))
+    return JsonListing(Record({}, source.at(1)), tuple(records))
 
 
 def _id(record: Record, number: int) -> str:

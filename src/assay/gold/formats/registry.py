@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import ConfigError
-from assay.gold.building import Source
+from assay.gold.building import GoldSource
 from assay.gold.formats import (
     beir,
     codesearchnet,
@@ -27,10 +27,10 @@ from assay.gold.formats import (
     swebench,
     trec,
 )
-from assay.gold.formats.export import Written
+from assay.gold.formats.export import WriterOutput
 from assay.gold.native.layers import read_native
 from assay.gold.native.nodes import suggest
-from assay.types import CorpusSpec, Gold, Suite
+from assay.types import CorpusSpec, GoldSet, Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,19 @@ class Format:
     name: str
     looks: str
     suffixes: tuple[str, ...]
-    matches: Callable[[Source], bool]
+    matches: Callable[[GoldSource], bool]
     # source, name for formats without one, corpus; a file that asks about several repositories is several sets
-    read: Callable[[Source, str, CorpusSpec | None], Gold | list[Gold]]
+    read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet | list[GoldSet]]
     folder: Callable[[Path], bool] | None = None
-    read_folder: Callable[[Path, CorpusSpec | None], list[Gold]] | None = None
-    write: Callable[[Suite], Written] | None = None
-    aside: Callable[[Source], bool] | None = None  # a file that lies beside sets and holds no queries
+    read_folder: Callable[[Path, CorpusSpec | None], list[GoldSet]] | None = None
+    write: Callable[[Suite], WriterOutput] | None = None
+    aside: Callable[[GoldSource], bool] | None = None  # a file that lies beside sets and holds no queries
     says_name: bool = False  # whether a file says its set's name; otherwise the set is called after the file
     symbols: bool = True  # whether it can hold a symbol anchor; if not, the lines are looked up before it is written
     whole_files: bool = True  # whether it can hold a target without lines; if not, likewise
 
 
-def never(_source: Source) -> bool:
+def never(_source: GoldSource) -> bool:
     """Tell no single file for this format: its sets are folders."""
     return False
 
@@ -212,12 +212,12 @@ def detect_folder(path: Path, formats: Sequence[Format] = FORMATS) -> Format | N
     return next((known for known in formats if known.folder is not None and known.folder(path)), None)
 
 
-def is_aside(source: Source) -> bool:
+def is_aside(source: GoldSource) -> bool:
     """Tell a file that lies beside the sets of some format and holds no queries."""
     return any(known.aside is not None and known.aside(source) for known in FORMATS)
 
 
-def detect(source: Source) -> Format:
+def detect(source: GoldSource) -> Format:
     """Find the format whose look a file has."""
     for known in FORMATS:
         if known.matches(source):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from assay.gold.building import Source, check_path
+from assay.gold.building import GoldSource, check_path
 from assay.gold.formats.completion import Completion, completed, read_completions
 from assay.gold.formats.rows import Record, json_has
-from assay.types import CorpusSpec, Gold
+from assay.types import CorpusSpec, GoldSet
 
 _LINE = ("line_no", "lineno")  # of lines and API calls; of functions
 _ENTRY = ("prompt", "metadata")
 _METADATA = ("task_id", "ground_truth", "fpath_tuple", *_LINE)
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell a file by the keys of its entries."""
     return json_has(source, "[{", "prompt", "metadata", "fpath_tuple", "ground_truth")
 
 
-def read_repoeval(source: Source, name: str, corpus: CorpusSpec | None) -> list[Gold]:
+def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read one completion an entry; each repository is a set of its own, and a folder of the corpus given."""
     return read_completions(source, name, corpus, (*_ENTRY, *_METADATA), _completion)
 

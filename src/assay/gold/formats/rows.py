@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import EnvironmentFailure, GoldError, install_hint
-from assay.gold.building import Place, Source, SourceLimits, read_source
+from assay.errors import GoldError, SetupError, install_hint
+from assay.gold.building import GoldLocation, GoldSource, SourceLimits, read_source
 from assay.gold.native.nodes import suggest
 from assay.syntax.text import line_at
 
@@ -36,7 +36,7 @@ class Record:
     """An object, where it stands, and what it is called in messages."""
 
     values: Mapping[str, object]
-    place: Place
+    place: GoldLocation
     what: str = "an entry"
 
     def check_keys(self, known: Sequence[str], *, required: Sequence[str]) -> None:
@@ -93,14 +93,14 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class JsonListing:
     """A JSON object that holds a list of objects: the list, and what else the object says."""
 
     about: Record
     records: tuple[Record, ...]
 
 
-def read_records(source: Source) -> list[Record]:
+def read_records(source: GoldSource) -> list[Record]:
     """Read a list of objects, or say in which line it is not one."""
     cursor = _Cursor(source)
     records = list(cursor.objects())
@@ -110,7 +110,7 @@ def read_records(source: Source) -> list[Record]:
     return records
 
 
-def read_listing(source: Source, key: str) -> Listing:
+def read_listing(source: GoldSource, key: str) -> JsonListing:
     """Read an object whose `key` is a list of objects."""
     cursor = _Cursor(source)
     about: dict[str, object] = {}
@@ -126,13 +126,13 @@ def read_listing(source: Source, key: str) -> Listing:
     cursor.end()
     if not records:
         raise place.error(f"there is no entry in '{key}'", f'write "{key}": [{{...}}, ...]')
-    return Listing(Record(about, place, "the set"), tuple(records))
+    return JsonListing(Record(about, place, "the set"), tuple(records))
 
 
 class _Cursor:
     """A place in a JSON text that moves on as values are read; each object of a list knows its line."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: GoldSource) -> None:
         self._source = source
         self._text = source.text
         self._position = _skip(source.text, 0)
@@ -140,7 +140,7 @@ class _Cursor:
         self._line = 1
 
     @property
-    def place(self) -> Place:
+    def place(self) -> GoldLocation:
         """Where the cursor is."""
         self._line += self._text.count("\n", self._counted, self._position)
         self._counted = self._position
@@ -200,7 +200,7 @@ class _Cursor:
             raise self.place.error(f"not a JSON {what}: '{mark}' expected", FIX)
 
 
-def _decode(source: Source, position: int) -> tuple[object, int]:
+def _decode(source: GoldSource, position: int) -> tuple[object, int]:
     """Decode the value that begins at a position and say where it ends."""
     try:
         return json.JSONDecoder(object_pairs_hook=unique_keys).raw_decode(source.text, position)
@@ -229,7 +229,7 @@ def _skip(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def read_entries(source: Source) -> list[Record]:
+def read_entries(source: GoldSource) -> list[Record]:
     """Read the objects of a file of JSON lines or of a JSON list; each is called after its place."""
     if _is_list(source):
         found = [(record.values, record.place) for record in read_records(source)]
@@ -240,7 +240,7 @@ def read_entries(source: Source) -> list[Record]:
     return [Record(values, place, f"row {number}") for number, (values, place) in enumerate(found, 1)]
 
 
-def parse_object(text: str, place: Place) -> Mapping[str, object]:
+def parse_object(text: str, place: GoldLocation) -> Mapping[str, object]:
     """Parse one JSON object whose keys differ."""
     value = parse(text, place)
     if not isinstance(value, dict):
@@ -248,7 +248,7 @@ def parse_object(text: str, place: Place) -> Mapping[str, object]:
     return value
 
 
-def parse(text: str, place: Place, what: str = "the line") -> object:
+def parse(text: str, place: GoldLocation, what: str = "the line") -> object:
     """Parse one JSON value; objects with a key twice are refused."""
     try:
         value: object = json.loads(text, object_pairs_hook=unique_keys)
@@ -267,12 +267,12 @@ def unread(records: Sequence[Record], read: Sequence[str]) -> dict[str, str]:
     return {"not read": ", ".join(keys)} if keys else {}
 
 
-def _is_list(source: Source) -> bool:
+def _is_list(source: GoldSource) -> bool:
     """Tell a JSON list from JSON lines."""
     return source.text.lstrip(" \t\r\n").startswith("[")
 
 
-def _lines(source: Source) -> Iterator[tuple[str, Place]]:
+def _lines(source: GoldSource) -> Iterator[tuple[str, GoldLocation]]:
     r"""Yield the lines that are not blank; only `\n` ends one, since a JSON text may hold other separators raw."""
     for number, line in enumerate(source.text.split("\n"), 1):
         if line.strip():
@@ -283,11 +283,11 @@ _HEAD = 65_536  # characters a header is looked for in: a data set of another fo
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CsvRow:
     """A row: the cells by column, blanks around them dropped, and where it begins."""
 
     cells: Mapping[str, str]
-    place: Place
+    place: GoldLocation
 
     def get(self, column: str, default: str = "") -> str:
         """Give a cell, or the default where the column is missing or the cell empty."""
@@ -299,11 +299,11 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CsvTable:
     """The columns and rows of a file; blank lines are no rows."""
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CsvRow, ...]
 
 
 def header(text: str) -> tuple[str, ...]:
@@ -315,7 +315,7 @@ def header(text: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in line)
 
 
-def read_table(source: Source) -> Table:
+def read_table(source: GoldSource) -> CsvTable:
     """Read all rows, or say in which line a row does not fit."""
     lines = _lines_table(source)
     columns = tuple(cell.strip() for cell in next(lines, (1, []))[1])
@@ -325,7 +325,7 @@ def read_table(source: Source) -> Table:
     rows = tuple(_row(source, columns, line, cells) for line, cells in lines)
     if not rows:
         raise source.at(1).error("the gold set is empty", "add a row below the header")
-    return Table(columns, rows)
+    return CsvTable(columns, rows)
 
 
 def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -339,16 +339,16 @@ def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return stream.getvalue()
 
 
-def _row(source: Source, columns: tuple[str, ...], line: int, cells: list[str]) -> Row:
+def _row(source: GoldSource, columns: tuple[str, ...], line: int, cells: list[str]) -> CsvRow:
     """Put the cells under their columns; missing ones at the end are empty."""
     if len(cells) > len(columns):
         raise source.at(line).error(
             f"the row has {len(cells)} cells, the header {len(columns)}", "put quotes around a text with commas in it"
         )
-    return Row(dict(zip(columns, (cell.strip() for cell in cells), strict=False)), source.at(line))
+    return CsvRow(dict(zip(columns, (cell.strip() for cell in cells), strict=False)), source.at(line))
 
 
-def _lines_table(source: Source) -> Iterator[tuple[int, list[str]]]:
+def _lines_table(source: GoldSource) -> Iterator[tuple[int, list[str]]]:
     """Yield each row that is not blank with the line it begins in."""
     passed = [0]  # lines that are read; csv counts carriage returns inside a cell as well, an editor does not
     reader = csv.reader(_counted(io.StringIO(source.text, newline=""), passed), strict=True)
@@ -372,7 +372,7 @@ def _counted(stream: Iterable[str], passed: list[int]) -> Iterator[str]:
         yield piece
 
 
-def _broken(source: Source, line: int, error: csv.Error) -> GoldError:
+def _broken(source: GoldSource, line: int, error: csv.Error) -> GoldError:
     """Say what the csv module found wrong."""
     return source.at(line).error(f"not CSV: {error}", 'check the quotes: a quote inside a quoted text is written ""')
 
@@ -420,7 +420,7 @@ def _pyarrow(path: Path) -> ModuleType:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise EnvironmentFailure("reading Parquet needs pyarrow", file=path, hint=_INSTALL) from error
+        raise SetupError("reading Parquet needs pyarrow", file=path, hint=_INSTALL) from error
     module: ModuleType = pyarrow
     return module
 
@@ -447,7 +447,7 @@ def _lines_parquet(rows: Iterator[Mapping[str, object]], file: str) -> Iterator[
         try:
             yield json.dumps(row, default=_plain) + "\n"
         except (TypeError, ValueError, RecursionError) as error:
-            raise Place(file, number).error(
+            raise GoldLocation(file, number).error(
                 f"row {number} cannot be read as text: {error}", "export it again"
             ) from error
 
@@ -468,23 +468,23 @@ DATA_SET = SourceLimits(bytes=256_000_000)
 _DATA_SETS = frozenset({".jsonl", ".parquet"})
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path) -> GoldSource:
     """Read a gold file; every format then sees text with lines. Row n of a Parquet file is line n."""
     if is_parquet(path):
-        return Source(path, rows_as_lines(path))
+        return GoldSource(path, rows_as_lines(path))
     return read_source(path, DATA_SET if path.suffix in _DATA_SETS else None)
 
 
 _FIRST = re.compile(r"\S")
 
 
-def opening(source: Source) -> str:
+def opening(source: GoldSource) -> str:
     """Give the first character that is not blank; a data set is large, so nothing of it is copied."""
     match = _FIRST.search(source.text)
     return match[0] if match else ""
 
 
-def json_has(source: Source, brackets: str, *keys: str) -> bool:
+def json_has(source: GoldSource, brackets: str, *keys: str) -> bool:
     """Tell whether a text begins as JSON with one of the brackets and has all of the keys, at whatever depth.
 
     Inside a JSON text a quote is escaped, so a query that speaks of a key is not taken for one.
@@ -492,13 +492,13 @@ def json_has(source: Source, brackets: str, *keys: str) -> bool:
     return opening(source) in tuple(brackets) and all(_has_key(source, key) for key in keys)
 
 
-def yaml_has(source: Source, *keys: str) -> bool:
+def yaml_has(source: GoldSource, *keys: str) -> bool:
     """Tell whether a text has all of the keys at its left margin, or as JSON, or as the first of a flow mapping."""
     if opening(source) in ("{", "["):
         return all(_has_key(source, key) or re.match(rf"\s*\{{\s*['\"]?{key}['\"]?\s*:", source.text) for key in keys)
     return all(re.search(rf"""^["']?{key}["']?\s*:""", source.text, re.MULTILINE) for key in keys)
 
 
-def _has_key(source: Source, key: str) -> bool:
+def _has_key(source: GoldSource, key: str) -> bool:
     """Find `"key":`."""
     return re.search(rf'"{re.escape(key)}"\s*:', source.text) is not None

@@ -12,10 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.corpus.spec import is_url, spec_text
-from assay.gold.building import Place, Source, build_gold, build_query, check_path, ranged_span, read_source, row_id
-from assay.gold.formats.export import Loss, Written, file_name, verified
+from assay.gold.building import (
+    GoldLocation,
+    GoldSource,
+    build_gold,
+    build_query,
+    check_path,
+    ranged_span,
+    read_source,
+    row_id,
+)
+from assay.gold.formats.export import FieldLoss, WriterOutput, file_name, verified
 from assay.gold.formats.rows import Record, json_has, read_records
-from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Span, Suite, Target
+from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Span, Suite, Target
 
 REPOS = "repos.json"
 ANNOTATIONS = "annotations"
@@ -34,7 +43,7 @@ class Repo:
     language: str
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell a file of annotations by its keys."""
     return json_has(source, "[", "query", "relevant")
 
@@ -44,7 +53,7 @@ def is_semble_folder(folder: Path) -> bool:
     return (folder / REPOS).is_file()
 
 
-def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[Gold]:
+def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read every annotation file below a folder that has a `repos.json`."""
     source = read_source(folder / REPOS)
     repos = _repos(source)
@@ -55,14 +64,14 @@ def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[Gold]:
     return [_read(read_source(path), repos, corpus) for path in files]
 
 
-def read_semble(source: Source, corpus: CorpusSpec | None) -> Gold:
+def read_semble(source: GoldSource, corpus: CorpusSpec | None) -> GoldSet:
     """Read one annotation file; its repository is looked up in the `repos.json` beside or above it."""
     folder = source.path.parent
     lists = [path for path in (folder / REPOS, folder.parent / REPOS) if path.is_file()]
     return _read(source, _repos(read_source(lists[0])) if lists else {}, corpus)
 
 
-def _read(source: Source, repos: Mapping[str, Repo], corpus: CorpusSpec | None) -> Gold:
+def _read(source: GoldSource, repos: Mapping[str, Repo], corpus: CorpusSpec | None) -> GoldSet:
     """Read the queries of one repository."""
     name = source.at().name(source.path.stem, "the name of the file")
     repo = repos.get(name)
@@ -76,7 +85,7 @@ def _read(source: Source, repos: Mapping[str, Repo], corpus: CorpusSpec | None) 
     return build_gold(name, spec, queries, source.at(1), provenance)
 
 
-def _repos(source: Source) -> dict[str, Repo]:
+def _repos(source: GoldSource) -> dict[str, Repo]:
     """Read the list of repositories."""
     repos: dict[str, Repo] = {}
     for record in read_records(source):
@@ -125,7 +134,7 @@ def _span(entry: object, record: Record, key: str) -> Span:
     return ranged_span(ranged.text("path"), ranged.number("start_line"), ranged.number("end_line"), record.place)
 
 
-def write_semble(suite: Suite) -> Written:
+def write_semble(suite: Suite) -> WriterOutput:
     """Write `repos.json` and a file of annotations a set; a set without a pinned url is left out of `repos.json`."""
     files = {
         f"{ANNOTATIONS}/{file_name(gold, '.json')}": _lines([_annotation(q, gold) for q in gold.queries])
@@ -135,15 +144,15 @@ def write_semble(suite: Suite) -> Written:
     if repos:
         files[REPOS] = _lines(repos)
 
-    def read(folder: Path) -> list[Gold]:
+    def read(folder: Path) -> list[GoldSet]:
         known = _repos(read_source(folder / REPOS)) if repos else {}
         return [_read_back(folder / ANNOTATIONS / file_name(gold, ".json"), known, gold) for gold in suite.golds]
 
-    left_out = [Loss("corpus", spec_text(gold.corpus)) for gold in suite.golds if not _is_pinned(gold.corpus)]
+    left_out = [FieldLoss("corpus", spec_text(gold.corpus)) for gold in suite.golds if not _is_pinned(gold.corpus)]
     return verified(suite, files, read, lost=left_out)
 
 
-def _read_back(path: Path, repos: Mapping[str, Repo], gold: Gold) -> Gold:
+def _read_back(path: Path, repos: Mapping[str, Repo], gold: GoldSet) -> GoldSet:
     """Read what was written of a set; only one that `repos.json` does not name needs its corpus told."""
     return _read(read_source(path), repos, None if gold.name in repos else gold.corpus)
 
@@ -153,7 +162,7 @@ def _is_pinned(spec: CorpusSpec) -> bool:
     return spec.kind == "git" and is_url(spec.value) and bool(spec.rev)
 
 
-def _repository(gold: Gold) -> dict[str, object]:
+def _repository(gold: GoldSet) -> dict[str, object]:
     """Give the entry of a repository; one folder that is included whole is its root."""
     spec = gold.corpus
     entry: dict[str, object] = {"name": gold.name}
@@ -166,7 +175,7 @@ def _repository(gold: Gold) -> dict[str, object]:
     return entry
 
 
-def _annotation(query: Query, gold: Gold) -> dict[str, object]:
+def _annotation(query: Query, gold: GoldSet) -> dict[str, object]:
     """Give the entry of a query: its headline, its targets in the two grades of the format."""
     primaries = query.primaries
     others = [target for target in query.targets if target not in primaries]
@@ -176,13 +185,13 @@ def _annotation(query: Query, gold: Gold) -> dict[str, object]:
     return entry | ({"category": query.tags["category"]} if "category" in query.tags else {})
 
 
-def _place(target: Target, query: Query, gold: Gold) -> object:
+def _place(target: Target, query: Query, gold: GoldSet) -> object:
     """Give `path` or `{path, start_line, end_line}`."""
     span = target.span
     if span.start is not None:
         return {"path": span.path, "start_line": span.start, "end_line": span.end}
     if target.symbol is not None:
-        raise Place(gold.source or gold.name, query.line).error(
+        raise GoldLocation(gold.source or gold.name, query.line).error(
             f"semble's format holds files and line ranges, and query '{query.id}' has the target {target.anchor}",
             "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
         )

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.gold.building import Source, build_gold, build_query, parse_target
-from assay.gold.formats.export import renamed, sound_ids
+from assay.gold.building import GoldSource, build_gold, build_query, parse_target
+from assay.gold.formats.export import renamed, safe_ids
 from assay.gold.formats.multi_repo import require_corpus
-from assay.gold.formats.rows import Listing, Record, json_has, read_listing
-from assay.types import CorpusSpec, Gold, Query, Target
+from assay.gold.formats.rows import JsonListing, Record, json_has, read_listing
+from assay.types import CorpusSpec, GoldSet, Query, Target
 
 _DATASET = ("name", "corpus", "metadata")
 _UNREAD = ("corpus", "metadata")  # their copy of the documents, and notes; the code itself is read from the corpus
@@ -19,23 +19,23 @@ _QUERY = ("id", "query_text", "relevant_docs", "metadata")
 _TAGS = ("category", "difficulty")
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell a dataset by its keys."""
     return json_has(source, "{", "queries", "query_text", "relevant_docs")
 
 
-def read_siacode(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
+def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
     """Read a dataset; its name is its own, or that of the file."""
     spec = require_corpus(source, corpus)
     listing = read_listing(source, "queries")
     listing.about.check_keys(_DATASET, required=())
     for record in listing.records:
         record.check_keys(_QUERY, required=("id", "query_text", "relevant_docs"))
-    ids = sound_ids(record.word("id") for record in listing.records)
+    ids = safe_ids(record.word("id") for record in listing.records)
     own = listing.about.text("name") if "name" in listing.about.values else name
     queries = [_query(record, ids[record.word("id")]) for record in listing.records]
     provenance = _not_read(listing) | renamed(ids)
-    return build_gold(sound_ids([own])[own], spec, queries, source.at(1), provenance)
+    return build_gold(safe_ids([own])[own], spec, queries, source.at(1), provenance)
 
 
 def _query(record: Record, query_id: str) -> Query:
@@ -61,7 +61,7 @@ def _metadata(record: Record) -> Record:
     return Record(values, record.place, "'metadata' of an entry")
 
 
-def _not_read(listing: Listing) -> dict[str, str]:
+def _not_read(listing: JsonListing) -> dict[str, str]:
     """Say what the dataset holds that has no place in a gold set."""
     notes = sorted({key for record in listing.records for key in _metadata(record).values}.difference(_TAGS))
     left: Sequence[str] = [key for key in _UNREAD if key in listing.about.values]

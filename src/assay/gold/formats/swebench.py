@@ -7,40 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.gold.building import Source, build_query, path_problem
+from assay.gold.building import GoldSource, build_query, path_problem
 from assay.gold.formats.diffs import FileDiff, read_diff
-from assay.gold.formats.export import renamed, sound_ids
-from assay.gold.formats.multi_repo import Asked, Left, from_github, github_code
+from assay.gold.formats.export import renamed, safe_ids
+from assay.gold.formats.multi_repo import Omitted, RepoQuery, from_github, github_code
 from assay.gold.formats.rows import Record, json_has, read_entries, unread
-from assay.types import CorpusSpec, Gold, Span, Target
+from assay.types import CorpusSpec, GoldSet, Span, Target
 
 _KEYS = ("instance_id", "repo", "base_commit", "problem_statement", "patch")
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell a file by the keys of its entries."""
     return json_has(source, "[{", *_KEYS)
 
 
-def read_swebench(source: Source, name: str, corpus: CorpusSpec | None) -> list[Gold]:
+def read_swebench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read one issue an entry; each repository and commit is a set of its own."""
     records = read_entries(source)
-    ids = sound_ids(record.text("instance_id") for record in records)
+    ids = safe_ids(record.text("instance_id") for record in records)
     entries = [entry for record in records for entry in _entry(record, ids)]
     return from_github(source, name, corpus, entries, {**unread(records, _KEYS), **renamed(ids)})
 
 
-def _entry(record: Record, ids: dict[str, str]) -> list[Asked | Left]:
+def _entry(record: Record, ids: dict[str, str]) -> list[RepoQuery | Omitted]:
     """Read one issue; what its patch does to files without an old side is told."""
     instance = record.text("instance_id")
     code = github_code(record.text("repo"), record.text("base_commit"), record.place)
     files = read_diff(record.verbatim("patch"), record.place)
-    left: list[Asked | Left] = [Left(kind, f"{path} of {instance}") for kind, path in _unusable(files)]
+    left: list[RepoQuery | Omitted] = [Omitted(kind, f"{path} of {instance}") for kind, path in _unusable(files)]
     targets = _targets(files)
     if not targets:
-        return [*left, Left("queries whose patch changes no line that was there", instance)]
+        return [*left, Omitted("queries whose patch changes no line that was there", instance)]
     forms = {"human": record.verbatim("problem_statement").strip()}
-    return [*left, Asked(code, build_query(ids[instance], forms, targets, record.place))]
+    return [*left, RepoQuery(code, build_query(ids[instance], forms, targets, record.place))]
 
 
 def _targets(files: Sequence[FileDiff]) -> list[Target]:

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from assay.gold.building import Place, Source, build_gold, parse_target, read_source
-from assay.gold.formats.documents import Judgement, Topic, judge, read_judgement
-from assay.gold.formats.export import Written, corpus_losses, file_name, verified
+from assay.gold.building import GoldLocation, GoldSource, build_gold, parse_target, read_source
+from assay.gold.formats.documents import Judgment, Topic, judge, read_judgement
+from assay.gold.formats.export import WriterOutput, corpus_losses, file_name, verified
 from assay.gold.formats.multi_repo import require_corpus
 from assay.syntax.text import line_at
-from assay.types import CorpusSpec, Gold, Query, Rationale, Suite, Target
+from assay.types import CorpusSpec, GoldSet, Query, Rationale, Suite, Target
 
 QRELS = ".qrels"
 TOPICS = ".topics"
@@ -31,7 +31,7 @@ _QRELS_HINT = "a line is: query 0 document relevance"
 _TOPICS_HINT = "a line is the id of a query, a tab, and its text"
 
 
-def matches(source: Source) -> bool:
+def matches(source: GoldSource) -> bool:
     """Tell a file by its name or its first line."""
     first = next((line for line in source.text.split("\n") if line.strip()), "")
     return source.path.suffix == QRELS or _LINE.fullmatch(first.rstrip("\r")) is not None
@@ -42,14 +42,14 @@ def is_trec_folder(folder: Path) -> bool:
     return bool(_judged(folder)) and _beside(folder, "qrels") is not None
 
 
-def read_trec_folder(folder: Path, corpus: CorpusSpec | None) -> list[Gold]:
+def read_trec_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read each file of judgements of a folder; a single one is called after the folder."""
     name, files = "-".join(folder.resolve().name.split()), _judged(folder)
     names = [name if len(files) == 1 else f"{name}-{'-'.join(path.stem.split())}" for path in files]
     return [read_trec(read_source(path), own, corpus) for path, own in zip(files, names, strict=True)]
 
 
-def read_trec(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
+def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
     """Read judgements and the topics beside them."""
     spec = require_corpus(source, corpus)
     path = _beside(source.path.parent, source.path.stem)
@@ -78,9 +78,9 @@ def _beside(folder: Path, stem: str) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def _judgements(source: Source) -> list[Judgement]:
+def _judgements(source: GoldSource) -> list[Judgment]:
     """Read the lines of a file of judgements."""
-    found: list[Judgement] = []
+    found: list[Judgment] = []
     for place, line in _lines(source):
         cells = _BLANKS.split(line.strip(" \t"))
         if len(cells) != 4:
@@ -91,7 +91,7 @@ def _judgements(source: Source) -> list[Judgement]:
     return found
 
 
-def _topics(source: Source) -> dict[str, Topic]:
+def _topics(source: GoldSource) -> dict[str, Topic]:
     """Read the topics, whichever way they are written; no id stands for two."""
     topics: dict[str, Topic] = {}
     for name, topic in _classic(source) if _is_classic(source) else _tabbed(source):
@@ -103,7 +103,7 @@ def _topics(source: Source) -> dict[str, Topic]:
     return topics
 
 
-def _tabbed(source: Source) -> Iterator[tuple[str, Topic]]:
+def _tabbed(source: GoldSource) -> Iterator[tuple[str, Topic]]:
     """Read `query<TAB>text`."""
     for place, line in _lines(source):
         name, tab, text = line.partition("\t")
@@ -112,7 +112,7 @@ def _tabbed(source: Source) -> Iterator[tuple[str, Topic]]:
         yield place.text(name.strip(), "the id of the topic"), Topic({"human": _plain(text, place)}, place)
 
 
-def _classic(source: Source) -> Iterator[tuple[str, Topic]]:
+def _classic(source: GoldSource) -> Iterator[tuple[str, Topic]]:
     """Read `<top>`: the description is what a person asks, the title its keywords, the narrative why it is answered."""
     end = 0
     for top in _TOP.finditer(source.text):
@@ -129,7 +129,7 @@ def _classic(source: Source) -> Iterator[tuple[str, Topic]]:
     _check_blank(source, end, len(source.text))
 
 
-def _check_blank(source: Source, start: int, end: int) -> None:
+def _check_blank(source: GoldSource, start: int, end: int) -> None:
     """Refuse text that is in no topic: it may be one whose tags are broken."""
     rest = source.text[start:end].lstrip()
     if rest:
@@ -137,7 +137,7 @@ def _check_blank(source: Source, start: int, end: int) -> None:
         raise place.error("this is in no topic", "put each topic between <top> and </top>")
 
 
-def _fields(text: str, place: Place) -> dict[str, str]:
+def _fields(text: str, place: GoldLocation) -> dict[str, str]:
     """Read the fields of a topic, closed or not, without the words that only label them."""
     before, *parts = _FIELD.split(text)
     fields: dict[str, str] = {}
@@ -156,37 +156,37 @@ def _number(written: str) -> str:
     return written.lstrip("0") or "0" if written.isdecimal() else written
 
 
-def _unread(source: Source) -> dict[str, str]:
+def _unread(source: GoldSource) -> dict[str, str]:
     """Tell which fields of classic topics are not read."""
     fields = sorted(set(_FIELD.findall(source.text)).difference(_READ)) if _is_classic(source) else []
     return {"not read": ", ".join(fields)} if fields else {}
 
 
-def _is_classic(source: Source) -> bool:
+def _is_classic(source: GoldSource) -> bool:
     """Tell classic topics from lines with a tab."""
     return source.text.lstrip().startswith("<top>")
 
 
-def _plain(text: str, place: Place) -> str:
+def _plain(text: str, place: GoldLocation) -> str:
     """Give a text on one line."""
     return place.text(" ".join(text.split()), "the text of the topic")
 
 
-def _lines(source: Source) -> Iterator[tuple[Place, str]]:
+def _lines(source: GoldSource) -> Iterator[tuple[GoldLocation, str]]:
     """Yield the lines that are not blank."""
     for number, line in enumerate(source.text.split("\n"), 1):
         if line.strip():
             yield source.at(number), line.rstrip("\r")
 
 
-def write_trec(suite: Suite) -> Written:
+def write_trec(suite: Suite) -> WriterOutput:
     """Write `NAME.qrels` and `NAME.topics` for each set."""
     files: dict[str, str | bytes] = {}
     for gold in suite.golds:
         files[file_name(gold, QRELS)] = "".join(_written(query, gold) for query in gold.queries)
         files[file_name(gold, TOPICS)] = "".join(f"{query.id}\t{_headline(query)}\n" for query in gold.queries)
 
-    def read(folder: Path) -> list[Gold]:
+    def read(folder: Path) -> list[GoldSet]:
         sources = [(read_source(folder / file_name(gold, QRELS)), gold) for gold in suite.golds]
         return [read_trec(source, gold.name, gold.corpus) for source, gold in sources]
 
@@ -198,11 +198,11 @@ def _headline(query: Query) -> str:
     return " ".join(query.headline.split())
 
 
-def _written(query: Query, gold: Gold) -> str:
+def _written(query: Query, gold: GoldSet) -> str:
     """Write the judgements of a query; a path with a blank in it does not fit, and one of several may be left out."""
     fitting = [target for target in (*query.targets, *query.irrelevant) if not _has_blank(target)]
     if not any(target in fitting for target in query.primaries):
-        raise Place(gold.source or gold.name, query.line).error(
+        raise GoldLocation(gold.source or gold.name, query.line).error(
             f"a TREC line has no place for the blank in the targets of query '{query.id}'", "write BEIR or CSV instead"
         )
     return "".join(f"{query.id} 0 {target.anchor} {target.grade}\n" for target in fitting)

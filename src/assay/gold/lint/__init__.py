@@ -1,31 +1,42 @@
 """Is a gold set sound? Rules with codes, each a fact about the set and its corpus that anybody can check."""
 
 from assay.gold.lint.coverage import Power
-from assay.gold.lint.fixes import Fixed, Mended, fix, mend
+from assay.gold.lint.fixes import FixAllResult, FixResult, fix, fix_all
 from assay.gold.lint.reach import chunk_list, read_chunks
-from assay.gold.lint.registry import RULES, Selection, join, lint
-from assay.gold.lint.rules import SEVERITIES, Finding, Leaks, LintConfig, Reach, Repair, Report, Rule, Severity, Tools
+from assay.gold.lint.registry import RULES, RuleSelection, join, lint
+from assay.gold.lint.rules import (
+    SEVERITIES,
+    EngineReach,
+    Leaks,
+    LintConfig,
+    LintDependencies,
+    LintFinding,
+    LintReport,
+    LintRule,
+    Repair,
+    Severity,
+)
 
 __all__ = [
     "RULES",
     "SEVERITIES",
-    "Finding",
-    "Fixed",
+    "EngineReach",
+    "FixAllResult",
+    "FixResult",
     "Leaks",
     "LintConfig",
-    "Mended",
+    "LintDependencies",
+    "LintFinding",
+    "LintReport",
+    "LintRule",
     "Power",
-    "Reach",
     "Repair",
-    "Report",
-    "Rule",
-    "Selection",
+    "RuleSelection",
     "Severity",
-    "Tools",
     "chunk_list",
     "fix",
+    "fix_all",
     "join",
     "lint",
-    "mend",
     "read_chunks",
 ]

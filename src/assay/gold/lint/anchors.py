@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from assay.gold.anchors import Problem, places
-from assay.gold.lint.rules import Finding, Repair, Rule
-from assay.gold.lint.view import View
+from assay.gold.anchors import AnchorProblem, places
+from assay.gold.lint.rules import LintFinding, LintRule, Repair
+from assay.gold.lint.view import LintContext
 from assay.syntax.text import count_lines, split_lines
 from assay.types import Query, Span, Target
 
-PATH = Rule(
+PATH = LintRule(
     "G101",
     "path-missing",
     "error",
@@ -22,21 +22,21 @@ PATH = Rule(
     "follows lines with a content hash to the one file of the same name that has them.",
     fixable=True,
 )
-LEFT_OUT = Rule(
+LEFT_OUT = LintRule(
     "G102",
     "path-left-out",
     "error",
     "A target or adversary names a file that is there, but is no part of the corpus.",
     "Engines never see it: change the include and exclude globs, `.assayignore`, or the label.",
 )
-FOLDER = Rule(
+FOLDER = LintRule(
     "G103",
     "path-is-folder",
     "error",
     "A target or adversary names a folder.",
     "Results are files and lines: name a file in it.",
 )
-CASE = Rule(
+CASE = LintRule(
     "G104",
     "path-case",
     "error",
@@ -44,7 +44,7 @@ CASE = Rule(
     "It matches on no file system that tells them apart. `--fix` writes it as the file is called.",
     fixable=True,
 )
-RANGE = Rule(
+RANGE = LintRule(
     "G105",
     "range-past-end",
     "error",
@@ -52,70 +52,70 @@ RANGE = Rule(
     "It was made at another revision, or counts the empty line after the last line end, which `--fix` takes off.",
     fixable=True,
 )
-SYMBOL = Rule(
+SYMBOL = LintRule(
     "G106",
     "symbol-missing",
     "error",
     "A symbol anchor names something that the file does not define.",
     "It was renamed or moved: `assay gold reanchor` looks for it, or name it as the hint says.",
 )
-LANGUAGE = Rule(
+LANGUAGE = LintRule(
     "G107",
     "symbol-unreadable",
     "error",
     "A symbol anchor points into a file whose language has no grammar here.",
     "Anchor it to lines: path:10-42.",
 )
-SYNTAX = Rule(
+SYNTAX = LintRule(
     "G108",
     "file-unparsable",
     "error",
     "A symbol anchor points into a file that does not parse.",
     "Anchor it to lines, or use a version that reads this syntax.",
 )
-CONTENT = Rule(
+CONTENT = LintRule(
     "G109",
     "content-changed",
     "error",
     "The lines of an anchor with a content hash are not what they were, and stand nowhere else in the file.",
     "`assay gold reanchor` moves what can be moved; look at the rest and anchor it anew.",
 )
-OTHER = Rule(
+OTHER = LintRule(
     "G110",
     "other-corpus",
     "error",
     "Most paths of a set are not in the corpus.",
     "This looks like a gold set for other code: check the repository, the revision and the root.",
 )
-NO_PRIMARY = Rule(
+NO_PRIMARY = LintRule(
     "G111",
     "no-primary-left",
     "error",
     "A query has no primary target that can be found.",
     "No result can be its answer: anchor it anew, or remove it.",
 )
-LINKED = Rule(
+LINKED = LintRule(
     "G112",
     "link-twice",
     "error",
     "Two anchors of a query name one place: a symbolic link, and the file that it leads to.",
     "They are the same target: keep one of them.",
 )
-UNPINNED = Rule(
+UNPINNED = LintRule(
     "G121",
     "corpus-not-pinned",
     "warning",
     "The corpus is a repository or package without a fixed revision or version.",
     "Labels drift when the code moves. Name the full commit, or the version.",
 )
-REVISION = Rule(
+REVISION = LintRule(
     "G122",
     "other-revision",
     "error",
     "The revision that was opened is not the one that the set names.",
     "Labels of one revision are not true of another.",
 )
-UNGUARDED = Rule(
+UNGUARDED = LintRule(
     "G123",
     "ranges-unguarded",
     "info",
@@ -142,7 +142,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _RELEASE = re.compile(r"(?:[\w.-]*[-_/])?v?\d+(?:\.\d+)+(?:[.-]?\w+)*", re.IGNORECASE)
 
 
-def check(view: View) -> Iterator[Finding]:
+def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield the anchors that do not hold, then what is not known of the corpus."""
     queries = {query.id: query for query in view.gold.queries}
     cases = _Cases(view)
@@ -154,7 +154,7 @@ def check(view: View) -> Iterator[Finding]:
 class _Cases:
     """The paths of a corpus without their case."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: LintContext) -> None:
         self._paths: dict[str, list[str]] = {}
         for path in view.files:
             self._paths.setdefault(path.casefold(), []).append(path)
@@ -164,7 +164,7 @@ class _Cases:
         return self._paths.get(path.casefold(), [])
 
 
-def _problem(view: View, problem: Problem, query: Query | None, cases: _Cases) -> Finding:
+def _problem(view: LintContext, problem: AnchorProblem, query: Query | None, cases: _Cases) -> LintFinding:
     """Give a problem of resolving its code, and its repair where there is one."""
     if problem.code != "path" or query is None:
         repair = _shorter(view, problem, query) if problem.code == "range" and query else None
@@ -182,7 +182,7 @@ def _problem(view: View, problem: Problem, query: Query | None, cases: _Cases) -
     return _told(PATH, view, problem, problem.message, problem.hint or "", _found_again(view, target, problem.anchor))
 
 
-def _found_again(view: View, target: Target, anchor: str) -> Repair | None:
+def _found_again(view: LintContext, target: Target, anchor: str) -> Repair | None:
     """Find where a file of the same name went by what the anchor's lines say, if that is one place and no other."""
     start, end, digest = target.span.start, target.span.end, target.digest
     if start is None or end is None or digest is None:
@@ -195,9 +195,11 @@ def _found_again(view: View, target: Target, anchor: str) -> Repair | None:
     return Repair(anchor, replace(target, span=found[0]).anchor) if len(found) == 1 else None
 
 
-def _told(rule: Rule, view: View, problem: Problem, message: str, hint: str, repair: Repair | None = None) -> Finding:
+def _told(
+    rule: LintRule, view: LintContext, problem: AnchorProblem, message: str, hint: str, repair: Repair | None = None
+) -> LintFinding:
     """Make a finding where the problem stands."""
-    return Finding(
+    return LintFinding(
         rule.code, rule.severity, view.gold.name, problem.query, problem.anchor, message, hint, problem.file,
         problem.line, repair,
     )  # fmt: skip
@@ -214,7 +216,7 @@ def moved(target: Target, path: str) -> str:
     return replace(target, span=replace(target.span, path=path)).anchor
 
 
-def _shorter(view: View, problem: Problem, query: Query) -> Repair | None:
+def _shorter(view: LintContext, problem: AnchorProblem, query: Query) -> Repair | None:
     """Take off the empty line after the last line end, when that is all that a range is too long by."""
     target = _target(query, problem.anchor)
     start, end, text = target.span.start, target.span.end, view.text(target.span.path)
@@ -226,7 +228,7 @@ def _shorter(view: View, problem: Problem, query: Query) -> Repair | None:
     return Repair(problem.anchor, replace(target, span=replace(target.span, end=last)).anchor)
 
 
-def _pinning(view: View) -> Iterator[Finding]:
+def _pinning(view: LintContext) -> Iterator[LintFinding]:
     """Yield what is not known of the corpus; nothing about one that is given by hand, which names itself."""
     spec, opened = view.gold.corpus, view.corpus.revision
     if unpinned := _unpinned(view):
@@ -240,7 +242,7 @@ def _pinning(view: View) -> Iterator[Finding]:
         yield view.finding(UNGUARDED, None, "", message, "anchor them to symbols, or give them a content hash")
 
 
-def _unpinned(view: View) -> str:
+def _unpinned(view: LintContext) -> str:
     """Say what the corpus lacks to stay the same."""
     spec = view.gold.corpus
     if spec.kind == "git" and spec.rev is None:

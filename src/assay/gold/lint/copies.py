@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from assay.gold.lint.owners import simple
-from assay.gold.lint.rules import Finding, Rule
-from assay.gold.lint.view import View, written
+from assay.gold.lint.rules import LintFinding, LintRule
+from assay.gold.lint.view import LintContext, written
 from assay.syntax.outline import Definition, Outline
 from assay.types import Query, Span, Target
 
-EXACT = Rule(
+EXACT = LintRule(
     "G311",
     "copy-unlabelled",
     "warning",
     "The code of a primary target stands again in the corpus, comments and imports aside, and is not labelled there.",
     "An engine that returns the copy is marked wrong. Label it too, or leave one copy out of the corpus.",
 )
-NEAR = Rule(
+NEAR = LintRule(
     "G312",
     "near-copy-unlabelled",
     "info",
@@ -52,7 +52,7 @@ class _Stretch:
     said: tuple[str, ...]
 
 
-def check(view: View) -> Iterator[Finding]:
+def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield copies of primary targets: of whole files by name or content, of ranges by their lines."""
     pages = _Pages(view)
     stretches: list[_Stretch] = []
@@ -68,7 +68,7 @@ def check(view: View) -> Iterator[Finding]:
 class _Pages:
     """The lines of files that say something, found once."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: LintContext) -> None:
         self._view = view
         self._lines: dict[str, tuple[_Line, ...]] = {}
         self.by_name: dict[str, list[str]] = {}
@@ -99,7 +99,7 @@ def _said(lines: Sequence[_Line], span: Span) -> tuple[str, ...]:
     return tuple(line.text for line in lines if start <= line.number <= end)
 
 
-def _is_long(said: Sequence[str], view: View) -> bool:
+def _is_long(said: Sequence[str], view: LintContext) -> bool:
     """Tell code that is long enough to be a copy from what is alike by idiom."""
     config = view.config
     return len(said) >= config.copied_lines and sum(map(len, said)) >= config.copied_characters
@@ -111,7 +111,7 @@ def _is_labelled(query: Query, span: Span) -> bool:
     return any(label.span.common_lines(span) for label in labels)
 
 
-def _file_copies(view: View, query: Query, target: Target, pages: _Pages) -> Iterator[Finding]:
+def _file_copies(view: LintContext, query: Query, target: Target, pages: _Pages) -> Iterator[LintFinding]:
     """Yield files with the content of a target, and files of its name that are nearly the same."""
     path = target.span.path
     digest = view.corpus.hashes.get(path)
@@ -128,7 +128,7 @@ def _file_copies(view: View, query: Query, target: Target, pages: _Pages) -> Ite
             yield view.finding(NEAR, query, target.anchor, message)
 
 
-def _likeness(one: Sequence[str], other: Sequence[str], view: View) -> float:
+def _likeness(one: Sequence[str], other: Sequence[str], view: LintContext) -> float:
     """Give the share of lines that two texts have in common, in order; 0 when their lengths rule it out."""
     if not one or not other or min(len(one), len(other)) < view.config.near_length * max(len(one), len(other)):
         return 0.0
@@ -136,7 +136,7 @@ def _likeness(one: Sequence[str], other: Sequence[str], view: View) -> float:
     return matcher.ratio() if matcher.quick_ratio() >= view.config.near else 0.0
 
 
-def _range_copies(view: View, stretches: Sequence[_Stretch], pages: _Pages) -> Iterator[Finding]:
+def _range_copies(view: LintContext, stretches: Sequence[_Stretch], pages: _Pages) -> Iterator[LintFinding]:
     """Yield the places where the lines of a target stand again, then definitions that are nearly the same."""
     if not stretches:
         return
@@ -150,7 +150,7 @@ def _range_copies(view: View, stretches: Sequence[_Stretch], pages: _Pages) -> I
                 yield from _again(view, stretch, path, pages)
 
 
-def _again(view: View, stretch: _Stretch, path: str, pages: _Pages) -> Iterator[Finding]:
+def _again(view: LintContext, stretch: _Stretch, path: str, pages: _Pages) -> Iterator[LintFinding]:
     """Yield copies of one stretch in one file: exact ones, else a definition of the same name that is near."""
     exact = [span for span in _exact(stretch.said, pages.lines(path), path) if not _is_labelled(stretch.query, span)]
     anchor = written(stretch.query, stretch.target)
@@ -175,7 +175,7 @@ def _exact(said: Sequence[str], lines: Sequence[_Line], path: str) -> Iterator[S
             yield Span(path, lines[at].number, lines[at + len(said) - 1].number)
 
 
-def _near(view: View, stretch: _Stretch, path: str, pages: _Pages) -> Iterator[tuple[Span, float]]:
+def _near(view: LintContext, stretch: _Stretch, path: str, pages: _Pages) -> Iterator[tuple[Span, float]]:
     """Yield definitions of the target's name, in the same scopes, that are nearly the same code."""
     scopes, outline = _scopes(view, stretch.target), view.outline(path)
     for one in outline.definitions if scopes and outline else ():
@@ -186,7 +186,7 @@ def _near(view: View, stretch: _Stretch, path: str, pages: _Pages) -> Iterator[t
                 yield span, share
 
 
-def _scopes(view: View, target: Target) -> tuple[str, ...]:
+def _scopes(view: LintContext, target: Target) -> tuple[str, ...]:
     """Give the name of the definition that a target is, with its scopes; nothing if it is none."""
     outline = view.outline(target.span.path)
     for one in outline.definitions if outline else ():

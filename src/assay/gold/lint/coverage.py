@@ -8,32 +8,32 @@ from dataclasses import dataclass
 from os.path import commonpath
 from pathlib import PurePosixPath
 
-from assay.gold.lint.rules import Finding, LintConfig, Rule
-from assay.gold.lint.view import View
+from assay.gold.lint.rules import LintConfig, LintFinding, LintRule
+from assay.gold.lint.view import LintContext
 from assay.types import Suite
 
-MODULES = Rule(
+MODULES = LintRule(
     "G601",
     "modules-unasked",
     "info",
     "Parts of the corpus have no query.",
     "What the set says of an engine says nothing of them.",
 )
-CATEGORIES = Rule(
+CATEGORIES = LintRule(
     "G602",
     "categories-small",
     "info",
     "A category has only a few queries.",
     "Its mean is noise: add queries, or do not report it apart.",
 )
-FORMS = Rule(
+FORMS = LintRule(
     "G603",
     "forms-missing",
     "info",
     "Some queries lack a phrasing that others of the set have.",
     "Scores by phrasing then come from different queries.",
 )
-SIZE = Rule(
+SIZE = LintRule(
     "G604",
     "too-few-queries",
     "info",
@@ -51,14 +51,14 @@ class Power:
     assuming: str
 
 
-def check(view: View) -> Iterator[Finding]:
+def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield one finding a set for what it leaves out."""
     yield from _modules(view)
     yield from _categories(view)
     yield from _forms(view)
 
 
-def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[Finding]:
+def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[LintFinding]:
     """Yield the finding that all sets together are too small, if they are."""
     queries = sum(len(gold.queries) for gold in suite.golds)
     repositories = len({gold.corpus.repository for gold in suite.golds})
@@ -72,7 +72,7 @@ def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[Findi
     message = f"{size} {shown}{where} ({power.assuming}); the margin is {config.margin:g}"
     source = suite.golds[0].source if len(suite.golds) == 1 else None
     hint = "`assay plan` says how many would be needed"
-    yield Finding(SIZE.code, SIZE.severity, suite.name, "", "", message, hint, source)
+    yield LintFinding(SIZE.code, SIZE.severity, suite.name, "", "", message, hint, source)
 
 
 def _counted(count: int, one: str, many: str) -> str:
@@ -80,7 +80,7 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def _modules(view: View) -> Iterator[Finding]:
+def _modules(view: LintContext) -> Iterator[LintFinding]:
     """Yield the folders below the common one that hold no target, counting files of the kinds that are asked about.
 
     A file beside a folder of its name, as Ruby, Rust and Elixir have it, speaks for the folder.
@@ -130,7 +130,7 @@ def _module(path: str, top: str) -> str:
     return (f"{top}/{first}" if top else first) if slash else ""
 
 
-def _categories(view: View) -> Iterator[Finding]:
+def _categories(view: LintContext) -> Iterator[LintFinding]:
     """Yield the categories that are too small to be reported apart."""
     counts = Counter(query.tags["category"] for query in view.gold.queries if "category" in query.tags)
     small = sorted(name for name, count in counts.items() if count < view.config.few_queries)
@@ -141,7 +141,7 @@ def _categories(view: View) -> Iterator[Finding]:
         )
 
 
-def _forms(view: View) -> Iterator[Finding]:
+def _forms(view: LintContext) -> Iterator[LintFinding]:
     """Yield the phrasings that only some queries have; a cross-module one is for a few by design."""
     counts = Counter(form for query in view.gold.queries for form in query.forms if form != "cross_module")
     total = len(view.gold.queries)

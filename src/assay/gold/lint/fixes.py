@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.errors import GoldError
-from assay.gold.building import Place, build_query, parse_target
-from assay.gold.lint.registry import EVERY_RULE, Selection, lint
-from assay.gold.lint.rules import DEFAULT, Finding, LintConfig, Repair, Report, Tools
-from assay.types import PRIMARY, Adversary, Corpus, Gold, Label, Query, Target
+from assay.gold.building import GoldLocation, build_query, parse_target
+from assay.gold.lint.registry import EVERY_RULE, RuleSelection, lint
+from assay.gold.lint.rules import DEFAULT, LintConfig, LintDependencies, LintFinding, LintReport, Repair
+from assay.types import PRIMARY, Adversary, Corpus, GoldSet, LabelProvenance, Query, Target
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixResult:
     """A gold set after its repairs, and the findings that were repaired."""
 
-    gold: Gold
-    repaired: tuple[Finding, ...]
+    gold: GoldSet
+    repaired: tuple[LintFinding, ...]
 
 
-def fix(gold: Gold, findings: Sequence[Finding]) -> Fixed:
+def fix(gold: GoldSet, findings: Sequence[LintFinding]) -> FixResult:
     """Carry out the repairs of a set's findings; one that would break a query is left alone."""
-    repaired: list[Finding] = []
+    repaired: list[LintFinding] = []
     queries: list[Query] = []
     for query in gold.queries:
         now = query
@@ -32,7 +32,7 @@ def fix(gold: Gold, findings: Sequence[Finding]) -> Fixed:
                 repaired += [finding] if changed else []
                 now = changed or now
         queries.append(now)
-    return Fixed(replace(gold, queries=tuple(queries)), tuple(repaired))
+    return FixResult(replace(gold, queries=tuple(queries)), tuple(repaired))
 
 
 def _repaired(query: Query, repair: Repair) -> Query | None:
@@ -48,7 +48,7 @@ def _repaired(query: Query, repair: Repair) -> Query | None:
 
 def _is_sound(query: Query, least: int) -> bool:
     """Tell whether a set with this query could be read again."""
-    place = Place("--fix")
+    place = GoldLocation("--fix")
     try:
         build_query(
             query.id,
@@ -70,7 +70,7 @@ def _targets(targets: Sequence[Target], repair: Repair) -> Iterator[Target]:
         if target.anchor != repair.anchor:
             yield target
         elif repair.instead is not None:
-            yield parse_target(repair.instead, Place("--fix"), grade=target.grade)
+            yield parse_target(repair.instead, GoldLocation("--fix"), grade=target.grade)
 
 
 def _adversaries(adversaries: Sequence[Adversary], repair: Repair) -> Iterator[Adversary]:
@@ -81,7 +81,9 @@ def _adversaries(adversaries: Sequence[Adversary], repair: Repair) -> Iterator[A
             yield adversary if changed[0] == adversary.target else replace(adversary, target=changed[0])
 
 
-def _labels(labels: Sequence[Label], repair: Repair, anchors: Mapping[str, object] | set[str]) -> Iterator[Label]:
+def _labels(
+    labels: Sequence[LabelProvenance], repair: Repair, anchors: Mapping[str, object] | set[str]
+) -> Iterator[LabelProvenance]:
     """Yield where labels come from, as they are written now."""
     for label in labels:
         if label.target != repair.anchor:
@@ -94,24 +96,24 @@ _ROUNDS = 10  # a path, then its range, then a double that both had hidden; no r
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class FixAllResult:
     """A gold set after all repairs, what was repaired, and what is left to find."""
 
-    gold: Gold
-    repaired: tuple[Finding, ...]
-    report: Report
+    gold: GoldSet
+    repaired: tuple[LintFinding, ...]
+    report: LintReport
 
 
-def mend(
-    gold: Gold,
+def fix_all(
+    gold: GoldSet,
     corpus: Corpus,
     *,
-    tools: Tools | None = None,
-    selection: Selection = EVERY_RULE,
+    tools: LintDependencies | None = None,
+    selection: RuleSelection = EVERY_RULE,
     config: LintConfig = DEFAULT,
-) -> Mended:
+) -> FixAllResult:
     """Repair and look again; a round of repairs after which there are more errors is not made."""
-    mended = Mended(gold, (), lint(gold, corpus, tools=tools, selection=selection, config=config))
+    mended = FixAllResult(gold, (), lint(gold, corpus, tools=tools, selection=selection, config=config))
     for _ in range(_ROUNDS):
         fixed = fix(mended.gold, mended.report.findings)
         if not fixed.repaired:
@@ -119,5 +121,5 @@ def mend(
         report = lint(fixed.gold, corpus, tools=tools, selection=selection, config=config)
         if report.count("error") > mended.report.count("error"):
             break
-        mended = Mended(fixed.gold, (*mended.repaired, *fixed.repaired), report)
+        mended = FixAllResult(fixed.gold, (*mended.repaired, *fixed.repaired), report)
     return mended

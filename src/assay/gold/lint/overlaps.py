@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from assay.gold.lint.rules import Finding, Repair, Rule
-from assay.gold.lint.view import View, written
+from assay.gold.lint.rules import LintFinding, LintRule, Repair
+from assay.gold.lint.view import LintContext, written
 from assay.types import Query, Target
 
-OVERLAP = Rule(
+OVERLAP = LintRule(
     "G301",
     "targets-overlap",
     "warning",
     "Two targets of a query share lines, and neither holds the other.",
     "A result on the shared lines is right twice elsewhere and once here: cut them so that they stand apart.",
 )
-INSIDE = Rule(
+INSIDE = LintRule(
     "G302",
     "target-inside-another",
     "warning",
     "A target of a query lies inside another of its targets.",
     "Whatever finds the inner one has found the outer one too. Keep one, or cut the outer one.",
 )
-SAME = Rule(
+SAME = LintRule(
     "G303",
     "target-twice",
     "warning",
@@ -31,7 +31,7 @@ SAME = Rule(
     "An answer counts once. `--fix` keeps the symbol anchor when both have the same grade.",
     fixable=True,
 )
-ADVERSARY = Rule(
+ADVERSARY = LintRule(
     "G304",
     "adversary-overlaps-target",
     "error",
@@ -41,7 +41,7 @@ ADVERSARY = Rule(
 RULES = (OVERLAP, INSIDE, SAME, ADVERSARY)
 
 
-def check(view: View) -> Iterator[Finding]:
+def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield labels of one query that share lines."""
     sources = {query.id: query for query in view.gold.queries}
     for query in view.resolved():
@@ -52,7 +52,7 @@ def check(view: View) -> Iterator[Finding]:
             yield from _adversary(view, source, adversary.target, query.targets)
 
 
-def _pair(view: View, query: Query, one: Target, other: Target) -> Iterator[Finding]:
+def _pair(view: LintContext, query: Query, one: Target, other: Target) -> Iterator[LintFinding]:
     """Compare two targets."""
     if not one.span.common_lines(other.span) or (_is_whole(one) and _is_whole(other)):
         return
@@ -69,7 +69,7 @@ def _pair(view: View, query: Query, one: Target, other: Target) -> Iterator[Find
         yield view.finding(OVERLAP, query, second, message)
 
 
-def _adversary(view: View, query: Query, wrong: Target, targets: tuple[Target, ...]) -> Iterator[Finding]:
+def _adversary(view: LintContext, query: Query, wrong: Target, targets: tuple[Target, ...]) -> Iterator[LintFinding]:
     """Compare an adversary with the targets; whole files were compared when the set was read."""
     for target in targets:
         common = wrong.span.common_lines(target.span)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from assay.gold.lint.rules import Finding, Rule
-from assay.gold.lint.view import Shelf, View, headline
+from assay.gold.lint.rules import LintFinding, LintRule
+from assay.gold.lint.view import LintContext, SourceCache, headline
 from assay.syntax.identifiers import split
 from assay.syntax.outline import Definition, Outline
 from assay.types import Query, SourceFile
@@ -34,7 +34,7 @@ _ASSIGNING = r"(?:export|default|pub|public|private|internal|protected|static|fi
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Home:
+class DefinitionSite:
     """A place where a name is defined at the top of a file."""
 
     path: str
@@ -79,9 +79,11 @@ def mentions(text: str, name: str) -> bool:
     return bool(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text))
 
 
-def homes(shelf: Shelf, names: Sequence[str], skip: Iterable[str] = ()) -> dict[str, tuple[Home, ...]]:
+def definition_sites(
+    shelf: SourceCache, names: Sequence[str], skip: Iterable[str] = ()
+) -> dict[str, tuple[DefinitionSite, ...]]:
     """Find where names are defined in the code of a corpus, some of its files left out."""
-    found: dict[str, set[Home]] = {name: set() for name in names}
+    found: dict[str, set[DefinitionSite]] = {name: set() for name in names}
     left_out = frozenset(skip)
     for file in shelf.corpus.files:
         if file.kind != "code" or file.path in left_out:
@@ -91,7 +93,7 @@ def homes(shelf: Shelf, names: Sequence[str], skip: Iterable[str] = ()) -> dict[
     return {name: tuple(sorted(places)) for name, places in found.items()}
 
 
-def _candidates(shelf: Shelf, file: SourceFile, names: Sequence[str]) -> Iterator[str]:
+def _candidates(shelf: SourceCache, file: SourceFile, names: Sequence[str]) -> Iterator[str]:
     """Yield the names that a file may define, by the look of its text."""
     text = shelf.text(file.path)
     for name in names:
@@ -103,14 +105,14 @@ def _candidates(shelf: Shelf, file: SourceFile, names: Sequence[str]) -> Iterato
             yield name
 
 
-def _homes(shelf: Shelf, file: SourceFile, name: str) -> Iterator[Home]:
+def _homes(shelf: SourceCache, file: SourceFile, name: str) -> Iterator[DefinitionSite]:
     """Yield the definitions of a name at the top of a file."""
     outline = shelf.outline(file)
     if outline is None:
         return
     for one in outline.definitions:
         if simple(one.name) == name and _is_home(one, outline, file):
-            yield Home(file.path, one.name_line)
+            yield DefinitionSite(file.path, one.name_line)
 
 
 def _is_home(one: Definition, outline: Outline, file: SourceFile) -> bool:
@@ -215,21 +217,21 @@ def _last(token: str) -> str:
     return _SEPARATOR.split(token.removesuffix("()"))[-1]
 
 
-ELSEWHERE = Rule(
+ELSEWHERE = LintRule(
     "G201",
     "defined-elsewhere",
     "warning",
     "A query names an identifier that the corpus defines, but in none of the files that are labelled.",
     "An engine that finds the definition is marked wrong. Label it, beside or in place of what is labelled.",
 )
-OUTSIDE = Rule(
+OUTSIDE = LintRule(
     "G202",
     "defined-outside",
     "warning",
     "A query names an identifier that only files outside the corpus define; what is labelled does not define it.",
     "Nobody can find the definition: widen the include globs, or ask for something that is there.",
 )
-SEVERAL = Rule(
+SEVERAL = LintRule(
     "G204",
     "several-definitions",
     "info",
@@ -249,7 +251,7 @@ class _Asked:
     paths: tuple[str, ...]
 
 
-def check(view: View) -> Iterator[Finding]:
+def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield names whose definition is not labelled."""
     topics = _topics(view)
     asked = [
@@ -269,7 +271,7 @@ def check(view: View) -> Iterator[Finding]:
             yield from _homeless(view, one, inside, outside)
 
 
-def _topics(view: View) -> frozenset[str]:
+def _topics(view: LintContext) -> frozenset[str]:
     """Give the names that are what the program is about, not what is asked: in many queries, or of a folder."""
     prose = [headline(query) for query in view.gold.queries if not is_symbol_query(query)]
     said = Counter(name for text in prose for name in identifiers(text))
@@ -278,7 +280,7 @@ def _topics(view: View) -> frozenset[str]:
     return frozenset(common | {name for name in said if "".join(split(name)) in folders})
 
 
-def _asked(view: View, query: Query) -> _Asked | None:
+def _asked(view: LintContext, query: Query) -> _Asked | None:
     """Take the name that a query asks for, if all that is labelled is code that can be parsed."""
     symbol = asked_symbol(query)
     name = symbol or subject(headline(query))
@@ -288,7 +290,7 @@ def _asked(view: View, query: Query) -> _Asked | None:
     return _Asked(query, name, bool(symbol), paths)
 
 
-def _at_home(view: View, one: _Asked) -> bool:
+def _at_home(view: LintContext, one: _Asked) -> bool:
     """Tell whether the name of a query may be defined in a labelled file; where more is asked, a part of it will do."""
     for path in one.paths:
         outline, text = view.outline(path), view.text(path)
@@ -299,28 +301,33 @@ def _at_home(view: View, one: _Asked) -> bool:
     return False
 
 
-def _mentioned(view: View, one: _Asked) -> bool:
+def _mentioned(view: LintContext, one: _Asked) -> bool:
     """Tell whether a labelled file holds the name."""
     return any(mentions(view.text(path), one.name) for path in one.paths)
 
 
-def _homes_owners(view: View, shelf: Shelf, names: Sequence[str], skip: Sequence[str]) -> dict[str, tuple[Home, ...]]:
+def _homes_owners(
+    view: LintContext, shelf: SourceCache, names: Sequence[str], skip: Sequence[str]
+) -> dict[str, tuple[DefinitionSite, ...]]:
     """Find the homes of names, what only surrounds the code left out."""
-    found = homes(shelf, names, skip)
+    found = definition_sites(shelf, names, skip)
     return {name: tuple(home for home in places if not view.aside(home.path)) for name, places in found.items()}
 
 
-def _outside(view: View, names: Sequence[str]) -> dict[str, tuple[Home, ...]]:
+def _outside(view: LintContext, names: Sequence[str]) -> dict[str, tuple[DefinitionSite, ...]]:
     """Find the homes of names in the files that the globs of the corpus leave out."""
     if not names or view.tools.whole is None or not (view.corpus.spec.include or view.corpus.spec.exclude):
         return {}
     whole = view.tools.whole()
-    return {} if whole is None else _homes_owners(view, Shelf(whole), names, list(view.files))
+    return {} if whole is None else _homes_owners(view, SourceCache(whole), names, list(view.files))
 
 
 def _homeless(
-    view: View, one: _Asked, inside: dict[str, tuple[Home, ...]], outside: dict[str, tuple[Home, ...]]
-) -> Iterator[Finding]:
+    view: LintContext,
+    one: _Asked,
+    inside: dict[str, tuple[DefinitionSite, ...]],
+    outside: dict[str, tuple[DefinitionSite, ...]],
+) -> Iterator[LintFinding]:
     """Yield that a name is at home elsewhere."""
     for rule, found in ((ELSEWHERE, inside.get(one.name, ())), (OUTSIDE, outside.get(one.name, ()))):
         if found and len({home.path for home in found}) <= view.config.owners:
@@ -328,7 +335,7 @@ def _homeless(
             return
 
 
-def _finding(view: View, rule: Rule, one: _Asked, found: Sequence[Home]) -> Finding:
+def _finding(view: LintContext, rule: LintRule, one: _Asked, found: Sequence[DefinitionSite]) -> LintFinding:
     """Say where a name is defined, and that no label is there."""
     where = ", ".join(map(str, found[: view.config.listed]))
     labelled = one.paths[0] if len(one.paths) == 1 else f"none of what is labelled ({', '.join(one.paths)})"
@@ -339,7 +346,7 @@ def _finding(view: View, rule: Rule, one: _Asked, found: Sequence[Home]) -> Find
     return view.finding(rule, one.query, one.query.targets[0].anchor, message, hint)
 
 
-def _signed(view: View, one: _Asked) -> str:
+def _signed(view: LintContext, one: _Asked) -> str:
     """Name the definition that differs from a name by a sign only, if a labelled file has one."""
     for path in one.paths:
         outline = view.outline(path)
@@ -349,7 +356,7 @@ def _signed(view: View, one: _Asked) -> str:
     return ""
 
 
-def _several(view: View, one: _Asked, inside: dict[str, tuple[Home, ...]]) -> Iterator[Finding]:
+def _several(view: LintContext, one: _Asked, inside: dict[str, tuple[DefinitionSite, ...]]) -> Iterator[LintFinding]:
     """Yield the other homes of a name that is all that was asked."""
     if not one.symbol:
         return

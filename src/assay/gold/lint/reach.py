@@ -8,34 +8,34 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.gold.building import Place, read_source
-from assay.gold.lint.rules import Finding, Reach, Rule
-from assay.gold.lint.view import View, lines_of, written
+from assay.gold.building import GoldLocation, read_source
+from assay.gold.lint.rules import EngineReach, LintFinding, LintRule
+from assay.gold.lint.view import LintContext, lines_of, written
 from assay.syntax.outline import Outline
 from assay.types import Query, Span, Target
 
-BLANK = Rule(
+BLANK = LintRule(
     "G501",
     "range-blank",
     "warning",
     "The lines of a target are all blank.",
     "There is nothing to be found: correct the range.",
 )
-COMMENT = Rule(
+COMMENT = LintRule(
     "G502",
     "range-comment",
     "info",
     "The lines of a target are all comment.",
     "Many engines index code without the comments that stand apart from it.",
 )
-UNREACHABLE = Rule(
+UNREACHABLE = LintRule(
     "G503",
     "target-unreachable",
     "info",
     "No chunk of an engine shares a line with a target.",
     "The engine cannot win here, however good it is; the message says what is left to win.",
 )
-CEILING = Rule(
+CEILING = LintRule(
     "G504",
     "set-unreachable",
     "info",
@@ -55,7 +55,7 @@ class Ceiling:
     ndcg: float
 
 
-def check(view: View) -> Iterator[Finding]:
+def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield ranges without code, then what each kind of engine cannot return."""
     for query in view.resolved():
         for target in query.targets:
@@ -65,7 +65,7 @@ def check(view: View) -> Iterator[Finding]:
         yield from _unreachable(view, reach)
 
 
-def _empty(view: View, query: Query, target: Target) -> Iterator[Finding]:
+def _empty(view: LintContext, query: Query, target: Target) -> Iterator[LintFinding]:
     """Yield a range that holds no code; a definition always does."""
     if target.span.start is None or target.symbol is not None:
         return
@@ -94,7 +94,7 @@ def _stands_alone(line: str) -> bool:
     return line.startswith(_MARKS) or line.endswith("*/")
 
 
-def definitions_only(view: View) -> Reach:
+def definitions_only(view: LintContext) -> EngineReach:
     """Make the reach of engines that index definitions and nothing else, as several published ones do."""
 
     def chunks(path: str) -> Iterable[Span] | None:
@@ -103,15 +103,15 @@ def definitions_only(view: View) -> Reach:
             return None  # what only macros define, or what only passes others on (G203), is another matter
         return [Span(path, one.start, one.end) for one in outline.definitions]
 
-    return Reach("engines that index definitions only", chunks)
+    return EngineReach("engines that index definitions only", chunks)
 
 
-def chunk_list(name: str, chunks: Mapping[str, Sequence[Span]]) -> Reach:
+def chunk_list(name: str, chunks: Mapping[str, Sequence[Span]]) -> EngineReach:
     """Make the reach of an engine whose chunks are all listed."""
-    return Reach(name, lambda path: chunks.get(path, ()))
+    return EngineReach(name, lambda path: chunks.get(path, ()))
 
 
-def _unreachable(view: View, reach: Reach, *, symbols: bool = False) -> Iterator[Finding]:
+def _unreachable(view: LintContext, reach: EngineReach, *, symbols: bool = False) -> Iterator[LintFinding]:
     """Yield the targets that an engine cannot return, then what that leaves of the set's scores.
 
     `symbols` says that it can return whatever a symbol anchor names, so that no file is parsed for one.
@@ -133,7 +133,7 @@ def _unreachable(view: View, reach: Reach, *, symbols: bool = False) -> Iterator
         yield view.finding(CEILING, None, "", f"{message}{_left(mean, view)} on the set")
 
 
-def _reaches(reach: Reach, span: Span) -> bool:
+def _reaches(reach: EngineReach, span: Span) -> bool:
     """Tell whether a chunk shares a line with a place; what nothing is known of can be reached."""
     chunks = reach.chunks(span.path)
     return chunks is None or any(chunk.common_lines(span) for chunk in chunks)
@@ -151,7 +151,7 @@ def _gain(targets: Sequence[Target], k: int) -> float:
     return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))
 
 
-def _left(top: Ceiling, view: View) -> str:
+def _left(top: Ceiling, view: LintContext) -> str:
     """Say how much can be won."""
     k = view.config.cutoff
     return f"at best R@{k} is {top.recall:.3f} and nDCG@{k} {top.ndcg:.3f}"
@@ -165,7 +165,7 @@ def _mean(values: Sequence[float]) -> float:
 _FORM = 'write {"path": "src/a.py", "start": 1, "end": 20}, one a line'
 
 
-def read_chunks(path: Path) -> Reach:
+def read_chunks(path: Path) -> EngineReach:
     """Read a file of chunks."""
     source = read_source(path)
     found: dict[str, list[Span]] = {}
@@ -178,7 +178,7 @@ def read_chunks(path: Path) -> Reach:
     return chunk_list(f"the engine of {path.name}", found)
 
 
-def _span(line: str, place: Place) -> Span:
+def _span(line: str, place: GoldLocation) -> Span:
     """Read one chunk."""
     try:
         value = json.loads(line)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.gold.lint.rules import Finding, Rule
-from assay.gold.lint.view import View
+from assay.gold.lint.rules import LintFinding, LintRule
+from assay.gold.lint.view import LintContext
 from assay.types import Symbol, Target
 
-REPEATED = Rule(
+REPEATED = LintRule(
     "G205",
     "symbol-repeated",
     "warning",
@@ -23,7 +23,7 @@ _DEFINING = r"^[ \t]*(?:async[ \t]+)?(?:(?:def|class)[ \t]+{name}\b|{name}[ \t]*
 _ACCESSOR = re.compile(r"@[\w.]+\.(?:setter|deleter|getter)\b")
 
 
-def check(view: View) -> Iterator[Finding]:
+def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield the anchors that mean the first of several."""
     for query in view.resolved():
         names = {(target.span.path, target.symbol) for target in query.targets}
@@ -40,7 +40,7 @@ def check(view: View) -> Iterator[Finding]:
                 yield view.finding(REPEATED, query, target.anchor, message, f"write {target.anchor}~2 if it is meant")
 
 
-def _repeats(view: View, target: Target) -> list[Symbol]:
+def _repeats(view: LintContext, target: Target) -> list[Symbol]:
     """Give the later definitions of a target's name, the other halves of properties left out."""
     path = target.span.path
     if not _may_repeat(target, view.text(path)):

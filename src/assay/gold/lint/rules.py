@@ -13,7 +13,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LintRule:
     """A kind of defect. Its code never changes its meaning; one that is gone is not given again."""
 
     code: str
@@ -33,7 +33,7 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One defect: where it stands, a fact that can be checked, and the next step."""
 
     code: str
@@ -64,10 +64,10 @@ class Leaks:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class LintReport:
     """All that was found, in the order of the sets and their queries, and the strata of leaks."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[LintFinding, ...]
     leaks: tuple[Leaks, ...] = ()
 
     def count(self, severity: Severity) -> int:
@@ -76,7 +76,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class EngineReach:
     """What an engine can return: the chunks of a file, or None where nothing is known of that file."""
 
     name: str  # as messages call it: "engines that index definitions only"
@@ -84,12 +84,12 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class LintDependencies:
     """What linting needs from rooms that gold may not enter; each may be left out, and its rules with it."""
 
     whole: Callable[[], Corpus | None] | None = None  # the same checkout without include and exclude globs
     aside: Callable[[str], bool] | None = None  # a path of tests, examples, copies: never where a name is at home
-    reaches: tuple[Reach, ...] = ()
+    reaches: tuple[EngineReach, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.gold.lint.rules import Finding, Rule
-from assay.gold.lint.view import View, headline
+from assay.gold.lint.rules import LintFinding, LintRule
+from assay.gold.lint.view import LintContext, headline
 from assay.syntax.identifiers import parts
 from assay.syntax.outline import Outline
 
-SHIM = Rule(
+SHIM = LintRule(
     "G203",
     "target-is-shim",
     "warning",
@@ -49,7 +49,7 @@ _BESIDE = re.compile(
 _ABOUT_EXPORTS = ("export", "import", "public", "entry", "api", "module", "package", "index", "include", "header")
 
 
-def check(view: View) -> Iterator[Finding]:
+def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield the labels that point to shims; a query about what is exported may mean one."""
     known: dict[str, bool] = {}
     for query in view.resolved():
@@ -72,7 +72,7 @@ def is_shim(text: str, outline: Outline) -> bool:
     return bool(_IMPORTING.search(code)) and not re.search(r"\w", _PASSING.sub("", code))
 
 
-def _is_shim(view: View, path: str) -> bool:
+def _is_shim(view: LintContext, path: str) -> bool:
     """Tell whether a code file of the corpus is a shim."""
     if not view.is_code(path) or view.text(path).count("\n") > view.config.shim_lines:
         return False

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from assay.gold.anchors import AnchorLines, resolve
-from assay.gold.lint.rules import Finding, LintConfig, Repair, Rule, Tools
+from assay.gold.lint.rules import LintConfig, LintDependencies, LintFinding, LintRule, Repair
 from assay.syntax.outline import Outline
-from assay.types import Corpus, Gold, Query, SourceFile, Span, Symbol, Target
+from assay.types import Corpus, GoldSet, Query, SourceFile, Span, Symbol, Target
 
 
-class View:
+class LintContext:
     """A gold set, its corpus, and what is known of both."""
 
-    def __init__(self, gold: Gold, corpus: Corpus, tools: Tools, config: LintConfig) -> None:
+    def __init__(self, gold: GoldSet, corpus: Corpus, tools: LintDependencies, config: LintConfig) -> None:
         self.gold = gold
         self.corpus = corpus
         self.tools = tools
@@ -20,7 +20,7 @@ class View:
         self.files = {file.path: file for file in corpus.files}
         self._resolved = {query.id: query for query in self.resolution.gold.queries}
         self._lines = AnchorLines(gold)
-        self.shelf = Shelf(corpus)
+        self.shelf = SourceCache(corpus)
 
     def resolved(self) -> list[Query]:
         """Give the queries of which a primary was found, with what was found."""
@@ -43,17 +43,23 @@ class View:
         return self.tools.aside is not None and self.tools.aside(path)
 
     def finding(
-        self, rule: Rule, query: Query | None, anchor: str, message: str, hint: str = "", repair: Repair | None = None
-    ) -> Finding:
+        self,
+        rule: LintRule,
+        query: Query | None,
+        anchor: str,
+        message: str,
+        hint: str = "",
+        repair: Repair | None = None,
+    ) -> LintFinding:
         """Make a finding that knows its place in the gold file."""
         line = None if query is None else self._lines.find(query, anchor)
         name = "" if query is None else query.id
-        return Finding(
+        return LintFinding(
             rule.code, rule.severity, self.gold.name, name, anchor, message, hint, self.gold.source, line, repair
         )
 
 
-class Shelf:
+class SourceCache:
     """The files of a corpus, read and parsed once."""
 
     def __init__(self, corpus: Corpus) -> None:

@@ -6,42 +6,42 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from assay.gold.leaks import ARTICLES, WORD, kept, leak, replacements
+from assay.gold.leaks import ARTICLES, WORD, kept, leakage, replacements
 from assay.gold.lint.owners import identifiers, is_symbol_query
-from assay.gold.lint.rules import Finding, Leaks, Rule
-from assay.gold.lint.view import View, headline
+from assay.gold.lint.rules import Leaks, LintFinding, LintRule
+from assay.gold.lint.view import LintContext, headline
 from assay.syntax.identifiers import split
 from assay.types import Query, Target
 
-SAME_WORDS = Rule(
+SAME_WORDS = LintRule(
     "G401",
     "queries-alike",
     "warning",
     "Two queries say the same words and have different primary targets.",
     "No engine can answer both: tell them apart, or make one query of them.",
 )
-TWICE = Rule(
+TWICE = LintRule(
     "G402",
     "query-twice",
     "warning",
     "Two queries say the same words and have the same primary targets.",
     "One question counts twice: keep one.",
 )
-NO_ERROR = Rule(
+NO_ERROR = LintRule(
     "G411",
     "wrong-term-missing",
     "warning",
     "A wrong_terminology form says what the human form says.",
     "It measures nothing: replace one term by a wrong one.",
 )
-ERRORS = Rule(
+ERRORS = LintRule(
     "G412",
     "wrong-terms-several",
     "warning",
     "A wrong_terminology form differs from the human form in several places, or is another question.",
     "What was lost cannot be put down to one wrong term: keep the human form but for one run of words.",
 )
-GIVEN = Rule(
+GIVEN = LintRule(
     "G421",
     "answer-given-away",
     "info",
@@ -59,7 +59,7 @@ _IDLE = ARTICLES | {
 _PLAIN = frozenset({"index", "main", "mod", "lib", "init", "utils", "util", "types", "common", "core", "base"})
 
 
-def check(view: View) -> Iterator[Finding]:
+def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield what is wrong with the words."""
     yield from _alike(view)
     for query in view.gold.queries:
@@ -68,22 +68,22 @@ def check(view: View) -> Iterator[Finding]:
         yield from _given(view, query)
 
 
-def leaks(view: View) -> Leaks:
+def leaks(view: LintContext) -> Leaks:
     """Count the queries by how much of their answer they name."""
-    shares = [leak(headline(query), query.targets) for query in view.gold.queries]
+    shares = [leakage(headline(query), query.targets) for query in view.gold.queries]
     none, half = sum(share == 0 for share in shares), sum(share >= view.config.leak_half for share in shares)
     return Leaks(view.gold.name, none, len(shares) - none - half, half)
 
 
-def _alike(view: View) -> Iterator[Finding]:
+def _alike(view: LintContext) -> Iterator[LintFinding]:
     """Yield queries that say the same words as an earlier one."""
-    for earlier, query in alike(view.gold.queries):
+    for earlier, query in duplicates(view.gold.queries):
         rule = TWICE if same_answers(earlier, query) else SAME_WORDS
         which = "the same primary targets" if rule is TWICE else "other primary targets"
         yield view.finding(rule, query, "", f"'{query.id}' says the same words as '{earlier.id}' and has {which}")
 
 
-def alike(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
+def duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
     """Yield every query that says the same words as an earlier one, with the first that says them."""
     first: dict[tuple[str, ...], Query] = {}
     for query in queries:
@@ -112,7 +112,7 @@ def _primaries(query: Query) -> frozenset[str]:
     return frozenset(target.anchor for target in query.primaries)
 
 
-def _wrong_term(view: View, query: Query) -> Iterator[Finding]:
+def _wrong_term(view: LintContext, query: Query) -> Iterator[LintFinding]:
     """Compare the wrong form with the human one, word by word."""
     human, wrong = query.forms.get("human"), query.forms.get("wrong_terminology")
     if human is None or wrong is None:
@@ -133,7 +133,7 @@ def _changed(human: str, wrong: str) -> str:
     return f"differs from its human form by {replacements(human, wrong)} replacements"
 
 
-def _given(view: View, query: Query) -> Iterator[Finding]:
+def _given(view: LintContext, query: Query) -> Iterator[LintFinding]:
     """Yield the first target whose name the query quotes."""
     text = headline(query)
     if is_symbol_query(query):

@@ -2,12 +2,21 @@
 
 from assay.gold.mining.adversaries import mine_adversaries
 from assay.gold.mining.asked import mine_shell, mine_transcript
-from assay.gold.mining.codebase import Ground
+from assay.gold.mining.codebase import CodeIndex
 from assay.gold.mining.config import DEFAULT_SOURCES, SOURCES
 from assay.gold.mining.docs import mine_comments, mine_docs, mine_names
 from assay.gold.mining.endpoint import ask_phrasings, propose
 from assay.gold.mining.history import mine_history
-from assay.gold.mining.intake import Found, Intake, Passed, Refused, Stamp, Unplaced, foreign, lint_check
+from assay.gold.mining.intake import (
+    Intake,
+    IntakeResult,
+    MinedItems,
+    ProposalInfo,
+    Rejection,
+    UnlocatedQuery,
+    check_same_corpus,
+    lint_check,
+)
 from assay.gold.mining.phrasings import mine_phrasings
 
 #: The miners of a repository, by the names that the command line has for them.
@@ -17,15 +26,15 @@ __all__ = [
     "DEFAULT_SOURCES",
     "MINERS",
     "SOURCES",
-    "Found",
-    "Ground",
+    "CodeIndex",
     "Intake",
-    "Passed",
-    "Refused",
-    "Stamp",
-    "Unplaced",
+    "IntakeResult",
+    "MinedItems",
+    "ProposalInfo",
+    "Rejection",
+    "UnlocatedQuery",
     "ask_phrasings",
-    "foreign",
+    "check_same_corpus",
     "lint_check",
     "mine_adversaries",
     "mine_phrasings",

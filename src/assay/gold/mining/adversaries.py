@@ -10,16 +10,16 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.gold.mining.codebase import Ground, Spot, joined, stems
+from assay.gold.mining.codebase import CodeIndex, DefinitionRef, joined, stems
 from assay.gold.mining.config import NEIGHBOURS
-from assay.gold.mining.intake import Intake, Passed
+from assay.gold.mining.intake import Intake, IntakeResult
 from assay.gold.mining.questions import ADDED
 from assay.gold.native.nodes import STRENGTHS
 from assay.gold.review.items import Item, Origin
 from assay.gold.synth.sets import is_aside
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content
-from assay.types import Adversary, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Target
+from assay.types import Adversary, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Target
 
 _CLASSES: Final = frozenset({"class", "interface", "enum", "type"})
 #: Where the bases of a class stand in a signature: Python's brackets, then words and signs of other languages.
@@ -52,25 +52,25 @@ _COMMON: Final = re.compile(r"^(?:__\w+__|new|get|set|run|main|init|default|clon
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class SimilarCode:
     """A definition that may be taken for the right one."""
 
-    spot: Spot
+    spot: DefinitionRef
     relationship: str
     strength: str
     confusion: str
 
 
-class Family:
+class CodeRelations:
     """Who is made from whom, and where names are used; built when it is first asked for."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: CodeIndex) -> None:
         self.ground = ground
 
     @cached_property
-    def made_from(self) -> dict[str, tuple[Spot, ...]]:
+    def made_from(self) -> dict[str, tuple[DefinitionRef, ...]]:
         """The classes, and blocks that implement something for a class, by the name of each base."""
-        found: dict[str, list[Spot]] = {}
+        found: dict[str, list[DefinitionRef]] = {}
         for spot in self.ground.spots:
             if self.ground.answers(spot):
                 for base in bases_of(spot):
@@ -78,26 +78,26 @@ class Family:
         return {name: tuple(spots) for name, spots in found.items()}
 
     @cached_property
-    def folders(self) -> dict[str, list[Spot]]:
+    def folders(self) -> dict[str, list[DefinitionRef]]:
         """The definitions of each folder."""
-        found: dict[str, list[Spot]] = {}
+        found: dict[str, list[DefinitionRef]] = {}
         for spot in self.ground.spots:
             found.setdefault(str(PurePosixPath(spot.path).parent), []).append(spot)
         return found
 
     @cached_property
-    def tests(self) -> tuple[Spot, ...]:
+    def tests(self) -> tuple[DefinitionRef, ...]:
         """The definitions that are tests, and are called so."""
         every = self.ground.spots
         return tuple(s for s in every if joined(s.name).startswith("test") and not self.ground.answers(s))
 
-    def neighbours(self, target: Spot) -> Iterator[Neighbour]:
+    def neighbours(self, target: DefinitionRef) -> Iterator[SimilarCode]:
         """Yield what may be taken for a definition, the most confusing first."""
         found = [*self._namesakes(target), *self._kin(target), *self._alike(target)]
         found += [*self._tests(target), *self._callers(target)]
         yield from sorted(found, key=lambda one: STRENGTHS.index(one.strength))
 
-    def _namesakes(self, target: Spot) -> Iterator[Neighbour]:
+    def _namesakes(self, target: DefinitionRef) -> Iterator[SimilarCode]:
         """Yield definitions of the same name elsewhere; a name of one word, or one that many have, says little."""
         if _COMMON.match(target.name):
             return
@@ -109,9 +109,9 @@ class Family:
             same = spot.definition.kind == target.definition.kind
             strength = "weak" if plain else "strong" if same else "medium"
             where = f"{PurePosixPath(spot.path).name} has a {spot.definition.kind} of the same name, {spot.name}"
-            yield Neighbour(spot, "mock" if _is_stand_in(spot) else "namesake", strength, where)
+            yield SimilarCode(spot, "mock" if _is_stand_in(spot) else "namesake", strength, where)
 
-    def _kin(self, target: Spot) -> Iterator[Neighbour]:
+    def _kin(self, target: DefinitionRef) -> Iterator[SimilarCode]:
         """Yield bases, subclasses and other subclasses of the same base; of a method, the methods of its name there."""
         owner = target if target.definition.kind in _CLASSES else self._owner(target)
         if owner is None or target.name in _BEGIN:
@@ -121,9 +121,9 @@ class Family:
             for spot in spots:
                 what = ".".join(spot.names[-2:]) if owner is not target else spot.name
                 strength = "medium" if owner is target else "strong"
-                yield Neighbour(spot, relationship, strength, f"{what}: {relative.name} is {said} {owner.name}")
+                yield SimilarCode(spot, relationship, strength, f"{what}: {relative.name} is {said} {owner.name}")
 
-    def _relatives(self, owner: Spot) -> Iterator[tuple[Spot, str, str]]:
+    def _relatives(self, owner: DefinitionRef) -> Iterator[tuple[DefinitionRef, str, str]]:
         """Yield the classes around a class, with how they are related."""
         for base in bases_of(owner):
             for spot in self._classes(base):
@@ -136,25 +136,25 @@ class Family:
         for child in self.made_from.get(owner.name, ()) if alone else ():
             yield child, "mock" if _is_stand_in(child) else "child", "made from"
 
-    def _classes(self, name: str) -> list[Spot]:
+    def _classes(self, name: str) -> list[DefinitionRef]:
         """Give the classes of a name."""
         same = self.ground.by_name.get(joined(name), ())
         return [s for s in same if s.name == name and s.definition.kind in _CLASSES and self.ground.answers(s)]
 
-    def _owner(self, target: Spot) -> Spot | None:
+    def _owner(self, target: DefinitionRef) -> DefinitionRef | None:
         """Give the class that a method is in."""
         parent = target.definition.parent
         return self.ground.spot(target.path, parent) if parent >= 0 else None
 
-    def _members(self, owner: Spot, name: str) -> list[Spot]:
+    def _members(self, owner: DefinitionRef, name: str) -> list[DefinitionRef]:
         """Give the definitions of a name inside a class."""
         same = self.ground.by_name.get(joined(name), ())
         return [spot for spot in same if spot.path == owner.path and spot.definition.parent == owner.position]
 
-    def _alike(self, target: Spot) -> Iterator[Neighbour]:
+    def _alike(self, target: DefinitionRef) -> Iterator[SimilarCode]:
         """Yield definitions of the same folder whose names share most of their words with the target's."""
         own = set(split(target.name))
-        found: list[tuple[float, Spot]] = []
+        found: list[tuple[float, DefinitionRef]] = []
         for spot in self.folders[str(PurePosixPath(target.path).parent)]:
             if joined(spot.name) == joined(target.name):
                 continue
@@ -164,9 +164,9 @@ class Family:
                 found.append((share, spot))
         for share, spot in sorted(found, key=lambda one: (-one[0], one[1].key)):
             said = f"{spot.name} has {share:.0%} of its words in common with {target.name}, and lies in the same folder"
-            yield Neighbour(spot, "sibling", "medium", said)
+            yield SimilarCode(spot, "sibling", "medium", said)
 
-    def _tests(self, target: Spot) -> Iterator[Neighbour]:
+    def _tests(self, target: DefinitionRef) -> Iterator[SimilarCode]:
         """Yield tests that are called after the target: they hold its words, and nothing of how it works."""
         own, stem = joined(target.name), PurePosixPath(target.path).stem
         for spot in self.tests:
@@ -176,9 +176,9 @@ class Family:
             if len(split(target.name)) < 2 and stem.lower() not in PurePosixPath(spot.path).stem.lower():
                 continue  # a name of one word is tested in many places
             if not any(tested[:end] in self.ground.by_name for end in range(len(own) + 1, len(tested) + 1)):
-                yield Neighbour(spot, "test", "medium", f"{spot.name} tests {target.name} and uses its words")
+                yield SimilarCode(spot, "test", "medium", f"{spot.name} tests {target.name} and uses its words")
 
-    def _callers(self, target: Spot) -> Iterator[Neighbour]:
+    def _callers(self, target: DefinitionRef) -> Iterator[SimilarCode]:
         """Yield definitions that call a target whose name stands for it alone, where these are few."""
         if len(self.ground.by_name.get(joined(target.name), ())) != 1 or len(split(target.name)) < 2:
             return
@@ -193,10 +193,10 @@ class Family:
         ]
         if len(found) <= NEIGHBOURS.callers:
             for spot in found:
-                yield Neighbour(spot, "caller", "weak", f"{spot.name} calls {target.name}, and does not do its work")
+                yield SimilarCode(spot, "caller", "weak", f"{spot.name} calls {target.name}, and does not do its work")
 
 
-def bases_of(spot: Spot) -> tuple[str, ...]:
+def bases_of(spot: DefinitionRef) -> tuple[str, ...]:
     """Give the bases of a class, or what a block implements for one."""
     impl = _IMPL.search(spot.definition.signature)
     if impl:
@@ -204,7 +204,7 @@ def bases_of(spot: Spot) -> tuple[str, ...]:
     return tuple(base_names(spot.definition.signature)) if spot.definition.kind in _CLASSES else ()
 
 
-def _is_stand_in(spot: Spot) -> bool:
+def _is_stand_in(spot: DefinitionRef) -> bool:
     """Tell whether something is called a mock, or lies in one."""
     return any(_STAND_IN.search(name) for name in spot.names)
 
@@ -218,7 +218,7 @@ def base_names(signature: str) -> list[str]:
     return [name for name in found if name not in _NO_BASE]
 
 
-def _holds(spot: Spot, target: Spot) -> bool:
+def _holds(spot: DefinitionRef, target: DefinitionRef) -> bool:
     """Tell whether one of two definitions lies in the other."""
     if spot.path != target.path:
         return False
@@ -226,7 +226,7 @@ def _holds(spot: Spot, target: Spot) -> bool:
     return one.start <= other.end and other.start <= one.end
 
 
-def _innermost_users(spots: Sequence[Spot], used: re.Pattern[str], ground: Ground) -> list[Spot]:
+def _innermost_users(spots: Sequence[DefinitionRef], used: re.Pattern[str], ground: CodeIndex) -> list[DefinitionRef]:
     """Give the definitions that hold a call, without those that only hold another of them."""
     users = [spot for spot in spots if used.search(ground.text(spot)) and spot.definition.kind not in _CLASSES]
     return [s for s in users if not any(o is not s and _holds(s, o) and o.lines < s.lines for o in users)]
@@ -236,7 +236,7 @@ def _innermost_users(spots: Sequence[Spot], used: re.Pattern[str], ground: Groun
 class _Seen:
     """How high engines ranked a definition above the right answer."""
 
-    spot: Spot
+    spot: DefinitionRef
     ranks: dict[str, int] = field(default_factory=dict)  # engine -> best rank
 
 
@@ -244,11 +244,11 @@ class _Seen:
 class Confusion:
     """A neighbour that engines prefer, and which."""
 
-    neighbour: Neighbour
+    neighbour: SimilarCode
     engines: tuple[str, ...]
 
 
-def confusions(ground: Ground, run: Run, gold: str, query: Query) -> Iterator[Confusion]:
+def confusions(ground: CodeIndex, run: Run, gold: str, query: Query) -> Iterator[Confusion]:
     """Yield what engines rank above the right answer, by how many do and how high."""
     engines = _distinct(run, gold, query.id)
     needed = min(NEIGHBOURS.engines, len(engines))
@@ -283,7 +283,7 @@ def _rankings(engine: EngineRun, gold: str, query: str) -> list[Ranking]:
 
 
 def _note(
-    ground: Ground, engine: str, ranking: Ranking, targets: Sequence[Target], seen: dict[tuple[str, int], _Seen]
+    ground: CodeIndex, engine: str, ranking: Ranking, targets: Sequence[Target], seen: dict[tuple[str, int], _Seen]
 ) -> None:
     """Note what stands above the first right answer; where there is none in the list, all of it is above."""
     for rank, hit in enumerate(ranking.hits, 1):
@@ -295,7 +295,7 @@ def _note(
             one.ranks[engine] = min(rank, one.ranks.get(engine, rank))
 
 
-def _spot(ground: Ground, hit: Hit) -> Spot | None:
+def _spot(ground: CodeIndex, hit: Hit) -> DefinitionRef | None:
     """Find the definition that a result is: the one that holds it, or the largest one in it."""
     if hit.path not in ground.files or hit.start is None or hit.end is None:
         return None
@@ -305,20 +305,20 @@ def _spot(ground: Ground, hit: Hit) -> Spot | None:
     return max(small, key=lambda s: (_common(s, hit), -s.lines, s.key), default=None)
 
 
-def _common(spot: Spot, hit: Hit) -> int:
+def _common(spot: DefinitionRef, hit: Hit) -> int:
     """Count the lines that a definition and a result share."""
     return min(spot.definition.end, hit.end or 0) - max(spot.definition.start, hit.start or 0)
 
 
-def _neighbour(ground: Ground, seen: _Seen, targets: Sequence[Target], engines: int) -> Neighbour:
+def _neighbour(ground: CodeIndex, seen: _Seen, targets: Sequence[Target], engines: int) -> SimilarCode:
     """Say how strong a confusion is, and what it rests on; whether it is one, is for reviewers to say."""
     count, best = len(seen.ranks), min(seen.ranks.values())
     strength = "strong" if count >= NEIGHBOURS.strong else "medium" if count > 1 else "weak"
     said = f"{count} of {engines} engines rank it above the right answer, at best on rank {best}"
-    return Neighbour(seen.spot, _relationship(ground, seen.spot, targets), strength, said)
+    return SimilarCode(seen.spot, _relationship(ground, seen.spot, targets), strength, said)
 
 
-def _relationship(ground: Ground, spot: Spot, targets: Sequence[Target]) -> str:
+def _relationship(ground: CodeIndex, spot: DefinitionRef, targets: Sequence[Target]) -> str:
     """Name how a definition is related to the right answers, as far as that shows."""
     answers = [right for target in targets for right in ground.spots_of(target)]
     if is_aside(spot.path) or not ground.answers(spot):
@@ -331,14 +331,14 @@ def _relationship(ground: Ground, spot: Spot, targets: Sequence[Target]) -> str:
 _JUDGE = "an engine may be right: say first whether it answers the query"
 
 
-def mine_adversaries(intake: Intake, gold: Gold, run: Run | None = None) -> Passed:
+def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> IntakeResult:
     """Propose wrong answers for every query of a set."""
-    family = Family(intake.ground)
+    family = CodeRelations(intake.ground)
     items = [item for query in gold.queries for item in _of_query(intake, family, gold, query, run)]
-    return Passed(tuple(items))
+    return IntakeResult(tuple(items))
 
 
-def _of_query(intake: Intake, family: Family, gold: Gold, query: Query, run: Run | None) -> Iterator[Item]:
+def _of_query(intake: Intake, family: CodeRelations, gold: GoldSet, query: Query, run: Run | None) -> Iterator[Item]:
     """Propose for one query: what engines confuse first, then the nearest, a few of each relationship."""
     taken = _Taken(intake.ground, query)
     for one in confusions(intake.ground, run, gold.name, query) if run else ():
@@ -353,7 +353,7 @@ def _of_query(intake: Intake, family: Family, gold: Gold, query: Query, run: Run
                 yield _item(intake, query, target, neighbour, Origin("names", f"beside {right.name}"))
 
 
-def _is_plausible(ground: Ground, query: Query, neighbour: Neighbour) -> bool:
+def _is_plausible(ground: CodeIndex, query: Query, neighbour: SimilarCode) -> bool:
     """Tell whether a neighbour holds enough of the query's words to be taken for the answer."""
     least = {
         "strong": NEIGHBOURS.strong_share,
@@ -366,7 +366,7 @@ def _is_plausible(ground: Ground, query: Query, neighbour: Neighbour) -> bool:
     return shared >= least[neighbour.strength] * len(asked)
 
 
-def _item(intake: Intake, query: Query, target: Target, neighbour: Neighbour, origin: Origin) -> Item:
+def _item(intake: Intake, query: Query, target: Target, neighbour: SimilarCode, origin: Origin) -> Item:
     """Make the item of one wrong answer."""
     adversary = Adversary(target, neighbour.relationship, neighbour.strength, neighbour.confusion)
     notes = (_JUDGE,) if origin.shown_by else ()
@@ -376,14 +376,14 @@ def _item(intake: Intake, query: Query, target: Target, neighbour: Neighbour, or
 class _Taken:
     """What a query has already, and how much more may be proposed for it."""
 
-    def __init__(self, ground: Ground, query: Query) -> None:
+    def __init__(self, ground: CodeIndex, query: Query) -> None:
         self._ground = ground
         there = [*query.targets, *(adversary.target for adversary in query.adversaries)]
         self._spans = [found.span for target in there if (found := ground.resolved(target)) is not None]
         self._counts = Counter(adversary.relationship for adversary in query.adversaries)
         self._names: set[tuple[str, tuple[str, ...]]] = set()  # a type and its blocks are one to a reader
 
-    def take(self, neighbour: Neighbour) -> Target | None:
+    def take(self, neighbour: SimilarCode) -> Target | None:
         """Give the anchor of a neighbour that can be proposed, and remember it; None when it cannot."""
         full = self._counts.total() >= NEIGHBOURS.total or self._counts[neighbour.relationship] >= NEIGHBOURS.each
         named = (neighbour.spot.path, neighbour.spot.names)

@@ -8,11 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from assay.gold.mining.codebase import Ground, Spot, joined, lies_in, stems
+from assay.gold.mining.codebase import CodeIndex, DefinitionRef, joined, lies_in, stems
 from assay.gold.mining.config import CHANGES, TRACES
-from assay.gold.mining.intake import Found, Intent, Refused, Unplaced, folded, speaks
+from assay.gold.mining.intake import Intent, MinedItems, Rejection, UnlocatedQuery, is_query_length, normalized
 from assay.gold.mining.privacy import private_names, private_part
-from assay.gold.mining.traces import History, Opened, Said, Search, Step, deeds, read_shell, read_transcript
+from assay.gold.mining.traces import (
+    OpenedFile,
+    Search,
+    ShellHistory,
+    TranscriptStep,
+    UserMessage,
+    parse_command,
+    read_shell,
+    read_transcript,
+)
 from assay.gold.review.items import How, Origin
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content
@@ -24,7 +33,7 @@ _WORDS_OF_A_NAME: Final = 2  # a name of one word is a word of the language too:
 class Locator:
     """Finds files by how people write them, and definitions by what is asked."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: CodeIndex) -> None:
         self.ground = ground
         self._by_base: dict[str, list[str]] = {}
         for path in sorted(ground.languages):
@@ -46,7 +55,7 @@ class Locator:
         """Tell whether a text has a word that the code has: without one, what was opened next is a chance."""
         return not stems(parts(text)).isdisjoint(self.ground.rarity)
 
-    def opened(self, text: str, files: Sequence[Opened]) -> tuple[Target, ...]:
+    def opened(self, text: str, files: Sequence[OpenedFile]) -> tuple[Target, ...]:
         """Anchor what was asked in the files that were opened next; none when these are too many to mean anything."""
         places = {path: one for one in files if (path := self.path(one.path)) and self.ground.own(path)}
         if not 0 < len(places) <= TRACES.opened:
@@ -71,12 +80,12 @@ class Locator:
             spot = self._calling(text, path) or self._fitting(text, path)
         return (self.ground.anchor(spot) if spot else None) or Target(Span(path))
 
-    def _called(self, text: str, path: str) -> Spot | None:
+    def _called(self, text: str, path: str) -> DefinitionRef | None:
         """Find the definition of a file that bears the name asked for; of several the longest, others are overloads."""
         own = [spot for spot in self.ground.by_name.get(joined(text), ()) if spot.path == path]
         return min(own, key=lambda spot: (-spot.lines, spot.key), default=None)
 
-    def _calling(self, text: str, path: str) -> Spot | None:
+    def _calling(self, text: str, path: str) -> DefinitionRef | None:
         """Find the definition of a file whose name has the words in a row; its body need not say them, a caller's does.
 
         Of several the one with the fewest other words is meant.
@@ -85,7 +94,7 @@ class Locator:
         own = [spot for spot in self.ground.in_file(path) if spot.lines <= CHANGES.longest and _holds(spot.name, asked)]
         return min(own, key=lambda spot: (len(split(spot.name)), spot.lines, spot.key), default=None)
 
-    def _fitting(self, text: str, path: str) -> Spot | None:
+    def _fitting(self, text: str, path: str) -> DefinitionRef | None:
         """Find the definition that holds most of the words; a part of it that holds nearly as many is what is meant."""
         asked = stems(parts(" ".join(content(text))))
         if not asked:
@@ -142,11 +151,11 @@ class _Asked:
     form: str
     line: int
     raw: str  # what it was taken from
-    opened: list[Opened] = field(default_factory=list)
+    opened: list[OpenedFile] = field(default_factory=list)
     steps: int = 0
 
 
-def mine_shell(ground: Ground, path: Path) -> Found:
+def mine_shell(ground: CodeIndex, path: Path) -> MinedItems:
     """Propose what a shell history searched for, where what it opened next, or the name itself, says where it is."""
     history = read_shell(path)
     names = private_names("\n".join(command.text for command in history.commands))
@@ -154,21 +163,21 @@ def mine_shell(ground: Ground, path: Path) -> Found:
     return _told(found, path, _too_long(history.too_long), empty=not history.commands)
 
 
-def mine_transcript(ground: Ground, path: Path) -> Found:
+def mine_transcript(ground: CodeIndex, path: Path) -> MinedItems:
     """Propose what a user asked and an agent searched for, where the files opened next say where it is."""
     transcript = read_transcript(path)
-    said = [step.what.path for step in transcript.steps if isinstance(step.what, Opened)]
+    said = [step.what.path for step in transcript.steps if isinstance(step.what, OpenedFile)]
     names = private_names("\n".join(said))
     found = _placed(Locator(ground), _asked_in_transcript(transcript.steps), _Source("transcript", path.name, names))
     torn = (f"{transcript.torn} lines are no JSON",) if transcript.torn else ()
     return _told(found, path, (*_too_long(transcript.too_long), *torn), empty=not transcript.steps)
 
 
-def _told(found: Found, path: Path, notes: Sequence[str], *, empty: bool) -> Found:
+def _told(found: MinedItems, path: Path, notes: Sequence[str], *, empty: bool) -> MinedItems:
     """Add what is to be known of the file."""
     unknown = ("no command, message or call of a tool is in it that is known here; its shape may be a new one",)
     every = (*notes, *(unknown if empty else ()))
-    return Found(found.intents, found.unplaced, found.refused, tuple(f"{path.name}: {note}" for note in every))
+    return MinedItems(found.intents, found.unplaced, found.refused, tuple(f"{path.name}: {note}" for note in every))
 
 
 def _too_long(count: int) -> tuple[str, ...]:
@@ -176,13 +185,13 @@ def _too_long(count: int) -> tuple[str, ...]:
     return (f"{count} lines are too long and were left out",) if count else ()
 
 
-def _asked_in_shell(history: History) -> Iterator[_Asked]:
+def _asked_in_shell(history: ShellHistory) -> Iterator[_Asked]:
     """Yield each search with what was opened in the next commands, up to the next search."""
     current: _Asked | None = None
     for command in history.commands:
         if current is not None:
             current.steps += 1
-        for deed in deeds(command.text):
+        for deed in parse_command(command.text):
             if isinstance(deed, Search):
                 yield from [current] if current else []
                 current = _Asked(deed.text, deed.form, command.line, deed.raw)
@@ -191,12 +200,12 @@ def _asked_in_shell(history: History) -> Iterator[_Asked]:
     yield from [current] if current else []
 
 
-def _asked_in_transcript(steps: Sequence[Step]) -> Iterator[_Asked]:
+def _asked_in_transcript(steps: Sequence[TranscriptStep]) -> Iterator[_Asked]:
     """Yield each question with what was opened up to the next, and each search with what was opened right after."""
     question: list[_Asked] = []
     search: _Asked | None = None
     for step in steps:
-        if isinstance(step.what, Said):
+        if isinstance(step.what, UserMessage):
             yield from [*question, *([search] if search else [])]
             question, search = list(_questions(step.what.text, step.line)), None
             continue
@@ -223,7 +232,7 @@ def questions(paragraph: str) -> Iterator[str]:
     """Yield the questions about code that a paragraph asks."""
     for sentence in _SENTENCE.findall(paragraph):
         plain = _POLITE.sub("", " ".join(sentence.split()))
-        if _ASKING.search(plain) and speaks(plain):
+        if _ASKING.search(plain) and is_query_length(plain):
             yield plain.rstrip(".!")
 
 
@@ -236,24 +245,24 @@ class _Source:
     private: frozenset[str]
 
 
-def _placed(locator: Locator, asked: Iterable[_Asked], source: _Source) -> Found:
+def _placed(locator: Locator, asked: Iterable[_Asked], source: _Source) -> MinedItems:
     """Find where the answers are; each text is asked once, at the first place that has an answer."""
     intents: dict[str, Intent] = {}
-    unplaced: dict[str, Unplaced] = {}
-    refused: list[Refused] = []
+    unplaced: dict[str, UnlocatedQuery] = {}
+    refused: list[Rejection] = []
     for one in asked:
         where = f"line {one.line} of {source.name}"
         private = private_part(f"{one.raw}\n{one.text}", source.private, locator.ground.known)
         if private is not None:
-            refused.append(Refused(where, f"it holds {private}"))
+            refused.append(Rejection(where, f"it holds {private}"))
             continue
         targets = _locate(locator, one)
         if targets:
-            intents.setdefault(folded(one.text), Intent(one.text, targets, Origin(source.how, where), one.form))
+            intents.setdefault(normalized(one.text), Intent(one.text, targets, Origin(source.how, where), one.form))
         else:
-            unplaced.setdefault(folded(one.text), Unplaced(one.text, where))
+            unplaced.setdefault(normalized(one.text), UnlocatedQuery(one.text, where))
     lost = tuple(one for text, one in unplaced.items() if text not in intents)
-    return Found(tuple(intents.values()), lost, tuple(refused))
+    return MinedItems(tuple(intents.values()), lost, tuple(refused))
 
 
 def _locate(locator: Locator, asked: _Asked) -> tuple[Target, ...]:
@@ -261,6 +270,8 @@ def _locate(locator: Locator, asked: _Asked) -> tuple[Target, ...]:
     if not locator.speaks_of_code(asked.text):
         return ()
     opened = locator.opened(asked.text, asked.opened)
-    if any(target.symbol or target.span.start is not None for target in opened) or (opened and speaks(asked.text)):
+    if any(target.symbol or target.span.start is not None for target in opened) or (
+        opened and is_query_length(asked.text)
+    ):
         return opened
     return locator.named(asked.text)

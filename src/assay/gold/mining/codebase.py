@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from assay.gold.anchors import Library, content_digest
+from assay.gold.anchors import AnchorIndex, content_digest
 from assay.gold.synth.sets import ASKED, Survey, innermost, is_aside, qualified
 from assay.syntax.identifiers import parts, split, stem
 from assay.syntax.outline import Definition
@@ -23,7 +23,7 @@ _MEASURES: Final = re.compile(r"(?:^|/)(?:benches|bench|mocks?|stubs?|e2e)/|\.d\
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class DefinitionRef:
     """A definition of the corpus, by its file and its place in it."""
 
     path: str
@@ -52,7 +52,7 @@ def joined(name: str) -> str:
     return "".join(split(name)) or name.lower()
 
 
-def lies_in(spot: Spot, other: Spot) -> bool:
+def lies_in(spot: DefinitionRef, other: DefinitionRef) -> bool:
     """Tell whether a definition is a part of another."""
     one, whole = spot.definition, other.definition
     return (
@@ -60,13 +60,13 @@ def lies_in(spot: Spot, other: Spot) -> bool:
     )
 
 
-class Ground:
+class CodeIndex:
     """A corpus that was parsed once; what is looked up in it is remembered."""
 
     def __init__(self, survey: Survey) -> None:
         self.corpus = survey.corpus
         self.files = {file.path: file for file in survey.files}
-        self.library = Library(survey.corpus)
+        self.library = AnchorIndex(survey.corpus)
         self._symbols: dict[str, tuple[Symbol, ...]] = {}
         self._lines: dict[str, list[str]] = {}
         self._stems: dict[tuple[str, int], frozenset[str]] = {}
@@ -77,14 +77,14 @@ class Ground:
         return {file.path: file.language for file in self.corpus.files}
 
     @cached_property
-    def spots(self) -> tuple[Spot, ...]:
+    def spots(self) -> tuple[DefinitionRef, ...]:
         """Every definition that can be asked for, tests and examples too, in path order."""
         return tuple(spot for path in sorted(self.files) for spot in self.in_file(path))
 
     @cached_property
-    def by_name(self) -> dict[str, tuple[Spot, ...]]:
+    def by_name(self) -> dict[str, tuple[DefinitionRef, ...]]:
         """The definitions of each name, however its words are joined."""
-        groups: dict[str, list[Spot]] = {}
+        groups: dict[str, list[DefinitionRef]] = {}
         for spot in self.spots:
             groups.setdefault(joined(spot.name), []).append(spot)
         return {name: tuple(group) for name, group in groups.items()}
@@ -103,46 +103,46 @@ class Ground:
             counted.update(stems(parts(file.text)))
         return counted
 
-    def in_file(self, path: str) -> Iterator[Spot]:
+    def in_file(self, path: str) -> Iterator[DefinitionRef]:
         """Yield the definitions of a file that can be asked for."""
         definitions = self.files[path].definitions
         for position, definition in enumerate(definitions):
             if definition.kind in ASKED:
-                yield Spot(path, position, qualified(definitions, position), definition)
+                yield DefinitionRef(path, position, qualified(definitions, position), definition)
 
     def own(self, path: str) -> bool:
         """Tell whether a path is code of the project that may answer: no test, example or copy of other people's."""
         return path in self.files and not is_aside(path) and _MEASURES.search(path) is None
 
-    def answers(self, spot: Spot) -> bool:
+    def answers(self, spot: DefinitionRef) -> bool:
         """Tell whether a definition may answer: code of the project, and no test that lies beside it."""
         return self.own(spot.path) and not any(_TEST.match(name) for name in spot.names)
 
-    def spot(self, path: str, position: int) -> Spot:
+    def spot(self, path: str, position: int) -> DefinitionRef:
         """Give the definition at a place of a file."""
         definitions = self.files[path].definitions
-        return Spot(path, position, qualified(definitions, position), definitions[position])
+        return DefinitionRef(path, position, qualified(definitions, position), definitions[position])
 
-    def at_line(self, path: str, line: int) -> Spot | None:
+    def at_line(self, path: str, line: int) -> DefinitionRef | None:
         """Find the definition that a line of a file belongs to."""
         if path not in self.files:
             return None
         position = innermost(self.files[path].definitions, line)
         return self.spot(path, position) if position >= 0 else None
 
-    def text(self, spot: Spot) -> str:
+    def text(self, spot: DefinitionRef) -> str:
         """Read a definition with what is written above it."""
         if spot.path not in self._lines:
             self._lines[spot.path] = self.files[spot.path].text.split("\n")
         return "\n".join(self._lines[spot.path][spot.definition.start - 1 : spot.definition.end])
 
-    def stems_of(self, spot: Spot) -> frozenset[str]:
+    def stems_of(self, spot: DefinitionRef) -> frozenset[str]:
         """Give the stems of all words of a definition, and of the names around it."""
         if spot.key not in self._stems:
             self._stems[spot.key] = stems(parts(f"{self.text(spot)} {' '.join(spot.names)}"))
         return self._stems[spot.key]
 
-    def anchor(self, spot: Spot, grade: int = PRIMARY) -> Target | None:
+    def anchor(self, spot: DefinitionRef, grade: int = PRIMARY) -> Target | None:
         """Anchor a definition to its symbol where that holds, else to its lines; None for one that cannot be named."""
         for symbol in self._symbols_at(spot):
             target = Target(Span(spot.path), grade, symbol.name)
@@ -163,7 +163,7 @@ class Ground:
         found = self.library.look_up(target)
         return found if isinstance(found, Target) else None
 
-    def spots_of(self, target: Target) -> tuple[Spot, ...]:
+    def spots_of(self, target: Target) -> tuple[DefinitionRef, ...]:
         """Give the definition that a target is, or those that it holds or lies in."""
         found = self.resolved(target)
         if found is None or found.span.path not in self.files:
@@ -180,7 +180,7 @@ class Ground:
         around = self.at_line(found.span.path, found.span.start)
         return (around,) if around else ()
 
-    def _symbols_at(self, spot: Spot) -> list[Symbol]:
+    def _symbols_at(self, spot: DefinitionRef) -> list[Symbol]:
         """Find the symbols that may be a definition: those of its name which hold the line it is named in."""
         if spot.path not in self._symbols:
             language = self.languages[spot.path]

@@ -12,7 +12,7 @@ DEFAULT_SOURCES: Final = ("history", "docs", "comments")
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class QueryTextRules:
     """Which texts can be a query."""
 
     fewest: int = 3  # content words of a question; fewer are a label
@@ -56,7 +56,7 @@ class Docs:
 
 
 @dataclass(frozen=True, slots=True)
-class Traces:
+class LogRules:
     """How shell histories and transcripts are read."""
 
     bytes: int = 64_000_000  # of a file; a million commands are 50 MB, a long session with its results 30 MB
@@ -74,7 +74,7 @@ class Traces:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class AdversaryRules:
     """Which wrong answers are proposed."""
 
     each: int = 3  # most of one relationship for one query; a set needs a few good traps, not a list
@@ -113,10 +113,10 @@ class Proposing:
     targets: int = 4  # most of one query
 
 
-TEXTS: Final = Texts()
+TEXTS: Final = QueryTextRules()
 CHANGES: Final = Changes()
 DOCS: Final = Docs()
-TRACES: Final = Traces()
-NEIGHBOURS: Final = Neighbours()
+TRACES: Final = LogRules()
+NEIGHBOURS: Final = AdversaryRules()
 PHRASES: Final = Phrases()
 PROPOSING: Final = Proposing()

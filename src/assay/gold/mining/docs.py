@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.corpus import read_text
-from assay.gold.leaks import leak
-from assay.gold.mining.codebase import Ground, Spot, joined, stems
+from assay.gold.leaks import leakage
+from assay.gold.mining.codebase import CodeIndex, DefinitionRef, joined, stems
 from assay.gold.mining.config import CHANGES, DOCS, TEXTS
-from assay.gold.mining.intake import Found, Intent, folded, generator, speaks, spread
+from assay.gold.mining.intake import Intent, MinedItems, generator, is_query_length, normalized, sample_by_file
 from assay.gold.mining.questions import VERBS, base_form, lowered, question, stands_alone, topic_question
 from assay.gold.review.items import Origin
-from assay.gold.synth.sets import ASKED, Draw, doc_question, documentation
+from assay.gold.synth.sets import ASKED, SampleSize, doc_question, documentation
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content, headings, is_idle, is_prose, names_it, sentences, unfenced, without_markup
 from assay.types import Span, Target
@@ -27,27 +27,27 @@ VERBATIM: Final = (
 )
 
 
-def mine_comments(ground: Ground, wanted: Draw) -> Found:
+def mine_comments(ground: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose the sentences that document exactly one definition."""
     every = [sentence for path in sorted(ground.files) for sentence in _sentences(ground, path)]
     lonely = _without_twins(every)
     fitting = [intent for sentence in lonely if (intent := _intent(ground, sentence)) is not None]
     if not fitting:
-        return Found(notes=("comments: no definition has a comment that says in a sentence what it does",))
-    return Found(spread(fitting, wanted, generator(wanted, "comments")))
+        return MinedItems(notes=("comments: no definition has a comment that says in a sentence what it does",))
+    return MinedItems(sample_by_file(fitting, wanted, generator(wanted, "comments")))
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     """What is said of a definition, in which line, and the stems of its words."""
 
-    spot: Spot
+    spot: DefinitionRef
     text: str
     line: int
     stems: frozenset[str]
 
 
-def _sentences(ground: Ground, path: str) -> Iterator[_Sentence]:
+def _sentences(ground: CodeIndex, path: str) -> Iterator[_Sentence]:
     """Yield what the comments of a file say of its definitions."""
     file = ground.files[path]
     documents = documentation(file.definitions, file.comments)
@@ -79,15 +79,15 @@ def _alike(one: _Sentence, other: _Sentence) -> bool:
     return len(one.stems & other.stems) >= DOCS.alike * len(one.stems | other.stems)
 
 
-def _intent(ground: Ground, sentence: _Sentence) -> Intent | None:
+def _intent(ground: CodeIndex, sentence: _Sentence) -> Intent | None:
     """Make a proposal of a sentence, if it asks for code with a body and does not give its name away."""
     spot, asked = sentence.spot, question(sentence.text)
-    fits = speaks(sentence.text) and stands_alone(sentence.text) and asked != sentence.text
+    fits = is_query_length(sentence.text) and stands_alone(sentence.text) and asked != sentence.text
     body = spot.definition.end - spot.definition.name_line + 1
     if not fits or not ground.answers(spot) or not DOCS.shortest <= body <= CHANGES.longest:
         return None
     target = ground.anchor(spot)
-    if target is None or leak(asked, (target,)) >= DOCS.leak or _ABSTRACT.search(ground.text(spot)):
+    if target is None or leakage(asked, (target,)) >= DOCS.leak or _ABSTRACT.search(ground.text(spot)):
         return None
     return Intent(
         asked, (target,), Origin("comments", f"the comment in line {sentence.line} of {spot.path}"), notes=(VERBATIM,)
@@ -139,20 +139,22 @@ class _Section:
     lines: tuple[str, ...]
 
 
-def mine_docs(ground: Ground, wanted: Draw) -> Found:
+def mine_docs(ground: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose what documents say of definitions they name."""
     files = [f for f in ground.corpus.files if f.language in _LANGUAGES and f.size <= DOCS.largest]
     found: dict[str, Intent] = {}
     for file in files:
         if not _ASIDE.search(file.path):
             for intent in _intents(ground, file.path, read_text(ground.corpus, file.path)):
-                found.setdefault(folded(intent.text), intent)
+                found.setdefault(normalized(intent.text), intent)
     if not found:
-        return Found(notes=("docs: no Markdown or reStructuredText names a definition in a sentence that asks for it",))
-    return Found(spread(list(found.values()), wanted, generator(wanted, "docs")))
+        return MinedItems(
+            notes=("docs: no Markdown or reStructuredText names a definition in a sentence that asks for it",)
+        )
+    return MinedItems(sample_by_file(list(found.values()), wanted, generator(wanted, "docs")))
 
 
-def _intents(ground: Ground, path: str, text: str) -> Iterator[Intent]:
+def _intents(ground: CodeIndex, path: str, text: str) -> Iterator[Intent]:
     """Yield what a document asks."""
     for section in _sections(text.split("\n")):
         origin = Origin("docs", f"line {section.line} of {path}")
@@ -160,24 +162,29 @@ def _intents(ground: Ground, path: str, text: str) -> Iterator[Intent]:
         yield from asked or _of_heading(ground, section, origin)
 
 
-def _of_sentences(ground: Ground, section: _Section, origin: Origin) -> Iterator[Intent]:
+def _of_sentences(ground: CodeIndex, section: _Section, origin: Origin) -> Iterator[Intent]:
     """Ask for the definitions that single sentences are about."""
     for sentence in _said(section):
         spans = [match[2] for match in _SPAN.finditer(sentence)]
         targets = _named(ground, spans)
         asked = sentence_question(sentence) if len(targets) == 1 else None
-        if asked and speaks(asked) and stands_alone(asked) and not any(names_it(asked, _last(s)) for s in spans):
+        if (
+            asked
+            and is_query_length(asked)
+            and stands_alone(asked)
+            and not any(names_it(asked, _last(s)) for s in spans)
+        ):
             yield Intent(asked, targets, origin, notes=(VERBATIM,))
 
 
-def _of_heading(ground: Ground, section: _Section, origin: Origin) -> Iterator[Intent]:
+def _of_heading(ground: CodeIndex, section: _Section, origin: Origin) -> Iterator[Intent]:
     """Ask by the heading for the definitions that the first sentence under it names."""
     heading = without_markup(section.heading)
     first = next(iter(_said(section)), "")
     targets = _named(ground, [match[2] for match in _SPAN.finditer(first)])
     named = "`" in section.heading or any(names_it(heading, t.symbol or t.span.path) for t in targets)
     asked = topic_question(heading)
-    fits = speaks(heading) and is_prose(heading, len(heading)) and not is_idle(heading)
+    fits = is_query_length(heading) and is_prose(heading, len(heading)) and not is_idle(heading)
     if targets and not named and fits and asked != heading:
         yield Intent(asked, targets, origin, notes=(VERBATIM,))
 
@@ -204,14 +211,14 @@ def sentence_question(sentence: str) -> str | None:
     return None
 
 
-def _named(ground: Ground, spans: Sequence[str]) -> tuple[Target, ...]:
+def _named(ground: CodeIndex, spans: Sequence[str]) -> tuple[Target, ...]:
     """Give the definitions and files that code quotes name; none when there are too many."""
     found = [target for span in spans if (target := _target(ground, span)) is not None]
     unique = {target.anchor: target for target in found}
     return tuple(unique.values()) if len(unique) <= DOCS.named else ()
 
 
-def _target(ground: Ground, span: str) -> Target | None:
+def _target(ground: CodeIndex, span: str) -> Target | None:
     """Find the one definition, or the file, that a name in code quotes stands for."""
     if "/" in span and ground.own(span.strip().removeprefix("./")):
         return Target(Span(span.strip().removeprefix("./")))
@@ -259,7 +266,7 @@ def _sections(lines: Sequence[str]) -> Iterator[_Section]:
 _GIVEN: Final = "a look-up by name: it tells whether an engine finds names, not whether it understands questions"
 
 
-def mine_names(ground: Ground, wanted: Draw) -> Found:
+def mine_names(ground: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose the words of names that stand for exactly one definition."""
     fitting = [
         Intent(" ".join(split(spot.name)), (target,), Origin("names", f"a name in {spot.path}"), "keyword", (_GIVEN,))
@@ -267,11 +274,11 @@ def mine_names(ground: Ground, wanted: Draw) -> Found:
         if _is_asked(ground, spot) and (target := ground.anchor(spot)) is not None
     ]
     if not fitting:
-        return Found(notes=("names: no name of several words stands for exactly one definition",))
-    return Found(spread(fitting, wanted, generator(wanted, "names")))
+        return MinedItems(notes=("names: no name of several words stands for exactly one definition",))
+    return MinedItems(sample_by_file(fitting, wanted, generator(wanted, "names")))
 
 
-def _is_asked(ground: Ground, spot: Spot) -> bool:
+def _is_asked(ground: CodeIndex, spot: DefinitionRef) -> bool:
     """Tell whether a name is of words enough, and the only one of its kind."""
     fits = DOCS.shortest <= spot.lines <= CHANGES.longest and ground.answers(spot)
     return fits and len(split(spot.name)) >= TEXTS.fewest and len(ground.by_name[joined(spot.name)]) == 1

@@ -10,20 +10,20 @@ from importlib import resources
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.chat import Endpoint, Question, ask, fence, prompt_version
+from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
 from assay.errors import GoldError
-from assay.gold.building import Place, parse_target
+from assay.gold.building import GoldLocation, parse_target
 from assay.gold.leaks import replacements
-from assay.gold.mining.codebase import Ground, Spot
+from assay.gold.mining.codebase import CodeIndex, DefinitionRef
 from assay.gold.mining.config import PHRASES, PROPOSING, TEXTS
-from assay.gold.mining.intake import Intake, Intent, Passed, Refused, folded, speaks
+from assay.gold.mining.intake import Intake, IntakeResult, Intent, Rejection, is_query_length, normalized
 from assay.gold.mining.phrasings import MADE, Phrase, phrasing_item
 from assay.gold.mining.privacy import private_part
 from assay.gold.review.items import Origin
-from assay.gold.synth.sets import Draw
+from assay.gold.synth.sets import SampleSize
 from assay.syntax.prose import sentences
 from assay.syntax.secrets import scrub
-from assay.types import Gold, Query, Target
+from assay.types import GoldSet, Query, Target
 
 _INDENT: Final = "  "  # of a definition, below its file
 
@@ -37,23 +37,23 @@ class Module:
     cut: int  # definitions that did not fit
 
 
-def modules(ground: Ground) -> tuple[Module, ...]:
+def modules(ground: CodeIndex) -> tuple[Module, ...]:
     """Give the folders that have something to ask about, in path order."""
-    folders: dict[str, list[Spot]] = {}
+    folders: dict[str, list[DefinitionRef]] = {}
     for spot in ground.spots:
         if ground.answers(spot):
             folders.setdefault(str(PurePosixPath(spot.path).parent), []).append(spot)
     return tuple(_module(ground, name, folders[name]) for name in sorted(folders) if _is_worth(folders[name]))
 
 
-def _is_worth(spots: list[Spot]) -> bool:
+def _is_worth(spots: list[DefinitionRef]) -> bool:
     """Tell whether a folder defines enough."""
     return len(spots) >= PROPOSING.fewest
 
 
-def _module(ground: Ground, folder: str, spots: list[Spot]) -> Module:
+def _module(ground: CodeIndex, folder: str, spots: list[DefinitionRef]) -> Module:
     """Write a folder's lines until they fill the budget; every file has its share, the outer definitions come first."""
-    by_path: dict[str, list[Spot]] = {}
+    by_path: dict[str, list[DefinitionRef]] = {}
     for spot in spots:
         by_path.setdefault(spot.path, []).append(spot)
     share = PROPOSING.chars // len(by_path)
@@ -67,7 +67,7 @@ def _module(ground: Ground, folder: str, spots: list[Spot]) -> Module:
     return Module(folder, scrub("\n".join(shown)), count - sum(line.startswith(_INDENT) for line in shown))
 
 
-def _lines(ground: Ground, spots: list[Spot]) -> Iterator[str]:
+def _lines(ground: CodeIndex, spots: list[DefinitionRef]) -> Iterator[str]:
     """Write each definition that can be named: its anchor, its signature, what its comment begins with."""
     for spot in spots:
         target = ground.anchor(spot)
@@ -93,10 +93,10 @@ def prompt(name: str) -> str:
     return resources.files("assay.data").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
 
 
-def fenced(name: str, lead: str, text: str) -> Question:
+def fenced(name: str, lead: str, text: str) -> Prompt:
     """Put foreign text between marks that nobody could know in advance, so that nothing in it ends the quotation."""
     mark = fence(lead, text)
-    return Question(prompt(name), f"{lead}\n<shown {mark}>\n{text}\n</shown {mark}>")
+    return Prompt(prompt(name), f"{lead}\n<shown {mark}>\n{text}\n</shown {mark}>")
 
 
 def origin(endpoint: Endpoint, name: str) -> Origin:
@@ -109,7 +109,7 @@ _WRAPPED: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
 _FORMS: Final = ("human", "keyword")
 
 
-def propose(intake: Intake, endpoint: Endpoint, wanted: Draw) -> Iterator[Passed]:
+def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[IntakeResult]:
     """Ask module by module, in an order that the seed decides, until there are enough; give those of each at once."""
     import numpy as np
 
@@ -123,20 +123,20 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: Draw) -> Iterator[Passed
         yield passed
 
 
-def ask_module(intake: Intake, module: Module, endpoint: Endpoint, count: int) -> Passed:
+def ask_module(intake: Intake, module: Module, endpoint: Endpoint, count: int) -> IntakeResult:
     """Ask for the queries of one module, and let through what holds."""
     lead = f"Write at most {count} questions about the folder that is shown."
-    answer = ask(endpoint, fenced(_PROMPT, lead, module.digest))
+    answer = complete(endpoint, fenced(_PROMPT, lead, module.digest))
     entries = read_queries(answer)
     where = f"{endpoint.name}, folder {module.folder}"
     cut = f"folder {module.folder}: {module.cut} of its definitions did not fit, so the model did not see them"
     notes = (cut,) if module.cut else ()
     if isinstance(entries, str):
-        return Passed(refused=(Refused(where, entries),), notes=notes)
+        return IntakeResult(refused=(Rejection(where, entries),), notes=notes)
     read = [_intent(intake.ground, entry, endpoint, where) for entry in entries[:count]]
-    extra = (Refused(where, f"{len(entries) - count} more than were asked for"),) if len(entries) > count else ()
+    extra = (Rejection(where, f"{len(entries) - count} more than were asked for"),) if len(entries) > count else ()
     passed = intake.queries([one for one in read if isinstance(one, Intent)])
-    refused = tuple(one for one in read if isinstance(one, Refused))
+    refused = tuple(one for one in read if isinstance(one, Rejection))
     return replace(passed, refused=(*refused, *passed.refused, *extra), notes=notes)
 
 
@@ -153,31 +153,31 @@ def read_queries(answer: str) -> list[Mapping[str, object]] | str:
     return [entry if isinstance(entry, dict) else {} for entry in entries]
 
 
-def _intent(ground: Ground, entry: Mapping[str, object], endpoint: Endpoint, where: str) -> Intent | Refused:
+def _intent(ground: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, where: str) -> Intent | Rejection:
     """Read one query of an answer, or say what is wrong with it."""
     texts = {form: _line(entry.get(form)) for form in _FORMS}
     named = entry.get("targets")
     if not texts["human"] or not isinstance(named, list) or not named:
-        return Refused(where, "a query lacks its text or its targets")
-    if not speaks(texts["human"]):
-        return Refused(where, "the text is too short or too long to be a question", texts["human"][: TEXTS.longest])
+        return Rejection(where, "a query lacks its text or its targets")
+    if not is_query_length(texts["human"]):
+        return Rejection(where, "the text is too short or too long to be a question", texts["human"][: TEXTS.longest])
     targets = _targets(ground, named)
     if isinstance(targets, str):
-        return Refused(where, targets, texts["human"])
+        return Rejection(where, targets, texts["human"])
     why = _line(entry.get("why"))
     notes = (f"the model says: {why}",) if why and private_part(why, known=ground.known) is None else ()
     more = {"keyword": texts["keyword"]} if texts["keyword"] else {}
     return Intent(texts["human"], targets, origin(endpoint, _PROMPT), notes=notes, forms=more)
 
 
-def _targets(ground: Ground, named: list[object]) -> tuple[Target, ...] | str:
+def _targets(ground: CodeIndex, named: list[object]) -> tuple[Target, ...] | str:
     """Look up every location that was named; one that does not hold spoils the query."""
     if len(named) > PROPOSING.targets:
         return f"{len(named)} targets are too many for one question"
     found: dict[str, Target] = {}
     for name in named:
         try:
-            target = parse_target(str(name).strip(), Place("the answer"))
+            target = parse_target(str(name).strip(), GoldLocation("the answer"))
         except GoldError as error:
             return error.message
         spots = ground.spots_of(target)
@@ -197,7 +197,7 @@ def _line(value: object) -> str:
     return line[: TEXTS.longest]
 
 
-def ask_phrasings(intake: Intake, gold: Gold, endpoint: Endpoint) -> Iterator[Passed]:
+def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator[IntakeResult]:
     """Ask for the phrasings that queries lack, and give them query by query, so that none is lost to a failure."""
     for query in gold.queries:
         for form in MADE:
@@ -205,17 +205,17 @@ def ask_phrasings(intake: Intake, gold: Gold, endpoint: Endpoint) -> Iterator[Pa
                 yield _asked(intake, query, form, endpoint)
 
 
-def _asked(intake: Intake, query: Query, form: str, endpoint: Endpoint) -> Passed:
+def _asked(intake: Intake, query: Query, form: str, endpoint: Endpoint) -> IntakeResult:
     """Ask for one form."""
     name = f"phrase-{form}"
-    answer = ask(endpoint, fenced(name, f"Write the form called {form}.", shown(intake.ground, query))).strip()
+    answer = complete(endpoint, fenced(name, f"Write the form called {form}.", shown(intake.ground, query))).strip()
     problem = answer_problem(query, form, answer, intake.ground.known)
     if problem is not None:
-        return Passed(refused=(Refused(f"{endpoint.name}, {form} of {query.id}", problem),))
-    return Passed((phrasing_item(intake, query, Phrase(form, answer), origin(endpoint, name)),))
+        return IntakeResult(refused=(Rejection(f"{endpoint.name}, {form} of {query.id}", problem),))
+    return IntakeResult((phrasing_item(intake, query, Phrase(form, answer), origin(endpoint, name)),))
 
 
-def shown(ground: Ground, query: Query) -> str:
+def shown(ground: CodeIndex, query: Query) -> str:
     """Write out a query and the code that answers it, cut to a bound."""
     forms = [f"{form}: {query.forms[form]}" for form in query.ordered_forms]
     code = [f"{spot.path}\n{ground.text(spot)}" for target in query.targets[:1] for spot in ground.spots_of(target)[:1]]
@@ -230,7 +230,7 @@ def answer_problem(query: Query, form: str, answer: str, known: frozenset[str] =
         return "the answer is more than one line"
     if len(answer) > PHRASES.answer:
         return f"the answer has more than {PHRASES.answer} characters"
-    if folded(answer) in {folded(text) for text in query.forms.values()}:
+    if normalized(answer) in {normalized(text) for text in query.forms.values()}:
         return "the answer says what another form says"
     private = private_part(answer, known=known)
     if private is not None:

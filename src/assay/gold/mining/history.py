@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 from assay.corpus.git import find_top
 from assay.corpus.spec import is_url
-from assay.errors import EnvironmentFailure
+from assay.errors import SetupError
 from assay.gold.history import Commit, Message, list_commits, list_merges, messages
-from assay.gold.leaks import leak
-from assay.gold.mining.codebase import Ground, Spot, lies_in, stems
+from assay.gold.leaks import leakage
+from assay.gold.mining.codebase import CodeIndex, DefinitionRef, lies_in, stems
 from assay.gold.mining.config import CHANGES
-from assay.gold.mining.intake import Found, Intent, folded, generator, speaks, spread
+from assay.gold.mining.intake import Intent, MinedItems, generator, is_query_length, normalized, sample_by_file
 from assay.gold.mining.questions import change_question, stands_alone, tells_change, weight
 from assay.gold.review.items import Origin
-from assay.gold.synth.sets import Draw, Touched, is_aside, touched
+from assay.gold.synth.sets import ChangedDefinition, SampleSize, is_aside, touched
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content, is_prose, is_trivial, names_it, plain_subject, sentences
 from assay.types import PRIMARY, SECONDARY, Corpus, Target
@@ -67,22 +67,24 @@ class _Told:
     reviewed: bool
 
 
-def mine_history(ground: Ground, wanted: Draw) -> Found:
+def mine_history(ground: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose what commits and pull requests were about, where what they changed is still there."""
     past = _past(ground.corpus)
     if isinstance(past, str):
-        return Found(notes=(f"history: {past}",))
+        return MinedItems(notes=(f"history: {past}",))
     try:
         intents = _intents(ground, past, wanted, generator(wanted, "history"))
-    except EnvironmentFailure as error:
-        return Found(notes=(f"history: {error.message}",))
+    except SetupError as error:
+        return MinedItems(notes=(f"history: {error.message}",))
     if not intents:
-        return Found(notes=("history: no commit changed a few definitions that are still there and says what it did",))
+        return MinedItems(
+            notes=("history: no commit changed a few definitions that are still there and says what it did",)
+        )
     reviewed = _without_twins([intent for intent in intents if "pull request" in intent.origin.source])
-    drawn = spread(reviewed, wanted, generator(wanted, "history"))
+    drawn = sample_by_file(reviewed, wanted, generator(wanted, "history"))
     others = _without_twins([*reviewed, *(intent for intent in intents if intent not in reviewed)])[len(reviewed) :]
-    more = spread(others, replace(wanted, count=wanted.count - len(drawn)), generator(wanted, "history"))
-    return Found((*drawn, *more))
+    more = sample_by_file(others, replace(wanted, count=wanted.count - len(drawn)), generator(wanted, "history"))
+    return MinedItems((*drawn, *more))
 
 
 def _past(corpus: Corpus) -> _Past | str:
@@ -109,7 +111,7 @@ def _without_twins(intents: Sequence[Intent]) -> list[Intent]:
     return list(first.values())
 
 
-def _intents(ground: Ground, past: _Past, wanted: Draw, rng: np.random.Generator) -> list[Intent]:
+def _intents(ground: CodeIndex, past: _Past, wanted: SampleSize, rng: np.random.Generator) -> list[Intent]:
     """Look a sample of the fitting commits up, several times as many as are wanted."""
     told = _told(ground, past)
     shuffled = [told[i] for i in rng.permutation(len(told))]
@@ -121,7 +123,7 @@ def _intents(ground: Ground, past: _Past, wanted: Draw, rng: np.random.Generator
     return [intent for intent in made if intent is not None]
 
 
-def _told(ground: Ground, past: _Past) -> list[_Told]:
+def _told(ground: CodeIndex, past: _Past) -> list[_Told]:
     """List the narrow commits to source that is still there which say something that no other says."""
     merges = list_merges(past.folder, CHANGES.merges, past.revision)
     plain = list_commits(past.folder, CHANGES.looked_at, past.revision)
@@ -129,18 +131,18 @@ def _told(ground: Ground, past: _Past) -> list[_Told]:
     said = messages(past.folder, [commit.id for commit in narrow])
     merged = frozenset(commit.id for commit in merges)
     told = [one for commit in narrow if (one := _tell(commit, said.get(commit.id), merged)) is not None]
-    times = Counter(folded(one.text) for one in told)
-    return [one for one in told if times[folded(one.text)] == 1]
+    times = Counter(normalized(one.text) for one in told)
+    return [one for one in told if times[normalized(one.text)] == 1]
 
 
-def _is_narrow(commit: Commit, ground: Ground) -> bool:
+def _is_narrow(commit: Commit, ground: CodeIndex) -> bool:
     """Tell whether a commit changed few files of source, and one that is still there."""
     source = [path for path in commit.paths if not is_aside(path) and ground.languages.get(path, "") != "markdown"]
     code = [path for path in source if _is_code(path, ground)]
     return 0 < len(code) <= CHANGES.files and any(ground.own(path) for path in code)
 
 
-def _is_code(path: str, ground: Ground) -> bool:
+def _is_code(path: str, ground: CodeIndex) -> bool:
     """Tell whether a path is source; one that is gone counts, since nobody knows what it was."""
     return path in ground.files or path not in ground.languages
 
@@ -182,11 +184,11 @@ def _first(body: str) -> str:
 
 def _says(text: str) -> bool:
     """Tell whether a text says what was done, in words."""
-    prose = speaks(change_question(text)) and is_prose(text, len(text)) and stands_alone(text)
+    prose = is_query_length(change_question(text)) and is_prose(text, len(text)) and stands_alone(text)
     return prose and tells_change(text) and not is_trivial(text) and not _IDLE.search(text)
 
 
-def _intent(ground: Ground, told: _Told, found: Sequence[Touched]) -> Intent | None:
+def _intent(ground: CodeIndex, told: _Told, found: Sequence[ChangedDefinition]) -> Intent | None:
     """Make a proposal of a commit, if enough of what it changed is there and speaks of the same."""
     spots = {
         one: spot
@@ -199,19 +201,19 @@ def _intent(ground: Ground, told: _Told, found: Sequence[Touched]) -> Intent | N
         return None
     asked = stems(parts(" ".join(content(told.text))))
     targets = _targets(ground, _without_outer(spots), asked)
-    if not targets or leak(change_question(told.text), targets) >= CHANGES.leak or _gives_away(told.text, spots):
+    if not targets or leakage(change_question(told.text), targets) >= CHANGES.leak or _gives_away(told.text, spots):
         return None
     origin = Origin("history", told.source)
     return Intent(change_question(told.text), targets, origin, notes=_notes(told.text))
 
 
-def _without_outer(spots: Mapping[Touched, Spot]) -> dict[Touched, Spot]:
+def _without_outer(spots: Mapping[ChangedDefinition, DefinitionRef]) -> dict[ChangedDefinition, DefinitionRef]:
     """Leave out what holds another one that was changed: the inner one is what was meant."""
     kept = spots.values()
     return {one: spot for one, spot in spots.items() if not any(lies_in(other, spot) for other in kept)}
 
 
-def _gives_away(text: str, spots: Mapping[Touched, Spot]) -> bool:
+def _gives_away(text: str, spots: Mapping[ChangedDefinition, DefinitionRef]) -> bool:
     """Tell whether a text quotes a name of several words that was changed."""
     return any(len(split(spot.name)) > 1 and names_it(text, spot.name) for spot in spots.values())
 
@@ -221,7 +223,9 @@ def _notes(text: str) -> tuple[str, ...]:
     return (f"the change was called: {text}",) if change_question(text) != text else ()
 
 
-def _targets(ground: Ground, spots: Mapping[Touched, Spot], asked: frozenset[str]) -> tuple[Target, ...]:
+def _targets(
+    ground: CodeIndex, spots: Mapping[ChangedDefinition, DefinitionRef], asked: frozenset[str]
+) -> tuple[Target, ...]:
     """Grade what was changed by its lines and the words it shares with the text; what shares none is no answer."""
     shared = {one: asked & ground.stems_of(spot) for one, spot in spots.items()}
     best = max((len(words) for words in shared.values()), default=0)
@@ -238,7 +242,7 @@ def _targets(ground: Ground, spots: Mapping[Touched, Spot], asked: frozenset[str
     return tuple(kept.values()) if any(target.grade == PRIMARY for target in kept.values()) else ()
 
 
-def _tells_apart(ground: Ground, shared: Iterable[frozenset[str]]) -> bool:
+def _tells_apart(ground: CodeIndex, shared: Iterable[frozenset[str]]) -> bool:
     """Tell whether one of the words that text and code share is rare enough to say which code is meant."""
     few = max(CHANGES.few, CHANGES.rare * len(ground.files))
     return any(ground.rarity[word] <= few for words in shared for word in words)

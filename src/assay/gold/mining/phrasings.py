@@ -12,18 +12,18 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from assay.gold.leaks import replacements
-from assay.gold.mining.codebase import Ground, Spot, joined
+from assay.gold.mining.codebase import CodeIndex, DefinitionRef, joined
 from assay.gold.mining.config import PHRASES
-from assay.gold.mining.intake import Intake, Passed, folded
+from assay.gold.mining.intake import Intake, IntakeResult, normalized
 from assay.gold.mining.questions import ADDED, base_form, question
 from assay.gold.review.items import Item, Origin
 from assay.syntax.identifiers import parts, split, stem, words
 from assay.syntax.prose import content, sentences
-from assay.types import Gold, Query
+from assay.types import GoldSet, Query
 
 
 @dataclass(frozen=True, slots=True)
-class Slip:
+class ConfusableTerm:
     """A word, the one it is taken for, and why."""
 
     word: str
@@ -33,14 +33,14 @@ class Slip:
 
 
 @cache
-def slips() -> Mapping[str, Slip]:
+def slips() -> Mapping[str, ConfusableTerm]:
     """Read the table: every form of every word, each with the first word it is taken for."""
     text = resources.files("assay.data").joinpath("mining", "confusable.toml").read_text(encoding="utf-8")
-    found: dict[str, Slip] = {}
+    found: dict[str, ConfusableTerm] = {}
     for pair in tomllib.loads(text)["pair"]:
         for one, other in _forms(pair):
-            found.setdefault(one, Slip(one, other, pair["kind"], pair["why"]))
-            found.setdefault(other, Slip(other, one, pair["kind"], pair["why"]))
+            found.setdefault(one, ConfusableTerm(one, other, pair["kind"], pair["why"]))
+            found.setdefault(other, ConfusableTerm(other, one, pair["kind"], pair["why"]))
     return found
 
 
@@ -152,10 +152,10 @@ class Phrase:
     notes: tuple[str, ...] = ()
 
 
-def mine_phrasings(intake: Intake, gold: Gold) -> Passed:
+def mine_phrasings(intake: Intake, gold: GoldSet) -> IntakeResult:
     """Propose the phrasings that queries lack."""
     made = [(query, phrase) for query in gold.queries for phrase in rule_phrases(intake.ground, query)]
-    return Passed(tuple(phrasing_item(intake, query, phrase, Origin("rules")) for query, phrase in made))
+    return IntakeResult(tuple(phrasing_item(intake, query, phrase, Origin("rules")) for query, phrase in made))
 
 
 def phrasing_item(intake: Intake, query: Query, phrase: Phrase, origin: Origin) -> Item:
@@ -163,18 +163,18 @@ def phrasing_item(intake: Intake, query: Query, phrase: Phrase, origin: Origin) 
     return intake.item("phrasing", replace(query, forms={phrase.form: phrase.text}), origin, phrase.notes)
 
 
-def rule_phrases(ground: Ground, query: Query) -> Iterator[Phrase]:
+def rule_phrases(ground: CodeIndex, query: Query) -> Iterator[Phrase]:
     """Yield what rules make of a query; a phrasing that says the same as one there is, is none."""
-    known = {folded(text) for text in query.forms.values()}
+    known = {normalized(text) for text in query.forms.values()}
     makers = {"human": human, "keyword": keyword, "ai_optimized": described, "wrong_terminology": wrong_term}
     for form in MADE:
         phrase = makers[form](ground, query) if form not in query.forms else None
-        if phrase is not None and folded(phrase.text) not in known:
-            known.add(folded(phrase.text))
+        if phrase is not None and normalized(phrase.text) not in known:
+            known.add(normalized(phrase.text))
             yield phrase
 
 
-def human(_ground: Ground, query: Query) -> Phrase | None:
+def human(_ground: CodeIndex, query: Query) -> Phrase | None:
     """Ask a question with the words of a keyword query or an order."""
     text = query.forms.get("keyword") or query.forms.get("ai_optimized")
     if not text:
@@ -184,7 +184,7 @@ def human(_ground: Ground, query: Query) -> Phrase | None:
     return Phrase("human", asked if asked != plain else f"where is the code for {plain}?")
 
 
-def keyword(ground: Ground, query: Query) -> Phrase | None:
+def keyword(ground: CodeIndex, query: Query) -> Phrase | None:
     """Take the words that say most: those that fewest files hold, the rarest first; a word that none holds is last."""
     text = query.forms.get("human") or query.forms.get("ai_optimized")
     candidates = _telling(text) if text else []
@@ -208,13 +208,13 @@ def _content(text: str) -> tuple[str, ...]:
     return tuple(whole.get(word, word) for word in content(text))
 
 
-def _rarity(ground: Ground, word: str) -> int:
+def _rarity(ground: CodeIndex, word: str) -> int:
     """Count the files that hold a word; a name is as rare as its rarest part, and what no file holds comes last."""
     counts = [ground.rarity[stem(part)] for part in split(word) or (word,)]
     return min(counts) or len(ground.files) + 1
 
 
-def described(ground: Ground, query: Query) -> Phrase | None:
+def described(ground: CodeIndex, query: Query) -> Phrase | None:
     """Describe the answer as a model would ask for it: what holds it, what it takes, what its comment says.
 
     Its own name is left out: a form that gives it away would measure nothing but the look-up of names.
@@ -233,7 +233,7 @@ def described(ground: Ground, query: Query) -> Phrase | None:
     return Phrase("ai_optimized", " ".join(kept)) if len(kept) > len(asked) else None
 
 
-def _about(ground: Ground, spot: Spot) -> Iterator[str]:
+def _about(ground: CodeIndex, spot: DefinitionRef) -> Iterator[str]:
     """Yield the names around a definition, those of its parameters, and the words of its first sentence."""
     yield from spot.names[:-1][-1:]
     yield PurePosixPath(spot.path).stem
@@ -245,7 +245,7 @@ def _about(ground: Ground, spot: Spot) -> Iterator[str]:
     yield from sorted(_content(sentence), key=lambda word: ground.rarity[stem(word)])
 
 
-def wrong_term(ground: Ground, query: Query) -> Phrase | None:
+def wrong_term(ground: CodeIndex, query: Query) -> Phrase | None:
     """Put one wrong term into the question: a word that occurs once, has a term it is taken for, and is no name.
 
     Neither word may be part of the answer's path or name: without the name, or with another one, two things would
@@ -269,7 +269,7 @@ def wrong_term(ground: Ground, query: Query) -> Phrase | None:
     return None
 
 
-def _fits(slip: Slip, words_: Sequence[str], place: int) -> bool:
+def _fits(slip: ConfusableTerm, words_: Sequence[str], place: int) -> bool:
     """Tell whether a word is what the table takes it for: some nouns are verbs too, `the lists` and `it lists`."""
     after_verb_sign = place > 0 and words_[place - 1] in _VERB_NEXT
     if slip.kind == "noun":
@@ -297,7 +297,7 @@ def _inside_name(text: str, match: re.Match[str]) -> bool:
     )
 
 
-def _others(ground: Ground, word: str) -> tuple[str, ...]:
+def _others(ground: CodeIndex, word: str) -> tuple[str, ...]:
     """Warn when the corpus has code of the wrong term's name: the question may have become another one."""
     own = stem(word)
     found = sum(own in {stem(part) for part in parts(spot.name)} for spot in ground.spots if ground.answers(spot))

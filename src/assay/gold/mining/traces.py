@@ -31,14 +31,14 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class ShellHistory:
     """The commands of a file, and how many lines were left out for their length."""
 
     commands: tuple[Command, ...]
     too_long: int = 0
 
 
-def read_shell(path: Path) -> History:
+def read_shell(path: Path) -> ShellHistory:
     """Read a history of any of the three shells."""
     raw = check_text(path, "a shell history")
     lines = raw.split(b"\n")
@@ -49,7 +49,7 @@ def read_shell(path: Path) -> History:
         found = _plain(lines, zsh=any(_ZSH.match(line) for line in lines[: TRACES.first_lines]))
     every = list(found)
     kept = tuple(command for command in every if len(command.text) <= TRACES.command)
-    return History(kept, len(every) - len(kept))
+    return ShellHistory(kept, len(every) - len(kept))
 
 
 def check_text(path: Path, what: str) -> bytes:
@@ -114,14 +114,14 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedFile:
     """A file that somebody looked into, as it was written, and the line where one was named."""
 
     path: str
     line: int | None = None
 
 
-Deed = Search | Opened
+Deed = Search | OpenedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ _DEFINING: Final = _words("def class func function fn struct enum trait impl int
 _MARKS: Final = _words("todo todos fixme fixmes xxx hack hacks wip nocommit")
 
 
-def deeds(command: str) -> Iterator[Deed]:
+def parse_command(command: str) -> Iterator[Deed]:
     """Yield what a command line searched for and opened, in order; one that cannot be read yields nothing."""
     if len(command) > TRACES.command or not command.strip():
         return
@@ -304,7 +304,7 @@ def _option(tool: _Tool, word: str, given: list[str]) -> str:
     return short if short in tool.pattern and word[1:].isalpha() else ""
 
 
-def _opened(words: Sequence[str]) -> Iterator[Opened]:
+def _opened(words: Sequence[str]) -> Iterator[OpenedFile]:
     """Yield the files that a reader or an editor was given."""
     line: int | None = None
     for word in words:
@@ -313,7 +313,7 @@ def _opened(words: Sequence[str]) -> Iterator[Opened]:
             line = int(sed[1] if sed else word[1:])
         elif not word.startswith(("-", "+", "$")):
             at = _LINE_AT_END.match(word)
-            yield Opened(at[1], int(at[2])) if at else Opened(word, line)
+            yield OpenedFile(at[1], int(at[2])) if at else OpenedFile(word, line)
 
 
 _USERS: Final = ("user", "human")
@@ -329,25 +329,25 @@ _SHELLS: Final = frozenset({"bash", "sh", "zsh", "fish"})
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserMessage:
     """What the user wrote."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TranscriptStep:
     """A thing that happened, and the line of the file it stands in (1 for a single document)."""
 
     line: int
-    what: Said | Deed
+    what: UserMessage | Deed
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """What happened in order, and what could not be read."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[TranscriptStep, ...]
     torn: int = 0  # lines that are no JSON
     too_long: int = 0
 
@@ -357,8 +357,8 @@ def read_transcript(path: Path) -> Transcript:
     raw = check_text(path, "a transcript")
     whole = _parsed(raw) if len(raw) <= TRACES.line else None
     if isinstance(whole, dict | list):
-        return Transcript(tuple(Step(1, what) for what in _walk(whole, 0)))
-    steps: list[Step] = []
+        return Transcript(tuple(TranscriptStep(1, what) for what in _walk(whole, 0)))
+    steps: list[TranscriptStep] = []
     torn = too_long = read = 0
     for number, line in enumerate(raw.split(b"\n"), 1):
         if not line.strip():
@@ -367,7 +367,7 @@ def read_transcript(path: Path) -> Transcript:
         too_long += len(line) > TRACES.line
         torn += value is None and len(line) <= TRACES.line
         read += value is not None
-        steps += [Step(number, what) for what in _walk(value, 0)]
+        steps += [TranscriptStep(number, what) for what in _walk(value, 0)]
     if not read:
         hint = "name a JSONL transcript of an agent, or a JSON chat log"
         raise InputError("holds no line of JSON", file=path, hint=hint)
@@ -383,7 +383,7 @@ def _parsed(raw: bytes) -> object:
     return value
 
 
-def _walk(value: object, depth: int) -> Iterator[Said | Deed]:
+def _walk(value: object, depth: int) -> Iterator[UserMessage | Deed]:
     """Yield what happened in a value, in its order."""
     if depth > TRACES.depth:
         return
@@ -399,14 +399,14 @@ def _walk(value: object, depth: int) -> Iterator[Said | Deed]:
             yield from _walk(entry, depth + 1)
 
 
-def _happened(value: Mapping[str, object]) -> list[Said | Deed] | None:
+def _happened(value: Mapping[str, object]) -> list[UserMessage | Deed] | None:
     """Read a message of the user or a call of a tool; None when a value is neither."""
     if value.get("isMeta") is True:
         return []
     if value.get("role") in _USERS and "content" in value:
-        return [Said(text) for text in _texts(value["content"])]
+        return [UserMessage(text) for text in _texts(value["content"])]
     if value.get("sender") in _USERS or value.get("type") == "user_message":
-        return [Said(text) for text in _texts(value.get("text") or value.get("message"))]
+        return [UserMessage(text) for text in _texts(value.get("text") or value.get("message"))]
     name = value.get("name") or value.get("tool_name") or value.get("type")
     given = next((value[key] for key in ("input", "arguments", "args", "action", "parameters") if key in value), None)
     if isinstance(name, str) and isinstance(given, str | dict):
@@ -430,14 +430,14 @@ def _called(name: str, given: str | Mapping[str, object]) -> Iterator[Deed]:
     if isinstance(given, str):
         value = _parsed(given.encode("utf-8", "replace"))
         if not isinstance(value, dict):
-            yield from (Opened(path.strip()) for path in _PATCHED.findall(given))
+            yield from (OpenedFile(path.strip()) for path in _PATCHED.findall(given))
             return
         given = value
     command = next((given[key] for key in _COMMAND_KEYS if key in given), None)
     line = _command_line(command)
     if line is not None:
-        yield from (Opened(path.strip()) for path in _PATCHED.findall(line))
-        yield from deeds(line)
+        yield from (OpenedFile(path.strip()) for path in _PATCHED.findall(line))
+        yield from parse_command(line)
     elif _SEARCHING.search(name):
         yield from _searched_transcripts(given)
     elif _OPENING.search(name):
@@ -463,12 +463,12 @@ def _searched_transcripts(given: Mapping[str, object]) -> Iterator[Search]:
             return
 
 
-def _opened_transcripts(given: Mapping[str, object]) -> Iterator[Opened]:
+def _opened_transcripts(given: Mapping[str, object]) -> Iterator[OpenedFile]:
     """Yield the file that a tool read or wrote, with the line where it began."""
     path = next((given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)), None)
     line = next((n for key in _LINE_KEYS if (n := _first_number(given.get(key)))), None)
     if isinstance(path, str) and path.strip():
-        yield Opened(path.removeprefix("file://"), line)
+        yield OpenedFile(path.removeprefix("file://"), line)
 
 
 def _first_number(value: object) -> int | None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from assay.errors import GoldError
 from assay.files import write_atomic
-from assay.gold.building import Source, read_source
+from assay.gold.building import GoldSource, read_source
 from assay.gold.native.layers import gold_mapping, query_mapping, read_native, to_flow, to_yaml, write_native
 from assay.gold.native.nodes import compose
-from assay.types import Gold, Query, Suite
+from assay.types import GoldSet, Query, Suite
 
 if TYPE_CHECKING:
     import yaml
@@ -32,7 +32,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SaveResult:
     """A gold file that was changed; `whole` when all of it was written anew and comments went."""
 
     path: Path
@@ -46,7 +46,7 @@ class Saved:
         return ((anew,) if self.whole else ()) + tuple(f"{self.path} does not hold: {lost}" for lost in self.lost)
 
 
-def save(old: Gold, new: Gold, to: Path | None = None) -> Saved:
+def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
     """Write a changed gold set over the file it was read from, or elsewhere; whole or not at all."""
     from assay.gold.formats.registry import detect
 
@@ -57,7 +57,7 @@ def save(old: Gold, new: Gold, to: Path | None = None) -> Saved:
     if known.name == "native":
         text = rewritten(source.text, old, new)
         _write(to or source.path, text or _anew(new, source), source)
-        return Saved(to or source.path, whole=text is None)
+        return SaveResult(to or source.path, whole=text is None)
     if known.write is None:
         raise source.at().error(
             f"a set in the format {known.name} is read, never written",
@@ -67,17 +67,17 @@ def save(old: Gold, new: Gold, to: Path | None = None) -> Saved:
     if len(written.files) != 1:
         raise source.at().error(f"a set in the format {known.name} is several files", "convert it to native first")
     write_atomic((to or source.path).resolve(), next(iter(written.files.values())))
-    return Saved(to or source.path, lost=written.lost)
+    return SaveResult(to or source.path, lost=written.lost)
 
 
-def _anew(gold: Gold, source: Source) -> str:
+def _anew(gold: GoldSet, source: GoldSource) -> str:
     """Write all of a set; one that would not be read again is refused, and the file stays as it is."""
     text = write_native(gold)
-    read_native(Source(source.path, text))
+    read_native(GoldSource(source.path, text))
     return text
 
 
-def _write(path: Path, text: str, source: Source) -> None:
+def _write(path: Path, text: str, source: GoldSource) -> None:
     """Replace a file, or the file that a link leads to; line ends and a byte order mark stay as they were."""
     raw = source.path.read_bytes()
     plain = text.replace("\r\n", "\n")
@@ -86,9 +86,9 @@ def _write(path: Path, text: str, source: Source) -> None:
     write_atomic(path.resolve(), mark + ends.encode("utf-8"))
 
 
-def rewritten(text: str, old: Gold, new: Gold) -> str | None:
+def rewritten(text: str, old: GoldSet, new: GoldSet) -> str | None:
     """Give the native text of `old` changed into that of `new`; None where that takes writing all of it anew."""
-    source = Source(Path(old.source or "gold.yaml"), text)
+    source = GoldSource(Path(old.source or "gold.yaml"), text)
     document = compose(source, "the gold set").node
     edits = _Rewriter(text).document(document, old, new)
     if edits is None:
@@ -97,16 +97,16 @@ def rewritten(text: str, old: Gold, new: Gold) -> str | None:
     return changed if _reads_as(changed, source.path, new) else None
 
 
-def _reads_as(text: str, path: Path, wanted: Gold) -> bool:
+def _reads_as(text: str, path: Path, wanted: GoldSet) -> bool:
     """Tell whether a text is that gold set: an alias, a tab or a strange style may have got in the way."""
     try:
-        found = read_native(Source(path, text))
+        found = read_native(GoldSource(path, text))
     except GoldError:
         return False
     return _without_places(found) == _without_places(wanted)
 
 
-def _without_places(gold: Gold) -> Gold:
+def _without_places(gold: GoldSet) -> GoldSet:
     """Leave out where things stand, and what resolving them added."""
     queries = tuple(replace(query, line=None) for query in gold.queries)
     return replace(gold, queries=queries, source=None)
@@ -136,7 +136,7 @@ class _Rewriter:
 
     text: str
 
-    def document(self, document: yaml.Node, old: Gold, new: Gold) -> list[Edit] | None:
+    def document(self, document: yaml.Node, old: GoldSet, new: GoldSet) -> list[Edit] | None:
         """Find what changes at the top, and query by query."""
         edits = list(self._keys(document, gold_mapping(old), gold_mapping(new)))
         entries = _children(document).get("queries")

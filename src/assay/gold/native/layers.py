@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from assay.errors import nearest
-from assay.gold.building import Source, build_gold, build_query, parse_target
+from assay.errors import closest_match
+from assay.gold.building import GoldSource, build_gold, build_query, parse_target
 from assay.gold.native import nodes as schema
-from assay.gold.native.nodes import Field, compose
-from assay.types import FORMS, PRIMARY, SECONDARY, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Target
+from assay.gold.native.nodes import YamlNode, compose
+from assay.types import (
+    FORMS,
+    PRIMARY,
+    SECONDARY,
+    Adversary,
+    CorpusSpec,
+    GoldSet,
+    LabelProvenance,
+    Query,
+    Rationale,
+    Target,
+)
 
 if TYPE_CHECKING:
     import yaml
@@ -18,7 +29,7 @@ if TYPE_CHECKING:
 _ONE_SOURCE = f"give exactly one of {', '.join(schema.CORPUS)}"
 
 
-def read_native(source: Source, corpus: CorpusSpec | None = None) -> Gold:
+def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet:
     """Read a native gold file; `corpus` takes the place of the one it names."""
     document = compose(source, "the gold set")
     _check_version(document)
@@ -30,7 +41,7 @@ def read_native(source: Source, corpus: CorpusSpec | None = None) -> Gold:
     return build_gold(name, corpus or written, queries, fields["queries"].place, provenance)
 
 
-def _check_version(document: Field) -> None:
+def _check_version(document: YamlNode) -> None:
     """Refuse other versions first: their keys would all look wrong."""
     version = document.mapping().get("assay")
     if version is None:
@@ -42,7 +53,7 @@ def _check_version(document: Field) -> None:
         )
 
 
-def _corpus(field: Field) -> CorpusSpec:
+def _corpus(field: YamlNode) -> CorpusSpec:
     """Read where the code comes from: exactly one of the kinds, with the keys that kind has."""
     written = field.mapping()
     kinds = [kind for kind in schema.CORPUS if kind in written]
@@ -67,11 +78,11 @@ def _corpus(field: Field) -> CorpusSpec:
 def _source_hint(written: Iterable[str]) -> str:
     """Say which source a misspelt key may have been meant for."""
     known = {key for keys in schema.CORPUS.values() for key in keys.known}
-    near = [(key, *nearest(key, schema.CORPUS)) for key in written if key not in known]
+    near = [(key, *closest_match(key, schema.CORPUS)) for key in written if key not in known]
     return next((f"did you mean '{one[1]}' by '{one[0]}'?" for one in near if len(one) > 1), _ONE_SOURCE)
 
 
-def read_query(entry: Field, number: int) -> Query:
+def read_query(entry: YamlNode, number: int) -> Query:
     """Read one intent."""
     fields = entry.mapping(schema.QUERY)
     name = fields["id"].place.name(fields["id"].text(), f"the id of query {number}")
@@ -89,15 +100,15 @@ def read_query(entry: Field, number: int) -> Query:
     )
 
 
-def _forms(field: Field) -> dict[str, str]:
+def _forms(field: YamlNode) -> dict[str, str]:
     """Read the phrasings."""
-    forms = {name: value.text() for name, value in field.mapping(schema.Keys(optional=FORMS)).items()}
+    forms = {name: value.text() for name, value in field.mapping(schema.MappingKeys(optional=FORMS)).items()}
     if not forms:
         raise field.place.error("a query has no phrasing", f"write at least one of {', '.join(FORMS)}")
     return forms
 
 
-def _targets(field: Field) -> list[Target]:
+def _targets(field: YamlNode) -> list[Target]:
     """Read what counts as right."""
     fields = field.mapping(schema.RETRIEVAL)
     if "primary" not in fields and "grades" not in fields:
@@ -111,7 +122,7 @@ def _targets(field: Field) -> list[Target]:
     return [parse_target(entry.text(), entry.place, grade=grade) for entry, grade in entries]
 
 
-def _graded(field: Field) -> list[tuple[Field, int]]:
+def _graded(field: YamlNode) -> list[tuple[YamlNode, int]]:
     """Read `grades`: lists of targets by their grade."""
     fields = field.mapping()
     for key, value in fields.items():
@@ -120,12 +131,12 @@ def _graded(field: Field) -> list[tuple[Field, int]]:
     return [(value, int(key)) for key, value in fields.items()]
 
 
-def _adversaries(field: Field | None) -> list[Adversary]:
+def _adversaries(field: YamlNode | None) -> list[Adversary]:
     """Read the plausible wrong answers."""
     return [_adversary(entry) for entry in field.sequence()] if field else []
 
 
-def _adversary(entry: Field) -> Adversary:
+def _adversary(entry: YamlNode) -> Adversary:
     """Read one plausible wrong answer."""
     fields = entry.mapping(schema.ADVERSARY)
     return Adversary(
@@ -136,14 +147,14 @@ def _adversary(entry: Field) -> Adversary:
     )
 
 
-def _rationale(field: Field | None) -> Rationale | None:
+def _rationale(field: YamlNode | None) -> Rationale | None:
     """Read why the answer is right."""
     if field is None:
         return None
     return Rationale(**{name: value.text() for name, value in field.mapping(schema.RATIONALE).items()})
 
 
-def _measures(field: Field | None) -> tuple[str, ...]:
+def _measures(field: YamlNode | None) -> tuple[str, ...]:
     """Read which measures matter; only their shape is checked here."""
     if field is None:
         return ()
@@ -156,15 +167,15 @@ def _measures(field: Field | None) -> tuple[str, ...]:
     return entries.texts()
 
 
-def _labels(field: Field | None) -> list[Label]:
+def _labels(field: YamlNode | None) -> list[LabelProvenance]:
     """Read where labels come from."""
     return [_label(entry) for entry in field.sequence()] if field else []
 
 
-def _label(entry: Field) -> Label:
+def _label(entry: YamlNode) -> LabelProvenance:
     """Read where one label comes from; which label it is, the query knows."""
     fields = entry.mapping(schema.LABEL)
-    return Label(
+    return LabelProvenance(
         target=fields["target"].text(),
         by=fields["by"].texts() if "by" in fields else (),
         on=_day(fields["on"]) if "on" in fields else "",
@@ -173,7 +184,7 @@ def _label(entry: Field) -> Label:
     )
 
 
-def _day(field: Field) -> str:
+def _day(field: YamlNode) -> str:
     """Read a day as ISO 8601 writes it."""
     from datetime import date
 
@@ -185,7 +196,7 @@ def _day(field: Field) -> str:
         ) from error
 
 
-def _texts(field: Field | None) -> dict[str, str]:
+def _texts(field: YamlNode | None) -> dict[str, str]:
     """Read a free mapping of texts."""
     return {name: value.text() for name, value in field.mapping().items()} if field else {}
 
@@ -195,13 +206,13 @@ _SHORT = 100  # characters of a list of texts that is written on one line, as pe
 _ONE_LINE = 1 << 30  # PyYAML folds at a width and cannot be told not to
 
 
-def write_native(gold: Gold) -> str:
+def write_native(gold: GoldSet) -> str:
     """Give the YAML of a gold set: anchors as written, not as resolved."""
     queries = [query_mapping(query) for query in gold.queries]
     return to_yaml({"assay": 1, **gold_mapping(gold), "queries": queries})
 
 
-def gold_mapping(gold: Gold) -> dict[str, object]:
+def gold_mapping(gold: GoldSet) -> dict[str, object]:
     """Give what stands above the queries."""
     about: dict[str, object] = {"name": gold.name, "corpus": corpus_mapping(gold.corpus)}
     return {**about, "provenance": dict(gold.provenance)} if gold.provenance else about
@@ -301,7 +312,7 @@ def _rationale_writing(rationale: Rationale | None) -> dict[str, object]:
     return _present({"owner": rationale.owner, "reason": rationale.reason, "boundary": rationale.boundary})
 
 
-def _label_writing(label: Label) -> dict[str, object]:
+def _label_writing(label: LabelProvenance) -> dict[str, object]:
     """Give the keys of a label's origin that say something."""
     origin = {"by": list(label.by), "on": label.on, "commit": label.commit, "shown_by": list(label.shown_by)}
     return {"target": label.target, **_present(origin)}

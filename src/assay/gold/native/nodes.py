@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import nearest
-from assay.gold.building import Place, Source
+from assay.errors import closest_match
+from assay.gold.building import GoldLocation, GoldSource
 from assay.syntax.text import line_at
 from assay.types import CorpusKind
 
@@ -27,7 +27,7 @@ MEASURE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\(.+\))?(@[1-9][0-9]*)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class MappingKeys:
     """The keys of one mapping."""
 
     required: tuple[str, ...] = ()
@@ -39,26 +39,26 @@ class Keys:
         return (*self.required, *self.optional)
 
 
-DOCUMENT = Keys(("assay", "name", "corpus", "queries"), ("provenance",))
-QUERY = Keys(("id", "retrieval", "cognitive"), ("interference", "rationale", "evaluation", "tags", "labels"))
-RETRIEVAL = Keys((), ("primary", "secondary", "grades"))
-ADVERSARY = Keys(("target", "relationship", "strength", "confusion"))
-RATIONALE = Keys((), ("owner", "reason", "boundary"))
-EVALUATION = Keys(("measures",))
-LABEL = Keys(("target",), ("by", "on", "commit", "shown_by"))
-CORPUS: dict[CorpusKind, Keys] = {
-    "stdlib": Keys(("stdlib",), ("root", "include", "exclude")),
-    "path": Keys(("path",), ("root", "include", "exclude")),
-    "git": Keys(("git",), ("rev", "root", "include", "exclude")),
-    "pypi": Keys(("pypi",), ("root", "include", "exclude")),
-    "npm": Keys(("npm",), ("root", "include", "exclude")),
+DOCUMENT = MappingKeys(("assay", "name", "corpus", "queries"), ("provenance",))
+QUERY = MappingKeys(("id", "retrieval", "cognitive"), ("interference", "rationale", "evaluation", "tags", "labels"))
+RETRIEVAL = MappingKeys((), ("primary", "secondary", "grades"))
+ADVERSARY = MappingKeys(("target", "relationship", "strength", "confusion"))
+RATIONALE = MappingKeys((), ("owner", "reason", "boundary"))
+EVALUATION = MappingKeys(("measures",))
+LABEL = MappingKeys(("target",), ("by", "on", "commit", "shown_by"))
+CORPUS: dict[CorpusKind, MappingKeys] = {
+    "stdlib": MappingKeys(("stdlib",), ("root", "include", "exclude")),
+    "path": MappingKeys(("path",), ("root", "include", "exclude")),
+    "git": MappingKeys(("git",), ("rev", "root", "include", "exclude")),
+    "pypi": MappingKeys(("pypi",), ("root", "include", "exclude")),
+    "npm": MappingKeys(("npm",), ("root", "include", "exclude")),
 }
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
     """Make the hint for an unknown word: the one that was probably meant, or all there are."""
     words = list(known)
-    near = nearest(word, words)
+    near = closest_match(word, words)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(words)}"
 
 
@@ -71,7 +71,7 @@ class NodeLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class YamlNode:
     """A node, what it is called in messages, and the file it stands in."""
 
     node: yaml.Node
@@ -79,17 +79,17 @@ class Field:
     file: str
 
     @property
-    def place(self) -> Place:
+    def place(self) -> GoldLocation:
         """Where it begins."""
-        return Place(self.file, self.node.start_mark.line + 1)
+        return GoldLocation(self.file, self.node.start_mark.line + 1)
 
     def text(self) -> str:
         """Give the text of a scalar that is not empty."""
         return self.place.text(self._value("scalar", "a text"), self.what)
 
-    def sequence(self) -> list[Field]:
+    def sequence(self) -> list[YamlNode]:
         """Give the entries of a list."""
-        return [Field(node, f"entry {n} of {self.what}", self.file) for n, node in enumerate(self._list(), 1)]
+        return [YamlNode(node, f"entry {n} of {self.what}", self.file) for n, node in enumerate(self._list(), 1)]
 
     def texts(self) -> tuple[str, ...]:
         """Give the entries of a list of texts that has some."""
@@ -98,11 +98,11 @@ class Field:
             raise self.place.error(f"{self.what} is an empty list", "add an entry or leave the key out")
         return tuple(entry.text() for entry in entries)
 
-    def mapping(self, keys: Keys | None = None) -> dict[str, Field]:
+    def mapping(self, keys: MappingKeys | None = None) -> dict[str, YamlNode]:
         """Give the values of a mapping by key; with `keys`, all required ones are there and no other."""
-        fields: dict[str, Field] = {}
+        fields: dict[str, YamlNode] = {}
         for key_node, node in self._value("mapping", "a mapping of keys and values"):
-            key = Field(key_node, f"a key of {self.what}", self.file)
+            key = YamlNode(key_node, f"a key of {self.what}", self.file)
             name = key.text()
             if keys is not None and name not in keys.known:
                 raise key.place.error(f"unknown key '{name}' in {self.what}", suggest(name, keys.known))
@@ -111,7 +111,7 @@ class Field:
                 raise key.place.error(
                     f"the key '{name}' of {self.what} stands twice, first in line {first}", "keep one"
                 )
-            fields[name] = Field(node, f"'{name}' of {self.what}", self.file)
+            fields[name] = YamlNode(node, f"'{name}' of {self.what}", self.file)
         for name in keys.required if keys else ():
             if name not in fields:
                 raise self.place.error(f"{self.what} lacks the key '{name}'", f"add '{name}:'")
@@ -144,7 +144,7 @@ _CALLED = {"scalar": "a text", "sequence": "a list", "mapping": "a mapping"}
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
 
 
-def compose(source: Source, what: str, limits: NodeLimits | None = None) -> Field:
+def compose(source: GoldSource, what: str, limits: NodeLimits | None = None) -> YamlNode:
     """Parse a YAML document into nodes, or say in which line it breaks."""
     import yaml
 
@@ -162,13 +162,13 @@ def compose(source: Source, what: str, limits: NodeLimits | None = None) -> Fiel
         ) from error
     if node is None:
         raise source.at(1).error("the gold set is empty", "start it with 'assay: 1'")
-    return Field(node, what, str(source.path))
+    return YamlNode(node, what, str(source.path))
 
 
 _FIX = "check indentation and quotes there; a text with ': ' or ' #' in it needs quotes"
 
 
-def _check_growth(events: Iterator[yaml.Event], source: Source, limits: NodeLimits) -> None:
+def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: NodeLimits) -> None:
     """Refuse what would not fit in memory once composed: deep nests, and aliases that multiply."""
     import yaml
 
@@ -191,7 +191,7 @@ def _check_growth(events: Iterator[yaml.Event], source: Source, limits: NodeLimi
 
 
 def _closed(
-    event: yaml.Event, stack: list[tuple[str | None, int]], sizes: dict[str, int], place: Place
+    event: yaml.Event, stack: list[tuple[str | None, int]], sizes: dict[str, int], place: GoldLocation
 ) -> tuple[str | None, int]:
     """Give anchor and size of the node that an event ends."""
     import yaml

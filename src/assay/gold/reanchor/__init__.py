@@ -1,13 +1,13 @@
 """Gold that survives edits: anchors moved from one commit to another through git's diff and the parse tree."""
 
-from assay.gold.reanchor.records import CONFIDENCES, DEFAULT, Candidate, Confidence, Move, Reanchoring
+from assay.gold.reanchor.records import CONFIDENCES, DEFAULT, Confidence, Move, MoveSuggestion, Reanchoring
 from assay.gold.reanchor.sets import (
-    Applied,
+    LabelMove,
     Lines,
-    Located,
     Lost,
     Moves,
-    Row,
+    ReanchoredGold,
+    RepoCommits,
     apply,
     locate,
     made_at,
@@ -15,22 +15,22 @@ from assay.gold.reanchor.sets import (
     unlabelled,
     with_digests,
 )
-from assay.gold.reanchor.trees import Repository, read_tree
+from assay.gold.reanchor.trees import GitRepository, read_tree
 
 __all__ = [
     "CONFIDENCES",
     "DEFAULT",
-    "Applied",
-    "Candidate",
     "Confidence",
+    "GitRepository",
+    "LabelMove",
     "Lines",
-    "Located",
     "Lost",
     "Move",
+    "MoveSuggestion",
     "Moves",
+    "ReanchoredGold",
     "Reanchoring",
-    "Repository",
-    "Row",
+    "RepoCommits",
     "apply",
     "locate",
     "made_at",

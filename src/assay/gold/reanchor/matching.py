@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Final, Literal
 
-from assay.gold.reanchor.records import Range, Reanchoring
-from assay.gold.reanchor.sheets import Part, Piece, Sheet, frame, holder_of, squeezed, title_likeness
-from assay.gold.reanchor.trees import Pair
-from assay.syntax.outline import Lines
+from assay.gold.reanchor.records import OldRange, Reanchoring
+from assay.gold.reanchor.sheets import ParsedFile, RangePart, Section, frame, holder_of, squeezed, title_likeness
+from assay.gold.reanchor.trees import CommitPair
+from assay.syntax.outline import LineSpan
 from assay.types import Span
 
 #: A function may become a method and a class an enum; a class never becomes a function.
@@ -32,13 +32,13 @@ class Counterpart:
     """A part of a new file, how alike it is, and whether it still has its name."""
 
     path: str
-    part: Part
+    part: Section
     likeness: float
     named: bool
     reason: str
 
 
-def in_file(pair: Pair, path: str, part: Part, other: str) -> Counterpart | None:
+def in_file(pair: CommitPair, path: str, part: Section, other: str) -> Counterpart | None:
     """Find a part in the file that follows its own: same scopes and name, same name, else a renamed one."""
     sheet = pair.after(other)
     full = [new for new in sheet.parts if new.plain == part.plain]
@@ -51,7 +51,7 @@ def in_file(pair: Pair, path: str, part: Part, other: str) -> Counterpart | None
     return _renamed(pair, path, part, other)
 
 
-def elsewhere(pair: Pair, path: str, part: Part) -> Counterpart | None:
+def elsewhere(pair: CommitPair, path: str, part: Section) -> Counterpart | None:
     """Find a part of the same name in another changed file."""
     successors = pair.successors(path)
     found = [
@@ -65,7 +65,7 @@ def elsewhere(pair: Pair, path: str, part: Part) -> Counterpart | None:
     return Counterpart(best.path, best.part, best.likeness, True, "same name in another file")
 
 
-def _renamed(pair: Pair, path: str, part: Part, other: str) -> Counterpart | None:
+def _renamed(pair: CommitPair, path: str, part: Section, other: str) -> Counterpart | None:
     """Find the part of no known name that says most of it; a like name and the same neighbours speak for it too."""
     before, after = pair.before(path), pair.after(other)
     free = [new for new in unknown(before, after) if _kin(new, part) and _near(new, part, pair.config.grown)]
@@ -79,18 +79,18 @@ def _renamed(pair: Pair, path: str, part: Part, other: str) -> Counterpart | Non
     return Counterpart(other, best.part, best.likeness, False, f"renamed to {shown(best.part)}")
 
 
-def _share_a_line(before: Sheet, part: Part, after: Sheet, new: Part) -> bool:
+def _share_a_line(before: ParsedFile, part: Section, after: ParsedFile, new: Section) -> bool:
     """Tell whether two parts have a line in common that the old file has only there."""
     return not before.distinct(part.start, part.end).isdisjoint(map(squeezed, after.text(new.start, new.end)))
 
 
-def unknown(before: Sheet, after: Sheet) -> list[Part]:
+def unknown(before: ParsedFile, after: ParsedFile) -> list[Section]:
     """List the parts of a new file whose names the old one does not know."""
     known = {old.plain for old in before.parts}
     return [new for new in after.parts if new.plain not in known]
 
 
-def _is_enough(best: Counterpart, total: float, part: Part, config: Reanchoring) -> bool:
+def _is_enough(best: Counterpart, total: float, part: Section, config: Reanchoring) -> bool:
     """Tell whether a part of another name is alike enough to be the same."""
     if part.kind != "section":
         return best.likeness >= config.renamed and total >= config.renamed_sum
@@ -98,7 +98,7 @@ def _is_enough(best: Counterpart, total: float, part: Part, config: Reanchoring)
     return entitled and best.likeness >= config.section and total >= config.section_sum
 
 
-def _signs(pair: Pair, before: Sheet, part: Part, after: Sheet, new: Part) -> float:
+def _signs(pair: CommitPair, before: ParsedFile, part: Section, after: ParsedFile, new: Section) -> float:
     """Weigh what speaks for a new name: words it shares with the old, and neighbours that are the same."""
     titles = pair.config.title * title_likeness(part.last, new.last)
     old_near, new_near = before.neighbours(part), after.neighbours(new)
@@ -106,12 +106,12 @@ def _signs(pair: Pair, before: Sheet, part: Part, after: Sheet, new: Part) -> fl
     return titles + pair.config.neighbour * same
 
 
-def shown(part: Part) -> str:
+def shown(part: Section) -> str:
     """Name a part to a reader."""
     return part.name.replace("\n", " > ")
 
 
-def _near(one: Part, other: Part, factor: float) -> bool:
+def _near(one: Section, other: Section, factor: float) -> bool:
     """Tell whether two parts are of about the same length; short ones grow faster."""
     short, long = sorted((one.length, other.length))
     return long <= factor * short + 2 * factor
@@ -122,7 +122,7 @@ def _best(scored: Iterable[Counterpart]) -> Counterpart:
     return max(scored, key=_order)
 
 
-def _scored(pair: Pair, path: str, part: Part, other: str, new: Part) -> Counterpart:
+def _scored(pair: CommitPair, path: str, part: Section, other: str, new: Section) -> Counterpart:
     """Compare a part with one of the new commit."""
     alike = pair.alike(Span(path, part.start, part.end), Span(other, new.start, new.end))
     return Counterpart(other, new, alike, named=new.name == part.name, reason="")
@@ -133,12 +133,12 @@ def _order(one: Counterpart) -> tuple[float, bool, str, int]:
     return (one.likeness, one.named, one.path, -one.part.start)
 
 
-def _kin(one: Part, other: Part) -> bool:
+def _kin(one: Section, other: Section) -> bool:
     """Tell whether two parts may be the same by what kind of thing they are."""
     return _FAMILY.get(one.kind, one.kind) == _FAMILY.get(other.kind, other.kind)
 
 
-def voted(pair: Pair, old: Range, *, whole: bool) -> Iterator[Span]:
+def voted(pair: CommitPair, old: OldRange, *, whole: bool) -> Iterator[Span]:
     """Yield the stretch of each changed file with most of a range's lines; a whole part where the range was one."""
     sheet = pair.before(old.path)
     lines = {squeezed(line) for line in sheet.text(old.start, old.end)}
@@ -175,7 +175,7 @@ def _best_voting(weights: dict[int, float], length: int) -> list[int]:
     return best
 
 
-def _holding(sheet: Sheet, lines: Sequence[int]) -> Part | None:
+def _holding(sheet: ParsedFile, lines: Sequence[int]) -> Section | None:
     """Find the smallest part that holds most of some lines."""
     held = [part for part in sheet.parts if 2 * sum(part.start <= line <= part.end for line in lines) > len(lines)]
     return min(held, key=lambda part: (part.length, part), default=None)
@@ -234,12 +234,12 @@ def _chain(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 class Edges:
     """An old and a new file, and the lines that stayed from one to the other."""
 
-    old: Sheet
-    new: Sheet
+    old: ParsedFile
+    new: ParsedFile
     stayed: dict[int, int]
 
 
-def fitted(edges: Edges, start: int, end: int, config: Reanchoring) -> Lines | None:
+def fitted(edges: Edges, start: int, end: int, config: Reanchoring) -> LineSpan | None:
     """Give the new lines of a range; None when no line stayed that stands only there."""
     inside = [line for line in range(start, end + 1) if line in edges.stayed]
     if not any(edges.old.is_distinct(line) for line in inside):
@@ -299,7 +299,7 @@ def _most_like(edges: Edges, line: int, places: range, least: float) -> int | No
     return -place if ratio >= least else None
 
 
-def _tidy(edges: Edges, start: int, end: int, new_start: int, new_end: int) -> Lines:
+def _tidy(edges: Edges, start: int, end: int, new_start: int, new_end: int) -> LineSpan:
     """Leave blank lines at the edges out, unless the old range had them."""
     if edges.old.lines[start - 1].strip():
         while new_start < new_end and not edges.new.lines[new_start - 1].strip():
@@ -307,7 +307,7 @@ def _tidy(edges: Edges, start: int, end: int, new_start: int, new_end: int) -> L
     if edges.old.lines[end - 1].strip():
         while new_end > new_start and not edges.new.lines[new_end - 1].strip():
             new_end -= 1
-    return Lines(new_start, new_end)
+    return LineSpan(new_start, new_end)
 
 
 #: What a place was found by. Lines: those that stayed, in file order. Scattered: those that turned up somewhere.
@@ -316,7 +316,7 @@ Evidence = Literal["name", "new name", "lines", "scattered", "words", "around"]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Placement:
     """New lines for a piece of a range, and what speaks for them."""
 
     start: int
@@ -325,7 +325,7 @@ class Placed:
     reason: str
 
 
-def place(pair: Pair, path: str, piece: Piece, other: str) -> Placed | None:
+def place(pair: CommitPair, path: str, piece: RangePart, other: str) -> Placement | None:
     """Find the new lines of a piece: those of its counterpart, or those that stayed inside its holder's."""
     if piece.whole is None:
         return _on_lines(pair, path, piece, piece.holder, other)
@@ -341,30 +341,30 @@ def place(pair: Pair, path: str, piece: Piece, other: str) -> Placed | None:
     return replace(closer, by=placed.by, reason=f"{placed.reason}, its part that stayed")
 
 
-def around(pair: Pair, path: str, piece: Piece, other: str) -> Placed | None:
+def around(pair: CommitPair, path: str, piece: RangePart, other: str) -> Placement | None:
     """Find what a piece lay in, for want of the piece."""
     mate = in_file(pair, path, piece.holder, other) if piece.holder is not None else None
-    return Placed(mate.part.start, mate.part.end, "around", "what it lay in") if mate is not None else None
+    return Placement(mate.part.start, mate.part.end, "around", "what it lay in") if mate is not None else None
 
 
-def on_part(pair: Pair, path: str, piece: Piece, mate: Counterpart) -> Placed:
+def on_part(pair: CommitPair, path: str, piece: RangePart, mate: Counterpart) -> Placement:
     """Place a piece that is a whole part on its counterpart; comments above that it left out stay out."""
     assert piece.whole is not None
     start = mate.part.start
     if piece.start > piece.whole.start:
         start = _past_comments(pair.after(mate.path), mate.part)
         start = min(start, aligned(pair, path, piece.whole, mate).get(piece.start, start))
-    return Placed(start, mate.part.end, "name" if mate.named else "new name", mate.reason)
+    return Placement(start, mate.part.end, "name" if mate.named else "new name", mate.reason)
 
 
-def aligned(pair: Pair, path: str, part: Part, mate: Counterpart) -> dict[int, int]:
+def aligned(pair: CommitPair, path: str, part: Section, mate: Counterpart) -> dict[int, int]:
     """Pair the lines of a part with those of its counterpart."""
     old = [squeezed(line) for line in pair.before(path).text(part.start, part.end)]
     new = [squeezed(line) for line in pair.after(mate.path).text(mate.part.start, mate.part.end)]
     return {part.start + a: mate.part.start + b for a, b in align(old, new, pair.config.compared)}
 
 
-def _on_lines(pair: Pair, path: str, piece: Piece, holder: Part | None, other: str) -> Placed | None:
+def _on_lines(pair: CommitPair, path: str, piece: RangePart, holder: Section | None, other: str) -> Placement | None:
     """Place a piece by its lines that stayed, inside the counterpart of what holds it if there is one."""
     mate = in_file(pair, path, holder, other) if holder is not None else None
     if holder is None or mate is None:
@@ -373,20 +373,20 @@ def _on_lines(pair: Pair, path: str, piece: Piece, holder: Part | None, other: s
     return replace(found, reason=f"lines that stayed in {shown(mate.part)}") if found else None
 
 
-def _fitted(pair: Pair, path: str, piece: Piece, other: str, stayed: dict[int, int]) -> Placed | None:
+def _fitted(pair: CommitPair, path: str, piece: RangePart, other: str, stayed: dict[int, int]) -> Placement | None:
     """Place a piece on lines that stayed."""
     found = fitted(Edges(pair.before(path), pair.after(other), stayed), piece.start, piece.end, pair.config)
-    return Placed(found.start, found.end, "lines", "lines that stayed") if found else None
+    return Placement(found.start, found.end, "lines", "lines that stayed") if found else None
 
 
-def _is_closer(pair: Pair, old: Span, other: str, part: Placed, lines: Placed) -> bool:
+def _is_closer(pair: CommitPair, old: Span, other: str, part: Placement, lines: Placement) -> bool:
     """Tell whether the lines that stayed are more of the old text than the whole definition is."""
     whole, some = Span(other, part.start, part.end), Span(other, lines.start, lines.end)
     nearer = pair.alike(old, some) >= pair.alike(old, whole) + pair.config.closer
     return nearer and pair.kept(old, some) >= pair.config.held * pair.kept(old, whole)
 
 
-def _split_up(pair: Pair, path: str, piece: Piece, placed: Placed, other: str) -> Placed:
+def _split_up(pair: CommitPair, path: str, piece: RangePart, placed: Placement, other: str) -> Placement:
     """Take in the new parts beside a place that hold more of the old text: a body that was split up."""
     old = Span(path, piece.start, piece.end)
     free = unknown(pair.before(path), pair.after(other))
@@ -396,7 +396,7 @@ def _split_up(pair: Pair, path: str, piece: Piece, placed: Placed, other: str) -
     return grown
 
 
-def _with(pair: Pair, old: Span, placed: Placed, new: Part, other: str) -> Placed | None:
+def _with(pair: CommitPair, old: Span, placed: Placement, new: Section, other: str) -> Placement | None:
     """Widen a place by a part that lies directly beside it, if it adds enough."""
     sheet = pair.after(other)
     below = new.start > placed.end and sheet.is_filler(placed.end + 1, new.start - 1)
@@ -408,13 +408,13 @@ def _with(pair: Pair, old: Span, placed: Placed, new: Part, other: str) -> Place
     return replace(wider, reason="same name, split up") if gain >= pair.config.split_off else None
 
 
-def _past_comments(sheet: Sheet, part: Part) -> int:
+def _past_comments(sheet: ParsedFile, part: Section) -> int:
     """Give the first line of a part that is no comment."""
     return next((line for line in range(part.start, part.end) if not sheet.is_filler(line, line)), part.start)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MoveCandidate:
     """A place that a range may have gone to, and what speaks for it."""
 
     span: Span
@@ -425,26 +425,26 @@ class Found:
     reason: str
 
 
-def find(pair: Pair, old: Range) -> list[Found]:
+def find(pair: CommitPair, old: OldRange) -> list[MoveCandidate]:
     """List where a range may have gone, best first."""
     pieces = frame(pair.before(old.path), old.start, old.end, pair.config.slack)
     here = [found for other in pair.successors(old.path) for found in _in_file(pair, old, pieces, other)]
     if not any(found.exact or found.likeness >= pair.config.sure for found in here):
         here += _away(pair, old, pieces)
     ordered = sorted(here, key=lambda found: _order_moving(found, old, pair.config.better))
-    best: dict[Span, Found] = {}
+    best: dict[Span, MoveCandidate] = {}
     for found in ordered:
         best.setdefault(found.span, found)
     return list(best.values())
 
 
-def _order_moving(found: Found, old: Range, better: float) -> tuple[bool, float, bool, Span]:
+def _order_moving(found: MoveCandidate, old: OldRange, better: float) -> tuple[bool, float, bool, Span]:
     """Order what was found: exact ones, then the most alike; more than chance is worth some likeness."""
     worth = found.likeness + better * (found.by in ("name", "new name", "lines"))
     return (not found.exact, -worth, found.span.path != old.path, found.span)
 
 
-def _in_file(pair: Pair, old: Range, pieces: Sequence[Piece], other: str) -> Iterator[Found]:
+def _in_file(pair: CommitPair, old: OldRange, pieces: Sequence[RangePart], other: str) -> Iterator[MoveCandidate]:
     """Look in one file that follows the old one."""
     stayed = pair.line_map(old.path, other)
     first, last = stayed.get(old.start), stayed.get(old.end)
@@ -464,12 +464,12 @@ def _in_file(pair: Pair, old: Range, pieces: Sequence[Piece], other: str) -> Ite
         yield _joined(pair, old, placed, other)
 
 
-def _is_block(stayed: dict[int, int], old: Range) -> bool:
+def _is_block(stayed: dict[int, int], old: OldRange) -> bool:
     """Tell whether all lines of a range stayed, one below the other."""
     return all(stayed.get(line + 1, -1) == stayed.get(line, -2) + 1 for line in range(old.start, old.end))
 
 
-def _is_own(pair: Pair, old: Range, new: Span) -> bool:
+def _is_own(pair: CommitPair, old: OldRange, new: Span) -> bool:
     """Tell whether lines that stayed are the range's own: what is said twice must be in the same definition still."""
     before, after = pair.before(old.path), pair.after(new.path)
     if before.distinct(old.start, old.end):
@@ -479,7 +479,7 @@ def _is_own(pair: Pair, old: Range, new: Span) -> bool:
     return here == there
 
 
-def _identical(pair: Pair, old: Range, other: str) -> Iterator[Found]:
+def _identical(pair: CommitPair, old: OldRange, other: str) -> Iterator[MoveCandidate]:
     """Find the one other place of a file that says the same, word for word."""
     wanted = [line.rstrip() for line in pair.before(old.path).text(old.start, old.end)]
     if sum(len(squeezed(line)) for line in wanted) < pair.config.distinctive:
@@ -490,9 +490,11 @@ def _identical(pair: Pair, old: Range, other: str) -> Iterator[Found]:
         yield _compared(pair, old, Span(other, starts[0] + 1, starts[0] + len(wanted)), "lines", "the same text")
 
 
-def _joined(pair: Pair, old: Range, placed: Sequence[tuple[Piece, Placed]], other: str) -> Found:
+def _joined(
+    pair: CommitPair, old: OldRange, placed: Sequence[tuple[RangePart, Placement]], other: str
+) -> MoveCandidate:
     """Put the pieces of a range together again; of pieces that were torn apart, those that held most of it."""
-    groups: list[list[tuple[Piece, Placed]]] = []
+    groups: list[list[tuple[RangePart, Placement]]] = []
     for piece, new in sorted(placed, key=lambda one: (one[1].start, one[1].end)):
         if groups and new.start - max(p.end for _, p in groups[-1]) <= pair.config.grown_lines:
             groups[-1].append((piece, new))
@@ -504,7 +506,7 @@ def _joined(pair: Pair, old: Range, placed: Sequence[tuple[Piece, Placed]], othe
     return _compared(pair, old, span, main.by, main.reason)
 
 
-def _away(pair: Pair, old: Range, pieces: Sequence[Piece]) -> Iterator[Found]:
+def _away(pair: CommitPair, old: OldRange, pieces: Sequence[RangePart]) -> Iterator[MoveCandidate]:
     """Look in all changed files: by name where the range is a definition, and by its lines."""
     whole = pieces[0].whole if len(pieces) == 1 else None
     mate = elsewhere(pair, old.path, whole) if whole is not None else None
@@ -517,8 +519,8 @@ def _away(pair: Pair, old: Range, pieces: Sequence[Piece]) -> Iterator[Found]:
         yield _compared(pair, old, span, "words", "it speaks most like it")
 
 
-def _compared(pair: Pair, old: Range, new: Span, by: Evidence, reason: str) -> Found:
+def _compared(pair: CommitPair, old: OldRange, new: Span, by: Evidence, reason: str) -> MoveCandidate:
     """Compare a range with where it may have gone."""
     before = [line.rstrip() for line in pair.before(old.path).text(old.start, old.end)]
     after = [line.rstrip() for line in pair.after(new.path).text(new.start or 1, new.end or 1)]
-    return Found(new, pair.alike(old.span, new), pair.kept(old.span, new), by, before == after, reason)
+    return MoveCandidate(new, pair.alike(old.span, new), pair.kept(old.span, new), by, before == after, reason)

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from assay.gold.anchors import content_digest, places
-from assay.gold.reanchor.matching import Counterpart, Found, elsewhere, find, in_file, voted
-from assay.gold.reanchor.records import Candidate, Confidence, Move, Range, Reanchoring
-from assay.gold.reanchor.sheets import Part
-from assay.gold.reanchor.trees import Pair
+from assay.gold.reanchor.matching import Counterpart, MoveCandidate, elsewhere, find, in_file, voted
+from assay.gold.reanchor.records import Confidence, Move, MoveSuggestion, OldRange, Reanchoring
+from assay.gold.reanchor.sheets import Section
+from assay.gold.reanchor.trees import CommitPair
 from assay.types import Span, Target
 
 
-def judge(old: Range, found: Found, config: Reanchoring) -> Confidence:
+def judge(old: OldRange, found: MoveCandidate, config: Reanchoring) -> Confidence:
     """Say how sure it is that a range went there."""
     if found.exact:
         return "unchanged" if found.span == old.span else "exact"
@@ -37,19 +37,19 @@ def _graded(likeness: float, low: float, sure: float) -> Confidence:
     return "sure" if likeness >= sure else "low" if likeness >= low else "lost"
 
 
-def _has_grown(old: Range, found: Found, config: Reanchoring) -> bool:
+def _has_grown(old: OldRange, found: MoveCandidate, config: Reanchoring) -> bool:
     """Tell whether a new range is so long that it must hold something else."""
     length = (found.span.end or 0) - (found.span.start or 0) + 1
     return length > config.grown * old.length + config.grown_lines
 
 
-def _has_shrunk(old: Range, found: Found, config: Reanchoring) -> bool:
+def _has_shrunk(old: OldRange, found: MoveCandidate, config: Reanchoring) -> bool:
     """Tell whether a new range is so short that most of the old one must be elsewhere, or gone."""
     length = (found.span.end or 0) - (found.span.start or 0) + 1
     return length < config.shrunk * old.length
 
 
-def move(pair: Pair, target: Target) -> Move:
+def relocate(pair: CommitPair, target: Target) -> Move:
     """Say where a target of the old commit is in the new one."""
     if target.span.path not in pair.old:
         return _lost(target, f"{target.span.path} is not in the old revision")
@@ -60,12 +60,12 @@ def move(pair: Pair, target: Target) -> Move:
     return _move_lines(pair, target)
 
 
-def _lost(target: Target, reason: str, candidates: Iterable[Candidate] = (), likeness: float = 0.0) -> Move:
+def _lost(target: Target, reason: str, candidates: Iterable[MoveSuggestion] = (), likeness: float = 0.0) -> Move:
     """Say that a target went nowhere that can be called the same."""
     return Move(target, None, "lost", likeness, reason, tuple(candidates))
 
 
-def _move_lines(pair: Pair, target: Target) -> Move:
+def _move_lines(pair: CommitPair, target: Target) -> Move:
     """Move a line anchor; one with a content hash is first found by it in the old file."""
     old = _held(pair, target)
     if old is None:
@@ -82,28 +82,28 @@ def _move_lines(pair: Pair, target: Target) -> Move:
     return Move(target, new, confidence, best.likeness, best.reason, others if confidence == "low" else ())
 
 
-def digest_of(pair: Pair, span: Span) -> str:
+def digest_of(pair: CommitPair, span: Span) -> str:
     """Hash some lines of the new commit."""
     return content_digest(pair.after(span.path).text(span.start or 1, span.end or 1))
 
 
-def _held(pair: Pair, target: Target) -> Range | None:
+def _held(pair: CommitPair, target: Target) -> OldRange | None:
     """Give the lines that a target names in the old commit, if it has them."""
     path, start, end = target.span.path, target.span.start or 1, target.span.end or 1
     lines = pair.before(path).lines
     if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
         found = list(places(lines, target.digest, end - start + 1))
-        return Range(path, found[0], found[0] + end - start) if len(found) == 1 else None
-    return Range(path, start, end) if end <= len(lines) else None
+        return OldRange(path, found[0], found[0] + end - start) if len(found) == 1 else None
+    return OldRange(path, start, end) if end <= len(lines) else None
 
 
-def _candidates(pair: Pair, found: Iterable[Found]) -> tuple[Candidate, ...]:
+def _candidates(pair: CommitPair, found: Iterable[MoveCandidate]) -> tuple[MoveSuggestion, ...]:
     """List what else it may be, as far as that is worth a look."""
     worth = [one for one in found if one.likeness >= pair.config.candidate or one.by in ("name", "around")]
-    return tuple(Candidate(one.span, one.likeness, one.reason) for one in worth[: pair.config.listed])
+    return tuple(MoveSuggestion(one.span, one.likeness, one.reason) for one in worth[: pair.config.listed])
 
 
-def _move_symbol(pair: Pair, target: Target, symbol: str) -> Move:
+def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> Move:
     """Check that a symbol still names the same definition, or find what it is called now."""
     path = target.span.path
     part = next((part for part in pair.before(path).parts if part.name == symbol), None)
@@ -124,7 +124,7 @@ def _resolves(mate: Counterpart, path: str, symbol: str) -> bool:
     return mate.path == path and mate.part.name == symbol
 
 
-def _symbol_confidence(pair: Pair, path: str, part: Part, mate: Counterpart) -> Confidence:
+def _symbol_confidence(pair: CommitPair, path: str, part: Section, mate: Counterpart) -> Confidence:
     """Say how sure it is that a definition is the same."""
     old, new = Span(path, part.start, part.end), Span(mate.path, mate.part.start, mate.part.end)
     same = pair.before(path).text(part.start, part.end) == pair.after(mate.path).text(mate.part.start, mate.part.end)
@@ -135,12 +135,12 @@ def _symbol_confidence(pair: Pair, path: str, part: Part, mate: Counterpart) -> 
     return "sure" if mate.likeness >= pair.config.sure or pair.kept(old, new) >= pair.config.sure else "low"
 
 
-def _by_lines(pair: Pair, path: str, part: Part) -> list[Candidate]:
+def _by_lines(pair: CommitPair, path: str, part: Section) -> list[MoveSuggestion]:
     """List where the lines of a lost definition turn up."""
-    return list(_candidates(pair, find(pair, Range(path, part.start, part.end))))
+    return list(_candidates(pair, find(pair, OldRange(path, part.start, part.end))))
 
 
-def _move_file(pair: Pair, target: Target) -> Move:
+def _move_file(pair: CommitPair, target: Target) -> Move:
     """Check that a file is still there, or find what it was renamed to."""
     path = target.span.path
     old = Span(path)
@@ -158,13 +158,13 @@ def _move_file(pair: Pair, target: Target) -> Move:
     return _lost(target, "the file is gone", _like_files(pair, path))
 
 
-def _like_files(pair: Pair, path: str) -> list[Candidate]:
+def _like_files(pair: CommitPair, path: str) -> list[MoveSuggestion]:
     """List the new files that have the name of a lost one, or most of its lines."""
     old, length = Span(path), len(pair.before(path).lines)
     name = PurePosixPath(path).name
     named = {other for other in pair.new.blobs if PurePosixPath(other).name == name}
-    holding = {span.path for span in voted(pair, Range(path, 1, length), whole=False)}
+    holding = {span.path for span in voted(pair, OldRange(path, 1, length), whole=False)}
     scored = [(pair.alike(old, Span(other)), other) for other in sorted(named | holding)]
     best = sorted((one for one in scored if one[0] >= pair.config.candidate), key=lambda one: (-one[0], one[1]))
     reasons = {True: "same file name", False: "some of its lines stand there"}
-    return [Candidate(Span(other), alike, reasons[other in named]) for alike, other in best[: pair.config.listed]]
+    return [MoveSuggestion(Span(other), alike, reasons[other in named]) for alike, other in best[: pair.config.listed]]

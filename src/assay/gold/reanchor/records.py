@@ -16,7 +16,7 @@ CONFIDENCES: Final[Sequence[Confidence]] = ("unchanged", "exact", "sure", "low",
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class OldRange:
     """Lines of a file of the old commit."""
 
     path: str
@@ -35,7 +35,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class MoveSuggestion:
     """A place something may have moved to."""
 
     span: Span
@@ -52,7 +52,7 @@ class Move:
     confidence: Confidence
     likeness: float
     reason: str
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[MoveSuggestion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,42 +8,42 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from assay.corpus import Limits, cache_dir
-from assay.corpus.cache import Store
+from assay.corpus import ArchiveLimits, cache_dir
+from assay.corpus.cache import CorpusCache
 from assay.corpus.git import git
 from assay.corpus.git_source import fetch_commit
 from assay.corpus.spec import is_url
 from assay.errors import GoldError
 from assay.gold.anchors import content_digest
-from assay.gold.reanchor.moves import digest_of, move
+from assay.gold.reanchor.moves import digest_of, relocate
 from assay.gold.reanchor.records import CONFIDENCES, DEFAULT, Confidence, Move, Reanchoring
-from assay.gold.reanchor.trees import Pair, Repository, read_tree
-from assay.types import Adversary, Gold, Label, Query, Target
+from assay.gold.reanchor.trees import CommitPair, GitRepository, read_tree
+from assay.types import Adversary, GoldSet, LabelProvenance, Query, Target
 
 _SHORT = 12  # digits of a commit in a message
 _NAMED = 3  # commits that a message names; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class RepoCommits:
     """A repository and two of its commits."""
 
-    repository: Repository
+    repository: GitRepository
     old: str
     new: str
 
 
-def locate(gold: Gold, repo: str | None, old: str | None, new: str) -> Located:
+def locate(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCommits:
     """Find the repository that holds both revisions: the one that is named, else the corpus of the set."""
     corpus = gold.corpus
     old = old or made_at(gold)
     if repo is None and corpus.kind == "git" and is_url(corpus.value):
         return _mirrored(corpus.value, corpus.root or "", old, new)
-    repository = _local(gold) if repo is None else Repository(Path(repo), corpus.root or "")
-    return Located(repository, repository.commit(old), repository.commit(new))
+    repository = _local(gold) if repo is None else GitRepository(Path(repo), corpus.root or "")
+    return RepoCommits(repository, repository.commit(old), repository.commit(new))
 
 
-def made_at(gold: Gold) -> str:
+def made_at(gold: GoldSet) -> str:
     """Say at which revision a set was made: that of its corpus, else the one commit that all of its labels name."""
     if gold.corpus.rev is not None:
         return gold.corpus.rev
@@ -58,7 +58,7 @@ def made_at(gold: Gold) -> str:
     )
 
 
-def unlabelled(gold: Gold) -> int:
+def unlabelled(gold: GoldSet) -> int:
     """Count the anchors that no label says the commit of."""
     count = 0
     for query in gold.queries:
@@ -68,7 +68,7 @@ def unlabelled(gold: Gold) -> int:
     return count
 
 
-def _said(labels: Sequence[Label]) -> str:
+def _said(labels: Sequence[LabelProvenance]) -> str:
     """Say what labels know of the commit, where it is not one."""
     commits = Counter(label.commit for label in labels)
     told = ", ".join(f"{commit[:_SHORT] or 'none'} ({count})" for commit, count in sorted(commits.items())[:_NAMED])
@@ -76,7 +76,7 @@ def _said(labels: Sequence[Label]) -> str:
     return f": its labels name {told}{more}" if any(commits) else ""
 
 
-def _local(gold: Gold) -> Repository:
+def _local(gold: GoldSet) -> GitRepository:
     """Find the repository of a set whose corpus is a folder here; relative ones begin at the gold file."""
     corpus = gold.corpus
     if corpus.kind not in ("git", "path"):
@@ -87,21 +87,21 @@ def _local(gold: Gold) -> Repository:
         )
     folder = (Path(gold.source).parent if gold.source else Path()) / Path(corpus.value).expanduser()
     inner = _prefix(folder) if corpus.kind == "path" and folder.is_dir() else ""
-    return Repository(folder, "/".join(part for part in (inner, corpus.root or "") if part))
+    return GitRepository(folder, "/".join(part for part in (inner, corpus.root or "") if part))
 
 
 def _prefix(folder: Path) -> str:
     """Say where in its repository a folder lies; a bare one, or none, has nothing before it."""
-    found = git("rev-parse", "--show-prefix", cwd=folder, limits=Limits())
+    found = git("rev-parse", "--show-prefix", cwd=folder, limits=ArchiveLimits())
     return "" if found.code else found.out.decode("utf-8", "surrogateescape").strip().rstrip("/")
 
 
-def _mirrored(url: str, root: str, old: str, new: str) -> Located:
+def _mirrored(url: str, root: str, old: str, new: str) -> RepoCommits:
     """Bring both revisions of a remote repository into one mirror."""
-    store = Store(cache_dir().absolute())
+    store = CorpusCache(cache_dir().absolute())
     with store.lock(f"mirror {url}"):
-        first, last = (fetch_commit(store, url, rev, Limits()) for rev in (old, new))
-    return Located(Repository(last.folder, root), first.commit, last.commit)
+        first, last = (fetch_commit(store, url, rev, ArchiveLimits()) for rev in (old, new))
+    return RepoCommits(GitRepository(last.folder, root), first.commit, last.commit)
 
 
 Role = Literal["target", "adversary"]
@@ -109,7 +109,7 @@ Lost = Literal["refuse", "drop", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LabelMove:
     """The move of one label of one query."""
 
     query: str
@@ -121,10 +121,10 @@ class Row:
 class Moves:
     """Where everything in a gold set went between two commits."""
 
-    gold: Gold
+    gold: GoldSet
     old: str  # commits
     new: str
-    rows: tuple[Row, ...]
+    rows: tuple[LabelMove, ...]
     digests: Mapping[Target, str] = field(default_factory=dict, repr=False)  # of the new lines of each old target
 
     @property
@@ -135,24 +135,24 @@ class Moves:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class ReanchoredGold:
     """A gold set at the new commit, and sentences about what had to go."""
 
-    gold: Gold
+    gold: GoldSet
     notes: tuple[str, ...] = ()
 
 
-def reanchor(gold: Gold, located: Located, config: Reanchoring = DEFAULT) -> Moves:
+def reanchor(gold: GoldSet, located: RepoCommits, config: Reanchoring = DEFAULT) -> Moves:
     """Find where each target and adversary of a gold set went between two commits."""
     old, new = (read_tree(located.repository, commit, config.file_bytes) for commit in (located.old, located.new))
-    pair = Pair(old, new, config)
+    pair = CommitPair(old, new, config)
     known: dict[Target, Move] = {}
-    rows: list[Row] = []
+    rows: list[LabelMove] = []
     for query in gold.queries:
         for role, target in _labels(query):
             if target not in known:
-                known[target] = move(pair, target)
-            rows.append(Row(query.id, role, known[target]))
+                known[target] = relocate(pair, target)
+            rows.append(LabelMove(query.id, role, known[target]))
     digests = {one: digest_of(pair, done.new.span) for one, done in known.items() if done.new and _has_lines(done.new)}
     return Moves(gold, located.old, located.new, tuple(rows), digests)
 
@@ -170,7 +170,7 @@ def _has_lines(target: Target) -> bool:
     return target.symbol is None and target.span.start is not None
 
 
-def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> Applied:
+def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> ReanchoredGold:
     """Give the gold set at the new commit. What was lost is refused, dropped, or kept as it was."""
     gone = sum(row.move.confidence == "lost" for row in moves.rows)
     if gone and lost == "refuse":
@@ -192,7 +192,7 @@ def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> Appli
     corpus = moves.gold.corpus
     if corpus.kind == "git":
         corpus = replace(corpus, rev=moves.new)
-    return Applied(replace(moves.gold, corpus=corpus, queries=tuple(queries)), tuple(notes))
+    return ReanchoredGold(replace(moves.gold, corpus=corpus, queries=tuple(queries)), tuple(notes))
 
 
 _Placed = Mapping[Target, Target | None]
@@ -250,7 +250,7 @@ def _clash(wrong: Target, right: Target) -> bool:
     return wrong.anchor == right.anchor or (whole and wrong.span.path == right.span.path)
 
 
-def _relabelled(query: Query, placed: _Placed, commit: str) -> Iterator[Label]:
+def _relabelled(query: Query, placed: _Placed, commit: str) -> Iterator[LabelProvenance]:
     """Yield where the labels come from, under their new anchors, at the new commit where they had one."""
     anchors = {old.anchor: placed[old] for _, old in _labels(query)}
     for label in query.labels:
@@ -263,11 +263,11 @@ def _relabelled(query: Query, placed: _Placed, commit: str) -> Iterator[Label]:
 Lines = Callable[[str], Sequence[str] | None]
 
 
-def with_digests(gold: Gold, lines: Lines) -> Applied:
+def with_digests(gold: GoldSet, lines: Lines) -> ReanchoredGold:
     """Give a set whose line anchors carry hashes; one that does not hold stays as it is and is told."""
     notes: list[str] = []
     queries = tuple(_hashed(query, lines, notes) for query in gold.queries)
-    return Applied(replace(gold, queries=queries), tuple(notes))
+    return ReanchoredGold(replace(gold, queries=queries), tuple(notes))
 
 
 def _hashed(query: Query, lines: Lines, notes: list[str]) -> Query:

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Final
 
 from assay.corpus.languages import detect
-from assay.gold.reanchor.records import Range
-from assay.syntax.prose import Heading, headings
+from assay.gold.reanchor.records import OldRange
+from assay.syntax.prose import DocHeading, headings
 from assay.syntax.symbols import symbols
 from assay.types import Span
 
@@ -27,7 +27,7 @@ class Fingerprint:
     __slots__ = ("lines", "words")
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self.lines = Counter(said for line in lines if says(said := squeezed(line)))
+        self.lines = Counter(said for line in lines if has_word(said := squeezed(line)))
         self.words = count_words(lines)
 
 
@@ -41,12 +41,12 @@ def squeezed(line: str) -> str:
     return _BLANKS.sub(" ", line.strip())
 
 
-def says(line: str) -> bool:
+def has_word(line: str) -> bool:
     """Tell whether a line has a word of its own: three letters or digits; a bracket has none."""
     return _SAYS.search(line) is not None
 
 
-def likeness(one: Fingerprint, other: Fingerprint) -> float:
+def similarity(one: Fingerprint, other: Fingerprint) -> float:
     """Average the Dice coefficients of lines and of words: lines tell copies apart, words survive edits."""
     words = _dice(one.words, other.words)
     return (_dice(one.lines, other.lines) + words) / 2 if one.lines or other.lines else words
@@ -91,7 +91,7 @@ _REPEAT: Final = re.compile(r"~[0-9]+$")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Part:
+class Section:
     """A definition of a program, or a section of a document with all below it."""
 
     start: int
@@ -115,7 +115,7 @@ class Part:
         return self.plain.rpartition("\n" if self.kind == "section" else ".")[2]
 
 
-class Sheet:
+class ParsedFile:
     """The lines of a file with what they form."""
 
     def __init__(self, path: str, lines: Sequence[str]) -> None:
@@ -126,25 +126,25 @@ class Sheet:
         self.is_document = found.language in _DOCS
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Section, ...]:
         """What the file defines, or its sections; none when neither can be read."""
         if self.is_document:
             return tuple(_sections(self.lines))
         text = "\n".join(self.lines) + "\n"
-        return tuple(Part(s.start, s.end, s.name, s.kind) for s in symbols(self.path, text, self.language))
+        return tuple(Section(s.start, s.end, s.name, s.kind) for s in symbols(self.path, text, self.language))
 
     @cached_property
-    def _places(self) -> dict[Part, int]:
+    def _places(self) -> dict[Section, int]:
         """The position of each part among all."""
         return {part: place for place, part in enumerate(self.parts)}
 
-    def neighbours(self, part: Part) -> tuple[Part | None, Part | None]:
+    def neighbours(self, part: Section) -> tuple[Section | None, Section | None]:
         """Give the part that begins before and the one that begins after one, in file order."""
         place = self._places[part]
         before = self.parts[place - 1] if place else None
         return before, self.parts[place + 1] if place + 1 < len(self.parts) else None
 
-    def around(self, part: Part) -> Part | None:
+    def around(self, part: Section) -> Section | None:
         """Give the innermost part that holds a part."""
         outer = [one for one in self.parts if one != part and one.start <= part.start and part.end <= one.end]
         return min(outer, key=lambda one: (one.length, one), default=None)
@@ -168,19 +168,19 @@ class Sheet:
     def is_distinct(self, line: int) -> bool:
         """Tell whether a line says something and stands in the file only once."""
         said = squeezed(self.lines[line - 1])
-        return says(said) and self._counts[said] == 1
+        return has_word(said) and self._counts[said] == 1
 
     def distinct(self, start: int, end: int) -> frozenset[str]:
         """Give the lines of a range that stand in the file only once: what is said twice tells no part by itself."""
         return frozenset(squeezed(self.lines[line - 1]) for line in range(start, end + 1) if self.is_distinct(line))
 
 
-def _sections(lines: Sequence[str]) -> list[Part]:
+def _sections(lines: Sequence[str]) -> list[Section]:
     """Give each heading with all up to the next of its level or above, blanks at the end left out."""
     found = list(headings(lines))
-    around: list[Heading] = []
+    around: list[DocHeading] = []
     seen: Counter[str] = Counter()
-    parts: list[Part] = []
+    parts: list[Section] = []
     for nth, heading in enumerate(found):
         while around and around[-1].level >= heading.level:
             around.pop()
@@ -188,7 +188,9 @@ def _sections(lines: Sequence[str]) -> list[Part]:
         name = "\n".join(_title(outer.title) for outer in around)
         seen[name] += 1
         after = next((later.line - 1 for later in found[nth + 1 :] if later.level <= heading.level), len(lines))
-        parts.append(Part(heading.line, _trimmed(lines, heading.line, after), _numbered(name, seen[name]), "section"))
+        parts.append(
+            Section(heading.line, _trimmed(lines, heading.line, after), _numbered(name, seen[name]), "section")
+        )
     return parts
 
 
@@ -210,80 +212,80 @@ def _trimmed(lines: Sequence[str], start: int, end: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RangePart:
     """Some lines of a range: a whole part, lines inside the part `holder`, or lines in none."""
 
     start: int
     end: int
-    whole: Part | None
-    holder: Part | None
+    whole: Section | None
+    holder: Section | None
 
 
-def frame(sheet: Sheet, start: int, end: int, slack: int) -> tuple[Piece, ...]:
+def frame(sheet: ParsedFile, start: int, end: int, slack: int) -> tuple[RangePart, ...]:
     """Take a range apart: one piece where it is a part or holds none, else one for each part in it, and the rest."""
     whole = _whole(sheet, sheet.parts, start, end, slack)
     if whole is not None:
-        return (Piece(start, end, whole, None),)
+        return (RangePart(start, end, whole, None),)
     holder = holder_of(sheet.parts, start, end)
     tops = [part for part in _tops(sheet.parts, holder) if part.start <= end and start <= part.end]
     pieces = list(_pieces(sheet, tops, start, end, slack, holder))
     if not any(piece.whole for piece in pieces) and holder is not None:
-        return (Piece(start, end, None, holder),)
+        return (RangePart(start, end, None, holder),)
     return tuple(pieces)
 
 
 def _pieces(
-    sheet: Sheet, tops: Sequence[Part], start: int, end: int, slack: int, holder: Part | None
-) -> Iterator[Piece]:
+    sheet: ParsedFile, tops: Sequence[Section], start: int, end: int, slack: int, holder: Section | None
+) -> Iterator[RangePart]:
     """Yield the pieces of a range in file order; lines between parts that say nothing are no piece."""
     line = start
     for part in tops:
         if part.start > line and not sheet.is_filler(line, part.start - 1):
-            yield Piece(line, part.start - 1, None, holder)
+            yield RangePart(line, part.start - 1, None, holder)
         first, last = max(line, part.start), min(end, part.end)
         if first <= last:
             whole = part if _is(sheet, part, first, last, slack) else None
-            yield Piece(first, last, whole, None if whole else part)
+            yield RangePart(first, last, whole, None if whole else part)
         line = max(line, part.end + 1)
     if line <= end and (line == start or not sheet.is_filler(line, end)):
-        yield Piece(line, end, None, holder)
+        yield RangePart(line, end, None, holder)
 
 
-def _whole(sheet: Sheet, parts: Sequence[Part], start: int, end: int, slack: int) -> Part | None:
+def _whole(sheet: ParsedFile, parts: Sequence[Section], start: int, end: int, slack: int) -> Section | None:
     """Find the largest part that a range is, comments and brackets at its edges aside."""
     found = [part for part in parts if _is(sheet, part, start, end, slack)]
     return max(found, key=lambda part: (part.length, part), default=None)
 
 
-def _is(sheet: Sheet, part: Part, start: int, end: int, slack: int) -> bool:
+def _is(sheet: ParsedFile, part: Section, start: int, end: int, slack: int) -> bool:
     """Tell whether a range is a part."""
     return _begins(sheet, part, start, slack) and _ends(sheet, part, end, slack)
 
 
-def holder_of(parts: Sequence[Part], start: int, end: int) -> Part | None:
+def holder_of(parts: Sequence[Section], start: int, end: int) -> Section | None:
     """Find the innermost part that holds a range."""
     holders = [part for part in parts if part.start <= start and end <= part.end]
     return min(holders, key=lambda part: (part.length, part), default=None)
 
 
-def _tops(parts: Sequence[Part], holder: Part | None) -> list[Part]:
+def _tops(parts: Sequence[Section], holder: Section | None) -> list[Section]:
     """List the parts directly inside a part, or those in none."""
     inside = [p for p in parts if p != holder and (holder is None or holder.start <= p.start <= p.end <= holder.end)]
-    tops: list[Part] = []
+    tops: list[Section] = []
     for part in sorted(inside, key=lambda part: (part.start, -part.end, part.name)):
         if not tops or part.start > tops[-1].end:
             tops.append(part)
     return tops
 
 
-def _begins(sheet: Sheet, part: Part, start: int, slack: int) -> bool:
+def _begins(sheet: ParsedFile, part: Section, start: int, slack: int) -> bool:
     """Tell whether a range that begins here begins with the part."""
     if start <= part.start:
         return part.start - start <= slack and sheet.is_filler(start, part.start - 1)
     return start <= part.end and sheet.is_filler(part.start, start - 1)
 
 
-def _ends(sheet: Sheet, part: Part, end: int, slack: int) -> bool:
+def _ends(sheet: ParsedFile, part: Section, end: int, slack: int) -> bool:
     """Tell whether a range that ends here ends with the part."""
     if end >= part.end:
         return end - part.end <= slack and sheet.is_filler(part.end + 1, end)
@@ -298,7 +300,7 @@ class WordIndex:
     rarity: Mapping[str, float]
     holders: Mapping[str, list[tuple[int, float]]]
 
-    def nearest(self, sheet: Sheet, old: Range, most: int) -> list[Span]:
+    def nearest(self, sheet: ParsedFile, old: OldRange, most: int) -> list[Span]:
         """List the parts whose words are most like a range's, best first (cosine of tf-idf vectors)."""
         scores: dict[int, float] = defaultdict(float)
         for word, weight in _vector(count_words(sheet.text(old.start, old.end)), self.rarity).items():
@@ -308,7 +310,7 @@ class WordIndex:
         return [self.spans[place] for place in best[:most]]
 
 
-def index_words(sheets: Iterator[Sheet], most: int) -> WordIndex:
+def index_words(sheets: Iterator[ParsedFile], most: int) -> WordIndex:
     """Index the parts of some files; of more than `most` the first are taken."""
     found: list[tuple[Span, Counter[str]]] = []
     for sheet in sheets:

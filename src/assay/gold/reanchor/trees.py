@@ -11,11 +11,21 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from assay.corpus import Limits, decode_text
+from assay.corpus import ArchiveLimits, decode_text
 from assay.corpus.git import git, git_stream
 from assay.errors import CorpusError
 from assay.gold.reanchor.records import Reanchoring
-from assay.gold.reanchor.sheets import Fingerprint, Part, Sheet, WordIndex, index_words, kept, likeness, says, squeezed
+from assay.gold.reanchor.sheets import (
+    Fingerprint,
+    ParsedFile,
+    Section,
+    WordIndex,
+    has_word,
+    index_words,
+    kept,
+    similarity,
+    squeezed,
+)
 from assay.syntax.text import split_lines
 from assay.types import Span
 
@@ -25,7 +35,7 @@ _PLAIN: Final = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submo
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class GitRepository:
     """A git repository, bare or not, and the folder of it that the gold set's paths start from."""
 
     folder: Path
@@ -36,7 +46,7 @@ class Repository:
         if rev.startswith("-"):
             raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
         self._readable()
-        found = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self._there(), limits=Limits())
+        found = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self._there(), limits=ArchiveLimits())
         if found.code:
             raise CorpusError(
                 f"revision {rev!r} is not found in this repository",
@@ -47,7 +57,7 @@ class Repository:
 
     def _readable(self) -> None:
         """Refuse what git does not read, with its own reason: no repository, or somebody else's."""
-        inside = git("rev-parse", "--git-dir", cwd=self._there(), limits=Limits())
+        inside = git("rev-parse", "--git-dir", cwd=self._there(), limits=ArchiveLimits())
         if inside.code:
             trust = f"if you trust it: git config --global --add safe.directory {self.folder.resolve()}"
             raise CorpusError(
@@ -58,7 +68,7 @@ class Repository:
 
     def run(self, *arguments: str) -> bytes:
         """Run git and read what it prints."""
-        answer = git("-c", "core.quotePath=false", *arguments, cwd=self._there(), limits=Limits())
+        answer = git("-c", "core.quotePath=false", *arguments, cwd=self._there(), limits=ArchiveLimits())
         if answer.code:
             raise CorpusError(f"git cannot compare the revisions: {answer.last_words}", file=self.folder)
         return answer.out
@@ -84,7 +94,7 @@ class Repository:
 class Tree:
     """The files of a commit, read when they are first asked for."""
 
-    repository: Repository
+    repository: GitRepository
     commit: str
     blobs: Mapping[str, str]  # path -> object id
     _lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -117,7 +127,7 @@ class Tree:
                     stream.read(1)
 
 
-def read_tree(repository: Repository, commit: str, most_bytes: int) -> Tree:
+def read_tree(repository: GitRepository, commit: str, most_bytes: int) -> Tree:
     """List the files of a commit below the root; links, submodules and what is far too long are no source."""
     listed = repository.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
     blobs: dict[str, str] = {}
@@ -192,11 +202,11 @@ def _stayed(printed: bytes, before: int, after: int) -> Iterator[tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NewRange:
     """Lines of a file of the new commit."""
 
     path: str
-    part: Part
+    part: Section
 
 
 def _common_tail(one: PurePosixPath, other: PurePosixPath) -> int:
@@ -205,12 +215,12 @@ def _common_tail(one: PurePosixPath, other: PurePosixPath) -> int:
     return next((count for count, (a, b) in enumerate(pairs) if a != b), min(len(one.parts), len(other.parts)))
 
 
-class Pair:
+class CommitPair:
     """An old and a new commit; what is asked twice is answered from memory."""
 
     def __init__(self, old: Tree, new: Tree, config: Reanchoring) -> None:
         self.old, self.new, self.config = old, new, config
-        self._sheets: dict[tuple[bool, str], Sheet] = {}
+        self._sheets: dict[tuple[bool, str], ParsedFile] = {}
         self._maps: dict[tuple[str, str], dict[int, int]] = {}
         self._prints: dict[tuple[bool, Span], Fingerprint] = {}
 
@@ -219,11 +229,11 @@ class Pair:
         """Which files became which."""
         return read_file_map(self.old, self.new, self.config)
 
-    def before(self, path: str) -> Sheet:
+    def before(self, path: str) -> ParsedFile:
         """Give a file of the old commit."""
         return self._sheet(self.old, path, old=True)
 
-    def after(self, path: str) -> Sheet:
+    def after(self, path: str) -> ParsedFile:
         """Give a file of the new commit."""
         return self._sheet(self.new, path, old=False)
 
@@ -254,7 +264,7 @@ class Pair:
 
     def alike(self, old: Span, new: Span) -> float:
         """Compare lines of the old commit with lines of the new, in both directions."""
-        return likeness(self._print(old, old=True), self._print(new, old=False))
+        return similarity(self._print(old, old=True), self._print(new, old=False))
 
     def kept(self, old: Span, new: Span) -> float:
         """Say how much of some lines of the old commit is in lines of the new."""
@@ -267,12 +277,12 @@ class Pair:
         return self.files.changed
 
     @cached_property
-    def by_name(self) -> dict[str, list[Place]]:
+    def by_name(self) -> dict[str, list[NewRange]]:
         """The definitions and sections of the changed files by their own names."""
-        found: dict[str, list[Place]] = defaultdict(list)
+        found: dict[str, list[NewRange]] = defaultdict(list)
         for path in self.changed:
             for part in self.after(path).parts:
-                found[part.last].append(Place(path, part))
+                found[part.last].append(NewRange(path, part))
         return found
 
     @cached_property
@@ -281,7 +291,7 @@ class Pair:
         found: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for path in self.changed:
             for number, line in enumerate(self.after(path).lines, 1):
-                if says(said := squeezed(line)):
+                if has_word(said := squeezed(line)):
                     found[said].append((path, number))
         return {line: places for line, places in found.items() if len(places) <= self.config.common}
 
@@ -290,10 +300,10 @@ class Pair:
         """The definitions and sections of the changed files by what they say."""
         return index_words((self.after(path) for path in self.changed), self.config.indexed)
 
-    def _sheet(self, tree: Tree, path: str, *, old: bool) -> Sheet:
+    def _sheet(self, tree: Tree, path: str, *, old: bool) -> ParsedFile:
         """Make the sheet of a file once."""
         if (old, path) not in self._sheets:
-            self._sheets[old, path] = Sheet(path, tree.lines(path))
+            self._sheets[old, path] = ParsedFile(path, tree.lines(path))
         return self._sheets[old, path]
 
     def _print(self, span: Span, *, old: bool) -> Fingerprint:

@@ -9,49 +9,49 @@ from typing import TYPE_CHECKING
 
 from assay.errors import GoldError
 from assay.files import write_atomic
-from assay.gold.anchors import Problem
-from assay.gold.building import Place, build_query
+from assay.gold.anchors import AnchorProblem
+from assay.gold.building import GoldLocation, build_query
 from assay.gold.journal import opened, read_rows
-from assay.gold.native.nodes import Keys
+from assay.gold.native.nodes import MappingKeys
 from assay.gold.review.items import ItemKind, Queue, make_item
-from assay.gold.review.standing import AGAINST, ReviewRules, Standing, standings
+from assay.gold.review.standing import AGAINST, ItemStatus, ReviewRules, standings
 from assay.gold.review.votes import all_votes, read_decisions
-from assay.types import PRIMARY, Adversary, CorpusSpec, Gold, Label, Query, Target
+from assay.types import PRIMARY, Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Target
 
 if TYPE_CHECKING:
-    from assay.gold.native.nodes import Field
+    from assay.gold.native.nodes import YamlNode
 
 
 _DAY = 10  # letters of an ISO time that name the day
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedItem:
     """A gold set after one proposal, the query it went into, and the anchors it stands for there."""
 
-    gold: Gold
+    gold: GoldSet
     query: str
     anchors: frozenset[str]
 
 
-def apply(gold: Gold, standing: Standing) -> Applied:
+def apply(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
     """Give the set with what was settled; twice is the same as once, so that a kill in between costs nothing."""
     return _APPLY[standing.item.kind](gold, standing)
 
 
-def _apply_query(gold: Gold, standing: Standing) -> Applied:
+def _apply_query(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
     """Append a whole query under an id that is free; one that is in the set already stays as it is."""
     item = standing.item
     anchors = frozenset(_anchors(item.query))
     known = next((query for query in gold.queries if make_item("query", query, item.origin).id == item.id), None)
     if standing.value in AGAINST or known is not None:
-        return Applied(gold, known.id if known else item.query.id, anchors)
+        return AppliedItem(gold, known.id if known else item.query.id, anchors)
     labels = tuple(_label(standing, anchor) for anchor in _anchors(item.query))
     query = replace(item.query, id=_free_id(item.query.id, gold), labels=labels)
-    return Applied(replace(gold, queries=(*gold.queries, query)), query.id, anchors)
+    return AppliedItem(replace(gold, queries=(*gold.queries, query)), query.id, anchors)
 
 
-def _apply_target(gold: Gold, standing: Standing) -> Applied:
+def _apply_target(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
     """Add a target, give it another grade, or take it out."""
     wanted = standing.item.target
     query = _query(gold, standing)
@@ -59,7 +59,7 @@ def _apply_target(gold: Gold, standing: Standing) -> Applied:
     query = replace(query, irrelevant=tuple(t for t in query.irrelevant if t.anchor != wanted.anchor))
     if standing.value in AGAINST:
         if len(others) == len(query.targets):
-            return Applied(gold, query.id, frozenset({wanted.anchor}))
+            return AppliedItem(gold, query.id, frozenset({wanted.anchor}))
         labels = tuple(label for label in query.labels if label.target != wanted.anchor)
         return _changed(gold, replace(query, targets=others, labels=labels), wanted.anchor)
     target = replace(wanted, grade=int(standing.value or 0))
@@ -67,7 +67,7 @@ def _apply_target(gold: Gold, standing: Standing) -> Applied:
     return _changed(gold, replace(query, targets=targets, labels=_labelled(query, standing, wanted)), wanted.anchor)
 
 
-def _apply_adversary(gold: Gold, standing: Standing) -> Applied:
+def _apply_adversary(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
     """Add an adversary, or take it out."""
     wanted = standing.item.adversary
     anchor = wanted.target.anchor
@@ -76,7 +76,7 @@ def _apply_adversary(gold: Gold, standing: Standing) -> Applied:
     others = tuple(adversary for adversary in query.adversaries if adversary.target.anchor != anchor)
     if standing.value in AGAINST:
         if not there:
-            return Applied(gold, query.id, frozenset({anchor}))
+            return AppliedItem(gold, query.id, frozenset({anchor}))
         labels = tuple(label for label in query.labels if label.target != anchor)
         return _changed(gold, replace(query, adversaries=others, labels=labels), anchor)
     labels = _labelled(query, standing, wanted.target)
@@ -84,7 +84,7 @@ def _apply_adversary(gold: Gold, standing: Standing) -> Applied:
     return _changed(gold, replace(query, adversaries=adversaries, labels=labels), anchor)
 
 
-def _apply_phrasing(gold: Gold, standing: Standing) -> Applied:
+def _apply_phrasing(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
     """Add a phrasing that the query has not, or take it out."""
     item = standing.item
     form, text = item.form, item.query.forms[item.form]
@@ -92,7 +92,7 @@ def _apply_phrasing(gold: Gold, standing: Standing) -> Applied:
     known = query.forms.get(form)
     if standing.value in AGAINST:
         if known != text:
-            return Applied(gold, query.id, frozenset())
+            return AppliedItem(gold, query.id, frozenset())
         return _changed(gold, replace(query, forms={name: said for name, said in query.forms.items() if name != form}))
     if known is not None and known != text:
         raise GoldError(
@@ -101,7 +101,7 @@ def _apply_phrasing(gold: Gold, standing: Standing) -> Applied:
     return _changed(gold, replace(query, forms={**query.forms, form: text}))
 
 
-_APPLY: Mapping[ItemKind, Callable[[Gold, Standing], Applied]] = {
+_APPLY: Mapping[ItemKind, Callable[[GoldSet, ItemStatus], AppliedItem]] = {
     "query": _apply_query,
     "target": _apply_target,
     "adversary": _apply_adversary,
@@ -109,7 +109,7 @@ _APPLY: Mapping[ItemKind, Callable[[Gold, Standing], Applied]] = {
 }
 
 
-def _query(gold: Gold, standing: Standing) -> Query:
+def _query(gold: GoldSet, standing: ItemStatus) -> Query:
     """Find the query that a proposal is about."""
     wanted = standing.item.query.id
     for query in gold.queries:
@@ -118,7 +118,7 @@ def _query(gold: Gold, standing: Standing) -> Query:
     raise GoldError(f"the set has no query '{wanted}'", hint="accept the query first, or reject the item")
 
 
-def _changed(gold: Gold, query: Query, *anchors: str) -> Applied:
+def _changed(gold: GoldSet, query: Query, *anchors: str) -> AppliedItem:
     """Put a changed query in its place, if it is still sound."""
     if not query.forms:
         raise GoldError(f"query '{query.id}' would have no phrasing left", hint="give it another one first")
@@ -127,7 +127,7 @@ def _changed(gold: Gold, query: Query, *anchors: str) -> Applied:
         query.id,
         query.forms,
         (*query.targets, *query.irrelevant),
-        Place(gold.source or gold.name, query.line),
+        GoldLocation(gold.source or gold.name, query.line),
         adversaries=query.adversaries,
         rationale=query.rationale,
         measures=query.measures,
@@ -136,7 +136,7 @@ def _changed(gold: Gold, query: Query, *anchors: str) -> Applied:
         least=min(PRIMARY, *(target.grade for target in before.primaries)),
     )
     queries = tuple(sound if other.id == query.id else other for other in gold.queries)
-    return Applied(replace(gold, queries=queries), query.id, frozenset(anchors))
+    return AppliedItem(replace(gold, queries=queries), query.id, frozenset(anchors))
 
 
 def _put(targets: tuple[Target, ...], target: Target) -> tuple[Target, ...]:
@@ -151,7 +151,7 @@ def _anchors(query: Query) -> list[str]:
     return [target.anchor for target in (*query.targets, *(adversary.target for adversary in query.adversaries))]
 
 
-def _labelled(query: Query, standing: Standing, target: Target) -> tuple[Label, ...]:
+def _labelled(query: Query, standing: ItemStatus, target: Target) -> tuple[LabelProvenance, ...]:
     """Give the labels with that of one anchor brought up to date.
 
     An anchor that was in the set before an engine returned it was not added because of that: its mark stays.
@@ -167,10 +167,10 @@ def _labelled(query: Query, standing: Standing, target: Target) -> tuple[Label, 
     return tuple(fresh if label.target == anchor else label for label in query.labels)
 
 
-def _label(standing: Standing, anchor: str) -> Label:
+def _label(standing: ItemStatus, anchor: str) -> LabelProvenance:
     """Write down who gave a label, when, on which commit, and whose results brought it up."""
     last = standing.latest
-    return Label(
+    return LabelProvenance(
         target=anchor,
         by=standing.supporters,
         on=last.on[:_DAY] if last else "",
@@ -179,7 +179,7 @@ def _label(standing: Standing, anchor: str) -> Label:
     )
 
 
-def _free_id(wanted: str, gold: Gold) -> str:
+def _free_id(wanted: str, gold: GoldSet) -> str:
     """Number an id that is taken."""
     taken = {query.id for query in gold.queries}
     number, name = 1, wanted
@@ -190,9 +190,9 @@ def _free_id(wanted: str, gold: Gold) -> str:
 
 
 #: Finds what is wrong with a set: lint, or the look-up of its anchors.
-Check = Callable[[Gold], Sequence[Problem]]
+Check = Callable[[GoldSet], Sequence[AnchorProblem]]
 
-_WRITTEN = Keys(("item", "value", "by", "on"))
+_WRITTEN = MappingKeys(("item", "value", "by", "on"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +208,8 @@ class Refusal:
 class Acceptance:
     """What became of the settled proposals."""
 
-    gold: Gold | None  # the set as it is now; none where there is still none
-    taken: tuple[Standing, ...] = ()
+    gold: GoldSet | None  # the set as it is now; none where there is still none
+    taken: tuple[ItemStatus, ...] = ()
     refused: tuple[Refusal, ...] = ()
     whole: bool = False  # all of the file was written anew, so that comments went
     lost: tuple[str, ...] = ()  # what the format of the set could not hold
@@ -220,7 +220,7 @@ class Acceptance:
         return sum(standing.value not in AGAINST for standing in self.taken)
 
 
-def read_standings(queue: Queue, rules: ReviewRules | None = None) -> tuple[Standing, ...]:
+def read_standings(queue: Queue, rules: ReviewRules | None = None) -> tuple[ItemStatus, ...]:
     """Tell where each item of a queue stands, from the files."""
     return standings(queue.items(), all_votes(queue), read_decisions(queue), read_written(queue), rules)
 
@@ -240,14 +240,14 @@ def read_closed(queue: Queue) -> frozenset[str]:
     return frozenset(read_written(queue)) | {decision.item for decision in read_decisions(queue)}
 
 
-def _written(queue: Queue) -> list[dict[str, Field]]:
+def _written(queue: Queue) -> list[dict[str, YamlNode]]:
     """Read what the set has taken up, by time: a merge may have mixed the lines."""
     return sorted((row.mapping(_WRITTEN) for row in read_rows(_file(queue))), key=lambda fields: fields["on"].text())
 
 
 def accept(
     queue: Queue,
-    load: Callable[[], Gold | None],
+    load: Callable[[], GoldSet | None],
     check: Check,
     *,
     corpus: CorpusSpec | None = None,
@@ -266,9 +266,9 @@ def accept(
     return made
 
 
-def foresee(
+def preview(
     queue: Queue,
-    load: Callable[[], Gold | None],
+    load: Callable[[], GoldSet | None],
     check: Check,
     *,
     corpus: CorpusSpec | None = None,
@@ -279,17 +279,17 @@ def foresee(
 
 
 def _foreseen(
-    queue: Queue, old: Gold | None, check: Check, corpus: CorpusSpec | None, rules: ReviewRules | None
+    queue: Queue, old: GoldSet | None, check: Check, corpus: CorpusSpec | None, rules: ReviewRules | None
 ) -> Acceptance:
     """Put what is settled into a set, in memory; a set that would still be empty is none."""
     settled = [standing for standing in read_standings(queue, rules) if standing.settled]
     if not settled:
         return Acceptance(old)
-    made = take(old or _empty(queue.gold_file, corpus), settled, check)
+    made = apply_items(old or _empty(queue.gold_file, corpus), settled, check)
     return replace(made, gold=None) if old is None and made.gold is not None and not made.gold.queries else made
 
 
-def take(gold: Gold, settled: Sequence[Standing], check: Check) -> Acceptance:
+def apply_items(gold: GoldSet, settled: Sequence[ItemStatus], check: Check) -> Acceptance:
     """Put settled proposals into a set; each that would bring an error is left out and told."""
     before = {_key(problem) for problem in check(gold)} if gold.queries else set()
     refused: dict[str, Refusal] = {}
@@ -314,7 +314,7 @@ def take(gold: Gold, settled: Sequence[Standing], check: Check) -> Acceptance:
 
 
 def _blamed(
-    problems: Sequence[Problem], applied: Mapping[str, Applied], settled: Sequence[Standing]
+    problems: Sequence[AnchorProblem], applied: Mapping[str, AppliedItem], settled: Sequence[ItemStatus]
 ) -> dict[str, Refusal]:
     """Find the proposals that brought a problem in: those about its anchor, else all about its query, else all."""
     blamed: dict[str, Refusal] = {}
@@ -327,7 +327,7 @@ def _blamed(
     return blamed
 
 
-def _saved(old: Gold | None, made: Acceptance, path: Path) -> Acceptance:
+def _saved(old: GoldSet | None, made: Acceptance, path: Path) -> Acceptance:
     """Write a set that changed: over its old file, or as a new one."""
     from assay.gold.native.editing import save
     from assay.gold.native.layers import write_native
@@ -341,29 +341,29 @@ def _saved(old: Gold | None, made: Acceptance, path: Path) -> Acceptance:
     return replace(made, whole=saved.whole, lost=saved.lost)
 
 
-def _empty(path: Path, corpus: CorpusSpec | None) -> Gold:
+def _empty(path: Path, corpus: CorpusSpec | None) -> GoldSet:
     """Begin a set that is not there yet."""
     if corpus is None:
         raise GoldError("there is no such set yet", file=path, hint="name its code with --corpus to make it")
-    return Gold("-".join(path.stem.split()), corpus, (), source=str(path))
+    return GoldSet("-".join(path.stem.split()), corpus, (), source=str(path))
 
 
-def _row(standing: Standing, on: str) -> dict[str, object]:
+def _row(standing: ItemStatus, on: str) -> dict[str, object]:
     """Write down that an item was taken up."""
     return {"item": standing.item.id, "value": standing.value, "by": ", ".join(standing.supporters), "on": on}
 
 
-def _key(problem: Problem) -> tuple[str, str, str, str]:
+def _key(problem: AnchorProblem) -> tuple[str, str, str, str]:
     """Say which problem it is, wherever it stands in the file."""
     return (problem.code, problem.query, problem.anchor, problem.message)
 
 
-def _order(settled: Sequence[Standing]) -> list[str]:
+def _order(settled: Sequence[ItemStatus]) -> list[str]:
     """List the items in queue order."""
     return [standing.item.id for standing in settled]
 
 
-def _refusal(standing: Standing, reason: str) -> Refusal:
+def _refusal(standing: ItemStatus, reason: str) -> Refusal:
     """Say why a proposal was left out."""
     return Refusal(standing.item.id, standing.item.query.id, reason)
 

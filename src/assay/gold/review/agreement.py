@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.errors import ConfigError
 from assay.gold.review.items import KINDS, Item, ItemKind
-from assay.gold.review.votes import UNSURE, Decision, Vote, values_for
+from assay.gold.review.votes import UNSURE, Adjudication, Vote, values_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -229,7 +229,7 @@ class KindAgreement:
 def agreement(
     items: Sequence[Item],
     votes: Iterable[Vote],
-    decisions: Iterable[Decision],
+    decisions: Iterable[Adjudication],
     resampling: Resampling | None = None,
     taken: Mapping[str, str] | None = None,
 ) -> tuple[KindAgreement, ...]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from assay.errors import GoldError
 from assay.files import write_atomic
-from assay.gold.journal import Remembered, opened, read_row, read_rows
-from assay.gold.native.nodes import Keys
+from assay.gold.journal import JournalCache, opened, read_row, read_rows
+from assay.gold.native.nodes import MappingKeys
 from assay.types import PRIMARY, Adversary, Query, Target
 
 if TYPE_CHECKING:
-    from assay.gold.native.nodes import Field
+    from assay.gold.native.nodes import YamlNode
 
 
 ItemKind = Literal["query", "target", "adversary", "phrasing"]
@@ -42,8 +42,8 @@ HOWS: tuple[How, ...] = get_args(How)
 
 ID_DIGITS = 12  # 48 bits: among 100,000 proposals of one set two share an id once in 50,000 sets
 
-_ITEM = Keys(("id", "kind", "query", "origin"), ("on", "commit", "notes"))
-_ORIGIN = Keys(("how",), ("source", "shown_by"))
+_ITEM = MappingKeys(("id", "kind", "query", "origin"), ("on", "commit", "notes"))
+_ORIGIN = MappingKeys(("how",), ("source", "shown_by"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def item_mapping(item: Item) -> dict[str, object]:
     }
 
 
-def read_item(row: Field, number: int) -> Item:
+def read_item(row: YamlNode, number: int) -> Item:
     """Read a line of the queue; one whose id does not fit what it says was edited."""
     from assay.gold.native.layers import read_query
 
@@ -170,19 +170,19 @@ def _content(kind: ItemKind, query: Query) -> list[object]:
     return [query.id, query.ordered_forms[0], headline]
 
 
-def _read_origin(field: Field) -> Origin:
+def _read_origin(field: YamlNode) -> Origin:
     """Read where an item comes from."""
     fields = field.mapping(_ORIGIN)
     how = cast(How, fields["how"].one_of(HOWS))
     return Origin(how, _text(fields, "source"), _texts(fields, "shown_by"))
 
 
-def _text(fields: Mapping[str, Field], key: str) -> str:
+def _text(fields: Mapping[str, YamlNode], key: str) -> str:
     """Read a text that may be left out."""
     return fields[key].text() if key in fields else ""
 
 
-def _texts(fields: Mapping[str, Field], key: str) -> tuple[str, ...]:
+def _texts(fields: Mapping[str, YamlNode], key: str) -> tuple[str, ...]:
     """Read a list of texts that may be left out."""
     return fields[key].texts() if key in fields else ()
 
@@ -217,7 +217,7 @@ class Queue:
     def __init__(self, gold_file: Path) -> None:
         self.gold_file = gold_file
         self.folder = review_folder(gold_file)
-        self._items = Remembered(self.path, self._read)
+        self._items = JournalCache(self.path, self._read)
 
     @property
     def path(self) -> Path:

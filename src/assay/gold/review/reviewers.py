@@ -10,20 +10,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from assay.chat import Endpoint, Question, ask, fence, prompt_version
+from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
 from assay.errors import ConfigError, GoldError
-from assay.gold.anchors import Library, Missing
-from assay.gold.building import Place, parse_target
+from assay.gold.anchors import AnchorIndex, UnresolvedTarget
+from assay.gold.building import GoldLocation, parse_target
 from assay.gold.history import now, today
 from assay.gold.review.accepting import read_closed
 from assay.gold.review.items import Item, ItemKind, Origin, Queue, make_item
-from assay.gold.review.standing import STATES, Standing, State
-from assay.gold.review.viewing import Desk, View, describe
+from assay.gold.review.standing import STATES, ItemStatus, State
+from assay.gold.review.viewing import ItemView, ReviewWorkspace, describe
 from assay.gold.review.votes import (
     UNSURE,
-    Ballot,
-    Decision,
+    Adjudication,
     Vote,
+    VoteLog,
     adjudicates,
     check_vote,
     check_votes,
@@ -33,11 +33,11 @@ from assay.gold.review.votes import (
     reviewers,
     values_for,
 )
-from assay.types import Gold, Query
+from assay.types import GoldSet, Query
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class VoteInput:
     """A vote or a decision as it was given."""
 
     item: str
@@ -46,13 +46,15 @@ class Said:
     line: int | None = None  # of the file it stands in
 
 
-def open_items(desk: Desk, ballot: Ballot) -> list[Item]:
+def open_items(desk: ReviewWorkspace, ballot: VoteLog) -> list[Item]:
     """Give what the reviewer has not voted on and nobody has settled, in queue order."""
     done = read_closed(desk.queue) | set(ballot.votes())
     return [item for item in desk.items() if item.id not in done]
 
 
-def make_vote(desk: Desk, reviewer: str, item: Item, said: Said, *, engines: bool = False, prompt: str = "") -> Vote:
+def make_vote(
+    desk: ReviewWorkspace, reviewer: str, item: Item, said: VoteInput, *, engines: bool = False, prompt: str = ""
+) -> Vote:
     """Make the record of a vote; `engines` says that the reviewer saw who returned the place."""
     check_votes(desk.queue, reviewer)
     check_vote(item, said.value, said.reason)
@@ -69,14 +71,14 @@ def make_vote(desk: Desk, reviewer: str, item: Item, said: Said, *, engines: boo
     )
 
 
-def make_decision(desk: Desk, reviewer: str, said: Said, found: Sequence[Standing]) -> Decision:
+def make_decision(desk: ReviewWorkspace, reviewer: str, said: VoteInput, found: Sequence[ItemStatus]) -> Adjudication:
     """Make the record of a decision."""
     item = find_item([standing.item for standing in found], said.item)
     if said.value == UNSURE:
         raise ConfigError(f"'{UNSURE}' decides nothing", hint="leave the item open, or decide it")
     check_vote(item, said.value, said.reason)
     _check_third(next(standing for standing in found if standing.item.id == item.id), reviewer)
-    return Decision(item.id, reviewer, said.value, said.reason, now(), desk.commit)
+    return Adjudication(item.id, reviewer, said.value, said.reason, now(), desk.commit)
 
 
 def has_spoken(queue: Queue, name: str) -> bool:
@@ -85,12 +87,12 @@ def has_spoken(queue: Queue, name: str) -> bool:
     return name.casefold() in {one.casefold() for one in spoke} or adjudicates(queue, name)
 
 
-def has_voted(standing: Standing, reviewer: str) -> bool:
+def has_voted(standing: ItemStatus, reviewer: str) -> bool:
     """Tell whether somebody voted on an item."""
     return any(vote.reviewer.casefold() == reviewer.casefold() for vote in standing.votes)
 
 
-def _check_third(standing: Standing, reviewer: str) -> None:
+def _check_third(standing: ItemStatus, reviewer: str) -> None:
     """Refuse a decision where there is no dispute, or by one who is a party to it: it would go around the votes."""
     item = standing.item.id
     if has_voted(standing, reviewer):
@@ -106,7 +108,7 @@ _FENCED: Final = re.compile(r"\A```(?:json)?\s*\n(?P<inside>.*)\n\s*```\Z", re.D
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelVote:
     """What a model said of an item: a vote and its reason, or what is wrong with the answer."""
 
     value: str = ""
@@ -115,7 +117,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerLimits:
+class ModelVoteLimits:
     """How much of an answer is kept."""
 
     reason: int = 600  # letters: a reason is a sentence or two, not an essay
@@ -131,53 +133,53 @@ def version() -> str:
     return prompt_version(prompt())
 
 
-def ask_model(endpoint: Endpoint, view: View) -> Answer:
+def ask_model(endpoint: Endpoint, view: ItemView) -> ModelVote:
     """Have a model judge one item."""
-    return read_answer(ask(endpoint, question(view)), values_for(view.item.kind))
+    return read_answer(complete(endpoint, question(view)), values_for(view.item.kind))
 
 
-def question(view: View) -> Question:
+def question(view: ItemView) -> Prompt:
     """Put the task and the fenced item together."""
     text = "\n".join(describe(view))
     mark = fence(text)
     asked = f"{question_for(view.item.kind)}\n<item {mark}>\n{text}\n</item {mark}>"
-    return Question(prompt(), asked)
+    return Prompt(prompt(), asked)
 
 
-def read_answer(text: str, values: tuple[str, ...], limits: AnswerLimits | None = None) -> Answer:
+def read_answer(text: str, values: tuple[str, ...], limits: ModelVoteLimits | None = None) -> ModelVote:
     """Read one JSON object with a vote and a reason, bare or in one code fence; anything else is no vote."""
     bare = text.strip()
     wrapped = _FENCED.match(bare)
     try:
         answer = json.loads(wrapped["inside"] if wrapped else bare)
     except (ValueError, RecursionError):
-        return Answer(problem="the answer is no JSON object")
+        return ModelVote(problem="the answer is no JSON object")
     match answer:
         case {"vote": str() | int() as vote, "reason": str(reason)} if reason.strip():
             said = "".join(letter if letter.isprintable() else " " for letter in reason.strip())
             if isinstance(vote, bool) or str(vote) not in values:
-                return Answer(problem=f"the vote is none of {', '.join(values)}")
-            return Answer(str(vote), said[: (limits or AnswerLimits()).reason])
-    return Answer(problem="the answer lacks a vote or a reason")
+                return ModelVote(problem=f"the vote is none of {', '.join(values)}")
+            return ModelVote(str(vote), said[: (limits or ModelVoteLimits()).reason])
+    return ModelVote(problem="the answer lacks a vote or a reason")
 
 
-def other_place(desk: Desk, item: Item, anchor: str) -> Item:
+def other_place(desk: ReviewWorkspace, item: Item, anchor: str) -> Item:
     """Propose another place for the query of an item; who proposed it is not kept, for that would be a vote."""
-    target = parse_target(anchor, Place("the place"))
-    found = Library(desk.corpus).look_up(target)
-    if isinstance(found, Missing):
+    target = parse_target(anchor, GoldLocation("the place"))
+    found = AnchorIndex(desk.corpus).look_up(target)
+    if isinstance(found, UnresolvedTarget):
         raise GoldError(found.message, hint=found.hint)
     about = replace(_whole(desk, item.query), targets=(target,), adversaries=(), rationale=None)
     return make_item("target", about, Origin("reviewer"), on=today(), commit=desk.commit)
 
 
-def _whole(desk: Desk, query: Query) -> Query:
+def _whole(desk: ReviewWorkspace, query: Query) -> Query:
     """Give a query as the set has it by now: an item about one phrasing has no other."""
     gold = desk.load()
     return next((known for known in (gold.queries if gold else ()) if known.id == query.id), query)
 
 
-def label_items(gold: Gold, *, on: str = "", commit: str = "") -> Iterator[Item]:
+def label_items(gold: GoldSet, *, on: str = "", commit: str = "") -> Iterator[Item]:
     """Yield an item for each target of each query; its grade is not shown, for reviewers are to give their own."""
     for query in gold.queries:
         for target in query.targets:
@@ -186,7 +188,7 @@ def label_items(gold: Gold, *, on: str = "", commit: str = "") -> Iterator[Item]
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewerTally:
+class ReviewerProgress:
     """What one reviewer has done, and what is left to do."""
 
     name: str
@@ -196,22 +198,22 @@ class ReviewerTally:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ReviewProgress:
     """The counts of one review."""
 
     items: int
     states: Mapping[State, int]  # every state
     kinds: Mapping[ItemKind, Mapping[State, int]]  # the kinds there are, the states they are in
-    reviewers: tuple[ReviewerTally, ...]
+    reviewers: tuple[ReviewerProgress, ...]
 
 
-def tally(found: Sequence[Standing], closed: Collection[str]) -> Tally:
+def tally(found: Sequence[ItemStatus], closed: Collection[str]) -> ReviewProgress:
     """Count where items stand; `closed` are those that need no more votes."""
     states = Counter(standing.state for standing in found)
     kinds = sorted({standing.item.kind for standing in found})
     by_kind = {kind: Counter(s.state for s in found if s.item.kind == kind) for kind in kinds}
     names = sorted({vote.reviewer for standing in found for vote in standing.votes})
-    return Tally(
+    return ReviewProgress(
         items=len(found),
         states={state: states[state] for state in STATES},
         kinds={kind: dict(sorted(counts.items())) for kind, counts in by_kind.items()},
@@ -219,8 +221,8 @@ def tally(found: Sequence[Standing], closed: Collection[str]) -> Tally:
     )
 
 
-def _reviewer(found: Sequence[Standing], closed: Collection[str], name: str) -> ReviewerTally:
+def _reviewer(found: Sequence[ItemStatus], closed: Collection[str], name: str) -> ReviewerProgress:
     """Count for one reviewer."""
     votes = [vote for standing in found for vote in standing.votes if vote.reviewer == name]
     left = sum(standing.item.id not in closed and not has_voted(standing, name) for standing in found)
-    return ReviewerTally(name, ", ".join(sorted({vote.reader for vote in votes})), len(votes), left)
+    return ReviewerProgress(name, ", ".join(sorted({vote.reader for vote in votes})), len(votes), left)

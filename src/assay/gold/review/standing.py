@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from assay.errors import ConfigError
 from assay.gold.review.items import Item
-from assay.gold.review.votes import REJECT, UNSURE, Decision, Vote
+from assay.gold.review.votes import REJECT, UNSURE, Adjudication, Vote
 
 State = Literal["open", "waiting", "agreed", "disputed", "decided", "accepted", "rejected"]
 STATES: tuple[State, ...] = get_args(State)
@@ -30,13 +30,13 @@ class ReviewRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ItemStatus:
     """One item with what everybody says of it now, in the order of names."""
 
     item: Item
     state: State
     votes: tuple[Vote, ...] = ()
-    decision: Decision | None = None
+    decision: Adjudication | None = None
     value: str | None = None  # what holds, once that is settled
 
     @property
@@ -51,9 +51,9 @@ class Standing:
         return tuple(dict.fromkeys([*voters, *([self.decision.by] if self.decision else [])]))
 
     @property
-    def latest(self) -> Vote | Decision | None:
+    def latest(self) -> Vote | Adjudication | None:
         """Give the last word that made it hold."""
-        words: list[Vote | Decision] = [vote for vote in self.votes if vote.value == self.value]
+        words: list[Vote | Adjudication] = [vote for vote in self.votes if vote.value == self.value]
         words += [self.decision] if self.decision else []
         return max(words, key=lambda word: (word.on, word.value), default=None)
 
@@ -61,10 +61,10 @@ class Standing:
 def standings(
     items: Sequence[Item],
     votes: Iterable[Vote],
-    decisions: Iterable[Decision] = (),
+    decisions: Iterable[Adjudication] = (),
     written: Mapping[str, str] | None = None,
     rules: ReviewRules | None = None,
-) -> tuple[Standing, ...]:
+) -> tuple[ItemStatus, ...]:
     """Tell where each item stands; `written` is what the set has taken up, by item."""
     now: dict[str, dict[str, Vote]] = {}
     for vote in votes:
@@ -83,13 +83,13 @@ def _by_name(votes: Mapping[str, Vote]) -> tuple[Vote, ...]:
 
 
 def _standing(
-    item: Item, votes: tuple[Vote, ...], decision: Decision | None, written: str | None, least: int
-) -> Standing:
+    item: Item, votes: tuple[Vote, ...], decision: Adjudication | None, written: str | None, least: int
+) -> ItemStatus:
     """Tell where one item stands; what is in the set already is done unless something else holds by now."""
     state, value = ("decided", decision.value) if decision else _voted(votes, least)
     if written is not None and value in (written, None) and state != "disputed":
-        return Standing(item, "rejected" if written in AGAINST else "accepted", votes, decision, written)
-    return Standing(item, state, votes, decision, value)
+        return ItemStatus(item, "rejected" if written in AGAINST else "accepted", votes, decision, written)
+    return ItemStatus(item, state, votes, decision, value)
 
 
 def _voted(votes: Sequence[Vote], least: int) -> tuple[State, str | None]:

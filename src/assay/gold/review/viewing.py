@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 from assay.errors import GoldError
-from assay.gold.anchors import Library, Missing
+from assay.gold.anchors import AnchorIndex, UnresolvedTarget
 from assay.gold.history import commit_of
-from assay.gold.journal import torn
+from assay.gold.journal import truncated_bytes
 from assay.gold.loading import load_gold
 from assay.gold.review.items import Item, Queue
-from assay.types import Corpus, CorpusSpec, Gold, Target
+from assay.types import Corpus, CorpusSpec, GoldSet, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ViewConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
+class CodeExcerpt:
     """The code of one place: its lines, counted from `start`, and how many more there are; or why there are none."""
 
     role: str  # the place | primary | secondary | adversary
@@ -43,38 +43,38 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ItemView:
     """One item as it is put before a reviewer."""
 
     item: Item
-    places: tuple[Excerpt, ...]
+    places: tuple[CodeExcerpt, ...]
 
 
-class Viewer:
+class ItemViewer:
     """Shows items with the code of one corpus."""
 
     def __init__(self, corpus: Corpus, config: ViewConfig | None = None) -> None:
         self._corpus = corpus
-        self._library = Library(corpus)
+        self._library = AnchorIndex(corpus)
         self._config = config or ViewConfig()
 
-    def view(self, item: Item) -> View:
+    def view(self, item: Item) -> ItemView:
         """Put an item together with its code."""
         places = [self._excerpt(role, target) for role, target in _places(item)]
-        return View(item, tuple(places))
+        return ItemView(item, tuple(places))
 
-    def _excerpt(self, role: str, target: Target) -> Excerpt:
+    def _excerpt(self, role: str, target: Target) -> CodeExcerpt:
         """Read the lines of a place."""
         from assay.corpus import read_text
 
         found = self._library.look_up(target)
-        if isinstance(found, Missing):
-            return Excerpt(role, target.anchor, problem=found.message, path=target.span.path)
+        if isinstance(found, UnresolvedTarget):
+            return CodeExcerpt(role, target.anchor, problem=found.message, path=target.span.path)
         text = read_text(self._corpus, found.span.path).removesuffix("\n").split("\n")
         start, end = found.span.start or 1, found.span.end or len(text)
         lines = text[start - 1 : end]
         shown = tuple(line.removesuffix("\r")[: self._config.columns] for line in lines[: self._config.lines])
-        return Excerpt(role, target.anchor, start, shown, len(lines) - len(shown), path=found.span.path)
+        return CodeExcerpt(role, target.anchor, start, shown, len(lines) - len(shown), path=found.span.path)
 
 
 def _places(item: Item) -> Iterator[tuple[str, Target]]:
@@ -88,7 +88,7 @@ def _places(item: Item) -> Iterator[tuple[str, Target]]:
         yield from (("adversary", adversary.target) for adversary in item.query.adversaries)
 
 
-def describe(view: View, *, engines: bool = False) -> Iterator[str]:
+def describe(view: ItemView, *, engines: bool = False) -> Iterator[str]:
     """Write a view as lines of text, for a person or a model."""
     item = view.item
     yield f"query {item.id}: '{item.query.id}'" if item.kind == "query" else _part(item)
@@ -113,7 +113,7 @@ def _part(item: Item) -> str:
     return f"{item.kind} {item.id} of query '{item.query.id}'"
 
 
-def _place_lines(place: Excerpt) -> Iterator[str]:
+def _place_lines(place: CodeExcerpt) -> Iterator[str]:
     """Write one place with its numbered lines."""
     yield f"{place.role}: {place.anchor}"
     if place.problem:
@@ -140,7 +140,7 @@ def _origin(item: Item) -> dict[str, str]:
     return {"how": origin.how if origin else "", "source": origin.source if origin else ""}
 
 
-def view_mapping(view: View, *, engines: bool = False) -> dict[str, object]:
+def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
     """Give a view as data, for agents; which engines returned it only where that is asked for."""
     from assay.gold.native.layers import query_mapping
     from assay.gold.review.votes import question_for, values_for
@@ -165,7 +165,7 @@ def view_mapping(view: View, *, engines: bool = False) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class Torn:
+class TruncatedFile:
     """A journal whose last line was cut off, and how much of it is there."""
 
     path: Path
@@ -173,7 +173,7 @@ class Torn:
 
 
 @dataclass(frozen=True)
-class Desk:
+class ReviewWorkspace:
     """One gold file that is reviewed; the file need not be there yet."""
 
     path: Path
@@ -184,7 +184,7 @@ class Desk:
         """The proposals for the set."""
         return Queue(self.path)
 
-    def load(self) -> Gold | None:
+    def load(self) -> GoldSet | None:
         """Read the set; none where there is none yet."""
         if not self.path.exists():
             return None
@@ -206,9 +206,9 @@ class Desk:
         return open_corpus(spec, base=self.path.parent)
 
     @cached_property
-    def viewer(self) -> Viewer:
+    def viewer(self) -> ItemViewer:
         """Shows items with their code."""
-        return Viewer(self.corpus)
+        return ItemViewer(self.corpus)
 
     @cached_property
     def commit(self) -> str:
@@ -223,9 +223,9 @@ class Desk:
             raise GoldError("the review queue is empty", file=self.queue.path, hint=hint)
         return items
 
-    def torn(self, reviewer: str | None = None) -> Iterator[Torn]:
+    def torn(self, reviewer: str | None = None) -> Iterator[TruncatedFile]:
         """Find journals that end in half a line; for one who votes only what is not another reviewer's."""
         for path in sorted(self.queue.folder.rglob("*.jsonl")):
             mine = reviewer is None or path.parent == self.queue.folder or path.stem == reviewer
-            if mine and (left := torn(path)):
-                yield Torn(path, left)
+            if mine and (left := truncated_bytes(path)):
+                yield TruncatedFile(path, left)

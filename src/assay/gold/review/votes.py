@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Final, Literal, cast, get_args
 
 from assay.errors import ConfigError, GoldError
 from assay.gold.history import now
-from assay.gold.journal import Remembered, opened, read_row, read_rows
-from assay.gold.native.nodes import Keys
+from assay.gold.journal import JournalCache, opened, read_row, read_rows
+from assay.gold.native.nodes import MappingKeys
 from assay.gold.review.items import Item, ItemKind, Queue
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assay.gold.native.nodes import Field
+    from assay.gold.native.nodes import YamlNode
     from assay.gold.review.items import Queue
 
 
 #: What a vote says that came after a look.
 LOOK: Final = "look"
-_LINE = Keys(("by", "on"), ("items",))
+_LINE = MappingKeys(("by", "on"), ("items",))
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class UnblindedView:
     """One look at what others said: of all that one had voted on by then, and of these items."""
 
     on: str  # ISO time, UTC
@@ -39,13 +39,13 @@ def looks_file(queue: Queue, name: str) -> Path:
     return queue.folder / "looks" / f"{name}.jsonl"
 
 
-def read_looks(queue: Queue, name: str) -> tuple[Look, ...]:
+def read_looks(queue: Queue, name: str) -> tuple[UnblindedView, ...]:
     """Give the looks of one person."""
     rows = [row.mapping(_LINE) for row in read_rows(looks_file(queue, name))]
-    return tuple(Look(row["on"].text(), row["items"].texts() if "items" in row else ()) for row in rows)
+    return tuple(UnblindedView(row["on"].text(), row["items"].texts() if "items" in row else ()) for row in rows)
 
 
-def note_look(ballot: Ballot, items: Iterable[str] = ()) -> None:
+def log_unblinding(ballot: VoteLog, items: Iterable[str] = ()) -> None:
     """Write down that a reviewer is shown what others said, before it is shown; what is known is not said again."""
     looks = read_looks(ballot.queue, ballot.reviewer)
     new = sorted(set(items) - {item for look in looks for item in look.items} - set(ballot.votes()))
@@ -57,7 +57,7 @@ def note_look(ballot: Ballot, items: Iterable[str] = ()) -> None:
         journal.append([{"by": ballot.reviewer, "on": now(), **({"items": new} if new else {})}])
 
 
-def marked(votes: Sequence[Vote], looks: Sequence[Look]) -> tuple[Vote, ...]:
+def marked(votes: Sequence[Vote], looks: Sequence[UnblindedView]) -> tuple[Vote, ...]:
     """Mark those of a reviewer's votes, given in order, that came after the others' votes on the item were shown."""
     first: dict[str, str] = {}
     made = []
@@ -67,7 +67,7 @@ def marked(votes: Sequence[Vote], looks: Sequence[Look]) -> tuple[Vote, ...]:
     return tuple(made)
 
 
-def _is_after(vote: Vote, first: str | None, looks: Sequence[Look]) -> bool:
+def _is_after(vote: Vote, first: str | None, looks: Sequence[UnblindedView]) -> bool:
     """Tell whether a look came before a vote and was at its item, which one had voted on by then, or was shown."""
     earlier = [look for look in looks if look.on <= vote.on]
     return any(vote.item in look.items or (first is not None and first <= look.on) for look in earlier)
@@ -83,7 +83,7 @@ ACCEPT, REJECT = "accept", "reject"
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class VoteOption:
     """What a value says: its key, its mark in a list, the word for it, and what becomes of an item it holds for."""
 
     key: str
@@ -95,12 +95,12 @@ class Meaning:
 
 #: Every value there is. Pages, terminals and models all read their words here.
 MEANINGS = {
-    "2": Meaning("2", "2", "the answer", "an answer", "good"),
-    "1": Meaning("1", "1", "helps", "a helping place", "accent"),
-    "0": Meaning("0", "0", "wrong", "turned down", "bad"),
-    ACCEPT: Meaning("a", "✓", "accept", "gold", "good"),
-    REJECT: Meaning("r", "✕", "reject", "turned down", "bad"),
-    UNSURE: Meaning("u", "?", "unsure", "adjudicated", "warn"),
+    "2": VoteOption("2", "2", "the answer", "an answer", "good"),
+    "1": VoteOption("1", "1", "helps", "a helping place", "accent"),
+    "0": VoteOption("0", "0", "wrong", "turned down", "bad"),
+    ACCEPT: VoteOption("a", "✓", "accept", "gold", "good"),
+    REJECT: VoteOption("r", "✕", "reject", "turned down", "bad"),
+    UNSURE: VoteOption("u", "?", "unsure", "adjudicated", "warn"),
 }
 #: What a vote on each kind answers.
 QUESTIONS: Mapping[ItemKind, str] = {
@@ -111,7 +111,7 @@ QUESTIONS: Mapping[ItemKind, str] = {
 }
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
-_VOTE = Keys(("item", "reviewer", "reader", "value", "reason", "on"), ("prompt", "commit", "shown", "after"))
+_VOTE = MappingKeys(("item", "reviewer", "reader", "value", "reason", "on"), ("prompt", "commit", "shown", "after"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Vote:
         return (self.value, self.reason, self.shown) == (other.value, other.reason, other.shown)
 
 
-class Unseen(ConfigError):
+class StaleVoteError(ConfigError):
     """A vote that would take the place of one that its reviewer has not seen, from another tab or terminal."""
 
 
@@ -169,14 +169,14 @@ def check_vote(item: Item, value: str, reason: str) -> None:
         raise ConfigError(f"the vote on {item.id} has no reason", hint="say in a few words why")
 
 
-class Ballot:
+class VoteLog:
     """The votes of one reviewer."""
 
     def __init__(self, queue: Queue, reviewer: str) -> None:
         self.reviewer = check_name(reviewer)
         self.queue = queue
         self.path = votes_folder(queue) / f"{reviewer}.jsonl"
-        self._history = Remembered(self.path, self._read)
+        self._history = JournalCache(self.path, self._read)
 
     def votes(self) -> dict[str, Vote]:
         """Give what the reviewer says now, by item: a later vote takes the place of an earlier one."""
@@ -238,7 +238,7 @@ def _is_known(vote: Vote, seen: str | None, past: Sequence[Vote]) -> bool:
         return bool(past)
     if seen != past[-1].on:
         message = f"you voted {past[-1].value} on it elsewhere: {past[-1].reason[:200]}"
-        raise Unseen(message, hint="save again to let this vote take the place of that one")
+        raise StaleVoteError(message, hint="save again to let this vote take the place of that one")
     return False
 
 
@@ -254,7 +254,7 @@ def reviewers(queue: Queue) -> tuple[str, ...]:
 
 def all_votes(queue: Queue) -> tuple[Vote, ...]:
     """Read what everybody ever said, reviewer by reviewer: for status, adjudication and agreement, never to vote."""
-    found = [marked(Ballot(queue, name).history(), read_looks(queue, name)) for name in reviewers(queue)]
+    found = [marked(VoteLog(queue, name).history(), read_looks(queue, name)) for name in reviewers(queue)]
     return tuple(vote for votes in found for vote in votes)
 
 
@@ -272,7 +272,7 @@ def vote_mapping(vote: Vote) -> dict[str, object]:
     return line | {key: value for key, value in extra.items() if value}
 
 
-def _read_vote(row: Field, reviewer: str) -> Vote:
+def _read_vote(row: YamlNode, reviewer: str) -> Vote:
     """Read a line of a reviewer's file."""
     fields = row.mapping(_VOTE)
     if fields["reviewer"].text() != reviewer:
@@ -292,12 +292,12 @@ def _read_vote(row: Field, reviewer: str) -> Vote:
     )
 
 
-def _value(field: Field) -> str:
+def _value(field: YamlNode) -> str:
     """Read what was voted; whether it fits the item is known where both are."""
     return field.one_of((*GRADES, ACCEPT, REJECT, UNSURE))
 
 
-def _text(fields: Mapping[str, Field], key: str) -> str:
+def _text(fields: Mapping[str, YamlNode], key: str) -> str:
     """Read a text that may be left out."""
     return fields[key].text() if key in fields else ""
 
@@ -311,7 +311,7 @@ def find_item(items: Sequence[Item], given: str) -> Item:
     return found[0]
 
 
-_ADJUDICATORS_LINE = Keys(("by", "on"))
+_ADJUDICATORS_LINE = MappingKeys(("by", "on"))
 
 
 def adjudicator_file(queue: Queue, name: str) -> Path:
@@ -319,7 +319,7 @@ def adjudicator_file(queue: Queue, name: str) -> Path:
     return _folder(queue) / f"{name}.jsonl"
 
 
-def give_up(ballot: Ballot) -> None:
+def become_adjudicator(ballot: VoteLog) -> None:
     """Take somebody's word that they vote no more; it is on the disk when this returns. Saying it twice is once."""
     ballot.prepare()
     if adjudicates(ballot.queue, ballot.reviewer):
@@ -346,11 +346,11 @@ def _folder(queue: Queue) -> Path:
     return queue.folder / "adjudicators"
 
 
-_DECISION = Keys(("item", "by", "value", "reason", "on"), ("commit",))
+_DECISION = MappingKeys(("item", "by", "value", "reason", "on"), ("commit",))
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Adjudication:
     """What holds for an item, whatever was voted; a later decision takes the place of an earlier one."""
 
     item: str
@@ -366,13 +366,13 @@ def decisions_file(queue: Queue) -> Path:
     return queue.folder / "decisions.jsonl"
 
 
-def read_decisions(queue: Queue) -> tuple[Decision, ...]:
+def read_decisions(queue: Queue) -> tuple[Adjudication, ...]:
     """Give all decisions in the order they were taken, each once: a merge may have mixed or doubled their lines."""
     found = [_read(row) for row in read_rows(decisions_file(queue))]
     return tuple(sorted(dict.fromkeys(found), key=lambda decision: decision.on))
 
 
-def decide(queue: Queue, decisions: Sequence[Decision]) -> None:
+def decide(queue: Queue, decisions: Sequence[Adjudication]) -> None:
     """Add decisions; they are on the disk when this returns."""
     queue.prepare()
     path = decisions_file(queue)
@@ -384,7 +384,7 @@ def decide(queue: Queue, decisions: Sequence[Decision]) -> None:
         journal.append([_mapping(replace(one, on=max(one.on, last))) for one in decisions])
 
 
-def _mapping(decision: Decision) -> dict[str, object]:
+def _mapping(decision: Adjudication) -> dict[str, object]:
     """Give a decision as the keys of its line."""
     line: dict[str, object] = {
         "item": decision.item,
@@ -396,10 +396,10 @@ def _mapping(decision: Decision) -> dict[str, object]:
     return line | ({"commit": decision.commit} if decision.commit else {})
 
 
-def _read(row: Field) -> Decision:
+def _read(row: YamlNode) -> Adjudication:
     """Read a line."""
     fields = row.mapping(_DECISION)
-    return Decision(
+    return Adjudication(
         item=fields["item"].text(),
         by=fields["by"].text(),
         value=fields["value"].one_of((*GRADES, ACCEPT, REJECT)),

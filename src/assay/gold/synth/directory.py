@@ -11,7 +11,7 @@ from assay.files import atomic_folder
 from assay.gold.loading import SYNTHETIC_MARK
 from assay.gold.native.layers import write_native
 from assay.gold.synth.sets import COPY, Sets
-from assay.types import Gold
+from assay.types import GoldSet
 
 _MARK_TEXT = "Made by `assay gold synth`, which replaces this folder when it is run again.\n"
 _IGNORE_FILE = ".assayignore"
@@ -54,12 +54,12 @@ def write_sets(sets: Sets, folder: Path) -> tuple[Path, ...]:
     return tuple(folder / _file(gold) for gold in sets.golds)
 
 
-def _file(gold: Gold) -> str:
+def _file(gold: GoldSet) -> str:
     """Name the file of a set after its kind."""
     return f"{gold.provenance['synthetic']}.yaml"
 
 
-def _placed(gold: Gold, folder: Path) -> Gold:
+def _placed(gold: GoldSet, folder: Path) -> GoldSet:
     """Name the corpus as the gold file sees it: a relative folder begins where the file lies."""
     if gold.corpus.kind != "path" or gold.corpus.value == COPY:
         return gold

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from assay.corpus import read_bytes, read_text
 from assay.corpus.git import find_top
-from assay.errors import ConfigError, EnvironmentFailure
+from assay.errors import ConfigError, SetupError
 from assay.gold.building import path_problem
-from assay.gold.history import Change, Commit, changes, list_commits, old_texts
+from assay.gold.history import ChangedLines, Commit, changes, list_commits, old_texts
 from assay.gold.native.nodes import suggest
 from assay.syntax.grammars import grammar_name, load_grammar
 from assay.syntax.identifiers import words
@@ -28,7 +28,7 @@ from assay.syntax.prose import (
     sentences,
     without_leading_name,
 )
-from assay.types import Corpus, CorpusSpec, Gold, Query, SourceFile, Span, Target
+from assay.types import Corpus, CorpusSpec, GoldSet, Query, SourceFile, Span, Target
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ KINDS: Final = ("symbol", "doc", "keyword", "commit")
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class SampleSize:
     """How many queries are drawn, and which."""
 
     count: int = 40  # of each kind; thirty are the least that says anything, and some are lost to duplicates
@@ -80,14 +80,14 @@ class Commits:
     looked_at: int = 3_000  # of the newest; older code has mostly moved, and git's answer stays small
 
 
-DRAW = Draw()
+DRAW = SampleSize()
 TARGETS = Targets()
 SENTENCES = Sentences()
 COMMITS = Commits()
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Answer:
+class SynthTarget:
     """A further place that answers."""
 
     path: str
@@ -96,19 +96,19 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Asked:
+class SynthQuery:
     """A query that could be asked: where its answer lies, and its text; a commit may have changed several places."""
 
     path: str
     start: int
     end: int
     text: str
-    others: tuple[Answer, ...] = ()
+    others: tuple[SynthTarget, ...] = ()
 
 
-def draw(candidates: Sequence[Asked], wanted: Draw, rng: np.random.Generator) -> tuple[Asked, ...]:
+def draw(candidates: Sequence[SynthQuery], wanted: SampleSize, rng: np.random.Generator) -> tuple[SynthQuery, ...]:
     """Draw candidates in rounds, one of each file a round, until there are enough; the result is in path order."""
-    by_file: dict[str, list[Asked]] = {}
+    by_file: dict[str, list[SynthQuery]] = {}
     for candidate in sorted(candidates):
         by_file.setdefault(candidate.path, []).append(candidate)
     queues = [[own[i] for i in rng.permutation(len(own))] for own in by_file.values()]
@@ -117,7 +117,7 @@ def draw(candidates: Sequence[Asked], wanted: Draw, rng: np.random.Generator) ->
     return tuple(sorted(rounds[: wanted.count]))
 
 
-def keywords(asked: Sequence[Asked], texts: Iterable[str]) -> tuple[Asked, ...]:
+def keywords(asked: Sequence[SynthQuery], texts: Iterable[str]) -> tuple[SynthQuery, ...]:
     """Keep of each sentence the words that fewest texts hold, in their order; a word that none holds finds nothing."""
     wanted = frozenset(word for one in asked for word in content(one.text))
     frequency = Counter(word for text in texts for word in wanted.intersection(words(text)))
@@ -143,7 +143,7 @@ _QUOTES: Final = re.compile(rb"""[rRbBuUfF]{0,2}(\"\"\"|'''|"|')""")
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class CommentSpan:
     """A comment or a documentation string: its lines, and its bytes in the UTF-8 of the text."""
 
     start: int
@@ -155,7 +155,7 @@ class Stretch:
     alone: bool  # nothing but blanks stands before it on its line
 
 
-def comments(text: str, grammar: str) -> tuple[Stretch, ...]:
+def comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
     """List the comments and documentation strings of a text, in order."""
     from tree_sitter import QueryCursor
 
@@ -168,10 +168,12 @@ def comments(text: str, grammar: str) -> tuple[Stretch, ...]:
     return tuple(found[place] for place in sorted(found))
 
 
-def documentation(definitions: Sequence[Definition], stretches: Sequence[Stretch]) -> tuple[tuple[Stretch, ...], ...]:
+def documentation(
+    definitions: Sequence[Definition], stretches: Sequence[CommentSpan]
+) -> tuple[tuple[CommentSpan, ...], ...]:
     """Give what documents each definition: the string in its body, else the comments directly above."""
     starts = [definition.start for definition in definitions]
-    strings: dict[int, Stretch] = {}
+    strings: dict[int, CommentSpan] = {}
     for stretch in stretches:
         if stretch.inside:
             strings.setdefault(_innermost(definitions, starts, stretch), stretch)
@@ -183,7 +185,7 @@ def documentation(definitions: Sequence[Definition], stretches: Sequence[Stretch
     )
 
 
-def blank(text: str, stretches: Sequence[Stretch]) -> str:
+def blank(text: str, stretches: Sequence[CommentSpan]) -> str:
     """Take stretches out of a text; every line keeps its number."""
     source = text.encode("utf-8", "surrogatepass")
     pieces: list[bytes] = []
@@ -194,13 +196,13 @@ def blank(text: str, stretches: Sequence[Stretch]) -> str:
     return b"".join([*pieces, source[at:]]).decode("utf-8", "surrogatepass")
 
 
-def _above(definition: Definition, alone: Sequence[Stretch], lines: Sequence[int]) -> tuple[Stretch, ...]:
+def _above(definition: Definition, alone: Sequence[CommentSpan], lines: Sequence[int]) -> tuple[CommentSpan, ...]:
     """Give the comments between where a definition begins and its name; what lies there was found to belong to it."""
     between = alone[bisect_left(lines, definition.start) : bisect_left(lines, definition.name_line)]
     return tuple(stretch for stretch in between if stretch.end < definition.name_line)
 
 
-def _innermost(definitions: Sequence[Definition], starts: Sequence[int], stretch: Stretch) -> int:
+def _innermost(definitions: Sequence[Definition], starts: Sequence[int], stretch: CommentSpan) -> int:
     """Find the definition that a string lies in: of those around it the one that begins last."""
     for position in range(bisect_right(starts, stretch.start) - 1, -1, -1):
         if definitions[position].name_line <= stretch.start and stretch.end <= definitions[position].end:
@@ -208,7 +210,7 @@ def _innermost(definitions: Sequence[Definition], starts: Sequence[int], stretch
     return -1
 
 
-def _stretch(node: Node, source: bytes, *, inside: bool) -> Stretch:
+def _stretch(node: Node, source: bytes, *, inside: bool) -> CommentSpan:
     """Note where a comment stands; of a quoted string, what is between the quotes."""
     first, last = node.start_byte, node.end_byte
     quotes = _QUOTES.match(source, first, last) if inside else None
@@ -220,7 +222,7 @@ def _stretch(node: Node, source: bytes, *, inside: bool) -> Stretch:
     start = node.start_point[0] + 1
     end = start + source.count(b"\n", node.start_byte, last)
     text = source[first:last].decode("utf-8", "replace")
-    return Stretch(start, end, first, last, text, inside, not source[line_start : node.start_byte].strip())
+    return CommentSpan(start, end, first, last, text, inside, not source[line_start : node.start_byte].strip())
 
 
 #: They have grammars, but what they define is no code: nobody documents a key or a selector.
@@ -242,7 +244,7 @@ class Parsed:
     language: str
     text: str
     definitions: tuple[Definition, ...]
-    comments: tuple[Stretch, ...]
+    comments: tuple[CommentSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,23 +284,23 @@ def _parsed(corpus: Corpus, file: SourceFile) -> Parsed | None:
 class Documented:
     """Sentences that were drawn, and the comments they stand in, by path: those leave the corpus."""
 
-    asked: tuple[Asked, ...]
-    comments: Mapping[str, tuple[Stretch, ...]]
+    asked: tuple[SynthQuery, ...]
+    comments: Mapping[str, tuple[CommentSpan, ...]]
 
 
-def documented(survey: Survey, wanted: Draw, rng: np.random.Generator) -> Documented:
+def documented(survey: Survey, wanted: SampleSize, rng: np.random.Generator) -> Documented:
     """Draw sentences that stand over exactly one definition of the corpus."""
     every = dict(pair for file in survey.files for pair in _sentences(file))
     times = Counter(asked.text.lower() for asked in every)
     fit = [asked for asked in every if times[asked.text.lower()] == 1 and not is_aside(asked.path)]
     drawn = draw(fit, wanted, rng)
-    comments: dict[str, tuple[Stretch, ...]] = {}
+    comments: dict[str, tuple[CommentSpan, ...]] = {}
     for asked in drawn:
         comments[asked.path] = (*comments.get(asked.path, ()), *every[asked])
     return Documented(drawn, comments)
 
 
-def _sentences(file: Parsed) -> Iterator[tuple[Asked, tuple[Stretch, ...]]]:
+def _sentences(file: Parsed) -> Iterator[tuple[SynthQuery, tuple[CommentSpan, ...]]]:
     """Yield the sentences of a file with the comments that they come from."""
     found = documentation(file.definitions, file.comments)
     for definition, comments in zip(file.definitions, found, strict=True):
@@ -307,10 +309,10 @@ def _sentences(file: Parsed) -> Iterator[tuple[Asked, tuple[Stretch, ...]]]:
         sentence = doc_question(comments, definition, file.language)
         start = _first_line(definition, comments)
         if sentence and TARGETS.shortest_documented <= definition.end - start + 1 <= TARGETS.longest:
-            yield Asked(file.path, start, definition.end, sentence), comments
+            yield SynthQuery(file.path, start, definition.end, sentence), comments
 
 
-def doc_question(comments: Sequence[Stretch], definition: Definition, language: str) -> str | None:
+def doc_question(comments: Sequence[CommentSpan], definition: Definition, language: str) -> str | None:
     """Make a question of a comment, if it has words enough and does not give the name away."""
     sentence = first_sentence("\n".join(comment.text for comment in comments))
     if sentence and language == "go":
@@ -320,7 +322,7 @@ def doc_question(comments: Sequence[Stretch], definition: Definition, language: 
     return sentence
 
 
-def _first_line(definition: Definition, comments: Sequence[Stretch]) -> int:
+def _first_line(definition: Definition, comments: Sequence[CommentSpan]) -> int:
     """Find where a definition begins once its comments are gone."""
     gone = {line for c in comments if not c.inside for line in range(c.start, c.end + 1)}
     return next(line for line in range(definition.start, definition.end + 2) if line not in gone)
@@ -332,11 +334,11 @@ _EXTENDS: Final = re.compile(r"(?:\w+ )*(?:impl|extension|defimpl)\b")
 _GUARD: Final = re.compile(r"\w*_H(?:PP|XX)?_*|\w*_INCLUDED_*")
 
 
-def symbols(survey: Survey, wanted: Draw, rng: np.random.Generator) -> tuple[Asked, ...]:
+def symbols(survey: Survey, wanted: SampleSize, rng: np.random.Generator) -> tuple[SynthQuery, ...]:
     """Draw names that are defined exactly once."""
     times = Counter(d.name for file in survey.files for d in file.definitions if not _EXTENDS.match(d.signature))
     candidates = [
-        Asked(file.path, definition.start, definition.end, definition.name)
+        SynthQuery(file.path, definition.start, definition.end, definition.name)
         for file in survey.files
         if not is_aside(file.path)
         for definition in file.definitions
@@ -356,7 +358,7 @@ def _can_be_asked(definition: Definition) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class ChangedDefinition:
     """A definition that a commit changed, and its place among those that the file has now."""
 
     path: str
@@ -366,14 +368,18 @@ class Touched:
     lines: int = 0  # that it had then
 
 
-def touched(root: Path, ids: Sequence[str], now: Mapping[str, Parsed]) -> dict[str, tuple[Touched, ...]]:
+def touched(root: Path, ids: Sequence[str], now: Mapping[str, Parsed]) -> dict[str, tuple[ChangedDefinition, ...]]:
     """Find, commit by commit, the definitions it changed in the files there are now."""
     written = [change for change in changes(root, ids) if change.path in now]
     then = old_texts(root, written)
-    found: dict[str, tuple[Touched, ...]] = {}
+    found: dict[str, tuple[ChangedDefinition, ...]] = {}
     for change in written:
         here = now[change.path]
-        places = tuple(_touched(change, then[change], here)) if change in then else (Touched(change.path, (), None),)
+        places = (
+            tuple(_touched(change, then[change], here))
+            if change in then
+            else (ChangedDefinition(change.path, (), None),)
+        )
         found[change.commit] = (*found.get(change.commit, ()), *places)
     return found
 
@@ -393,7 +399,7 @@ def innermost(definitions: Sequence[Definition], line: int) -> int:
     return around[-1] if around else -1
 
 
-def _touched(change: Change, text: str, file: Parsed) -> Iterator[Touched]:
+def _touched(change: ChangedLines, text: str, file: Parsed) -> Iterator[ChangedDefinition]:
     """Yield the definitions that the lines of a change lay in."""
     before = outline(text, file.language).definitions
     lines: dict[tuple[str, ...], int] = {}
@@ -407,30 +413,30 @@ def _touched(change: Change, text: str, file: Parsed) -> Iterator[Touched]:
     names = [qualified(file.definitions, i) for i in range(len(file.definitions))]
     for name in sorted(lines):
         here = [i for i, known in enumerate(names) if known == name]
-        yield Touched(file.path, name, here[0] if len(here) == 1 else None, lines[name], sizes[name])
+        yield ChangedDefinition(file.path, name, here[0] if len(here) == 1 else None, lines[name], sizes[name])
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class CommitSubjects:
     """Subjects that were drawn, and why there are none."""
 
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[SynthQuery, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def commits(survey: Survey, wanted: Draw, rng: np.random.Generator) -> History:
+def commits(survey: Survey, wanted: SampleSize, rng: np.random.Generator) -> CommitSubjects:
     """Draw commits that changed a few definitions which are still there."""
     corpus = survey.corpus
     if corpus.spec.kind != "path" or find_top(corpus.root.resolve()) is None:
-        return History(notes=("commit: not a git work tree, so there is no such set",))
+        return CommitSubjects(notes=("commit: not a git work tree, so there is no such set",))
     try:
         candidates = _candidates(survey, wanted, rng)
-    except EnvironmentFailure as error:
-        return History(notes=(f"commit: {error.message}, so there is no such set",))
-    return History(draw(candidates, wanted, rng))
+    except SetupError as error:
+        return CommitSubjects(notes=(f"commit: {error.message}, so there is no such set",))
+    return CommitSubjects(draw(candidates, wanted, rng))
 
 
-def _candidates(survey: Survey, wanted: Draw, rng: np.random.Generator) -> list[Asked]:
+def _candidates(survey: Survey, wanted: SampleSize, rng: np.random.Generator) -> list[SynthQuery]:
     """Look a sample of the fitting commits up, several times as many as are wanted: most code has moved since."""
     root = survey.corpus.root.resolve()
     now = {file.path: file for file in survey.files if not is_aside(file.path)}
@@ -438,7 +444,7 @@ def _candidates(survey: Survey, wanted: Draw, rng: np.random.Generator) -> list[
     sample = [fitting[i] for i in rng.permutation(len(fitting))[: COMMITS.tried * wanted.count]]
     answers = _answers(root, [commit.id for commit in sample], now)
     return [
-        Asked(first.path, first.start, first.end, plain_subject(commit.subject), tuple(others))
+        SynthQuery(first.path, first.start, first.end, plain_subject(commit.subject), tuple(others))
         for commit in sample
         if 0 < len(places := answers.get(commit.id, ())) <= COMMITS.definitions
         for first, *others in [sorted(places)]
@@ -465,9 +471,9 @@ def _fitting(found: Sequence[Commit], now: Mapping[str, Parsed]) -> list[Commit]
     ]
 
 
-def _answers(root: Path, ids: Sequence[str], now: Mapping[str, Parsed]) -> dict[str, list[Answer]]:
+def _answers(root: Path, ids: Sequence[str], now: Mapping[str, Parsed]) -> dict[str, list[SynthTarget]]:
     """Find, commit by commit, where the definitions are that it changed; one that cannot be an answer spoils it."""
-    answers: dict[str, list[Answer]] = {}
+    answers: dict[str, list[SynthTarget]] = {}
     for commit, found in touched(root, ids, now).items():
         places = [_place(one, now) for one in found]
         if None not in places:
@@ -475,12 +481,12 @@ def _answers(root: Path, ids: Sequence[str], now: Mapping[str, Parsed]) -> dict[
     return answers
 
 
-def _place(one: Touched, now: Mapping[str, Parsed]) -> Answer | None:
+def _place(one: ChangedDefinition, now: Mapping[str, Parsed]) -> SynthTarget | None:
     """Give where a definition is now; None for one that is gone or too long."""
     if one.position is None:
         return None
     here = now[one.path].definitions[one.position]
-    return Answer(one.path, here.start, here.end) if here.end - here.start < TARGETS.longest else None
+    return SynthTarget(one.path, here.start, here.end) if here.end - here.start < TARGETS.longest else None
 
 
 #: The copy without the comments that were made into questions, beside the gold files.
@@ -494,13 +500,13 @@ _STRIPPED = frozenset({"doc", "keyword"})
 class Sets:
     """Gold sets of one repository, the files that they are to be asked on, and what could not be made."""
 
-    golds: tuple[Gold, ...]
+    golds: tuple[GoldSet, ...]
     stripped: Mapping[str, bytes] = field(default_factory=dict)  # path -> content; empty when no set needs it
     notes: tuple[str, ...] = ()
 
 
 def synthesise(
-    corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wanted: Draw = DRAW, parsed: Survey | None = None
+    corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wanted: SampleSize = DRAW, parsed: Survey | None = None
 ) -> Sets:
     """Make gold sets of a corpus: the same corpus, kinds and seed give the same sets."""
     _check(kinds, wanted)
@@ -511,7 +517,7 @@ def synthesise(
     return Sets(golds, maker.stripped if _STRIPPED.intersection(k for k, q in asked.items() if q) else {}, notes)
 
 
-def _check(kinds: Sequence[str], wanted: Draw) -> None:
+def _check(kinds: Sequence[str], wanted: SampleSize) -> None:
     """Refuse kinds that there are not, and numbers that make no set."""
     for kind in kinds:
         if kind not in KINDS:
@@ -528,12 +534,12 @@ class _Maker:
     """The state of one making: what is documented is drawn once, for sentences and keywords."""
 
     survey: Survey
-    wanted: Draw
+    wanted: SampleSize
     notes: list[str] = field(default_factory=list)
     stripped: dict[str, bytes] = field(default_factory=dict)
     _documented: Documented | None = None
 
-    def make(self, kind: str) -> tuple[Asked, ...]:
+    def make(self, kind: str) -> tuple[SynthQuery, ...]:
         """Draw the queries of one kind."""
         if kind == "symbol":
             return symbols(self.survey, self.wanted, self._rng(kind))
@@ -570,7 +576,7 @@ def _stripped(survey: Survey, documented: Documented) -> Iterator[tuple[str, byt
             yield file.path, read_bytes(survey.corpus, file.path)
 
 
-def _gold(kind: str, asked: Sequence[Asked], corpus: Corpus, name: str, wanted: Draw) -> Gold:
+def _gold(kind: str, asked: Sequence[SynthQuery], corpus: Corpus, name: str, wanted: SampleSize) -> GoldSet:
     """Make a gold set that says what it is, wherever it goes."""
     queries = tuple(_query(kind, number, one) for number, one in enumerate(asked, 1))
     provenance = {
@@ -581,17 +587,17 @@ def _gold(kind: str, asked: Sequence[Asked], corpus: Corpus, name: str, wanted: 
     if corpus.revision:
         provenance["revision"] = corpus.revision
     spec = CorpusSpec("path", COPY) if kind in _STRIPPED else corpus.spec
-    return Gold(f"{name}-synthetic-{kind}", spec, queries, provenance)
+    return GoldSet(f"{name}-synthetic-{kind}", spec, queries, provenance)
 
 
-def _query(kind: str, number: int, asked: Asked) -> Query:
+def _query(kind: str, number: int, asked: SynthQuery) -> Query:
     """Make one query."""
     spans = [Span(asked.path, asked.start, asked.end), *(Span(o.path, o.start, o.end) for o in asked.others)]
     targets = tuple(Target(span) for span in dict.fromkeys(spans))
     return Query(f"{kind}-{number:03d}", {_FORMS[kind]: asked.text}, targets, tags={"synthetic": kind})
 
 
-def _shortfalls(asked: Mapping[str, Sequence[Asked]], wanted: Draw, known: Sequence[str]) -> Iterator[str]:
+def _shortfalls(asked: Mapping[str, Sequence[SynthQuery]], wanted: SampleSize, known: Sequence[str]) -> Iterator[str]:
     """Say of which kind there were not enough."""
     missing = {
         "symbol": "no definition with a name of its own was found",

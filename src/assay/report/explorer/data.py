@@ -19,23 +19,23 @@ from assay.report.headlines import headline, headline_tone, verdict_sentence
 from assay.report.render.terminal import plain
 from assay.report.render.text import clip, repository_names
 from assay.report.results import Results, results_json
-from assay.report.scored_run import Case, forms_of, level_of, rank_measure
+from assay.report.scored_run import ScoredRun, forms_of, level_of, rank_measure
 from assay.report.sections import scores_note, traps_note
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
-from assay.scoring.marks import Marker
+from assay.scoring.marks import HitMarker
 from assay.stats.records import ComparisonRow, Verdict
 from assay.types import Adversary, EngineRun, Query, Ranking, Status, Target, Unit, WaterfallStep
 
 if TYPE_CHECKING:
-    from assay.experiment.tracing import Traced, Traces
+    from assay.experiment.tracing import QueryTrace, Traces
 
 
 SCHEMA = "assay/page/1"
 _DIGITS = 5  # of a score in a trace
 
 
-def summary(case: Case, results: Results, limits: PageLimits) -> dict[str, Any]:
+def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, Any]:
     """Give the verdict, the results, and what could not be claimed."""
     return {
         "schema": SCHEMA,
@@ -56,7 +56,7 @@ def summary(case: Case, results: Results, limits: PageLimits) -> dict[str, Any]:
             "adversaries": traps_note(results),
             "times": "" if results.header.timed else NO_TIMES,
         },
-        "claims": unclaimed(results),
+        "claims": unsupported_claims(results),
         "lint": [
             {"gold": name, "text": text} for name, facts in case.run.header.corpora.items() for text in facts.problems
         ],
@@ -79,12 +79,12 @@ def _told(results: Results) -> dict[str, Any]:
     return found
 
 
-def shown_measures(case: Case) -> tuple[str, ...]:
+def shown_measures(case: ScoredRun) -> tuple[str, ...]:
     """Name the measures whose values are in the page: those of the claim, and the rank of the first right answer."""
     return tuple(dict.fromkeys((*case.claim.measures, _rank(case))))
 
 
-def _rank(case: Case) -> str:
+def _rank(case: ScoredRun) -> str:
     """Name the reciprocal rank that ranks are read from."""
     return rank_measure(case.primary, case.run.k)
 
@@ -96,14 +96,14 @@ def _measure(name: str) -> dict[str, Any]:
     return {"name": name, "low": low, "high": high, "higher": measure.higher_is_better}
 
 
-def _tokens(case: Case, engine: EngineRun) -> float | None:
+def _tokens(case: ScoredRun, engine: EngineRun) -> float | None:
     """Average what the results of an answered headline query cost to read; None where nothing was answered."""
     asked = {(unit.gold, unit.query, unit.form) for unit in case.scores.units if unit.headline}
     answered = [r for r in engine.rankings if r.status == Status.OK and (r.gold, r.query, r.form) in asked]
     return float(np.mean([sum(r.tokens[: case.run.k]) for r in answered])) if answered else None
 
 
-def unclaimed(results: Results) -> list[str]:
+def unsupported_claims(results: Results) -> list[str]:
     """Say what could not be claimed, and what would have to be otherwise."""
     rows = [row for row in results.comparison.rows if row.in_family]
     open_rows = [row for row in rows if row.verdict == Verdict.INCONCLUSIVE and not row.identical]
@@ -131,13 +131,13 @@ def _untested(rows: Sequence[ComparisonRow]) -> list[str]:
     return [f"No p-value on {few[0].clusters} independent clusters: nothing can be called better or worse."]
 
 
-def trace_data(case: Case, traces: Traces) -> dict[str, Any]:
+def trace_data(case: ScoredRun, traces: Traces) -> dict[str, Any]:
     """Give what the reference engine did, by the number of the unit."""
     column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
     return {str(column[asked]): waterfall_data(traced) for asked, traced in traces.made.items() if asked in column}
 
 
-def waterfall_data(traced: Traced) -> dict[str, Any]:
+def waterfall_data(traced: QueryTrace) -> dict[str, Any]:
     """Write one waterfall."""
     found = traced.waterfall
     return {
@@ -157,7 +157,7 @@ def _step(step: WaterfallStep) -> dict[str, float | None]:
     return {"score": score, "change": change, "rank": step.rank, "before": step.before}
 
 
-def queries(case: Case) -> dict[str, Any]:
+def queries(case: ScoredRun) -> dict[str, Any]:
     """Give the queries with their answers, and the units that were asked, in the order of the scores."""
     units = case.scores.units
     golds = [gold.name for gold in case.run.suite.golds]
@@ -184,7 +184,7 @@ def queries(case: Case) -> dict[str, Any]:
     }
 
 
-def _leaks(case: Case) -> dict[tuple[str, str], bool]:
+def _leaks(case: ScoredRun) -> dict[tuple[str, str], bool]:
     """Tell which headlines share a word with the path or symbol of their answer."""
     heads: list[Unit] = [unit for unit in case.scores.units if unit.headline]
     named = ((unit, case.queries[unit.gold, unit.query]) for unit in heads)
@@ -242,7 +242,7 @@ class _Columns:
     score: list[float | None] = field(default_factory=list)
 
 
-def pack_rankings(case: Case, *, scores: bool, error_length: int) -> bytes:
+def pack_rankings(case: ScoredRun, *, scores: bool, error_length: int) -> bytes:
     """Write every ranking of a run; without `scores` those of the hits are left out."""
     columns, errors, marks = _Columns(), _Errors(error_length), _Marks(case)
     rows = _rows(case)
@@ -264,7 +264,7 @@ def pack_rankings(case: Case, *, scores: bool, error_length: int) -> bytes:
     return pack_table(head, _table(columns, paths, scores=scores))
 
 
-def _rows(case: Case) -> list[list[Ranking | None]]:
+def _rows(case: ScoredRun) -> list[list[Ranking | None]]:
     """Put the rankings of all engines beside each other, unit by unit."""
     column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
     rows: list[list[Ranking | None]] = [[None] * len(case.run.engines) for _ in column]
@@ -291,10 +291,10 @@ class _Errors:
 class _Marks:
     """Marks of hits, by the matches that the scores were made of: a failed query has none."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: ScoredRun) -> None:
         level = level_of(case.primary)
         grid = case.scorer.grid
-        markers = {key: Marker(query, level) for key, query in case.queries.items()}
+        markers = {key: HitMarker(query, level) for key, query in case.queries.items()}
         self._markers = [markers[unit.gold, unit.query] for unit in grid.units]
         self._matches = grid.matches(level)  # engine by engine
         most = max((len(query.targets) for query in case.queries.values()), default=0)

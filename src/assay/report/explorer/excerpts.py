@@ -13,7 +13,7 @@ from assay.gold.split import SEALED, part_of
 from assay.report.explorer.limits import PageLimits
 from assay.report.render.text import count
 from assay.report.results import Results
-from assay.report.scored_run import Case, dead_engines, rank_measure, real_engines
+from assay.report.scored_run import ScoredRun, failed_engines, rank_measure, real_engines
 from assay.scoring import parse_measure
 from assay.stats.config import DEFAULT
 from assay.types import Ranking, Span
@@ -32,7 +32,7 @@ _AROUND = 24
 _SAMPLE = 32
 
 
-class Texts(Protocol):
+class SourceTexts(Protocol):
     """The source of files, as the run saw them."""
 
     def lines(self, gold: str, path: str) -> Sequence[str] | None:
@@ -46,7 +46,7 @@ class Texts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ExcerptRange:
     """Lines of a file that are shown."""
 
     file: _File
@@ -55,7 +55,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class QueryExcerpts:
     """What of one query comes into the page together, or not at all: places, as most are never cut."""
 
     query: Key
@@ -64,15 +64,15 @@ class Portion:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExcerptPlan:
     """All that a page would show if there were room, in the order in which it comes in."""
 
-    portions: tuple[Portion, ...]
+    portions: tuple[QueryExcerpts, ...]
     differing: tuple[Key, ...]  # the queries that they are about first
     told: tuple[str, ...]  # the engines whose results come in first
     limits: PageLimits
 
-    def pieces(self, portion: Portion) -> Iterator[Piece]:
+    def pieces(self, portion: QueryExcerpts) -> Iterator[ExcerptRange]:
         """Give the lines of a portion."""
         hits = (hit.span for ranking in portion.rankings for hit in ranking.hits[: self.limits.top])
         for span in dict.fromkeys((*portion.gold, *hits)):
@@ -89,7 +89,7 @@ class Wanted:
         return sum(key in there for key in self.differing)
 
 
-def wanted(case: Case, results: Results, limits: PageLimits) -> Wanted:
+def wanted(case: ScoredRun, results: Results, limits: PageLimits) -> ExcerptPlan:
     """List what a page shows of the source, what matters most first.
 
     Gold and the verdict's engines of every query that differs, then its other engines, then the gold of other queries.
@@ -100,19 +100,19 @@ def wanted(case: Case, results: Results, limits: PageLimits) -> Wanted:
     first, second = _answers(case, told), _answers(case, others)
     known = set(order)
     rounds = [
-        *(Portion(key, _gold(case, key), tuple(first.get(key, ()))) for key in order),
-        *(Portion(key, (), tuple(second[key])) for key in order if key in second),
-        *(Portion(key, _gold(case, key)) for key in case.queries if key not in known),
+        *(QueryExcerpts(key, _gold(case, key), tuple(first.get(key, ()))) for key in order),
+        *(QueryExcerpts(key, (), tuple(second[key])) for key in order if key in second),
+        *(QueryExcerpts(key, _gold(case, key)) for key in case.queries if key not in known),
     ]
-    return Wanted(tuple(rounds), tuple(order), told, limits)
+    return ExcerptPlan(tuple(rounds), tuple(order), told, limits)
 
 
-def differing(case: Case, told: Iterable[str]) -> list[Key]:
+def differing(case: ScoredRun, told: Iterable[str]) -> list[Key]:
     """List the queries on which engines differ on the primary measure, those that differ most first.
 
     The engines that the verdict is about go before: into their differences people look.
     """
-    dead = dead_engines(case.run)
+    dead = failed_engines(case.run)
     names = [name for name in real_engines(case.run) if name not in dead]
     every, pair = (_spreads(case, [name for name in names if name in chosen]) for chosen in (set(names), set(told)))
     gaps: dict[Key, tuple[float, float]] = {}
@@ -127,7 +127,7 @@ def _down(gap: tuple[float, float]) -> tuple[float, float]:
     return -gap[0], -gap[1]
 
 
-def _spreads(case: Case, names: Sequence[str]) -> FloatArray:
+def _spreads(case: ScoredRun, names: Sequence[str]) -> FloatArray:
     """Give the distance of the best from the worst engine on every unit; 0 where the measure does not apply."""
     if not names:
         return np.zeros(len(case.scores.units))
@@ -136,13 +136,13 @@ def _spreads(case: Case, names: Sequence[str]) -> FloatArray:
     return gaps
 
 
-def _gold(case: Case, key: Key) -> tuple[Span, ...]:
+def _gold(case: ScoredRun, key: Key) -> tuple[Span, ...]:
     """Give the targets and adversaries of a query."""
     query = case.queries[key]
     return tuple(target.span for target in (*query.targets, *(adversary.target for adversary in query.adversaries)))
 
 
-def _answers(case: Case, names: Iterable[str]) -> dict[Key, list[Ranking]]:
+def _answers(case: ScoredRun, names: Iterable[str]) -> dict[Key, list[Ranking]]:
     """Give what some engines answered, by query."""
     found: dict[Key, list[Ranking]] = {}
     chosen = set(names)
@@ -153,15 +153,15 @@ def _answers(case: Case, names: Iterable[str]) -> dict[Key, list[Ranking]]:
     return found
 
 
-def _piece(gold: str, span: Span, limits: PageLimits) -> Piece:
+def _piece(gold: str, span: Span, limits: PageLimits) -> ExcerptRange:
     """Give the lines around a place; of a whole file its head."""
     if span.start is None or span.end is None:
-        return Piece((gold, span.path), 1, limits.lines)
+        return ExcerptRange((gold, span.path), 1, limits.lines)
     start = max(1, span.start - limits.around)
-    return Piece((gold, span.path), start, min(span.end + limits.around, start + limits.lines - 1))
+    return ExcerptRange((gold, span.path), start, min(span.end + limits.around, start + limits.lines - 1))
 
 
-def fitting(found: Wanted, texts: Texts, room: int) -> int:
+def fitting(found: ExcerptPlan, texts: SourceTexts, room: int) -> int:
     """Tell how many portions fit into so many compressed bytes; roughly, whoever packs them must look again.
 
     How well source packs is seen from the first portions: packing all of it to know would take as long as the page.
@@ -186,7 +186,7 @@ class _Covered:
     def __init__(self) -> None:
         self.files: dict[_File, set[int]] = {}
 
-    def add(self, piece: Piece) -> Iterator[range]:
+    def add(self, piece: ExcerptRange) -> Iterator[range]:
         """Add lines, and give those that are new, run by run."""
         known = self.files.setdefault(piece.file, set())
         new = [line for line in range(piece.start, piece.end + 1) if line not in known]
@@ -210,7 +210,7 @@ def _text(lines: Sequence[str], chosen: range) -> str:
     return "\n".join(lines[chosen.start - 1 : chosen.stop - 1])
 
 
-def cut(found: Wanted, count: int, texts: Texts, golds: Sequence[str]) -> Sources:
+def cut(found: ExcerptPlan, count: int, texts: SourceTexts, golds: Sequence[str]) -> Sources:
     """Cut the excerpts of the first portions; those that overlap or touch are one."""
     covered = _Covered()
     for portion in found.portions[:count]:
@@ -231,7 +231,7 @@ USUAL_TRACES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TraceSelection:
     """The engine that is traced, and its queries as gold, query and form, those that matter most first."""
 
     engine: str
@@ -239,7 +239,7 @@ class Choice:
     sealed: int = 0  # that were left out: nobody should learn from them
 
 
-def traces_for(case: Case, rival: str, most: int, *, cheap: bool = False) -> Traces:
+def traces_for(case: ScoredRun, rival: str, most: int, *, cheap: bool = False) -> Traces:
     """Trace the queries of a run that matter most; what is left out is said with the command that makes it.
 
     `rival` is who the engine is held against where it is the baseline itself. `cheap` makes no index of a corpus that
@@ -257,11 +257,11 @@ def traces_for(case: Case, rival: str, most: int, *, cheap: bool = False) -> Tra
     return replace(found, notes=_notes(choice, found, most))
 
 
-def choose_traced(case: Case, rival: str) -> Choice | None:
+def choose_traced(case: ScoredRun, rival: str) -> TraceSelection | None:
     """Choose the best builtin engine, and order its queries; nothing where there is none that answered."""
     from assay.experiment.tracing import explainable
 
-    dead = dead_engines(case.run)
+    dead = failed_engines(case.run)
     names = [engine.name for engine in explainable(case.run) if engine.name not in dead]
     if not names:
         return None
@@ -271,10 +271,10 @@ def choose_traced(case: Case, rival: str) -> Choice | None:
     columns = _ordered(case, best, against, sign)
     units = [case.scores.units[at] for at in columns]
     kept = [u for u in units if part_of(case.queries[u.gold, u.query]) != SEALED]
-    return Choice(best, tuple((u.gold, u.query, u.form) for u in kept), len(units) - len(kept))
+    return TraceSelection(best, tuple((u.gold, u.query, u.form) for u in kept), len(units) - len(kept))
 
 
-def _mean(case: Case, engine: str) -> float:
+def _mean(case: ScoredRun, engine: str) -> float:
     """Give the mean of the primary measure over the headline queries; one that applies nowhere counts as none."""
     import numpy as np
 
@@ -282,7 +282,7 @@ def _mean(case: Case, engine: str) -> float:
     return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
 
 
-def _ordered(case: Case, engine: str, against: str, sign: float) -> list[int]:
+def _ordered(case: ScoredRun, engine: str, against: str, sign: float) -> list[int]:
     """Order units: what was missed, then what got worse, then the rest by value; headlines before other phrasings."""
     values, others = (sign * case.values(name, case.primary) for name in (engine, against))
     found = case.values(engine, rank_measure(case.primary, case.run.k)) > 0
@@ -302,7 +302,7 @@ def _last_if_none(value: float) -> float:
     return value if value == value else float("inf")
 
 
-def _notes(choice: Choice, found: Traces, most: int) -> tuple[str, ...]:
+def _notes(choice: TraceSelection, found: Traces, most: int) -> tuple[str, ...]:
     """Say which queries have no trace, and what makes it."""
     made, whole = len(found.made), len(choice.queries)
     notes = list(found.notes)

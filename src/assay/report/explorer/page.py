@@ -10,20 +10,20 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.browser.bundle import Packed, packed, page, room_in
+from assay.browser.bundle import CompressedBlock, packed, page, remaining_bytes
 from assay.errors import ConfigError
 from assay.experiment.records.codec import dump
 from assay.experiment.records.folder import PAGE
 from assay.experiment.spec import Spec
 from assay.experiment.spec.model import placed, read_table
 from assay.report.explorer.data import pack_rankings, queries, shown_measures, summary, trace_data
-from assay.report.explorer.excerpts import USUAL_TRACES, Texts, Wanted, cut, fitting, wanted
+from assay.report.explorer.excerpts import USUAL_TRACES, ExcerptPlan, SourceTexts, cut, fitting, wanted
 from assay.report.explorer.limits import DEFAULT_LIMITS, PageLimits
 from assay.report.explorer.packing import pack_values
 from assay.report.headlines import headline
-from assay.report.render.text import count, tame
+from assay.report.render.text import count, strip_control
 from assay.report.results import Results
-from assay.report.scored_run import Case, pick
+from assay.report.scored_run import ScoredRun, pick
 from assay.store.paths import parse_size
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PageContents:
     """What is in a page."""
 
     coverage: Coverage | None  # None: there is nobody to ask for source
@@ -56,19 +56,19 @@ class Shown:
     traces: bool  # False: there were some, but no room
 
 
-class Absence(NamedTuple):
+class Omission(NamedTuple):
     """A sentence on what is not in a page, and the block that would have it."""
 
     block: str
     text: str
 
 
-def left_out(shown: Shown, limits: PageLimits, notes: Mapping[str, Sequence[str]]) -> list[Absence]:
+def omissions(shown: PageContents, limits: PageLimits, notes: Mapping[str, Sequence[str]]) -> list[Omission]:
     """Say what is not in a page; `notes` are those of whoever was asked for a block."""
     return [
-        *(Absence("sources", text) for text in _sources(shown.coverage, limits)),
+        *(Omission("sources", text) for text in _sources(shown.coverage, limits)),
         *_dropped(shown, limits),
-        *(Absence(block, text) for block, said in notes.items() for text in said),
+        *(Omission(block, text) for block, said in notes.items() for text in said),
     ]
 
 
@@ -105,13 +105,13 @@ def _counts(coverage: Coverage) -> str:
     return f"There was room for all of {coverage.complete:,} {every}{part}."
 
 
-def _dropped(shown: Shown, limits: PageLimits) -> Iterator[Absence]:
+def _dropped(shown: PageContents, limits: PageLimits) -> Iterator[Omission]:
     """Say what else had no room."""
     large = f"the file would be too large. {_larger(limits)}"
     if not shown.scores:
-        yield Absence("rankings", f"The scores that engines gave their results are not here: {large}")
+        yield Omission("rankings", f"The scores that engines gave their results are not here: {large}")
     if not shown.traces:
-        yield Absence("traces", f"The traces are not here: {large}")
+        yield Omission("traces", f"The traces are not here: {large}")
 
 
 def _larger(limits: PageLimits) -> str:
@@ -148,7 +148,7 @@ class TooSmallError(ConfigError):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HtmlReport:
     """A page, and what it says of what is not in it."""
 
     data: bytes
@@ -156,14 +156,14 @@ class Page:
 
 
 def build_page(
-    case: Case,
+    case: ScoredRun,
     results: Results,
     *,
-    texts: Texts | None,
+    texts: SourceTexts | None,
     traces: Traces | None = None,
     limits: PageLimits = DEFAULT_LIMITS,
     live: Mapping[str, Any] | None = None,
-) -> Page:
+) -> HtmlReport:
     """Make the page of a run, and say what is not in it.
 
     Where it would become too large, scores and traces go, and source comes in as far as it fits.
@@ -186,17 +186,17 @@ def build_page(
 class _Draft:
     """A page in the making; what does not change from try to try is made once."""
 
-    case: Case
+    case: ScoredRun
     results: Results
-    texts: Texts | None
+    texts: SourceTexts | None
     traces: Traces | None
     limits: PageLimits
     live: Mapping[str, Any] | None
 
-    def fitted(self, *, scores: bool, traced: bool) -> Page:
+    def fitted(self, *, scores: bool, traced: bool) -> HtmlReport:
         """Make the page with as much source as fits; one that is too large even without any is given as it is."""
         bare = self._made(0, scores=scores, traced=traced)
-        room = room_in(self.limits.max_bytes - len(bare.data), "sources")
+        room = remaining_bytes(self.limits.max_bytes - len(bare.data), "sources")
         count = fitting(self.wanted, self.texts, room) if self.texts and room else 0
         while count:
             made = self._made(count, scores=scores, traced=traced)
@@ -206,11 +206,11 @@ class _Draft:
             count = int(count * min(over, 1) * _LESS)
         return bare
 
-    def _made(self, count: int, *, scores: bool, traced: bool) -> Page:
+    def _made(self, count: int, *, scores: bool, traced: bool) -> HtmlReport:
         """Make the page with the first portions of source."""
         golds = [gold.name for gold in self.case.run.suite.golds]
         sources = cut(self.wanted, count, self.texts, golds) if self.texts and count else {}
-        said = self._left_out(Shown(self._coverage(count), scores, traced or not self._traces))
+        said = self._left_out(PageContents(self._coverage(count), scores, traced or not self._traces))
         data = {
             "summary": _json({**self._facts, "left_out": [one._asdict() for one in said], "live": self.live}),
             "queries": self._queries,
@@ -220,19 +220,19 @@ class _Draft:
             "traces": traced and self._traces,
         }
         made = page(
-            title=tame(headline(self.results)),
+            title=strip_control(headline(self.results)),
             script=SCRIPT,
             styles=STYLES,
             data={name: block for name, block in data.items() if block},
             fallback=_fallback(self.results),
             live=self.live is not None,
         )
-        return Page(made, tuple(one.text for one in said))
+        return HtmlReport(made, tuple(one.text for one in said))
 
-    def _left_out(self, shown: Shown) -> list[Absence]:
+    def _left_out(self, shown: PageContents) -> list[Omission]:
         """Say what is not there, and why."""
         asked = {"sources": self.texts, "traces": self.traces}
-        return left_out(shown, self.limits, {block: one.notes for block, one in asked.items() if one})
+        return omissions(shown, self.limits, {block: one.notes for block, one in asked.items() if one})
 
     def _coverage(self, count: int) -> Coverage | None:
         """Say how much of the source is there with the first portions."""
@@ -244,7 +244,7 @@ class _Draft:
         return Coverage(len(found.differing), found.complete(count), found.begun(count), whole, found.told, empty)
 
     @cached_property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ExcerptPlan:
         """All source that there would be with room enough."""
         return wanted(self.case, self.results, self.limits)
 
@@ -254,32 +254,32 @@ class _Draft:
         return summary(self.case, self.results, self.limits)
 
     @cached_property
-    def _queries(self) -> Packed:
+    def _queries(self) -> CompressedBlock:
         """The block of queries."""
         return _json(queries(self.case))
 
     @cached_property
-    def _values(self) -> Packed:
+    def _values(self) -> CompressedBlock:
         """The block of values."""
         return packed(pack_values(pick(self.case.scores, measures=shown_measures(self.case)).values))
 
     @cached_property
-    def _with_scores(self) -> Packed:
+    def _with_scores(self) -> CompressedBlock:
         """The block of rankings."""
         return packed(pack_rankings(self.case, scores=True, error_length=self.limits.error))
 
     @cached_property
-    def _without_scores(self) -> Packed:
+    def _without_scores(self) -> CompressedBlock:
         """The block of rankings, smaller."""
         return packed(pack_rankings(self.case, scores=False, error_length=self.limits.error))
 
     @cached_property
-    def _traces(self) -> Packed | None:
+    def _traces(self) -> CompressedBlock | None:
         """The block of traces, where there are any."""
         return _json(trace_data(self.case, self.traces)) if self.traces and self.traces.made else None
 
 
-def _json(value: object) -> Packed:
+def _json(value: object) -> CompressedBlock:
     """Write a block of JSON."""
     return packed(dump(value).encode("utf-8"))
 
@@ -287,7 +287,7 @@ def _json(value: object) -> Packed:
 def _fallback(results: Results) -> str:
     """Say the verdict to who runs no scripts, and where the tables are."""
     said = (headline(results), results.reading, *results.warnings)
-    body = "".join(f"<p>{escape(tame(text))}</p>" for text in said)
+    body = "".join(f"<p>{escape(strip_control(text))}</p>" for text in said)
     return f"<main>{body}<p>Tables and queries need scripts in this page; {PAGE} beside it has the tables.</p></main>"
 
 

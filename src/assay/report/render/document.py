@@ -90,7 +90,7 @@ class Sparks:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class IntervalPoint:
     """A point with its interval."""
 
     label: str
@@ -104,7 +104,7 @@ class Estimate:
 class Forest:
     """Estimates over one axis, with a line of no difference where there is one."""
 
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[IntervalPoint, ...]
     low: float
     high: float
     line: float | None = None
@@ -112,7 +112,7 @@ class Forest:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class Preformatted:
     """Lines that a program wrote, as they are, under a title."""
 
     title: str
@@ -120,10 +120,10 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class Collapsible:
     """Long texts that are unfolded on demand; where nothing can be folded a sentence says where they are."""
 
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[Preformatted, ...]
     elsewhere: str
 
 
@@ -135,7 +135,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RankingLine:
     """One line of a ranking."""
 
     rank: str
@@ -146,11 +146,11 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class RankingBlock:
     """A ranking under its title."""
 
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[RankingLine, ...]
     note: str = ""
 
     def as_table(self) -> Table:
@@ -160,13 +160,13 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class SideBySide:
     """Rankings side by side where there is room, below each other where there is none."""
 
-    listings: tuple[Listing, ...]
+    listings: tuple[RankingBlock, ...]
 
 
-Block = Heading | Paragraph | Table | Bars | Sparks | Forest | Beside | Folded | Code
+Block = Heading | Paragraph | Table | Bars | Sparks | Forest | SideBySide | Collapsible | Code
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,20 @@ from html import escape
 from assay.browser.bundle import GENERATOR
 from assay.report.render.document import (
     Bars,
-    Beside,
     Block,
     Cell,
     Code,
+    Collapsible,
     Document,
-    Folded,
     Forest,
     Heading,
     Paragraph,
+    SideBySide,
     Sparks,
     Table,
     spark_text,
 )
-from assay.report.render.text import code_spans, tame
+from assay.report.render.text import code_spans, strip_control
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2129; --soft: #5d6673; --rule: #dfe3e8; --page: #fff; --panel: #f6f7f9;
@@ -78,12 +78,12 @@ def to_html(document: Document) -> str:
 
 def _safe(text: str) -> str:
     """Make a text one that a browser shows and never reads, also inside an attribute."""
-    return escape(tame(text), quote=True)
+    return escape(strip_control(text), quote=True)
 
 
 def _prosaic(text: str) -> str:
     """Write sentences; commands in them are set as code."""
-    parts = code_spans(tame(text))
+    parts = code_spans(strip_control(text))
     return "".join(f"<code>{_safe(part)}</code>" if code else _safe(part) for part, code in parts)
 
 
@@ -172,7 +172,7 @@ def _(block: Paragraph) -> str:
 
 @_render_markdown.register
 def _(block: Code) -> str:
-    text = tame(block.text)
+    text = strip_control(block.text)
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)  # so that what is inside cannot end it
     return f"{fence}text\n{text}\n{fence}"
@@ -203,12 +203,12 @@ def _(block: Sparks) -> str:
 
 
 @_render_markdown.register
-def _(block: Beside) -> str:
+def _(block: SideBySide) -> str:
     return "\n\n".join(_render_markdown(listing.as_table()) for listing in block.listings)
 
 
 @_render_markdown.register
-def _(block: Folded) -> str:
+def _(block: Collapsible) -> str:
     return _line(block.elsewhere)
 
 
@@ -219,7 +219,7 @@ def _(_: Forest) -> str:
 
 def _fenced(text: str) -> str:
     """Keep a line inside its fence."""
-    return " ".join(tame(text).replace("`", "'").split("\n"))
+    return " ".join(strip_control(text).replace("`", "'").split("\n"))
 
 
 def _cell(cell: Cell) -> str:
@@ -230,7 +230,7 @@ def _cell(cell: Cell) -> str:
 
 def _escape(text: str) -> str:
     """Keep text from being read as markup, HTML, a link or a call to somebody."""
-    flat = _MARKUP.sub(r"\\\g<0>", " ".join(tame(text).split()))
+    flat = _MARKUP.sub(r"\\\g<0>", " ".join(strip_control(text).split()))
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _ISSUE.sub("\\g<0>\u2060", _MENTION.sub("@\u2060", flat))
 
@@ -238,7 +238,7 @@ def _escape(text: str) -> str:
 def _prosaic_markdown(text: str) -> str:
     """Write sentences; what stands in backticks stays code, in which nothing is markup and nothing ends it."""
     # A cut removes no space, and parts are escaped one by one: spaces at their ends are put back.
-    flat = " ".join(tame(text).split())
+    flat = " ".join(strip_control(text).split())
     return "".join(f"`{part}`" if code else _spaced(part) for part, code in code_spans(flat))
 
 

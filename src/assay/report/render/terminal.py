@@ -19,24 +19,24 @@ from typing import IO, TYPE_CHECKING, Final
 from assay.report.render.document import (
     NOTHING,
     Bars,
-    Beside,
     Block,
     Cell,
     Code,
+    Collapsible,
     Document,
-    Entry,
-    Estimate,
-    Folded,
     Forest,
     Heading,
-    Listing,
+    IntervalPoint,
     Paragraph,
+    RankingBlock,
+    RankingLine,
+    SideBySide,
     Sparks,
     Table,
     Tone,
     spark_text,
 )
-from assay.report.render.text import tame
+from assay.report.render.text import strip_control
 from assay.screen import Screen, screen_of
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _natural(block: Table, at: int) -> int:
 
 def _lines(text: str) -> list[str]:
     """Give a cell's own lines, without what would move the others."""
-    return tame(text).replace("\t", " ").split("\n")
+    return strip_control(text).replace("\t", " ").split("\n")
 
 
 def _parts_grids(wide: Sequence[int], room: int) -> list[list[int]]:
@@ -188,7 +188,7 @@ def _grid(block: Table, part: Sequence[int], widths: Sequence[int]) -> Renderabl
 
     grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", safe_box=False)
     for at, width in zip(part, widths, strict=True):
-        title = "\n".join(fold(tame(block.columns[at].title), width))
+        title = "\n".join(fold(strip_control(block.columns[at].title), width))
         grid.add_column(Text(title), justify=block.columns[at].align, overflow="fold")
     for row in block.rows:
         grid.add_row(*(_styled(row[at], width) for at, width in zip(part, widths, strict=True)))
@@ -199,17 +199,17 @@ def _styled(cell: Cell, width: int) -> Text:
     """Fold a cell into its column."""
     from rich.text import Text
 
-    return Text("\n".join(fold(tame(cell.text), width)), style=STYLES[cell.tone])
+    return Text("\n".join(fold(strip_control(cell.text), width)), style=STYLES[cell.tone])
 
 
 def _records(block: Table, width: int) -> Iterator[RenderableType]:
     """Write every row as a record: its name, then a line for each further column."""
     from rich.text import Text
 
-    titles = [tame(column.title) for column in block.columns]
+    titles = [strip_control(column.title) for column in block.columns]
     label = min(max(map(cells, titles[1:]), default=0), (width - 2 * SHAPE.indent) // 2)
     for row in block.rows:
-        yield Text("\n".join(fold(tame(row[0].text), width)), style=STYLES[row[0].tone] or "bold")
+        yield Text("\n".join(fold(strip_control(row[0].text), width)), style=STYLES[row[0].tone] or "bold")
         for title, cell in zip(titles[1:], row[1:], strict=True):
             yield _field(title, cell, label, width)
 
@@ -222,7 +222,7 @@ def _field(title: str, cell: Cell, label: int, width: int) -> Text:
     above = [f"{inner}{line}\n" for line in fold(title, width - SHAPE.indent)] if cells(title) > label else []
     head = "" if above else title
     text = Text("".join(above), style="dim")
-    for number, value in enumerate(fold(tame(cell.text), width - label - 2 * SHAPE.indent)):
+    for number, value in enumerate(fold(strip_control(cell.text), width - label - 2 * SHAPE.indent)):
         shown = "" if number else head
         text.append("\n" if number else "")
         text.append(inner + shown + " " * (label - cells(shown)) + inner, style="dim" if shown else "not dim")
@@ -236,7 +236,7 @@ _LEAST: Final = 36
 _RULE: Final = " │ "
 
 
-def draw_beside(block: Beside, width: int) -> Iterator[Text]:
+def draw_beside(block: SideBySide, width: int) -> Iterator[Text]:
     """Draw rankings; all columns are equally wide."""
     many = max(1, len(block.listings))
     column = (width - len(_RULE) * (many - 1)) // many
@@ -250,20 +250,20 @@ def draw_beside(block: Beside, width: int) -> Iterator[Text]:
     yield from _notes(block, width)
 
 
-def _stacked(listing: Listing, width: int, *, first: bool) -> Iterator[Text]:
+def _stacked(listing: RankingBlock, width: int, *, first: bool) -> Iterator[Text]:
     """Draw one ranking in all of the width, with its note."""
     if not first:
         yield _text("")
     yield from _listing(listing, width)
-    yield from _notes(Beside((listing,)), width)
+    yield from _notes(SideBySide((listing,)), width)
 
 
-def _listing(listing: Listing, width: int) -> Iterator[Text]:
+def _listing(listing: RankingBlock, width: int) -> Iterator[Text]:
     """Draw a ranking: its title, a rule, and its entries."""
-    for line in fold(tame(listing.title), width):
+    for line in fold(strip_control(listing.title), width):
         yield _text(line, "bold")
     yield _text("─" * width, "dim")
-    shape = [max((cells(tame(getattr(e, part))) for e in listing.entries), default=0) for part in _COLUMNS]
+    shape = [max((cells(strip_control(getattr(e, part))) for e in listing.entries), default=0) for part in _COLUMNS]
     for entry in listing.entries:
         yield from _entry(entry, shape, width)
 
@@ -272,11 +272,11 @@ def _listing(listing: Listing, width: int) -> Iterator[Text]:
 _COLUMNS: Final = ("rank", "sign", "tail")
 
 
-def _entry(entry: Entry, shape: list[int], width: int) -> Iterator[Text]:
+def _entry(entry: RankingLine, shape: list[int], width: int) -> Iterator[Text]:
     """Draw one entry; a long text goes on below itself."""
     rank, sign, tail = shape
     room = max(1, width - rank - sign - tail - 2 - (1 if tail else 0))
-    for number, line in enumerate(fold(tame(entry.text), room)):
+    for number, line in enumerate(fold(strip_control(entry.text), room)):
         head = f"{_right(entry.rank, rank)} {_left(entry.sign, sign)}" if not number else " " * (rank + 1 + sign)
         text = _text(f"{head} ")
         text.append(_left(line, room), style=STYLES[entry.tone])
@@ -298,25 +298,25 @@ def _joined(lines: tuple[Text | None, ...], column: int) -> Text:
     return whole
 
 
-def _notes(block: Beside, width: int) -> Iterator[Text]:
+def _notes(block: SideBySide, width: int) -> Iterator[Text]:
     """Say what belongs to each ranking."""
     alone = len(block.listings) == 1
     for listing in block.listings:
         if listing.note:
             said = listing.note if alone else f"{listing.title}: {listing.note}"
-            for line in fold(tame(said), width):
+            for line in fold(strip_control(said), width):
                 yield _text(line, "dim")
 
 
 def _left(text: str, width: int) -> str:
     """Fill a text up behind it."""
-    shown = tame(text)
+    shown = strip_control(text)
     return shown + " " * (width - cells(shown))
 
 
 def _right(text: str, width: int) -> str:
     """Fill a text up before it."""
-    shown = tame(text)
+    shown = strip_control(text)
     return " " * (width - cells(shown)) + shown
 
 
@@ -368,7 +368,7 @@ def _console(screen: Screen) -> Console:
 
 def _say(console: Console, text: str, style: str = "") -> None:
     """Print sentences, folded at words."""
-    _lines_terminal(console, fold(tame(text), console.width), style)
+    _lines_terminal(console, fold(strip_control(text), console.width), style)
 
 
 def _lines_terminal(console: Console, lines: list[str], style: str = "") -> None:
@@ -400,7 +400,7 @@ def _(block: Paragraph, console: Console) -> None:
 @_show.register(Code)
 def _(block: Code, console: Console) -> None:
     """Print lines as they stand: folded ones could not be copied."""
-    console.print(tame(block.text), soft_wrap=True)
+    console.print(strip_control(block.text), soft_wrap=True)
 
 
 @_show.register(Table)
@@ -412,15 +412,15 @@ def _(block: Table, console: Console) -> None:
         _say(console, block.note, "dim")
 
 
-@_show.register(Beside)
-def _(block: Beside, console: Console) -> None:
+@_show.register(SideBySide)
+def _(block: SideBySide, console: Console) -> None:
     """Print rankings side by side, or below each other."""
     for line in draw_beside(block, console.width):
         console.print(line, soft_wrap=True)
 
 
-@_show.register(Folded)
-def _(block: Folded, console: Console) -> None:
+@_show.register(Collapsible)
+def _(block: Collapsible, console: Console) -> None:
     """Say where to read it."""
     _say(console, block.elsewhere, "dim")
 
@@ -429,12 +429,12 @@ def _(block: Folded, console: Console) -> None:
 def _(block: Bars, console: Console) -> None:
     """Print a distribution as bars of blocks."""
     most = max((bar.value for bar in block.bars), default=0) or 1
-    texts = max((cells(tame(bar.text)) for bar in block.bars), default=0)
+    texts = max((cells(strip_control(bar.text)) for bar in block.bars), default=0)
     label = _label_width([bar.label for bar in block.bars], console.width)
     room = max(_LEAST_BAR, min(_BAR, console.width - label - texts - 3))
     for bar in block.bars:
         drawn = "█" * round(room * bar.value / most) or NOTHING
-        _drawn(console, bar.label, label, f"{drawn} {tame(bar.text)}")
+        _drawn(console, bar.label, label, f"{drawn} {strip_control(bar.text)}")
 
 
 @_show.register(Sparks)
@@ -442,7 +442,7 @@ def _(block: Sparks, console: Console) -> None:
     """Print distributions below each other, a line each."""
     label = _label_width([spark.label for spark in block.sparks], console.width)
     for spark in block.sparks:
-        _drawn(console, spark.label, label, f"{spark_text(spark, block.most)}  {tame(spark.text)}")
+        _drawn(console, spark.label, label, f"{spark_text(spark, block.most)}  {strip_control(spark.text)}")
     if block.note:
         _say(console, block.note, "dim")
 
@@ -461,7 +461,7 @@ def _(block: Forest, console: Console) -> None:
 
 def _label_width(labels: list[str], width: int) -> int:
     """Give labels the room they need, or none where a line of their own is better."""
-    longest = max((cells(tame(label)) for label in labels), default=0)
+    longest = max((cells(strip_control(label)) for label in labels), default=0)
     return longest if longest + 1 + _LEAST_AXIS <= width else 0
 
 
@@ -472,7 +472,7 @@ def _room(console: Console, label: int) -> int:
 
 def _drawn(console: Console, label: str, width: int, drawing: str, style: str = "") -> None:
     """Print a drawing behind its label, or below it where both have no room in a line; words are folded."""
-    name = " ".join(tame(label).split("\n"))
+    name = " ".join(strip_control(label).split("\n"))
     first, *rest = _kept_spaces(drawing, _room(console, width))
     if not width:
         if name:
@@ -494,7 +494,7 @@ def _place(block: Forest, value: float, room: int) -> int:
     return min(room - 1, max(0, round((room - 1) * (value - block.low) / span)))
 
 
-def _interval(block: Forest, item: Estimate, room: int) -> str:
+def _interval(block: Forest, item: IntervalPoint, room: int) -> str:
     """Draw one estimate with its interval."""
     axis = [" "] * room
     if block.line is not None:

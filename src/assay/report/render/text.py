@@ -31,7 +31,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class QuoteLimits:
     """How much of what engines say a report repeats; the records hold the rest."""
 
     message: int = 300  # characters of a message: the sentence and its next step
@@ -39,15 +39,15 @@ class Shown:
     stderr: int = 4000  # the last characters of what an engine wrote to stderr: a Python traceback with its cause
 
 
-SHOWN = Shown()
+SHOWN = QuoteLimits()
 
 
-def tame(text: str) -> str:
+def strip_control(text: str) -> str:
     """Take out what steers a terminal and show what has no shape as `�`; lines and tabs stay."""
     return _UNFIT.sub("\ufffd", _LINE_ENDS.sub("\n", _SEQUENCES.sub("", text)))
 
 
-def inert(text: str) -> str:
+def escape_commands(text: str) -> str:
     """Keep text in the log of GitHub's runner from being a command: `::` that begins a line, `##[` anywhere."""
     return _COMMANDS.sub("\\g<0>\u2060", text).replace("##[", "##\u2060[")
 
@@ -62,7 +62,7 @@ def clip(text: str, most: int) -> str:
     if len(text) <= most and text.isprintable() and "  " not in text and text.strip() == text:
         return text  # most are paths, and there are many
     # More than a few times the length need not be read: an engine may return a megabyte as a path.
-    flat = " ".join(tame(text[: 8 * most]).split())
+    flat = " ".join(strip_control(text[: 8 * most]).split())
     kept = flat[:most]
     left = max(len(flat) - most, 0) + max(len(text) - 8 * most, 0)
     return f"{kept}… ({left:,} more characters)" if left else kept
@@ -81,7 +81,7 @@ def shape(text: str) -> str:
     return _NUMBERS.sub("#", _QUOTED.sub("'…'", text))
 
 
-class Ends(Protocol):
+class HasInterval(Protocol):
     """Whatever has two ends: an interval, or a row that carries one."""
 
     @property
@@ -95,24 +95,24 @@ class Ends(Protocol):
         ...
 
 
-def ends(interval: Ends, shape: str = ".3f") -> str:
+def format_interval(interval: HasInterval, shape: str = ".3f") -> str:
     """Write an interval."""
     return f"[{interval.low:{shape}}, {interval.high:{shape}}]"
 
 
-def mean_text(mean: float, interval: Ends) -> str:
+def mean_text(mean: float, interval: HasInterval) -> str:
     """Write a mean with its interval; the third digit of an end would say more than is known."""
-    return f"{mean:.3f} {ends(interval, '.2f')}"
+    return f"{mean:.3f} {format_interval(interval, '.2f')}"
 
 
-def difference_text(difference: float, interval: Ends) -> str:
+def difference_text(difference: float, interval: HasInterval) -> str:
     """Write a difference with its interval, signs and all."""
     return f"{difference:+.3f} {signed_ends(interval)}"
 
 
-def signed_ends(interval: Ends) -> str:
+def signed_ends(interval: HasInterval) -> str:
     """Write the interval of a difference."""
-    return ends(interval, "+.3f")
+    return format_interval(interval, "+.3f")
 
 
 def count(number: int, one: str, many: str = "") -> str:
