@@ -278,12 +278,12 @@ command."""
 _PYTHON_EXAMPLE = """\
 A run asks for `search` and `usage`; `update_within` and filters are for `assay audit` and `assay engines ask`. A
 session that keeps to a time limit by itself (`search_within`) belongs to an engine with `open_within(corpus, seconds)`;
-only for those does `parallel` count. `Reply`, `Usage` and `Wanted` are in `assay.engines.base`.
+only for those does `parallel` count. `EngineReply`, `SessionUsage` and `SearchFilter` are in `assay.engines.base`.
 
 ```python
 from fnmatch import fnmatch
 
-from assay.engines.base import Usage, Wanted
+from assay.engines.base import SearchFilter, SessionUsage
 
 
 class Mine:
@@ -302,7 +302,7 @@ class Opened:
         self.texts = {f.path: (corpus.root / f.path).read_text("utf-8", "replace").lower() for f in corpus.files}
 
     def search(self, query, k):
-        return self.search_filtered(query, k, Wanted(), None)
+        return self.search_filtered(query, k, SearchFilter(), None)
 
     def search_filtered(self, query, k, wanted, seconds):
         paths = [path for path in self.texts if not wanted.paths or any(fnmatch(path, g) for g in wanted.paths)]
@@ -310,7 +310,7 @@ class Opened:
         return sorted(paths, key=lambda path: (-sum(word in self.texts[path] for word in words), path))[:k]
 
     def usage(self):
-        return Usage(version="1.0")
+        return SessionUsage(version="1.0")
 
     def close(self):
         self.texts = {}

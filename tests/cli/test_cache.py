@@ -7,7 +7,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.store import KINDS, ArtifactStore
-from tests.artefacts.working import put
+from tests.store.working import put
 
 
 @pytest.fixture(autouse=True)

@@ -133,8 +133,8 @@ os.kill(watcher, signal.SIGSTOP)
 time.sleep(0.1 + 3 * (time.monotonic() - float(sys.argv[1])))
 """
     watcher = (
-        "import sys, time\nfrom assay.processes import Task, run_process\n"
-        "task = Task((sys.executable, '-ISc', sys.argv[1], str(time.monotonic())))\n"
+        "import sys, time\nfrom assay.processes import ProgramSpec, run_process\n"
+        "task = ProgramSpec((sys.executable, '-ISc', sys.argv[1], str(time.monotonic())))\n"
         f"print(run_process(task, {WATCHDOG}).peak_bytes)"
     )
     done = subprocess.run([sys.executable, "-c", watcher, program], capture_output=True, timeout=WATCHDOG, check=True)
@@ -143,8 +143,9 @@ time.sleep(0.1 + 3 * (time.monotonic() - float(sys.argv[1])))
 
 def test_memory_where_processes_cannot_be_looked_at_is_the_figure_of_the_kernel() -> None:
     script = (
-        "import resource, subprocess, sys\nsys.platform = 'darwin'\nfrom assay.processes import Task, run_process\n"
-        f"peak = run_process(Task(('true',)), {WATCHDOG}).peak_bytes\n"
+        "import resource, subprocess, sys\nsys.platform = 'darwin'\n"
+        "from assay.processes import ProgramSpec, run_process\n"
+        f"peak = run_process(ProgramSpec(('true',)), {WATCHDOG}).peak_bytes\n"
         "print(peak == resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     assert run_process(ProgramSpec((sys.executable, "-c", script)), WATCHDOG).stdout == b"True\n"
@@ -222,8 +223,8 @@ def test_sampled_memory_counts_a_large_child_of_a_small_program() -> None:
     size = ours + 100 * MEGABYTE  # the kernel's figure counts above what we hold
     inner = f"held = b'x' * {size}"
     script = (
-        "import json, sys\nfrom assay.processes import Task, run_process\n"
-        f"print(json.dumps(run_process(Task((sys.executable, '-c', sys.argv[1])), {WATCHDOG}).peak_bytes))"
+        "import json, sys\nfrom assay.processes import ProgramSpec, run_process\n"
+        f"print(json.dumps(run_process(ProgramSpec((sys.executable, '-c', sys.argv[1])), {WATCHDOG}).peak_bytes))"
     )
     waiting = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
     peak = json.loads(run_process(ProgramSpec((sys.executable, "-c", script, waiting)), WATCHDOG).stdout)

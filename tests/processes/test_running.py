@@ -139,8 +139,9 @@ def test_process_out_of_time_takes_its_runaway_children_with_it(tmp_path: Path) 
 
 def test_process_is_run_where_ends_of_children_are_ignored() -> None:
     script = (
-        "import signal\nfrom assay.processes import Task, run_process\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-        f"print(run_process(Task(('echo', 'x')), {WATCHDOG}).stdout)"
+        "import signal\nfrom assay.processes import ProgramSpec, run_process\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        f"print(run_process(ProgramSpec(('echo', 'x')), {WATCHDOG}).stdout)"
     )
     assert run_process(ProgramSpec((sys.executable, "-c", script)), WATCHDOG).stdout == b"b'x\\n'\n"
 

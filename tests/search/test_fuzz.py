@@ -154,7 +154,8 @@ def test_parser_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_guard_is_only_for_a_process_without_threads() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import threading, time; from assay.syntax.fork_guard import can_guard;print(can_guard());"
+        [sys.executable, "-c", "import threading, time; from assay.syntax.fork_guard import can_guard;"
+         "print(can_guard());"
          "threading.Thread(target=time.sleep, args=(1,), daemon=True).start(); print(can_guard())"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip

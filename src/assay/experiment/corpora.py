@@ -16,7 +16,6 @@ from assay.corpus.opening import LocalCorpus, find_local
 from assay.corpus.spec import is_url
 from assay.engines.base import FullEngine
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_you_mean
-from assay.experiment.ledger import ledgers_above
 from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE, KEYS, TABLES, Spec
 from assay.experiment.spec.layers import DROP, EXTENDS, PRESET
@@ -97,6 +96,8 @@ def _named(data: Mapping[str, Any]) -> Iterator[str]:
 
 def files_of(spec: Spec) -> tuple[Path, ...]:
     """List assay.toml, what it extends, its gold files and what lies beside them; nothing when it names none."""
+    from assay.experiment.ledger import ledgers_above  # loads numpy, which a worker does without
+
     gold = [file for source in spec.gold if source not in SHIPPED for file in _gold_files(Path(source))]
     if not gold:
         return ()
@@ -119,6 +120,8 @@ def changing_files(corpus: CorpusSpec, base: Path | None, source: str) -> list[s
 
     Which of them is in use makes no difference: the corpus is the same for all.
     """
+    from assay.experiment.ledger import ledgers_above
+
     root, folder = _root(corpus, base), Path(source).parent.resolve()
     if root is None:
         return []

@@ -819,8 +819,8 @@ def post_json(
 ) -> object:
     """Send a JSON value and give the JSON value that comes back.
 
-    429, 5xx and broken connections are tried again, `retries` times. Other refusals are not, nor is silence: `timeout`
-    is the caller's patience with one attempt. What is refused for itself, and not for whom or where, is `RequestRejected`.
+    429, 5xx and broken connections are retried up to `retries` times; other statuses and timeouts are not. `timeout`
+    limits one attempt. A request that the server rejects for its content raises `RequestRejected`.
     """
     body = json.dumps(payload, allow_nan=False).encode()
     call = make_call(

@@ -106,14 +106,14 @@ def test_number_of_processes_is_checked():
 
 PROGRAM = """
 import sys
-from assay.experiment.executors.base import gather
-from assay.experiment.executors.processes import Processes
+from assay.experiment.executors.base import as_completed
+from assay.experiment.executors.processes import ProcessExecutor
 from tests.experiment.executing.tasks import linger
 
 if __name__ == "__main__":
-    fleet = Processes(2)
+    fleet = ProcessExecutor(2)
     try:
-        list(gather(fleet, linger, [sys.argv[1]] * 2))
+        list(as_completed(fleet, linger, [sys.argv[1]] * 2))
     finally:
         fleet.close()
 """

@@ -25,9 +25,9 @@ GIVE_UP = """
 import os, signal, sys
 from pathlib import Path
 from assay.gold.review import Queue
-from assay.gold.review.votes import give_up
-from assay.gold.review.votes import Ballot
-give_up(Ballot(Queue(Path(sys.argv[1])), "cy"))
+from assay.gold.review.votes import become_adjudicator
+from assay.gold.review.votes import VoteLog
+become_adjudicator(VoteLog(Queue(Path(sys.argv[1])), "cy"))
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

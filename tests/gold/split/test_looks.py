@@ -74,11 +74,11 @@ def test_half_a_line_of_a_log_is_told_and_not_overwritten(tmp_path, damage):
 
 LOOKER = """\
 import sys
-from assay.gold.looks import log_looks
+from assay.gold.looks import log_access
 from assay.gold import load_gold
 suite = load_gold(sys.argv[1])
 for _ in range(10):
-    log_looks(suite, "run", ["mine"])
+    log_access(suite, "run", ["mine"])
 """
 
 

@@ -196,10 +196,10 @@ def test_store_that_cannot_be_written_says_so_and_leaves_the_old_one(tmp_path) -
     write_store(tmp_path / "i", META, ARRAYS)
     script = (
         "import resource, sys, numpy as np\nfrom pathlib import Path\n"
-        "from assay.errors import EnvironmentFailure\nfrom assay.store.array_file import write_store\n"
+        "from assay.errors import SetupError\nfrom assay.store.array_file import write_store\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
         "try:\n    write_store(Path(sys.argv[1]), {}, {'a': np.arange(100_000)})\n"
-        "except EnvironmentFailure as error:\n    print(error.message, error.hint)\n"
+        "except SetupError as error:\n    print(error.message, error.hint)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "i")], capture_output=True, text=True, timeout=WATCHDOG

@@ -22,7 +22,7 @@ _BEGIN = """
 import os, sys, time
 import numpy as np
 from pathlib import Path
-from assay.store.array_file import StoreProblem, read_store, write_store
+from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.search.index_files import writer_lock
 folder = Path(sys.argv[1])
 path = folder / "index.assay"

@@ -52,8 +52,8 @@ class WorkerInfo:
 
 def kit() -> WorkerEnvironment:
     """Say what this process has."""
-    return WorkerEnvironment(__version__, f"{platform.python_implementation()} {sys.version_info.major}.{sys.version_info.minor}",
-               package_digest())  # fmt: skip
+    python = f"{platform.python_implementation()} {sys.version_info.major}.{sys.version_info.minor}"
+    return WorkerEnvironment(__version__, python, package_digest())
 
 
 def seat() -> WorkerInfo:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from assay.store import ArtifactStore, PruneResult, StoreLimits
-from tests.artefacts.working import put
+from tests.store.working import put
 
 
 @pytest.fixture

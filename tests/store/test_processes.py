@@ -11,13 +11,13 @@ from contextlib import contextmanager
 import pytest
 
 from assay.store import ArtifactStore, StoreLimits
-from tests.artefacts.working import KEYS, check, put
+from tests.store.working import KEYS, check, put
 from tests.waiting import wait_until
 
 
 @contextmanager
 def program(*arguments):
-    command = [sys.executable, "-m", "tests.artefacts.working", *map(str, arguments)]
+    command = [sys.executable, "-m", "tests.store.working", *map(str, arguments)]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         yield started
@@ -130,13 +130,13 @@ def test_forked_child_holds_nothing_and_closes_nothing_of_its_parents(tmp_path):
 
 def test_folder_is_made_once_and_others_wait(tmp_path):
     code = (
-        "import sys, time; from pathlib import Path; from assay.store import Artefacts\n"
+        "import sys, time; from pathlib import Path; from assay.store import ArtifactStore\n"
         "place = Path(sys.argv[1]); (place / f'started-{sys.argv[2]}').touch()\n"
         "def make(folder):\n"
         "    while len(list(place.glob('started-*'))) < 3: time.sleep(0.01)\n"
         "    with open(place / 'log', 'a') as log: log.write('made\\n')\n"
         "    (folder / 'a').write_text('a')\n"
-        "assert (Artefacts(place / 'store').obtain('k', 'k', make) / 'a').read_text() == 'a'"
+        "assert (ArtifactStore(place / 'store').obtain('k', 'k', make) / 'a').read_text() == 'a'"
     )
     started = [subprocess.Popen([sys.executable, "-c", code, tmp_path, str(number)]) for number in range(3)]
     assert [one.wait(600) for one in started] == [0, 0, 0]

@@ -1,9 +1,9 @@
 """Programs that use one store at the same time; run by test_processes in processes of their own, and killed there.
 
-python -m tests.artefacts.working obtain ROOT SEED        make and read folders for ever
-python -m tests.artefacts.working cells ROOT SEED TIMES   write and read small things, and say how many were wrong
-python -m tests.artefacts.working prune ROOT              prune to nothing for ever
-python -m tests.artefacts.working stall ROOT NOTE         make half a folder, touch NOTE and wait to be killed
+python -m tests.store.working obtain ROOT SEED        make and read folders for ever
+python -m tests.store.working cells ROOT SEED TIMES   write and read small things, and say how many were wrong
+python -m tests.store.working prune ROOT              prune to nothing for ever
+python -m tests.store.working stall ROOT NOTE         make half a folder, touch NOTE and wait to be killed
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 
 from assay.errors import ConfigError, SetupError
 from assay.store import ArtifactStore, StoreLimits, parse_size
-from tests.artefacts.working import put
+from tests.store.working import put
 
 FILES = {"a.bin": b"alpha" * 100, "sub/b.txt": b"beta", "sub/empty": b""}
 
@@ -185,8 +185,8 @@ def test_maker_on_a_full_disk_is_a_clear_error(store):
 MOUNTED = """
 import os, sys
 from pathlib import Path
-from assay.store import Artefacts
-from assay.errors import EnvironmentFailure
+from assay.store import ArtifactStore
+from assay.errors import SetupError
 
 def put(folder):
     (folder / "x").write_bytes(os.urandom(2_000_000))
@@ -196,19 +196,19 @@ def check(failure):
     assert str(store.root) in failure.file, failure.file
     assert "assay cache prune" in failure.hint, failure.hint
 
-store = Artefacts(Path(sys.argv[1]) / "store")
+store = ArtifactStore(Path(sys.argv[1]) / "store")
 if sys.argv[2] == "small":
     store.write("cells", "a", b"kept")
     failed = 0
     for number in range(40):
         try:
             store.write("cells", f"big {number}", os.urandom(40_000))
-        except EnvironmentFailure as failure:
+        except SetupError as failure:
             check(failure)
             failed += 1
     try:
         store.obtain("tables", "t", put)
-    except EnvironmentFailure as failure:
+    except SetupError as failure:
         check(failure)
         failed += 100
     assert failed > 101, failed
@@ -225,7 +225,7 @@ else:
     for use, arguments in uses.items():
         try:
             getattr(store, use)(*arguments)
-        except EnvironmentFailure as failure:
+        except SetupError as failure:
             assert "Read-only" in str(failure), failure
         else:
             raise AssertionError("written to a read-only disk")
