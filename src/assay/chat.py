@@ -89,7 +89,6 @@ def prompt_version(*prompts: str) -> str:
 
 
 def _content(answer: object, endpoint: Endpoint) -> str:
-    """Find the text in `choices[0].message.content`."""
     match answer:
         case {"choices": [{"message": {"content": str(content)}}, *_]}:
             return content

@@ -11,7 +11,6 @@ class Deadline:
     """Time that is left; None is as much as it takes."""
 
     def __init__(self, *seconds: float | None) -> None:
-        """Start with the shortest of some limits."""
         self.limit = min_timeout(*seconds)  # as the user knows it
         self.deadline = None if self.limit is None else time.monotonic() + self.limit
 

@@ -50,7 +50,6 @@ class AssayError(Exception):
 
 
 def _rebuild(kind: type[AssayError], message: str, file: str | None, line: int | None, hint: str | None) -> AssayError:
-    """Make an error again on the other side of a pickle."""
     return kind(message, file=file, line=line, hint=hint)
 
 

@@ -107,7 +107,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Read the process's umask; the only way is to set it and put it back."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask

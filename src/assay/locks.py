@@ -36,7 +36,6 @@ def let_go(held: LockFile) -> None:
 
 
 def _leave_to_parent() -> None:
-    """Close in a forked child what only the parent holds; the parent's locks stay."""
     for held in _held:
         with suppress(OSError):
             os.close(held.handle)

@@ -71,7 +71,6 @@ class Redactor:
             raise self._clean(problem) from None
 
     def _clean(self, problem: AssayError) -> AssayError:
-        """Say the same without them; where it is stays."""
         hint = None if problem.hint is None else self.text(problem.hint)
         cleaned = type(problem)(self.text(problem.message), file=problem.file, line=problem.line, hint=hint)
         if isinstance(cleaned, EngineError) and isinstance(problem, EngineError):
@@ -122,7 +121,6 @@ def is_place(value: str) -> bool:
 
 
 def _forms(value: str) -> set[str]:
-    """Write a value as it is, as one word of several, quoted for an address, in JSON, and in base 64 at any offset."""
     plain = {value, *value.split()}
     quoted = {quote(value, safe=""), quote(value), quote_plus(value)}
     escaped = {json.dumps(value)[1:-1], json.dumps(value)[1:-1].replace("/", r"\/"), repr(value)[1:-1]}
@@ -130,7 +128,6 @@ def _forms(value: str) -> set[str]:
 
 
 def _base64(data: bytes) -> list[str]:
-    """Give the characters of base 64 that depend on the value alone, whatever stands before and after it."""
     found = []
     for before in range(3):  # three bytes are four characters: there are three ways to begin
         text = base64.b64encode(b"\0" * before + data).decode().rstrip("=")

@@ -43,7 +43,6 @@ def screen_of(stream: IO[str], piped: int) -> Screen:
 
 
 def _can_draw(stream: IO[str]) -> bool:
-    """Tell whether the encoding of a stream has the signs of drawings."""
     try:
         _DRAWN.encode(getattr(stream, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):

@@ -33,14 +33,12 @@ def read_settings(record: type[T], values: Mapping[str, object], where: str) -> 
 
 
 def _read(value: object, hint: Any, field: Field[Any], where: str) -> object:  # noqa: ANN401 - a type hint is any object
-    """Fit a value to a field; a table changes the field's own default, which need not be that of its record."""
     if not is_dataclass(hint) or not isinstance(value, Mapping) or field.default_factory is MISSING:
         return coerce(value, hint, where)
     return _changed(field.default_factory(), value, where)
 
 
 def _changed(record: Any, values: Mapping[str, object], where: str) -> object:  # noqa: ANN401 - any settings record
-    """Change some settings of a record, and of the records in it."""
     hints = get_type_hints(type(record))
     known = sorted(field.name for field in fields(record))
     for key in values:
@@ -122,7 +120,6 @@ def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a 
 
 
 def _fit_any(value: object, hints: tuple[Any, ...], where: str) -> object:
-    """Check a value against the first member of a union that takes it."""
     problems = []
     for hint in hints:
         if hint is type(None):
@@ -137,14 +134,12 @@ def _fit_any(value: object, hints: tuple[Any, ...], where: str) -> object:
 
 
 def _fit_table(value: object, hint: Any, where: str) -> dict[str, object]:  # noqa: ANN401 - a type hint is any object
-    """Check a table with text keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise _misfit(value, where, hint)
     return {key: coerce(item, get_args(hint)[1], f"{where}.{key}") for key, item in value.items()}
 
 
 def _fit_plain(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a type hint is any object
-    """Check a value against a plain class; a bool is no number, a whole number is a float too."""
     if hint is object:
         return value
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
@@ -155,7 +150,6 @@ def _fit_plain(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 
 
 
 def _misfit(value: object, where: str, hint: Any) -> ConfigError:  # noqa: ANN401 - a type hint is any object
-    """Say what stands there and what should."""
     return ConfigError(f"{where} = {value!r}", hint=f"it must be {type_text(hint)}")
 
 
@@ -189,7 +183,6 @@ def parts(key: str) -> tuple[str, ...]:
 
 
 def _unquoted(quoted: str, key: str) -> str:
-    """Read a part that stands in quotes."""
     try:
         return next(iter(tomllib.loads(f"{quoted} = 0")))
     except tomllib.TOMLDecodeError:
@@ -197,7 +190,6 @@ def _unquoted(quoted: str, key: str) -> str:
 
 
 def _wrong(key: str) -> ConfigError:
-    """Make the error of what is no key."""
     return ConfigError(
         f"{key!r} is no dotted key", hint='write it like search.stem.files; a part with a dot goes in quotes: "a.b"'
     )

@@ -50,7 +50,6 @@ def line_of(text: str, dotted: str) -> int | None:
 
 
 def _names(text: str) -> Iterator[tuple[int, str]]:
-    """List tables and keys by their whole dotted name, with the line each begins at."""
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if header := _HEADER.match(line):
@@ -61,7 +60,6 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _plain(name: str) -> str:
-    """Write a dotted name without quotes and blanks."""
     return re.sub(r"[\"'\s]", "", name)
 
 
@@ -87,7 +85,6 @@ def write_value(value: object) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number with a point; what is none has TOML's name, of whatever sign."""
     return "nan" if math.isnan(value) else repr(float(value))
 
 

@@ -272,7 +272,6 @@ class Cost:
 
 
 def _plus(one: int | None, other: int | None) -> int | None:
-    """Add what is known."""
     return other if one is None else one + (other or 0)
 
 

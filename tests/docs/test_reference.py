@@ -180,18 +180,15 @@ def is_there(named: str, places: set[str]) -> bool:
 
 def test_paths_of_the_architecture_exist():
     places = {path.as_posix() for path in SOURCE.rglob("*") if "__pycache__" not in path.parts}
-    assert len(architecture_paths()) > 150
+    assert len(architecture_paths()) > 60
     assert [path for path in architecture_paths() if not is_there(path, places)] == []
 
 
-def test_rooms_of_the_architecture_are_those_on_disk():
+def test_packages_of_the_architecture_are_those_on_disk():
     order = re.search(r"^errors < .*$", ARCHITECTURE, flags=re.MULTILINE)
     assert order is not None
     rooms = {path.name.removesuffix(".py") for path in SOURCE.iterdir() if not path.name.startswith("_")}
     assert set(re.findall(r"\w+", order.group())) == rooms - {"data", "measures", "py.typed"}
-    for folder in ("experiment", "report"):
-        below = {path.parent.name for path in (SOURCE / folder).glob("*/__init__.py")}
-        assert {name for name in below if f"| `{name}/` |" not in ARCHITECTURE} == set()
 
 
 @pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", *(f"docs/{page}" for page in pages())])

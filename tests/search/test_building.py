@@ -132,7 +132,7 @@ from assay.corpus import open_corpus, parse_spec
 from assay.search import building
 from assay.search.analysis import analyse
 from assay.search.config import IndexConfig
-building.SHARING = building.Sharing(bytes=1, batch=1)
+building.SHARING = building.WorkerConfig(bytes=1, batch=1)
 def slow(documents, config):
     os.write(1, b'%d\\n' % os.getpid())
     time.sleep(3600)

@@ -92,7 +92,6 @@ class Benchmarks:
     """Runs benchmarks, one at a time."""
 
     def __init__(self, roots: Roots, spec: Spec | None = None) -> None:
-        """Take the configuration as it is now: what a call writes into the file later is never executed."""
         self._roots = roots
         self._spec = spec
         self._busy = threading.Lock()
@@ -135,7 +134,6 @@ class Benchmarks:
 
     @contextmanager
     def _alone(self, watch: RunMonitor) -> Iterator[None]:
-        """Let nobody else run: two runs side by side would measure each other."""
         if not self._busy.acquire(blocking=False):
             raise ConfigError("a benchmark is running already", hint="wait until it has ended, or cancel it")
         self._watch = watch
@@ -146,7 +144,6 @@ class Benchmarks:
             self._busy.release()
 
     def _specified(self, order: BenchmarkRequest) -> Spec:
-        """Put the specification of a run together."""
         from assay.experiment.spec import Spec, override
         from assay.gold.loading import SHIPPED
 
@@ -168,7 +165,6 @@ class Benchmarks:
         return override(self._spec or Spec(), **changes, split=())
 
     def _chosen(self, names: tuple[str, ...]) -> dict[str, Mapping[str, Any] | str]:
-        """Take engines by name; a name is all that a call may give."""
         from assay.experiment.spec import untemplated
 
         known = untemplated(self._spec.engines) if self._spec else {}
@@ -181,14 +177,12 @@ class Benchmarks:
         return {name: known.get(name, name) for name in names or OWN[:1]}
 
     def _out(self, text: str | None, root: Path) -> Path:
-        """Choose a folder for the run; one that holds a run already is not overwritten."""
         place = self._roots.find(text) if text else _free(root)
         if place.real.exists() and any(place.real.iterdir() if place.real.is_dir() else [place.real]):
             raise ConfigError("there is something already", file=place.path, hint="name a new folder as out")
         return place.real
 
     def _suite(self, spec: Spec, *, trusted: bool) -> Suite:
-        """Load the gold sets; what a call named may lead nowhere outside."""
         from assay.experiment.running.loading import load_suite
 
         if not spec.gold:
@@ -200,7 +194,6 @@ class Benchmarks:
         return suite
 
     def _check_inside(self, gold: GoldSet) -> None:
-        """Refuse a set that a call named and that lies, or whose code lies, outside; nothing is fetched for a call."""
         source = Path(gold.source or "")
         corpus = source.parent / gold.corpus.value
         if not self._roots.holds(source) or gold.corpus.kind != "path" or not self._roots.holds(corpus):
@@ -211,7 +204,6 @@ class Benchmarks:
 
 
 def _keep_from_git(folder: Path) -> None:
-    """Keep runs that nobody gave a place out of git; a file that is there already is somebody's wish."""
     folder.mkdir(exist_ok=True)
     ignore = folder / ".gitignore"
     if not ignore.exists():
@@ -219,7 +211,6 @@ def _keep_from_git(folder: Path) -> None:
 
 
 def _free(root: Path) -> RootedPath:
-    """Name a new folder by the time."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     names = (f"{stamp}-{number}" if number else stamp for number in range(1000))
     return next(RootedPath(root, f"{_FOLDER}/{name}") for name in names if not (root / _FOLDER / name).exists())
@@ -334,7 +325,6 @@ def add_report(server: MCPServer, house: ServerContext) -> None:
 
 @asynccontextmanager
 async def _watched(ctx: Context) -> AsyncIterator[RunMonitor]:
-    """Tell progress while a run goes on, and stop it when its call is cancelled."""
     watch = RunMonitor()
     try:
         async with anyio.create_task_group() as group:
@@ -346,7 +336,6 @@ async def _watched(ctx: Context) -> AsyncIterator[RunMonitor]:
 
 
 async def _tell(ctx: Context, watch: RunMonitor) -> None:
-    """Send what is new, as a number that only grows."""
     told: Progress | None = None
     step = 0
     while True:
@@ -357,7 +346,6 @@ async def _tell(ctx: Context, watch: RunMonitor) -> None:
 
 
 def _words(progress: Progress) -> str:
-    """Say where a run is."""
     if progress.step == "corpus":
         return f"reading the code of {progress.gold}"
     if progress.step == "index":
@@ -389,7 +377,6 @@ def read(house: ServerContext, folder: str, section: str | None) -> ToolResponse
 
 
 def _report(results: Results, folder: Path, section: str | None) -> ToolResponse:
-    """Write a report, or a part of it, within bounds."""
     from assay.report import document
     from assay.report.render.document import Heading
     from assay.report.render.markup import to_markdown
@@ -414,7 +401,6 @@ def _report(results: Results, folder: Path, section: str | None) -> ToolResponse
 
 
 def _named(section: str, titles: tuple[str, ...]) -> str:
-    """Find a section by its title or how only that title begins, whatever the case."""
     asked = section.strip().casefold()
     begin = [title for title in titles if asked and title.casefold().startswith(asked)]
     whole = [title for title in begin if title.casefold() == asked]
@@ -427,12 +413,10 @@ def _named(section: str, titles: tuple[str, ...]) -> str:
 
 
 def _listed(titles: Sequence[str]) -> str:
-    """List titles, which may have commas in them, one on each line."""
     return "\n".join(f"- {title}" for title in titles)
 
 
 def _part(blocks: tuple[Block, ...], title: str) -> tuple[Block, ...]:
-    """Take the blocks from one heading to the next."""
     from assay.report.render.document import Heading
 
     heads = [at for at, block in enumerate(blocks) if isinstance(block, Heading)] + [len(blocks)]
@@ -441,17 +425,14 @@ def _part(blocks: tuple[Block, ...], title: str) -> tuple[Block, ...]:
 
 
 def _bounded(text: str) -> str:
-    """Cut a text between lines where it is too long."""
     return text if len(text) <= LIMITS.text else text[: LIMITS.text].rpartition("\n")[0] + "\n"
 
 
 def _means(results: Results) -> list[MeanRow]:
-    """List the means that the report shows."""
     return [row for row in results.comparison.means if row.measure in results.measures]
 
 
 def _compared(results: Results) -> list[ComparisonSummary]:
-    """List the comparisons that verdicts are about."""
     return [
         ComparisonSummary(r.engine, r.baseline, r.measure, r.difference, r.interval.low, r.interval.high, r.claim)
         for r in results.comparison.rows

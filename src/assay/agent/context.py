@@ -39,7 +39,6 @@ class IndexCache:
     """Opens the index of a folder once, and again when a file changed; folders do not wait for each other."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
-        """Read the settings of every folder that has some: a call that changes the file later changes nothing."""
         self._stands = {folder: _CacheEntry(folder) for folder in folders}
 
     def index(self, folder: Path) -> Index:
@@ -58,21 +57,18 @@ class _CacheEntry:
         self._config = _settings(folder) if _has_settings(folder) else None
 
     def index(self) -> Index:
-        """Walk the folder, and open its index anew where the files are others; calls for one folder take turns."""
         with self._lock:
             if self._kept is None or self._kept.digest != self._digest():
                 self._kept = self._opened()
             return self._kept.index
 
     def _digest(self) -> str:
-        """Digest the files as they are now."""
         from assay.corpus import StatCache, open_corpus, parse_spec
 
         self._memory = self._memory or StatCache()
         return open_corpus(parse_spec(str(self._folder)), memory=self._memory).digest
 
     def _opened(self) -> _Kept:
-        """Open the index from the cache, refreshed; the digest is of what it holds, whatever changed meanwhile."""
         from assay.corpus.opening import digest
         from assay.search import Index
 
@@ -83,13 +79,11 @@ class _CacheEntry:
 
 
 def _has_settings(folder: Path) -> bool:
-    """Tell whether a folder has a [search] table, without loading what reads it."""
     file = folder / "assay.toml"
     return file.is_file() and "search" in read_toml(file).data
 
 
 def _settings(folder: Path) -> SearchConfig:
-    """Put the settings of a folder together, as `assay search` does."""
     from assay.search.settings import find_config, load_config
 
     return load_config((), find_config(folder), os.environ)
@@ -149,19 +143,16 @@ class Roots:
         return self._inside(path) is not None
 
     def _only(self) -> RootedPath:
-        """Take the folder where there is only one."""
         if len(self.folders) > 1:
             raise ConfigError("several folders are served", hint=f"name one of them as path: {self}")
         return RootedPath(self.folders[0], "")
 
     def _meant(self, text: str) -> list[Path]:
-        """List what a text may mean; the same text may name a path in several folders."""
         if "\0" in text:
             return []
         return [Path(text)] if Path(text).is_absolute() else [folder / text for folder in self.folders]
 
     def _inside(self, path: Path) -> RootedPath | None:
-        """Place a path in the innermost folder that holds it, after every link."""
         try:
             real = path.resolve()
         except (OSError, RuntimeError):  # a link that leads to itself
@@ -184,7 +175,6 @@ def join(folder: str | None, file: str) -> str:
 
 
 def _folder(text: str) -> Path:
-    """Check a folder that is going to be served."""
     folder = Path(text)
     if not folder.is_dir():
         raise ConfigError("no such folder", file=folder, hint="name folders of code to serve")
@@ -192,7 +182,6 @@ def _folder(text: str) -> Path:
 
 
 def _shown(text: str) -> str:
-    """Show a path of a stranger in a message: one line, of bounded length."""
     return "".join(char if char.isprintable() else "�" for char in text[:200])
 
 
@@ -252,7 +241,6 @@ def error_response(text: str) -> CallToolResult:
 
 
 def _said(text: str) -> TextContent:
-    """Put a text where agents read it."""
     return TextContent(type="text", text=text)
 
 
@@ -269,7 +257,6 @@ def cut(line: str) -> str:
 
 
 def _plain(value: dict[str, Any]) -> dict[str, Any]:
-    """Make a table that JSON can hold: tuples are lists, numbers that do not exist are null."""
     from assay.report.render.terminal import plain
 
     table = plain(value)
@@ -281,7 +268,6 @@ _LIMITER: RunVar[anyio.CapacityLimiter] = RunVar("assay_calls")
 
 
 def _limiter() -> anyio.CapacityLimiter:
-    """Give the limiter of this event loop; one loop's is of no use to another."""
     limiter = _LIMITER.get(None)
     if limiter is None:
         limiter = anyio.CapacityLimiter(LIMITS.calls)

@@ -101,7 +101,6 @@ def explain_file(house: ServerContext, query: str, file: str, path: str | None, 
 
 
 def _check_there(index: Index, place: RootedPath) -> None:
-    """Refuse a file that is not even there: that is a misspelling, not a miss."""
     if place.path not in index.table.files.paths and not place.real.is_file():
         near = closest_match(place.path, index.table.files.paths)
         hint = f"did you mean {near[0]}?" if near else f"paths are relative to {place.root}"
@@ -109,7 +108,6 @@ def _check_there(index: Index, place: RootedPath) -> None:
 
 
 def _answer(index: Index, trace: Trace, lost: LostFile, place: RootedPath) -> ExplainAnswer:
-    """Put together what is known of the file."""
     question = trace.question
     own = [candidate for candidate in trace.candidates() if candidate.path == place.path]
     steps = [StageStep(s.stage, s.score, s.change, s.rank, s.before) for one in own[:1] for s in one.steps]
@@ -132,7 +130,6 @@ def _answer(index: Index, trace: Trace, lost: LostFile, place: RootedPath) -> Ex
 
 
 def _text(data: ExplainAnswer, query: str) -> str:
-    """Write it to be read."""
     verdict = data.reason if data.lost_at is None else f"lost at {data.lost_at}: {data.reason}"
     parts = [f"{data.file}: {verdict}", f"query: {query.strip()} ({data.query_kind})"]
     parts.append(f"looked up: {', '.join(data.terms) or 'nothing'}")

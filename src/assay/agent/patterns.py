@@ -68,7 +68,6 @@ def check_pattern(text: str, limits: PatternLimits = LIMITS) -> None:
 
 
 def _is_many(repeat: str, limits: PatternLimits) -> bool:
-    """Tell whether a repetition may go on for long."""
     if repeat in "*+":
         return True
     most = repeat.strip("{}").rpartition(",")[2]

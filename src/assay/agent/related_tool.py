@@ -120,7 +120,6 @@ def find_related(house: ServerContext, text: str, path: str | None, k: int) -> T
 
 
 def _read(text: str) -> tuple[str, int]:
-    """Read FILE:LINE."""
     found = re.fullmatch(r"(.+?):(\d{1,9})(?:-\d+)?", text)
     if found is None or int(found.group(2)) < 1:
         raise ConfigError(f"{text[:200]!r} is no line of a file", hint="write FILE:LINE, such as src/http.py:120")
@@ -128,20 +127,17 @@ def _read(text: str) -> tuple[str, int]:
 
 
 def _relative(relation: Relation) -> RelatedCode:
-    """Take of a relation what is told."""
     hit = relation.hit
     return RelatedCode(hit.path, hit.start, hit.end, hit.score, relation.shared, relation.names)
 
 
 def _line(row: RelatedCode, verb: str) -> str:
-    """Write who belongs to it, and by what: `shop/tax.py:12-14 with_tax uses tax_rate`."""
     names = () if verb == "defines" else row.names[: CONFIG.names]  # there the names that tie them say it
     who = f" {', '.join(names)}" if names else ""
     return f"{row.path}:{row.start}-{row.end}{who} {verb} {', '.join(row.shared[: CONFIG.shared])}"
 
 
 def _text(data: RelatedAnswer, unit: Hit) -> str:
-    """Write it to be read."""
     names = f" defines {', '.join(data.names)}" if data.names else ""
     parts = [f"{unit.span}{names}"]
     kinds = (("it uses", "defines", data.uses), ("used by", "uses", data.used_by), (_ALIKE, "also has", data.alike))

@@ -125,7 +125,6 @@ def check_query(text: str) -> None:
 
 
 def _filter(asked: SearchRequest) -> Filter:
-    """Read the filters; what no result could be is an error, not an empty answer."""
     from assay.corpus.languages import language_name
     from assay.search.filters import Filter
 
@@ -136,12 +135,10 @@ def _filter(asked: SearchRequest) -> Filter:
 
 
 def _within(index: Index, asked: SearchRequest, wanted: Filter, place: RootedPath) -> Iterator[Hit]:
-    """Strike out what lies elsewhere: scores and order are those of the whole folder."""
     return (hit for hit in index.matches(asked.query, per=asked.per, wanted=wanted) if place.holds(hit.path))
 
 
 def _results(index: Index, asked: SearchRequest, hits: Iterator[Hit]) -> Iterator[Result]:
-    """Take of each result the lines that tell most, as long as there is room."""
     from assay.search.query import parse_query
     from assay.search.trace import choose_lines, term_weights
 
@@ -158,13 +155,11 @@ def _results(index: Index, asked: SearchRequest, hits: Iterator[Hit]) -> Iterato
 
 
 def _left_out(results: list[Result], lines: int) -> list[str]:
-    """Say that there was no room for all code."""
     bare = sum(lines > 0 and row.snippet is None and row.start is not None for row in results)
     return [f"{bare} results are shown without their code: ask for fewer results or lines"] if bare else []
 
 
 def _text(index: Index, data: SearchAnswer) -> str:
-    """Write results to be read: a line for the place, then its code."""
     if not data.results:
         return f"No match in {data.files:,} files of {data.root}. Ask with other words, or with fewer filters."
     languages = dict(zip(index.table.files.paths, index.table.files.languages, strict=True))

@@ -87,7 +87,6 @@ def make_service(roots: Roots, spec: Spec | None = None) -> Service:
 
 
 def _misspelt(what: str, name: str, known: Mapping[str, object]) -> str | None:
-    """Say that a name is not known, and which is meant."""
     if name in known:
         return None
     hint = f"{did_you_mean(name, known)} there are {', '.join(known)}".lstrip()
@@ -95,7 +94,6 @@ def _misspelt(what: str, name: str, known: Mapping[str, object]) -> str | None:
 
 
 def _wrong_argument(tool: str, arguments: Mapping[str, object], known: Mapping[str, object]) -> str | None:
-    """Say which argument the tool does not have: left out in silence it would look like a filter that found all."""
     for name in arguments:
         if (wrong := _misspelt("argument", name, known)) is not None:
             return f"{tool}: {wrong}"
@@ -103,7 +101,6 @@ def _wrong_argument(tool: str, arguments: Mapping[str, object], known: Mapping[s
 
 
 def _refused(tool: str, error: ValidationError) -> str:
-    """Say what is wrong with each argument."""
     lines = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
     return f"{tool}: {'; '.join(lines)}\n  → correct that and call again"
 
@@ -168,7 +165,6 @@ def serve_stdio(service: Service) -> None:
 
 
 def _leave(benchmarks: Benchmarks) -> None:
-    """End at once, but not before what engines started; a thread of its own waits for no lock that we may hold."""
     try:
         benchmarks.stop()
     finally:
@@ -227,7 +223,6 @@ _UNAUTHORISED: Final = {
 
 
 def _listening(address: ListenAddress) -> socket.socket:
-    """Open the port; one that is taken is an error with a next step."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family)
@@ -239,7 +234,6 @@ def _listening(address: ListenAddress) -> socket.socket:
 
 
 def _is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach an address."""
     if host == "localhost":
         return True
     try:
@@ -249,5 +243,4 @@ def _is_loopback(host: str) -> bool:
 
 
 def _bracketed(host: str) -> str:
-    """Write an address as a URL does."""
     return f"[{host}]" if ":" in host else host

@@ -40,14 +40,12 @@ def code_questions(corpus: Corpus, count: int, seed: int) -> tuple[AuditQuery, .
 
 
 def _shuffled(queries: Sequence[Query], seed: int) -> list[Query]:
-    """Put queries, which come in path order, into a drawn one: the first few should not be of one folder."""
     import numpy as np
 
     return [queries[at] for at in np.random.default_rng(seed).permutation(len(queries)).tolist()]
 
 
 def _file_questions(corpus: Corpus) -> Iterable[AuditQuery]:
-    """Ask for files by the words of their names."""
     from assay.syntax.identifiers import split
 
     for file in corpus.files:
@@ -57,7 +55,6 @@ def _file_questions(corpus: Corpus) -> Iterable[AuditQuery]:
 
 
 def _distinct(questions: Iterable[AuditQuery]) -> list[AuditQuery]:
-    """Ask nothing twice."""
     first: dict[str, AuditQuery] = {}
     for question in questions:
         first.setdefault(question.text, question)

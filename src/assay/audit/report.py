@@ -31,7 +31,6 @@ def document(audit: Audit) -> Document:
 
 
 def _blocks(audit: Audit) -> Iterator[Block]:
-    """Write the page from top to bottom."""
     yield Paragraph(_summary(audit))
     yield Paragraph(_method(audit), "quiet")
     for note in audit.notes:
@@ -44,14 +43,12 @@ def _blocks(audit: Audit) -> Iterator[Block]:
 
 
 def _row(finding: AuditFinding) -> list[str | Cell]:
-    """Write one line of the table."""
     severity = Cell(finding.severity, _TONES[finding.severity])
     share = "" if finding.share is None else str(finding.share)
     return [finding.check, finding.law, severity, finding.sentence, share]
 
 
 def _detail(finding: AuditFinding) -> Iterator[Block]:
-    """Write one finding out: what, an example, and the commands that show it again."""
     yield Heading(f"{finding.check}, {finding.law}: {finding.severity}")
     yield Paragraph(_sentence(finding.sentence))
     if finding.example:
@@ -61,7 +58,6 @@ def _detail(finding: AuditFinding) -> Iterator[Block]:
 
 
 def _rest(audit: Audit) -> Iterator[Block]:
-    """List the commands of the checks that found nothing amiss."""
     told = {finding.check for finding in audit.findings if finding.severity in _TOLD}
     rest = [finding.commands[-1] for finding in audit.findings if finding.check not in told]
     if rest:
@@ -70,7 +66,6 @@ def _rest(audit: Audit) -> Iterator[Block]:
 
 
 def _summary(audit: Audit) -> str:
-    """Count what was found."""
     counts = {severity: audit.count(severity) for severity in Severity}
     told = [
         f"{count} {severity if count == 1 else _SEVERAL.get(severity, severity)}"
@@ -82,7 +77,6 @@ def _summary(audit: Audit) -> str:
 
 
 def _method(audit: Audit) -> str:
-    """Say what was asked."""
     settings = audit.settings
     origins = ", ".join(dict.fromkeys(_origin(question.origin) for question in audit.questions))
     return (
@@ -92,10 +86,8 @@ def _method(audit: Audit) -> str:
 
 
 def _origin(origin: str) -> str:
-    """Name where a query comes from without its id."""
     return "of the gold set" if origin.startswith("query ") else origin
 
 
 def _sentence(text: str) -> str:
-    """Begin with a capital letter and end with a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

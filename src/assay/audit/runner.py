@@ -53,7 +53,6 @@ def run_audit(subject: AuditTarget, config: AuditConfig, tell: Tell = lambda _: 
 
 
 def _made(check: AuditCheck, bench: AuditSessions) -> Iterator[AuditFinding]:
-    """Make one check; an engine that no longer opens costs this check, never the audit."""
     try:
         yield from check.run(bench)
     except (EngineError, SetupError) as problem:
@@ -62,12 +61,10 @@ def _made(check: AuditCheck, bench: AuditSessions) -> Iterator[AuditFinding]:
 
 
 def _named(corpus: Corpus) -> str:
-    """Name a corpus as people know it: a folder by its own name, wherever it was named from."""
     return corpus.root.resolve().name if corpus.spec.kind == "path" else corpus.spec.repository
 
 
 def _clean(finding: AuditFinding, redactor: Redactor) -> AuditFinding:
-    """Strike secrets out of a finding."""
     return replace(
         finding,
         sentence=redactor.text(finding.sentence),

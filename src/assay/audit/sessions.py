@@ -296,7 +296,6 @@ def query_in_subprocess(bench: AuditSessions, conditions: ProcessConditions) -> 
 
 
 def _write(job: SubprocessJob, path: Path) -> None:
-    """Write down what is to be done; the folder is ours alone."""
     try:
         path.write_bytes(pickle.dumps(job))
     except (TypeError, AttributeError, pickle.PicklingError) as problem:

@@ -50,11 +50,9 @@ class ReproCommand:
         return " ".join(map(shell_word, words))
 
     def _corpus(self) -> list[str]:
-        """Name the corpus, where it was named."""
         return [self.corpus] if self.corpus else []
 
     def _flags(self) -> list[str]:
-        """Say where the gold set and the configuration are."""
         gold = ["--gold", self.gold] if self.gold else []
         return [*gold, *(["--config", self.config] if self.config else [])]
 
@@ -68,12 +66,10 @@ def shell_word(text: str) -> str:
 
 
 def _is_plain(char: str) -> bool:
-    """Tell whether a character is what it looks like; a combining mark makes two spellings of one letter."""
     return char.isprintable() and not unicodedata.combining(char)
 
 
 def _escaped(char: str) -> str:
-    """Write one character inside $'…', as UTF-8 bytes where it cannot be told by looking."""
     if char in "\\'":
         return f"\\{char}"
     return char if _is_plain(char) else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "replace"))

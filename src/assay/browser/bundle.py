@@ -48,7 +48,6 @@ def read(name: str) -> str:
 
 
 def _visit(name: str, order: list[str], way: tuple[str, ...]) -> None:
-    """Put a module behind all that it imports."""
     if name in way:
         raise BundleError(f"{name} imports itself: {' → '.join((*way, name))}")
     if name in order:
@@ -64,7 +63,6 @@ def _visit(name: str, order: list[str], way: tuple[str, ...]) -> None:
 
 
 def _resolved(name: str, target: str) -> str:
-    """Name the module that an import means."""
     parts: list[str] = []
     for part in (*PurePosixPath(name).parent.parts, *PurePosixPath(target).parts):
         if part == "..":
@@ -75,7 +73,6 @@ def _resolved(name: str, target: str) -> str:
 
 
 def _inlined(name: str) -> str:
-    """Give a module without its imports and exports."""
     text = _EXPORT.sub("", _IMPORT.sub("", read(name)))
     left = _OTHER.search(text)
     if left:
@@ -84,7 +81,6 @@ def _inlined(name: str) -> str:
 
 
 def _check_names(order: list[str]) -> None:
-    """Refuse a name that two modules declare: they share one scope once they are joined."""
     owners: dict[str, str] = {}
     for name in order:
         for declared in _DECLARED.findall(read(name)):
@@ -151,11 +147,9 @@ def remaining_bytes(size: int, name: str) -> int:
 
 
 def _block(name: str, value: bytes) -> str:
-    """Write a block of data, which no browser runs: base64 has no character that ends it."""
     data = value if isinstance(value, CompressedBlock) else packed(value)
     return f'<script type="application/gzip" id="data-{name}">{b64encode(data).decode()}</script>\n'
 
 
 def _hash(text: str) -> str:
-    """Give the hash by which a policy knows an inline script or style."""
     return f"sha256-{b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode()}"

@@ -78,12 +78,10 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _take_apart(args: argparse.Namespace, found: EngineComponents, suite: Suite) -> ForwardSelection:
-    """Run what the ways ask for: all at once, or step by step where each depends on the one before."""
     from assay.experiment.ablation import WAYS, ForwardSelection, plan_ablation, select_forward
     from assay.experiment.tuning import spec_with
 
     def ask(*variants: SettingChange) -> Run:
-        """Run the engine and some variants of it."""
         return run_varied(args, replace(spec_with(found.base, variants), split=()), suite)
 
     ways = WAYS[args.way]
@@ -99,7 +97,6 @@ def _take_apart(args: argparse.Namespace, found: EngineComponents, suite: Suite)
 def _entries(
     args: argparse.Namespace, book: LedgerPlan, result: AblationResult, made: Run, claim: AnalysisPlan
 ) -> Iterator[LedgerEntry]:
-    """Make an entry of every step, each put to the rule."""
     from assay.experiment.ledger import ChangeInfo, MeasuredChange, make_entry
 
     engines = {engine.name: engine for engine in made.engines}

@@ -61,14 +61,12 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _folder(text: str | None) -> Path | None:
-    """Refuse a place for the results that is no folder, before anything runs."""
     if text and Path(text).exists() and not Path(text).is_dir():
         raise ConfigError("is a file, not a folder", file=text, hint="name another place with --out")
     return Path(text) if text else None
 
 
 def _config(args: argparse.Namespace) -> AuditConfig:
-    """Apply the flags."""
     from assay.audit.records import AuditConfig
 
     given = given_flags(args, "queries", "seed", "k", "repeats", "timeout")
@@ -77,7 +75,6 @@ def _config(args: argparse.Namespace) -> AuditConfig:
 
 
 def _subject(args: argparse.Namespace, config: AuditConfig) -> AuditTarget:
-    """Put the engine, its corpus and its questions together."""
     from assay.audit.queries import code_questions, gold_questions
     from assay.audit.subject import AuditTarget, ReproCommand
 
@@ -101,7 +98,6 @@ def _subject(args: argparse.Namespace, config: AuditConfig) -> AuditTarget:
 
 
 def _reach(engine: FullEngine, corpus: Corpus) -> EngineReach | None:
-    """Give all that our own engine can return; of others that is not known."""
     from assay.engines.builtin import BuiltinEngine
 
     if not isinstance(engine, BuiltinEngine):

@@ -46,7 +46,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _found(args: argparse.Namespace) -> Comparison | AllPairs:
-    """Choose the kind of comparison by what was named."""
     from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs
 
     tables = [Path(name).suffix.lower() == ".csv" for name in (args.first, args.second) if name]
@@ -76,7 +75,6 @@ def _found(args: argparse.Namespace) -> Comparison | AllPairs:
 
 
 def _tables(args: argparse.Namespace) -> Comparison:
-    """Compare two per-query CSV files."""
     from assay.scoring import parse_measure
     from assay.stats import RunNames, compare_values, read_values
 

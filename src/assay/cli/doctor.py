@@ -48,7 +48,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _python() -> DoctorCheck:
-    """Check the interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
     fine = sys.version_info >= (3, 11)
     return DoctorCheck(
@@ -57,8 +56,6 @@ def _python() -> DoctorCheck:
 
 
 def _tool(name: str, use: str, hint: str, *, required: bool = False) -> Callable[[], DoctorCheck]:
-    """Make the check for a command-line tool."""
-
     def check() -> DoctorCheck:
         from shutil import which
 
@@ -81,7 +78,6 @@ def _tool(name: str, use: str, hint: str, *, required: bool = False) -> Callable
 
 
 def _cache() -> DoctorCheck:
-    """Check that the cache folder can be written."""
     from shutil import disk_usage
     from tempfile import NamedTemporaryFile
 
@@ -100,7 +96,6 @@ def _cache() -> DoctorCheck:
 
 
 def _library() -> DoctorCheck:
-    """Check the standard library and the gold set that ships."""
     from assay.corpus import open_corpus
     from assay.gold import load_gold, resolve
 
@@ -116,7 +111,6 @@ def _library() -> DoctorCheck:
 
 
 def _terminal() -> DoctorCheck:
-    """Describe what the terminal can show."""
     from shutil import get_terminal_size
 
     colour = "no colour (NO_COLOR)" if os.environ.get("NO_COLOR") else "colour"
@@ -126,7 +120,6 @@ def _terminal() -> DoctorCheck:
 
 
 def _configuration() -> DoctorCheck:
-    """Check the assay.toml of this folder, if there is one."""
     from assay.experiment.spec import FILE, load_spec
     from assay.search.settings import load_config
 

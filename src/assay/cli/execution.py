@@ -138,7 +138,6 @@ def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
 
 
 def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
-    """List assay.toml and the gold files that it names, as paths of a corpus."""
     from assay.experiment.corpora import files_of, inside
     from assay.experiment.spec import load_spec
 
@@ -147,7 +146,6 @@ def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
 
 
 def _on_gold(source: str, path: str | None) -> NamedCorpus:
-    """Open a gold set's corpus; sealed queries stay sealed."""
     from assay.experiment.corpora import prepare
     from assay.gold import load_gold
     from assay.gold.split import select
@@ -161,6 +159,5 @@ def _on_gold(source: str, path: str | None) -> NamedCorpus:
 
 
 def _problems(place: PreparedGold) -> tuple[str, ...]:
-    """Say what of the gold set does not fit its corpus."""
     found = place.problems
     return (f"{len(found)} targets of the gold set are not in this corpus, e.g. {found[0]}",) if found else ()

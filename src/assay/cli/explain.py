@@ -71,7 +71,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _expected(index: Index, text: str) -> str:
-    """Name the expected file; one that is not even there is a misspelling, not a miss."""
     path = path_inside(index, text)
     if path not in index.table.files.paths and not (index.root / path).is_file():
         near = closest_match(path, index.table.files.paths)
@@ -81,7 +80,6 @@ def _expected(index: Index, text: str) -> str:
 
 
 def _print(args: argparse.Namespace, index: Index, trace: Trace, lost: LostFile | None) -> None:
-    """Print a trace in the form that was asked for."""
     if args.json:
         print(json.dumps(_trace_json(trace, lost), ensure_ascii=False, indent=1))  # noqa: T201  # stdout is the result
         return
@@ -94,7 +92,6 @@ def _print(args: argparse.Namespace, index: Index, trace: Trace, lost: LostFile 
 
 
 def _trace_json(trace: Trace, lost: LostFile | None) -> dict[str, Any]:
-    """Turn a trace into one object."""
     return {
         "schema": "assay/explain/1",
         "query": trace.question.text,
@@ -105,7 +102,6 @@ def _trace_json(trace: Trace, lost: LostFile | None) -> dict[str, Any]:
 
 
 def _waterfall(page: ResultPrinter, index: Index, trace: Trace) -> Iterator[str]:
-    """Write what was asked, then each result and the stages that moved it."""
     from assay.search.query import translate_terms
     from assay.types import Hit
 
@@ -130,7 +126,6 @@ def _waterfall(page: ResultPrinter, index: Index, trace: Trace) -> Iterator[str]
 
 
 def _steps(page: ResultPrinter, candidate: WaterfallRow) -> Iterator[str]:
-    """Write a row for each stage that changed a candidate's score or its rank."""
     wide = max(len(step.stage) for step in candidate.steps)
     for step in candidate.steps:
         if abs(step.change) > _LEAST or step.rank != step.before:
@@ -139,7 +134,6 @@ def _steps(page: ResultPrinter, candidate: WaterfallRow) -> Iterator[str]:
 
 
 def _ranks(page: ResultPrinter, step: WaterfallStep) -> str:
-    """Write how a rank changed."""
     if step.rank == step.before:
         return page.dim(f"#{step.rank}")
     before = f"#{step.before}" if step.before else "–"
@@ -149,7 +143,6 @@ def _ranks(page: ResultPrinter, step: WaterfallStep) -> str:
 
 
 def _loss(page: ResultPrinter, index: Index, lost: LostFile) -> Iterator[str]:
-    """Say what became of an expected file."""
     yield ""
     name = page.bold(clean(lost.path))
     if lost.stage is None:
@@ -161,7 +154,6 @@ def _loss(page: ResultPrinter, index: Index, lost: LostFile) -> Iterator[str]:
 
 
 def _skipped(index: Index, path: str) -> str:
-    """Say why a file is not in the index, where that is known."""
     for one in index.skipped:
         if path == one.path or path.startswith(f"{one.path.rstrip('/')}/"):
             return f" ({one.path}: {one.reason}{', ' + one.detail if one.detail else ''})"
@@ -169,7 +161,6 @@ def _skipped(index: Index, path: str) -> str:
 
 
 def _handle_run(args: argparse.Namespace) -> int:
-    """Explain a whole run."""
     from assay.cli.missed import diagnose, document
     from assay.cli.options import read_results, split_today
     from assay.gold.split import refuse_sealed

@@ -65,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _failure(code: int) -> dict[str, object]:
-    """Say in the JSON of a failure what a job that reads it goes by."""
     from assay.report.gate import VERDICTS
 
     return {"verdict": VERDICTS.get(code, VERDICTS[4])}
@@ -91,7 +90,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _check_flags(args: argparse.Namespace) -> None:
-    """Refuse flags that mean nothing together."""
     if args.no_comment and not args.github:
         raise ConfigError("--no-comment means nothing without --github", hint="leave it out")
     judging = {"--against": args.against, "--require": args.require, "--strict": args.strict, "--github": args.github}
@@ -102,7 +100,6 @@ def _check_flags(args: argparse.Namespace) -> None:
 
 
 def _write_baseline(args: argparse.Namespace) -> int:
-    """Write a run, or its repeats, as a baseline file."""
     from assay.report.baseline import write_baseline
     from assay.report.evidence import gather
     from assay.report.render.document import Document, Paragraph
@@ -124,7 +121,6 @@ def _write_baseline(args: argparse.Namespace) -> int:
 
 
 def _gate(args: argparse.Namespace, runs: list[Run]) -> Gate:
-    """Check floors, failures and comparisons; `runs` is filled with what was read."""
     from assay.report.comparison import compare_evidence, compare_within
     from assay.report.evidence import gather
     from assay.report.gate import floor_measures, judge_gate, parse_floor
@@ -162,7 +158,6 @@ def _check_made(path: Path) -> None:
 
 
 def _of_run(data: Mapping[str, object]) -> AssayError:
-    """Make the error again that a run ended with, at its file and line."""
     file, line, hint, code = (data.get(key) for key in ("file", "line", "hint", "exit_code"))
     made = AssayError(
         f"the run failed: {data.get('message') or data.get('error')}",
@@ -175,7 +170,6 @@ def _of_run(data: Mapping[str, object]) -> AssayError:
 
 
 def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> QueryScores | None:
-    """Read what the run is compared with: a baseline file, a run, or repeats of one."""
     from assay.report.baseline import read_baseline
     from assay.report.comparison import require_comparable
     from assay.report.evidence import gather
@@ -198,7 +192,6 @@ def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> QuerySc
 
 
 def _read(places: Sequence[str]) -> tuple[list[Run], str]:
-    """Read a run or its repeats, and say how all of them are called."""
     from assay.experiment.records.folder import repeats_in
 
     folders = [str(folder) for place in places for folder in (repeats_in(Path(place)) or (place,))]
@@ -207,7 +200,6 @@ def _read(places: Sequence[str]) -> tuple[list[Run], str]:
 
 
 def _stage(args: argparse.Namespace) -> JobOutput:
-    """Say where GitHub listens; annotations go to stderr, where the runner reads them too and JSON does not."""
     import os
 
     from assay.report.github import JobOutput, place_in_checkout, read_context
@@ -218,7 +210,6 @@ def _stage(args: argparse.Namespace) -> JobOutput:
 
 
 def _tell_gate(args: argparse.Namespace, gate: Gate, runs: Sequence[Run]) -> None:
-    """Tell GitHub the outcome, if asked to."""
     if not args.github:
         return
     from assay.report.github import gate_page, of_gate, publish
@@ -227,7 +218,6 @@ def _tell_gate(args: argparse.Namespace, gate: Gate, runs: Sequence[Run]) -> Non
 
 
 def _tell_error(args: argparse.Namespace, error: AssayError) -> None:
-    """Tell GitHub why there is no verdict, if asked to."""
     if not args.github:
         return
     from assay.report.github import error_page, of_error, publish
@@ -236,7 +226,6 @@ def _tell_error(args: argparse.Namespace, error: AssayError) -> None:
 
 
 def _places(run: Run) -> dict[tuple[str, str], AnnotationLine]:
-    """Say where the queries stand in their gold files."""
     from assay.report.github import AnnotationLine
 
     return {

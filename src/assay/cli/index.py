@@ -50,13 +50,11 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _forget(folder: Path) -> None:
-    """Remove what is kept of a folder; whoever reads it now keeps what was mapped."""
     for file in sorted(folder.glob("*.assay")):
         file.unlink(missing_ok=True)
 
 
 def _data(opened: OpenedTable, seconds: float) -> dict[str, Any]:
-    """Collect what there is to say."""
     files = opened.table.files
     problems = [{"path": path, "problem": text} for path, text in zip(files.paths, files.problems, strict=True) if text]
     return {
@@ -77,7 +75,6 @@ def _data(opened: OpenedTable, seconds: float) -> dict[str, Any]:
 
 
 def _blocks(data: dict[str, Any]) -> list[Block]:
-    """Say it in sentences."""
     from assay.report.render.document import Paragraph
 
     size = f"{data['files']:,} files in {data['units']:,} units"
@@ -96,5 +93,4 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
 
 
 def _counted(title: str, counts: dict[str, int]) -> str:
-    """Write counts as a sentence."""
     return f"{title}: {', '.join(f'{name} {count:,}' for name, count in counts.items()) or 'none'}."

@@ -122,7 +122,6 @@ class _Ended(KeyboardInterrupt):
 
 
 def _heed_signals() -> None:
-    """Take the signals by which `timeout`, CI and closed terminals end a process for an interrupt, unless ignored."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -131,7 +130,6 @@ def _heed_signals() -> None:
 
 
 def _end(number: int, _frame: object) -> None:
-    """End the command; a second signal of the kind ends it at once."""
     signal.signal(number, signal.SIG_DFL)
     raise _Ended(number)
 
@@ -157,7 +155,6 @@ class _Command(argparse.ArgumentParser):
         return found, extra
 
     def _meant(self, found: argparse.Namespace, extra: Sequence[str]) -> list[str]:
-        """Say what may have been meant by words that nobody took."""
         if hasattr(found, "config"):
             yes = [f"an experiment is named with --config {word}" for word in extra if word.endswith(".toml")]
             if yes:
@@ -195,19 +192,16 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Tell whether an interrupt is behind an error: inside a callback of an extension it becomes a SystemError."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
 def _mute() -> None:
-    """Let go of a stdout whose reader went away: there is nobody left to tell."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(args: argparse.Namespace, message: str, code: int, error: AssayError | None = None) -> int:
-    """Report a failure on stderr, and as JSON on stdout where JSON was asked for."""
     if getattr(args, "json", False):
         import json
 

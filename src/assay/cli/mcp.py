@@ -38,19 +38,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Serve until the agent goes away."""
-    from assay.agent.context import Roots
-    from assay.agent.server import TOKEN, ListenAddress, serve_http, serve_stdio
-
     if args.json:
         raise ConfigError("--json means nothing for a server", hint="leave it out")
     if args.allow_remote and args.http is None:
         raise ConfigError("--allow-remote without --http", hint="add --http HOST:PORT, or leave it out")
+    _check_extra()
+    from assay.agent.context import Roots
+    from assay.agent.server import TOKEN, ListenAddress, make_service, serve_http, serve_stdio
+
     token = os.environ.get(TOKEN) or None
     address = ListenAddress.parse(args.http, tuple(args.allow_remote), token) if args.http is not None else None
     roots, spec = Roots.of(args.roots), _spec(args.config)
-    _check_extra()
-    from assay.agent.server import make_service
-
     service = make_service(roots, spec)
     if address is None:
         serve_stdio(service)
@@ -60,7 +58,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _spec(path: str | None) -> Spec | None:
-    """Read the configuration, if one is named; the one in a served folder is never taken by itself."""
     if path is None:
         return None
     from assay.experiment.spec import load_spec
@@ -69,7 +66,6 @@ def _spec(path: str | None) -> Spec | None:
 
 
 def _check_extra() -> None:
-    """Say how to install what serving needs."""
     try:
         import mcp.server.mcpserver  # noqa: F401
     except ImportError as error:

@@ -94,7 +94,6 @@ def diagnose(run: Run, engine: str | None, tell: Callable[[str], None]) -> Diagn
 
 
 def _settings(engine: EngineRun) -> tuple[Per, SearchConfig]:
-    """Read the settings that the engine had."""
     from assay.engines.builtin import BuiltinEngine
     from assay.experiment.tracing import rebuild_engine
 
@@ -103,7 +102,6 @@ def _settings(engine: EngineRun) -> tuple[Per, SearchConfig]:
 
 
 def _place(gold: GoldSet) -> PreparedGold:
-    """Open the corpus as the run did; anchors that are gone since are left out."""
     from assay.experiment.corpora import check_home, prepare
 
     check_home(gold)
@@ -111,7 +109,6 @@ def _place(gold: GoldSet) -> PreparedGold:
 
 
 def _changes(run: Run, place: PreparedGold) -> list[str]:
-    """Say that the corpus is not what it was."""
     facts = run.header.corpora.get(place.gold.name)
     if facts is None or facts.digest == place.corpus.digest:
         return []
@@ -119,7 +116,6 @@ def _changes(run: Run, place: PreparedGold) -> list[str]:
 
 
 def _follow(engine: EngineRun, place: PreparedGold, config: SearchConfig, per: Per, k: int) -> Iterator[_Followed]:
-    """Trace every query that the engine was asked."""
     from assay.search import Index
 
     index = Index.build(place.corpus, config)
@@ -132,7 +128,6 @@ def _follow(engine: EngineRun, place: PreparedGold, config: SearchConfig, per: P
 
 
 def _miss(index: Index, query: Query, ranking: Ranking, trace: Trace, k: int) -> Miss | None:
-    """Say at which stage a missed query was lost; nothing when a relevant file was found."""
     from assay.search.trace import find_lost_stage
 
     wanted = tuple(dict.fromkeys(target.span.path for target in query.targets))
@@ -148,7 +143,6 @@ def _miss(index: Index, query: Query, ranking: Ranking, trace: Trace, k: int) ->
 
 
 def _answers(index: Index, trace: Trace, ranking: Ranking, k: int) -> dict[str, Ranking]:
-    """Give what would have been answered after each stage, and what was."""
     from assay.search.results import order_of
 
     found = {}
@@ -159,7 +153,6 @@ def _answers(index: Index, trace: Trace, ranking: Ranking, k: int) -> dict[str, 
 
 
 def _named(index: Index, row: int, per: Per) -> Hit:
-    """Name a row of the scores."""
     if per == "file":
         return Hit(index.table.files.paths[row])
     units = index.table.units
@@ -167,7 +160,6 @@ def _named(index: Index, row: int, per: Per) -> Hit:
 
 
 def _measured(run: Run, engine: EngineRun, after: Mapping[str, list[Ranking]]) -> tuple[str, tuple[StageScore, ...]]:
-    """Score each stage as if it were an engine."""
     import numpy as np
 
     from assay.scoring import parse_measure, score
@@ -186,7 +178,6 @@ def _measured(run: Run, engine: EngineRun, after: Mapping[str, list[Ranking]]) -
 
 
 def _differs(stages: tuple[StageScore, ...], per: str) -> list[str]:
-    """Say that the engine does not answer as it did; spans are also grown and told apart after the last stage."""
     if len(stages) < 2 or per == "span" or abs(stages[-1].value - stages[-2].value) < 1e-9:
         return []
     return ["The last stage does not give what the run has: the engine or the corpus changed since."]
@@ -211,5 +202,4 @@ def document(found: Diagnosis, name: str, *, listed: bool) -> Document:
 
 
 def _rows(missed: tuple[Miss, ...]) -> list[list[Any]]:
-    """Write a row for each miss."""
     return [[miss.query, miss.form, miss.stage, miss.reason, ", ".join(miss.expected)] for miss in missed]

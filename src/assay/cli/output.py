@@ -76,7 +76,6 @@ def progress_callback(args: argparse.Namespace) -> Callable[[Progress], None] | 
 
 
 def _moving(progress: Progress) -> None:
-    """Rewrite one line of the terminal."""
     last = progress.step in ("search", "cells") and progress.done == progress.total
     ends = progress.step == "trouble" or last
     end = "\n" if ends else ""
@@ -85,13 +84,11 @@ def _moving(progress: Progress) -> None:
 
 
 def _steps(progress: Progress) -> None:
-    """Print a line where a step begins or ends."""
     if progress.step != "search" or progress.done == progress.total:
         print(_words(progress), file=sys.stderr, flush=True)  # noqa: T201  # stderr is for people who wait
 
 
 def _words(progress: Progress) -> str:
-    """Say where a run is."""
     if progress.step == "corpus":
         return f"{progress.gold}: reading the corpus"
     if progress.step == "index":
@@ -171,7 +168,6 @@ def headline(page: ResultPrinter, rank: int, hit: Hit, more: str = "") -> str:
 
 
 def _marked(page: ResultPrinter, line: str, weights: Mapping[str, float]) -> str:
-    """Mark the words that were asked for."""
     if not page.colour or not weights:
         return line
     from assay.search.trace import matched_words

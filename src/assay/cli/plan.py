@@ -55,7 +55,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _size(args: argparse.Namespace) -> str:
-    """Name the size whose smallest detectable difference is shown: the pilot's, or the assumed one."""
     if args.sd is None:
         return "The pilot's size"
     repositories = args.repositories or 1
@@ -63,7 +62,6 @@ def _size(args: argparse.Namespace) -> str:
 
 
 def _assumed(args: argparse.Namespace) -> tuple[SamplePlan, str]:
-    """Plan from assumptions."""
     from assay.stats import components_of, plan
     from assay.stats.config import DEFAULT
 
@@ -83,7 +81,6 @@ def _assumed(args: argparse.Namespace) -> tuple[SamplePlan, str]:
 
 
 def _piloted(args: argparse.Namespace) -> tuple[SamplePlan, str]:
-    """Plan from the paired differences of a run."""
     from assay.report.scored_run import failed_engines, family_of
     from assay.scoring import score
     from assay.stats import plan_claim

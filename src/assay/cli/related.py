@@ -47,7 +47,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _place(text: str) -> tuple[str, int]:
-    """Read FILE:LINE."""
     found = re.fullmatch(r"(.+?):(\d+)(?:-\d+)?", text)
     if found is None or int(found.group(2)) < 1:
         raise ConfigError(f"{text!r} is no line of a file", hint="write FILE:LINE, such as src/http.py:120")
@@ -55,7 +54,6 @@ def _place(text: str) -> tuple[str, int]:
 
 
 def _json(found: Related) -> dict[str, Any]:
-    """Turn relatives into JSON; the code itself is left out."""
     return {
         "schema": "assay/related/1",
         "unit": _hit_json(found.unit) | {"names": list(found.names)},
@@ -65,17 +63,14 @@ def _json(found: Related) -> dict[str, Any]:
 
 
 def _relation_json(relation: Relation) -> dict[str, Any]:
-    """Turn a relation into JSON."""
     return _hit_json(relation.hit) | {"score": relation.hit.score, "shared": list(relation.shared)}
 
 
 def _hit_json(hit: Hit) -> dict[str, Any]:
-    """Turn a place into JSON."""
     return {"path": hit.path, "start": hit.start, "end": hit.end}
 
 
 def _shown(page: ResultPrinter, found: Related) -> Iterator[str]:
-    """Write the unit, then its relatives by kind."""
     names = f"  {', '.join(map(clean, found.names))}" if found.names else ""
     yield page.bold(clean(str(found.unit.span))) + names
     for kind, title in _TITLES.items():

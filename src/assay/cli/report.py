@@ -62,7 +62,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _checked(out: Path) -> Path:
-    """Refuse a place that no file can be written to, before anything is computed."""
     if out.is_dir():
         raise InputError("is a folder", file=out, hint="name a file with --out, such as report.html")
     if not out.parent.is_dir():
@@ -71,12 +70,10 @@ def _checked(out: Path) -> Path:
 
 
 def _again(args: argparse.Namespace, *more: str) -> str:
-    """Write the folder and the flags that say where the page goes and what it claims, as they are typed again."""
     return shlex.join([args.results, *typed(args, "out", *CLAIM, *more)])
 
 
 def _tell(args: argparse.Namespace, out: Path, title: str, made: HtmlReport) -> None:
-    """Say where the page is, and what is not in it."""
     from assay.report.explorer.page import in_folder
     from assay.report.render.document import Document, Paragraph
 

@@ -79,7 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_way(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say how a run is carried out; nothing of it shows in the results."""
     group = parser.add_argument_group("how it is run")
     group.add_argument("--dry-run", action="store_true", help="show the plan, what of it is kept, and an estimate")
     group.add_argument(
@@ -155,7 +154,6 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
 
 
 def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> None:
-    """Say how steady engines are."""
     from assay.report.evidence import gather, stability, steadiness_blocks
     from assay.report.render.document import Document
     from assay.report.scored_run import real_engines
@@ -209,7 +207,6 @@ def write_report(
 
 
 def _check_answered(args: argparse.Namespace, runs: Sequence[Run]) -> int:
-    """Return the exit code: 4, with the reason on stderr, if an engine failed on every query of a run."""
     from assay.experiment.running.turns import failed_engines
 
     failed = {name: reason for run in runs for name, reason in failed_engines(run).items()}
@@ -237,7 +234,6 @@ def published(
 
 
 def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
-    """Say that sealed queries are left out, or that they are looked at."""
     from assay.gold.split import SEALED, select
 
     chosen = select(suite, spec.split)
@@ -249,7 +245,6 @@ def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
 
 
 def _spec(args: argparse.Namespace) -> Spec:
-    """Read the configuration file, if there is one, and apply the flags."""
     from assay.experiment.spec import override
     from assay.experiment.spec.model import chosen_names
 
@@ -281,7 +276,6 @@ def _flagged(args: argparse.Namespace, spec: Spec) -> Spec:
 
 
 def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
-    """Refuse what cannot be run here, and tell what would be run twice."""
     from assay.experiment.spec import missing_requirement, twin_notes
     from assay.experiment.spec.layers import environment_note
 

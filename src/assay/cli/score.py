@@ -63,14 +63,12 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _check_flags(args: argparse.Namespace) -> None:
-    """Refuse flags about files where none is written."""
     for flag in ("parquet", "max_size", "no_source"):
         if getattr(args, flag) and not args.write:
             raise ConfigError(f"--{flag.replace('_', '-')} means nothing without --write", hint="add --write")
 
 
 def _changed(run: Run, gold: GoldSet) -> int:
-    """Count the queries of a set that are not what the run asked, or are new in its parts; no corpus is opened."""
     from assay.gold import load_gold
     from assay.gold.split import part_of
 
@@ -90,7 +88,6 @@ def _changed(run: Run, gold: GoldSet) -> int:
 
 
 def _same(now: Query | None, ran: Query, gold: GoldSet, run: Run, partial: bool) -> bool:
-    """Tell whether a query is what it was; a run that left targets out is compared by what it kept."""
     from assay.gold import query_hash
 
     if now is None:

@@ -83,7 +83,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _show_config(args: argparse.Namespace) -> int:
-    """Print the configuration that a search here would have."""
     from assay.search.settings import config_text
 
     if args.query is not None:
@@ -95,14 +94,12 @@ def _show_config(args: argparse.Namespace) -> int:
 
 
 def _count(args: argparse.Namespace) -> int | None:
-    """Choose how many results; none for all."""
     if args.all and args.k is not None:
         raise ConfigError("--all is every match", hint="leave -k out")
     return None if args.all else check_count("-k", _K if args.k is None else args.k)
 
 
 def _filter(args: argparse.Namespace) -> Filter:
-    """Read the filters; what no result could be is an error, not an empty answer."""
     from assay.search.filters import KINDS, Filter
 
     check_known("kind", args.kind, KINDS)
@@ -115,14 +112,12 @@ def _filter(args: argparse.Namespace) -> Filter:
 
 
 def _languages(index: Index) -> set[str]:
-    """List the languages that files have, here or anywhere."""
     from assay.corpus.languages import LANGUAGES
 
     return {language for language in index.table.files.languages if language} | set(LANGUAGES)
 
 
 def _write_trace(trace: Trace, place: str) -> None:
-    """Write a trace where it is wanted."""
     text = "".join(f"{line}\n" for line in trace.json_lines())
     if place == "-":
         sys.stderr.write(text)
@@ -135,7 +130,6 @@ def _write_trace(trace: Trace, place: str) -> None:
 
 
 def _print_json(args: argparse.Namespace, index: Index, query: str, k: int | None, hits: Iterable[Hit]) -> None:
-    """Print one JSON object, each hit as it comes: all matches of a large folder need not fit in memory."""
     head = {
         "schema": "assay/search/1",
         "query": query,
@@ -152,13 +146,11 @@ def _print_json(args: argparse.Namespace, index: Index, query: str, k: int | Non
 
 
 def _hit_json(rank: int, hit: Hit, *, snippets: bool) -> dict[str, object]:
-    """Turn a hit into JSON."""
     row = {"rank": rank, "path": hit.path, "start": hit.start, "end": hit.end, "score": hit.score}
     return row | ({"snippet": hit.snippet} if snippets else {})
 
 
 def _print_hits(index: Index, query: str, hits: Iterable[Hit], lines: int) -> None:
-    """Print results as they come."""
     found = False
     for text in _shown(index, query, hits, lines):
         found = True
@@ -168,7 +160,6 @@ def _print_hits(index: Index, query: str, hits: Iterable[Hit], lines: int) -> No
 
 
 def _shown(index: Index, query: str, hits: Iterable[Hit], lines: int) -> Iterator[str]:
-    """Write each result, with the lines of it that tell most."""
     from assay.search.query import parse_query
     from assay.search.trace import choose_lines, term_weights
 

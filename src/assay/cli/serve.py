@@ -49,7 +49,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _review_routes(gold: str | None) -> tuple[Route, ...]:
-    """Give the addresses of the review of a gold file, if one is named."""
     if gold is None:
         return ()
     from assay.cli.gold.browsing import desk_routes

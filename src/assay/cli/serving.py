@@ -47,7 +47,6 @@ def listen(args: argparse.Namespace, routes: Sequence[Route], last: Path | None 
 
 
 def _port_in(file: Path) -> int:
-    """Read the port that a server had; 0, any free one, where none is known."""
     with suppress(OSError, ValueError):
         port = int(file.read_text("ascii"))
         return port if 0 < port < 1 << 16 else 0

@@ -62,14 +62,12 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _words(words: list[str]) -> tuple[list[str], str]:
-    """Tell folders from the query, which stands last."""
     if len(words) > 3:
         raise ConfigError("several words", hint='put the query into quotes: assay show results "a part of its text"')
     return words[:-1] or [_USUAL], words[-1]
 
 
 def _subjects(args: argparse.Namespace, runs: list[Run], folders: list[str], claim: AnalysisPlan) -> list[ShownEngine]:
-    """Choose whose rankings are shown."""
     from assay.report.show import ShownEngine
 
     if len(runs) == 2:
@@ -81,14 +79,12 @@ def _subjects(args: argparse.Namespace, runs: list[Run], folders: list[str], cla
 
 
 def _pair(run: Run, claim: AnalysisPlan) -> list[str]:
-    """Name the baseline and the best of those that are compared with it; where it stands alone, it alone."""
     from assay.report.analysis import challenger_of
 
     return list(dict.fromkeys((claim.baseline, challenger_of(run, claim))))
 
 
 def _shared(runs: list[Run], claim: AnalysisPlan) -> str:
-    """Name the engine to follow from one run to the other: the best rival, else the first that both have."""
     old, new = ([engine.name for engine in run.engines] for run in runs)
     best = _pair(runs[1], claim)[-1]
     if best in old:

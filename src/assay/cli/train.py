@@ -77,7 +77,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _check_extra() -> None:
-    """Refuse before hours of mining what cannot be trained."""
     import importlib
 
     for name in _NEEDED:
@@ -91,7 +90,6 @@ def _check_extra() -> None:
 
 
 def _order(args: argparse.Namespace) -> Order:
-    """Check what to train on and where to."""
     from assay.cli.search_options import workers_of
     from assay.training.exclusion import Exclusions, read_exclusions
     from assay.training.pipeline import Order
@@ -109,7 +107,6 @@ def _order(args: argparse.Namespace) -> Order:
 
 
 def _config(args: argparse.Namespace, kind: type[C]) -> C:
-    """Read the recipe, and put the seed of the command line in its place."""
     from assay.training.pipeline import read_recipe
 
     config = read_recipe(Path(args.recipe), kind) if args.recipe else kind()
@@ -121,7 +118,6 @@ def _config(args: argparse.Namespace, kind: type[C]) -> C:
 
 
 def _data(folder: Path) -> dict[str, Any]:
-    """Collect what there is to say."""
     import json
 
     from assay.training.pipeline import MANIFEST, MODEL
@@ -134,7 +130,6 @@ def _data(folder: Path) -> dict[str, Any]:
 
 
 def _blocks(data: dict[str, Any]) -> list[Block]:
-    """Say it in sentences."""
     from assay.report.render.document import Paragraph
     from assay.training.pipeline import unchecked_line
 
@@ -159,7 +154,6 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
 
 
 def _overdone(reports: Sequence[dict[str, Any]]) -> str:
-    """Say that less would have been more, if it would."""
     best = max(reports, key=lambda one: one["grade"]["reciprocal"], default=None)
     if best is None or reports[-1]["grade"]["reciprocal"] >= _WORSE * best["grade"]["reciprocal"]:
         return ""
@@ -170,7 +164,6 @@ def _overdone(reports: Sequence[dict[str, Any]]) -> str:
 
 
 def _graded(grade: dict[str, Any]) -> str:
-    """Say how the model does on what was held out."""
     if not grade["questions"]:
         return "Nothing could be held out, so nothing says how good it is."
     return (
@@ -201,7 +194,6 @@ def adapt(args: argparse.Namespace, config: AdaptConfig) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse what has no meaning for one repository."""
     if args.folder is not None:
         raise ConfigError(f"both {args.folder} and --adapt", hint="train on a folder, or adapt to one repository")
     for flag in ("exclude", "exclude_corpora", "workers"):
@@ -211,7 +203,6 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _blocks_adapting(adapted: Adapted, seconds: float) -> list[Block]:
-    """Say it in sentences."""
     from assay.report.render.document import Paragraph
 
     test, learned = adapted.judgement, sum(adapted.pairs.values())
@@ -227,7 +218,6 @@ def _blocks_adapting(adapted: Adapted, seconds: float) -> list[Block]:
 
 
 def _figures(test: dict[str, Any]) -> str:
-    """Say what was measured."""
     low, high = test["interval"]
     chance = "no p-value" if test["p"] is None else f"p = {test['p']:.2g}"
     return (
@@ -239,7 +229,6 @@ def _figures(test: dict[str, Any]) -> str:
 
 
 def _outcome(adapted: Adapted) -> str:
-    """Say what to do with it, or why there is nothing new."""
     if adapted.folder is not None:
         model = f"static:{adapted.folder}"
         return f"Use it with: assay search ... --set dense.model={model} --set translation.model={model}"

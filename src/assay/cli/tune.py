@@ -84,7 +84,6 @@ class _Grid:
 
 
 def _settings(args: argparse.Namespace, spec: Spec) -> TuneSettings:
-    """Read [tune]; knobs that flags name replace those of the file."""
     from assay.experiment.spec.model import read_table
     from assay.experiment.tuning import TuneSettings, parse_knob
 
@@ -100,7 +99,6 @@ def _settings(args: argparse.Namespace, spec: Spec) -> TuneSettings:
 
 
 def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid:
-    """Make a variant of every point; what is wrong with the knobs of the file is told with their line."""
     from assay.experiment.spec import make_engines
     from assay.experiment.spec.model import placed
     from assay.experiment.tuning import find_base, grid_points, spec_with
@@ -119,7 +117,6 @@ def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid
 
 
 def _tuned(grid: _Grid, made: Run, claim: AnalysisPlan, partitions: int, notes: Sequence[DataNote]) -> TuneReport:
-    """Choose among the points that answered."""
     from assay.experiment.ablation import DataNote
     from assay.experiment.tuning import tune_scores
     from assay.report.scored_run import failed_engines, pick
@@ -139,7 +136,6 @@ def _tuned(grid: _Grid, made: Run, claim: AnalysisPlan, partitions: int, notes: 
 def _entries(
     args: argparse.Namespace, rule: AcceptanceRule, report: TuneReport, made: Run, claim: AnalysisPlan
 ) -> list[LedgerEntry]:
-    """Make the entry of the choice: its difference is the honest one; no entry where the default is best."""
     from assay.experiment.ledger import ChangeInfo, MeasuredChange, Tuning, make_entry
 
     found = report.tuned

@@ -131,7 +131,6 @@ class CorpusCache:
         shutil.rmtree(grave, ignore_errors=True)
 
     def _recall(self, request: str) -> CachedTree | None:
-        """Read a ref and the entry it names; anything unreadable counts as not there."""
         try:
             ref = json.loads((self.root / "refs" / f"{digest(request)}.json").read_bytes())
             folder = self.root / "trees" / ref["content"]
@@ -143,7 +142,6 @@ class CorpusCache:
         return CachedTree(folder / "tree", ref["content"], manifest, ref["revision"], ref["root"], tuple(ref["notes"]))
 
     def _fetch(self, request: str, fetch: Callable[[Path], FetchedTree]) -> CachedTree:
-        """Fetch into a folder beside, publish the tree, then the ref."""
         self._sweep(request)
         work = self._temporary(digest(request))
         try:
@@ -156,7 +154,6 @@ class CorpusCache:
         return CachedTree(tree, fetched.content, fetched.manifest, fetched.revision, fetched.root, fetched.notes)
 
     def _publish(self, work: Path, fetched: FetchedTree) -> Path:
-        """Rename a finished tree into the store; a tree of that content that is already there stays."""
         if not re.fullmatch(r"[a-z0-9]+-[0-9a-f]{40,128}", fetched.content):
             raise ValueError(f"not the name of a content: {fetched.content!r}")
         entry = work / "entry"
@@ -173,13 +170,11 @@ class CorpusCache:
         return final / "tree"
 
     def _write_ref(self, request: str, fetched: FetchedTree) -> None:
-        """Write what a request led to."""
         ref = _Ref(_FORMAT, request, fetched.content, fetched.revision, fetched.root, fetched.notes)
         final = self._folder("refs") / f"{digest(request)}.json"
         write_atomic(final, json.dumps(asdict(ref)))
 
     def _sweep(self, request: str) -> None:
-        """Remove what killed processes left for this request; its lock is held, so nobody works there."""
         name = digest(request)
         leftovers = [*self._folder("tmp").glob(f"{name}.*"), *self._folder("tmp").glob("evicted.*")]
         for folder in sorted(leftovers):
@@ -187,14 +182,12 @@ class CorpusCache:
         remove_leftovers(self._folder("refs"), f"{name}.json")
 
     def _temporary(self, name: str) -> Path:
-        """Make a folder that nobody else has."""
         path = self._folder("tmp") / f"{name}.{secrets.token_hex(8)}"
         with _writable(self.root):
             path.mkdir()
         return path
 
     def _folder(self, name: str) -> Path:
-        """Make a folder of the layout when it is not there."""
         path = self.root / name
         with _writable(self.root):
             path.mkdir(parents=True, exist_ok=True)
@@ -208,7 +201,6 @@ def digest(text: str) -> str:
 
 @contextmanager
 def _writable(root: Path) -> Iterator[None]:
-    """Turn a cache that cannot be written into an error with a next step."""
     try:
         yield
     except OSError as error:

@@ -83,7 +83,6 @@ def marked(real: str, names: frozenset[str]) -> str | None:
 
 
 def _is_cache(tag: str) -> bool:
-    """Check the signature, as the specification asks."""
     try:
         with open(tag, "rb") as stream:
             return stream.read(len(_CACHE_TAG)) == _CACHE_TAG
@@ -191,7 +190,6 @@ def binary(head: bytes, walking: WalkConfig) -> str | None:
 
 
 def _begins_as_utf8(head: bytes, *, whole: bool) -> bool:
-    """Tell whether these are the first bytes of a UTF-8 text; the last character may be cut unless they are all."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head, whole)
     except UnicodeDecodeError:
@@ -200,7 +198,6 @@ def _begins_as_utf8(head: bytes, *, whole: bool) -> bool:
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Tell whether the bytes are UTF-8."""
     if data.isascii():
         return True
     try:

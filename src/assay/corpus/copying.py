@@ -47,7 +47,6 @@ def inside(root: str, path: str) -> str:
 
 
 def _unreadable(corpus: Corpus, path: str, error: OSError) -> CorpusError:
-    """Tell a corpus that is gone from one file that is."""
     if not corpus.root.is_dir():
         return CorpusError(
             "the corpus folder vanished while it was in use", file=corpus.root, hint="bring it back and run again"
@@ -77,7 +76,6 @@ def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus
 
 
 def _check(corpus: Corpus, path: str, data: bytes) -> None:
-    """Make sure that every engine gets the same file."""
     known = corpus.hashes.get(path)
     if known is not None and hashlib.sha256(data).hexdigest() != known:
         raise CorpusError(
@@ -86,14 +84,12 @@ def _check(corpus: Corpus, path: str, data: bytes) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write one file, and the folders it lies in."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "xb") as stream:
         stream.write(data)
 
 
 def _commit(root: Path) -> None:
-    """Make a folder a git repository with one commit."""
     limits = ArchiveLimits()
     for arguments in (
         ("init", "--quiet", "--initial-branch=main"),

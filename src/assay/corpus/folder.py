@@ -29,6 +29,5 @@ def named_folder(request: CorpusRequest) -> Path:
 
 
 def _hint(folder: Path, base: Path) -> str:
-    """Say where the trail ends."""
     there = next((parent for parent in folder.parents if parent.is_dir()), folder)
     return f"relative folders begin at {base}; the nearest folder that exists is {there}"

@@ -140,7 +140,6 @@ def read_repository(top: Path, below: Path, base: str, limits: ArchiveLimits) ->
 
 
 def _folders(files: Iterable[str]) -> frozenset[str]:
-    """Collect every folder above the files."""
     found: set[str] = set()
     for path in files:
         parent = path.rpartition("/")[0]

@@ -60,7 +60,6 @@ def fetch_commit(store: CorpusCache, url: str, rev: str, limits: ArchiveLimits) 
 
 
 def _create(folder: Path, limits: ArchiveLimits) -> None:
-    """Make an empty bare repository without hooks or templates."""
     folder.mkdir(parents=True)
     made = git("init", "--quiet", "--bare", "--template=", ".", cwd=folder, limits=limits)
     if made.code:
@@ -80,7 +79,6 @@ def _shallow(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> str | N
 
 
 def _whole(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> str:
-    """Ask for all branches and tags, then look the revision up: an abbreviated commit, `v1~2`."""
     deepen = ("--unshallow",) if (folder / "shallow").exists() else ()
     options = ("--quiet", "--prune", "--update-head-ok", *deepen)
     fetched = _git(folder, "fetch", *options, "--", url, *_ALL, limits=limits)
@@ -103,13 +101,11 @@ def _whole(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> str:
 
 
 def _commit(folder: Path, rev: str, limits: ArchiveLimits) -> str | None:
-    """Resolve a revision to a commit."""
     found = _git(folder, "rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", limits=limits)
     return None if found.code else found.out.decode().strip()
 
 
 def _no_repository(url: str, fetched: CommandOutput) -> NoReturn:
-    """Say that there is no such repository, or none that we may read."""
     raise CorpusError(
         f"{without_credentials(url)} is no git repository that can be read: {without_credentials(fetched.last_words)}",
         hint="check the URL; for a private repository set up git's own credentials (git-credential, ssh)",
@@ -117,7 +113,6 @@ def _no_repository(url: str, fetched: CommandOutput) -> NoReturn:
 
 
 def _git(folder: Path, *arguments: str, limits: ArchiveLimits) -> CommandOutput:
-    """Run git on a mirror, named relatively: a process that outlives us stays with the folder if it is moved."""
     return git("--git-dir=.", *arguments, cwd=folder, limits=limits)
 
 
@@ -153,10 +148,7 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
 
 
 def _remote(request: CorpusRequest, url: str, rev: str) -> LocatedCorpus:
-    """Use a commit that is already here; ask the remote for anything that can move."""
-
     def fetch(work: Path) -> FetchedTree:
-        """Fetch into a folder of our own."""
         with request.store.lock(f"mirror {url}"):
             mirror = fetch_commit(request.store, url, rev, request.limits)
             return _unpack(mirror.folder, mirror.commit, work, request, without_credentials(url))
@@ -171,13 +163,11 @@ def _remote(request: CorpusRequest, url: str, rev: str) -> LocatedCorpus:
 
 
 def _identity(url: str) -> str:
-    """Name a remote in the cache without its secrets; what follows ? or # may choose the repository: its hash stays."""
     tail = re.search(r"[?#].*", url, re.DOTALL)
     return without_credentials(url) + (f"?{digest(tail[0])}" if tail else "")
 
 
 def _last_known(request: CorpusRequest, entry: CachedTree | None, rev: str, error: SetupError) -> LocatedCorpus:
-    """Fall back to what a branch or tag was when it was last fetched, and say so."""
     if entry is None:
         raise error
     note = f"{error.message}; {rev} is used as it was last fetched, commit {entry.revision}"
@@ -185,7 +175,6 @@ def _last_known(request: CorpusRequest, entry: CachedTree | None, rev: str, erro
 
 
 def _checked_url(url: str) -> str:
-    """Refuse what git would read as an option or as a command to run."""
     scp = re.fullmatch(r"([\w.-]+@)?[\w.-]+:(?![:/]/?/).+", url)
     if url.startswith("-") or not (_PROTOCOL.match(url) or scp):
         raise CorpusError(
@@ -196,7 +185,6 @@ def _checked_url(url: str) -> str:
 
 
 def _resolve(repository: Path, rev: str, request: CorpusRequest) -> str:
-    """Turn a revision of a local repository into a commit."""
     inside = git("rev-parse", "--git-dir", cwd=repository, limits=request.limits)
     if inside.code:
         raise CorpusError(
@@ -213,7 +201,6 @@ def _resolve(repository: Path, rev: str, request: CorpusRequest) -> str:
 
 
 def _unpack(repository: Path, commit: str, work: Path, request: CorpusRequest, source: str) -> FetchedTree:
-    """Write the blobs of a commit; links may point anywhere here, the walk follows only those that stay inside."""
     blobs = list(_list(repository, commit, request))
     with TreeWriter(work / "tree", source=f"{source}@{commit[:12]}", limits=request.limits) as writer:
         _write(repository, [blob for blob in blobs if blob.kind == "blob"], work, writer)
@@ -224,7 +211,6 @@ def _unpack(repository: Path, commit: str, work: Path, request: CorpusRequest, s
 
 
 def _list(repository: Path, commit: str, request: CorpusRequest) -> Iterator[_Blob]:
-    """List everything in a commit."""
     listed = git("ls-tree", "-r", "-z", "--full-tree", commit, cwd=repository, limits=request.limits)
     if listed.code:
         raise CorpusError(f"commit {commit} cannot be listed: {listed.last_words}", file=repository)
@@ -236,7 +222,6 @@ def _list(repository: Path, commit: str, request: CorpusRequest) -> Iterator[_Bl
 
 
 def _write(repository: Path, blobs: list[_Blob], work: Path, writer: TreeWriter) -> None:
-    """Stream the blobs out of one `git cat-file`."""
     wanted = work / "objects"
     wanted.write_text("".join(f"{blob.oid}\n" for blob in blobs), encoding="ascii")
     with open(wanted, "rb") as names, git_stream("cat-file", "--batch", cwd=repository, stdin=names) as stream:
@@ -245,7 +230,6 @@ def _write(repository: Path, blobs: list[_Blob], work: Path, writer: TreeWriter)
 
 
 def _write_blob(stream: IO[bytes], blob: _Blob, writer: TreeWriter) -> None:
-    """Write one blob: `<oid> blob <size>`, the bytes, a newline."""
     header = stream.readline().split()
     if len(header) != 3 or header[1] != b"blob":
         raise CorpusError(
@@ -260,7 +244,6 @@ def _write_blob(stream: IO[bytes], blob: _Blob, writer: TreeWriter) -> None:
 
 
 def _chunks(stream: IO[bytes], size: int) -> Iterator[bytes]:
-    """Read so many bytes piece by piece."""
     while size > 0:
         chunk = stream.read(min(size, _CHUNK))
         if not chunk:

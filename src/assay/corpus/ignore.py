@@ -118,7 +118,6 @@ def read_level(file: str | os.PathLike[str], base: str) -> IgnoreFile | None:
 
 
 def _sieve(rules: Iterable[IgnoreRule]) -> re.Pattern[str] | None:
-    """Make one expression of all rules: most names match none, and one question is five times faster than forty."""
     patterns = [rule.pattern.pattern for rule in rules]
     if not all(pattern.startswith("^") for pattern in patterns):
         return None
@@ -134,7 +133,6 @@ def _sieve(rules: Iterable[IgnoreRule]) -> re.Pattern[str] | None:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile what pathspec wrote."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # re warns of `[[`, which pathspec passes on
         return re.compile(pattern, re.DOTALL)
@@ -146,12 +144,10 @@ def as_bytes(path: str) -> str:
 
 
 def _spelled_out(pattern: str) -> str:
-    """Write `[[:alpha:]]` as `[a-zA-Z]`, which pathspec knows."""
     return re.sub(r"\[:(\w+):\]", lambda match: _CLASSES.get(match[1], match[0]), pattern)
 
 
 def _rule(line: str) -> IgnoreRule | None:
-    """Translate a line; a blank, a comment or a pattern git discards is None."""
     from pathspec.patterns.gitignore import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
@@ -174,7 +170,6 @@ def _rule(line: str) -> IgnoreRule | None:
 
 
 def _trimmed(line: str) -> str:
-    """Cut trailing spaces that no backslash keeps."""
     stripped = line.rstrip(" ")
     kept = len(stripped) - len(stripped.rstrip("\\"))
     return stripped + " " if kept % 2 and len(stripped) < len(line) else stripped

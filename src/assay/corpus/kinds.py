@@ -123,6 +123,5 @@ def subfolder(spec: CorpusSpec, top: Path) -> Path:
 
 
 def _folders_hint(top: Path) -> str:
-    """List the folders there are."""
     names = sorted(child.name for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
     return f"its folders are: {', '.join(names)}" if names else "it has no folders"

@@ -201,7 +201,6 @@ _INTERPRETERS: Final[Mapping[str, str]] = {
 
 
 def _by_extension() -> dict[str, FileType]:
-    """Turn the tables round: extension -> type."""
     tables: tuple[tuple[Mapping[str, str], Kind], ...] = ((_CODE, "code"), (_DOCS, "docs"), (_CONFIG, "config"))
     return {
         extension: FileType(language, kind)
@@ -268,7 +267,6 @@ def detect(path: str, head: bytes) -> FileType:
 
 
 def _by_name(name: str) -> FileType | None:
-    """Look a whole name up, `Dockerfile.dev` and `requirements-dev.txt` included."""
     if found := _NAMES.get(name):
         return found
     if name.endswith((".txt", ".in")) and _REQUIREMENTS.fullmatch(name):
@@ -279,7 +277,6 @@ def _by_name(name: str) -> FileType | None:
 
 
 def _by_shebang(head: bytes) -> FileType | None:
-    """Read `#!/usr/bin/env -S python3 -u` as python."""
     if not head.startswith(b"#!"):
         return None
     for word in head[2:].split(b"\n", 1)[0].decode("latin-1").split():
@@ -292,5 +289,4 @@ def _by_shebang(head: bytes) -> FileType | None:
 
 
 def _rc(name: str) -> FileType:
-    """Take `.eslintrc`, `.nvmrc`, `.python-version` and the like for configuration."""
     return FileType(None, "config") if name.endswith(("rc", "-version", "ignore")) else _UNKNOWN

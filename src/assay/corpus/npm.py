@@ -32,7 +32,6 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
     name, version = parse_package(request.spec.value)
 
     def fetch(work: Path) -> FetchedTree:
-        """Fetch into a folder of our own."""
         return pack(f"{name}@{version}", work, request.limits)
 
     key = f"npm {name}@{version} {npm_fingerprint()}"
@@ -69,7 +68,6 @@ def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
 
 
 def _packed(done: CommandOutput) -> dict[str, object]:
-    """Read what `npm pack --json` printed: a list in older versions, a mapping in newer ones."""
     try:
         value = json.loads(done.out)
     except ValueError:
@@ -89,7 +87,6 @@ def _verify(tarball: Path, integrity: str) -> None:
 
 
 def _failed(what: str, done: CommandOutput) -> NoReturn:
-    """Say whether the package, its hash or the network is wrong."""
     said = done.err + done.out.decode("utf-8", "replace")
     if _TAMPERED.search(said):
         raise _tampered(what)
@@ -99,7 +96,6 @@ def _failed(what: str, done: CommandOutput) -> NoReturn:
 
 
 def _tampered(what: str) -> CorpusError:
-    """Say that a tarball is not what its registry says."""
     return CorpusError(
         f"the tarball of {what} does not have the hash its registry gives; it was not used",
         hint="the file or the registry was tampered with or damaged: try again, else report it",

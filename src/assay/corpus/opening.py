@@ -71,7 +71,6 @@ class _Way:
 
 
 def _checked(request: CorpusRequest, way: _Way) -> _Opened:
-    """Locate and walk; a cached tree that is no longer what was unpacked is fetched once more."""
     opened = _located_and_walked(request, way)
     if opened.intact():
         return opened
@@ -86,7 +85,6 @@ def _checked(request: CorpusRequest, way: _Way) -> _Opened:
 
 
 def _located_and_walked(request: CorpusRequest, way: _Way) -> _Opened:
-    """Locate and walk; what came from the cache is read whole every time, for it is compared with what was fetched."""
     located = locate(request)
     memory = way.memory if located.entry is None else None
     return _Opened(located, walk(located.ground, way.globs, way.walking, request.limits, memory))
@@ -100,7 +98,6 @@ class _Opened:
     walked: WalkResult
 
     def intact(self) -> bool:
-        """Compare a cached tree with what was unpacked; a tree that is not cached has nothing to compare with."""
         entry = self.located.entry
         if entry is None:
             return True
@@ -110,12 +107,10 @@ class _Opened:
         return all(self._recorded(entry, tree, path) == sha for path, sha in self.walked.hashes.items())
 
     def _recorded(self, entry: CachedTree, tree: str, path: str) -> str | None:
-        """Look up the hash a file had, under its real name."""
         return entry.manifest.get(os.path.relpath(os.path.realpath(f"{self.located.ground.root}/{path}"), tree))
 
 
 def _empty(request: CorpusRequest, opened: _Opened) -> CorpusError:
-    """Say that nothing is left, and why."""
     reasons = Counter(skipped.reason for skipped in opened.walked.skipped)
     left_out = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     hint = "check the include and exclude globs" if request.spec.include or request.spec.exclude else "check the path"
@@ -144,7 +139,6 @@ class _OfflineCache(CorpusCache):
     """A cache that fetches nothing."""
 
     def obtain(self, request: str, fetch: Callable[[Path], FetchedTree]) -> CachedTree:  # noqa: ARG002 - a cache's signature
-        """Give what is there."""
         found = self.recall(request)
         if found is None:
             raise CorpusError("it is no longer in the cache", hint="a run, or `assay gold lint`, fetches it again")

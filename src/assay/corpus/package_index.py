@@ -67,7 +67,6 @@ def canonical_name(name: str) -> str | None:
 
 
 def _suffix(match: re.Match[str]) -> str:
-    """Write pre-, post- and development release in their one spelling."""
     suffix = ""
     if match["pre"]:
         pre = match["pre"].lower()
@@ -152,7 +151,6 @@ def _check_hash(done: CommandOutput, what: str) -> None:
 
 
 def _pip() -> tuple[str, ...]:
-    """Find the running interpreter's pip, else one on PATH; they read the same user configuration."""
     if importlib.util.find_spec("pip") is not None:
         return (sys.executable, "-P", "-m", "pip", "--disable-pip-version-check")
     found = shutil.which("pip") or shutil.which("pip3")
@@ -228,7 +226,6 @@ def download(link: PackageLink, into: Path, settings: PipSettings, limits: Archi
 
 
 def _page(url: str, settings: PipSettings, limits: ArchiveLimits) -> Iterator[PackageLink]:
-    """Read one page, or one folder."""
     folder = _folder(url)
     if folder is not None and not (folder / "index.html").is_file():
         for child in sorted(folder.iterdir()):
@@ -265,7 +262,6 @@ def _from_html(body: bytes, page: str) -> Iterator[PackageLink]:
 
 
 def _link(url: str, filename: str, page: str, yanked: bool = False) -> PackageLink:
-    """Make a link; its hash stands in the fragment."""
     address, fragment = urldefrag(url)
     algorithm, _, expected = fragment.partition("&")[0].partition("=")
     known = algorithm in _ALGORITHMS and bool(expected)
@@ -275,7 +271,6 @@ def _link(url: str, filename: str, page: str, yanked: bool = False) -> PackageLi
 
 
 def _safe(url: str, page: str) -> str:
-    """Refuse a page on the network that points at files of this machine."""
     allowed = _SCHEMES if urlsplit(page).scheme == "file" else _SCHEMES - {"file"}
     if urlsplit(url).scheme not in allowed:
         raise ValueError(f"it points at {without_credentials(url)}")
@@ -283,7 +278,6 @@ def _safe(url: str, page: str) -> str:
 
 
 def _plain(filename: str) -> str:
-    """Keep the last part of a file name: it becomes a name on this disk."""
     return os.path.basename(filename.replace("\\", "/").replace("\0", ""))
 
 
@@ -296,7 +290,6 @@ class _Anchors(HTMLParser):
         self.found: list[tuple[str, bool]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep <a href> and <base href>."""
         values = dict(attrs)
         if tag == "base" and values.get("href"):
             self.base = values["href"] or ""
@@ -305,7 +298,6 @@ class _Anchors(HTMLParser):
 
 
 def _open(url: str, settings: PipSettings, limits: ArchiveLimits) -> Any:  # noqa: ANN401  # urllib's answers share no type
-    """Open a URL as the user's pip would: its certificates, its proxy, its credentials."""
     parts = urlsplit(url)
     user, at, host = parts.netloc.rpartition("@")
     request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)), headers={"Accept": _ACCEPT})  # noqa: S310
@@ -317,7 +309,6 @@ def _open(url: str, settings: PipSettings, limits: ArchiveLimits) -> Any:  # noq
 
 
 def _opener(hostname: str, netloc: str, settings: PipSettings) -> urllib.request.OpenerDirector:
-    """Build an opener for http, https and file, and nothing else."""
     context = ssl.create_default_context(cafile=settings.cert)
     if hostname in settings.trusted_hosts or netloc.rpartition("@")[2] in settings.trusted_hosts:
         context.check_hostname = False
@@ -339,14 +330,12 @@ def _opener(hostname: str, netloc: str, settings: PipSettings) -> urllib.request
 
 
 def _basic(login: str) -> str:
-    """Write an Authorization header."""
     from base64 import b64encode
 
     return "Basic " + b64encode(unquote(login).encode("utf-8")).decode("ascii")
 
 
 def _netrc(hostname: str) -> str | None:
-    """Look credentials up where pip does too."""
     from netrc import NetrcParseError, netrc
 
     try:
@@ -357,26 +346,22 @@ def _netrc(hostname: str) -> str | None:
 
 
 def _as_url(place: str) -> str:
-    """Turn a path of find-links into a URL."""
     return place if urlsplit(place).scheme in _SCHEMES else Path(place).expanduser().absolute().as_uri()
 
 
 def _folder(url: str) -> Path | None:
-    """Turn a file: URL of a folder into the folder."""
     parts = urlsplit(url)
     path = Path(unquote(parts.path))
     return path if parts.scheme == "file" and (path.is_dir() or not path.exists()) else None
 
 
 def _is_absent(error: Exception) -> bool:
-    """Tell "no such package here" from "no answer"."""
     if isinstance(error, urllib.error.HTTPError):
         return error.code in (404, 410)
     return isinstance(error, FileNotFoundError)
 
 
 def _limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]:
-    """Read piece by piece, up to a limit."""
     left = allowed
     while chunk := stream.read(_CHUNK):
         left -= len(chunk)

@@ -50,7 +50,6 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
     package = parse_package(request.spec.value)
 
     def fetch(work: Path) -> FetchedTree:
-        """Fetch into a folder of our own."""
         return _fetch(package, work, request.limits)
 
     return from_entry(request, request.store.obtain(_key(package), fetch), built_in=True)
@@ -71,12 +70,10 @@ def parse_package(value: str) -> Package:
 
 
 def _key(package: Package) -> str:
-    """Name a request: another index, or another interpreter, may give another file."""
     return f"pypi {package} {package.form} {pip_fingerprint()} {sys.implementation.cache_tag} {sys.platform}"
 
 
 def _fetch(package: Package, work: Path, limits: ArchiveLimits) -> FetchedTree:
-    """Take the wheel, else the sdist."""
     if package.form != "sdist":
         wheel = download_wheel(package.name, package.text, work / "wheel", limits)
         if wheel is not None:
@@ -99,7 +96,6 @@ def find_sdist(package: Package, listing: IndexListing) -> PackageLink | None:
 
 
 def _notes(package: Package, link: PackageLink) -> tuple[str, ...]:
-    """Say what was taken, and what should make one look twice."""
     notes = [f"pypi:{package} is the sdist {link.filename}"]
     if package.form == "any":
         notes[0] += ", as pip finds no wheel for this interpreter"
@@ -111,12 +107,10 @@ def _notes(package: Package, link: PackageLink) -> tuple[str, ...]:
 
 
 def _is_sdist(link: PackageLink) -> bool:
-    """Tell an sdist from a wheel, an installer or a signature."""
     return link.filename.endswith(_SDIST)
 
 
 def _version_of(link: PackageLink, package: Package) -> Version | None:
-    """Read the version out of a file name of this package; a name may itself hold dashes."""
     stem = link.filename
     for suffix in (*_SDIST, ".whl"):
         stem = stem.removesuffix(suffix)
@@ -130,7 +124,6 @@ def _version_of(link: PackageLink, package: Package) -> Version | None:
 
 
 def _not_found(package: Package, listing: IndexListing, settings: PipSettings) -> CorpusError | SetupError:
-    """Say whether the network, the package, the version or the form is missing."""
     offered = [link for link in listing.links if _version_of(link, package) is not None]
     if listing.silent and not offered:
         return SetupError(
@@ -150,6 +143,5 @@ def _not_found(package: Package, listing: IndexListing, settings: PipSettings) -
 
 
 def _order(link: PackageLink, package: Package) -> tuple[int, tuple[int, ...]]:
-    """Sort files by version."""
     version = _version_of(link, package)
     return (version.epoch, version.release) if version else (-1, ())

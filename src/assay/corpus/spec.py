@@ -61,7 +61,6 @@ def is_url(value: str) -> bool:
 
 
 def _body(spec: CorpusSpec) -> str:
-    """Write the part before the question mark."""
     if spec.kind == "stdlib":
         return "stdlib"
     if spec.kind == "path":
@@ -77,14 +76,12 @@ def _body(spec: CorpusSpec) -> str:
 
 
 def _folder(body: str, options: _Options) -> CorpusSpec:
-    """Read a folder; a leading ./ only says that it is one."""
     while body.startswith("./"):
         body = body[2:].lstrip("/")
     return CorpusSpec("path", body or ".", root=options.root, include=options.include, exclude=options.exclude)
 
 
 def _with_scheme(scheme: str, value: str, text: str, options: _Options) -> CorpusSpec:
-    """Read `kind:value`."""
     kind = KINDS.get(scheme)
     if kind is None or not kind.has_prefix:
         raise CorpusError(f"{text!r}: unknown kind of corpus {scheme!r}", hint=_scheme_hint(scheme, text))
@@ -106,14 +103,12 @@ def _with_scheme(scheme: str, value: str, text: str, options: _Options) -> Corpu
 
 
 def _scheme_hint(scheme: str, text: str) -> str:
-    """Say what was probably meant."""
     if scheme in ("http", "https", "ssh", "file"):
         return f"for a git repository write git:{text}; otherwise name {kind_examples()}"
     return f"name {kind_examples()}; a folder whose name holds a colon is written ./{text}"
 
 
 def _split_revision(value: str) -> tuple[str, str | None]:
-    """Cut `url@rev` at the last @ of the path; an @ of the authority belongs to the URL."""
     match = _URL.match(value) or _SCP.match(value)
     start = match.end() if match else 0
     at = value.rfind("@", start)
@@ -193,7 +188,6 @@ def _hashed(name: str) -> str:
 
 
 def _clashing(names: Mapping[str, str]) -> set[str]:
-    """Return the ids whose files would be one, or lie in one."""
     files = Counter(path.casefold() for path in names.values())
     folders = {str(above) for path in files for above in PurePosixPath(path).parents}
     return {name for name, path in names.items() if files[path.casefold()] > 1 or path.casefold() in folders}

@@ -125,7 +125,6 @@ _NO_REFUSAL: Final = RejectedFile("", "")
 
 
 def _founds(columns: Mapping[str, NDArray[Any]]) -> Iterable[FileContents | RejectedFile]:
-    """Read what was found in each file."""
     hexadecimal = columns["sha256"].tobytes().hex()
     width = 2 * _SHA_BYTES
     rows = zip(
@@ -146,17 +145,14 @@ def _founds(columns: Mapping[str, NDArray[Any]]) -> Iterable[FileContents | Reje
 
 
 def _stamp(walking: WalkConfig) -> bytes:
-    """Name everything that an answer depends on beside the file: this program and its settings."""
     return f"{__version__} {walking!r}".encode()
 
 
 def _joined(parts: Iterable[bytes]) -> NDArray[np.uint8]:
-    """Put strings one after the other, each with a NUL behind it, which no path and no text holds."""
     import numpy as np
 
     return np.frombuffer(b"".join(part + b"\0" for part in parts), dtype=np.uint8)
 
 
 def _parted(blob: NDArray[np.uint8]) -> list[bytes]:
-    """Take strings apart again."""
     return blob.tobytes().split(b"\0")[:-1]

@@ -30,7 +30,6 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
 
 
 def _missing_tests(top: Path) -> tuple[str, ...]:
-    """Report a library without its tests; some distributions leave only what other packages need of them."""
     if sum(1 for _ in (top / "test").glob("test_*.py")) >= _FEWEST_TESTS:
         return ()
     return ("this interpreter comes without its test/ package, so gold that points there does not resolve",)

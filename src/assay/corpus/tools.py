@@ -105,13 +105,11 @@ def npm_fingerprint() -> str:
 
 
 def _is_npm_registry(name: str) -> bool:
-    """Tell the variables that choose a registry."""
     lowered = name.lower()
     return lowered.startswith("npm_config_") and lowered.endswith(("registry", "userconfig", "globalconfig"))
 
 
 def _hash(values: Iterable[str], files: Iterable[Path]) -> str:
-    """Hash settings and the contents of files; credentials in them are not to be read from the hash."""
     sha = hashlib.sha256("\n".join(values).encode("utf-8", "surrogateescape"))
     for file in files:
         try:

@@ -74,7 +74,6 @@ def hash_of(path: Path, algorithm: str) -> bytes:
 
 
 def _members(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
-    """Hand every member to the writer."""
     if archive.name.endswith(ZIPS):
         _from_zip(archive, writer, limits)
     elif archive.name.endswith(TARS):
@@ -84,13 +83,11 @@ def _members(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
 
 
 def _wrapper(manifest: dict[str, str]) -> str:
-    """Name the one folder that everything lies in, as in sdists and npm tarballs."""
     tops = {path.partition("/")[0] for path in manifest}
     return next(iter(tops)) if len(tops) == 1 and all("/" in path for path in manifest) else ""
 
 
 def _from_zip(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
-    """Read a zip or wheel."""
     with zipfile.ZipFile(archive) as zipped:
         infos = zipped.infolist()
         if len(infos) > limits.members:
@@ -100,7 +97,6 @@ def _from_zip(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
 
 
 def _zip_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, writer: TreeWriter) -> None:
-    """Write one member of a zip."""
     if "\0" in info.orig_filename:  # `filename` is already cut there
         writer.refuse(info.orig_filename, "has a NUL byte in its name")
     name = info.filename.replace("\\", "/")  # zips made by careless tools on Windows
@@ -118,7 +114,6 @@ def _zip_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, writer: TreeWrit
 
 
 def _from_tar(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
-    """Read a tar as a stream, counting what comes out of the decompressor: headers can be bombs too."""
     allowed = max(limits.ratio_grace_bytes, limits.ratio * archive.stat().st_size)
     with _decompressed(archive) as raw:
         counted = io.BufferedReader(_Counted(raw, min(allowed, limits.unpacked_bytes), archive.name))
@@ -131,14 +126,12 @@ class _Member(tarfile.TarInfo):
     """A member whose extended header is checked before tarfile reads it: that takes quadratic time (CVE-2024-6232)."""
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
-        """Refuse a header no path could need; the hook that tarfile leaves to subclasses."""
         if self.type in _HEADERS and self.size > _HEADER_BYTES:
             raise tarfile.ReadError(f"a header of {self.size:,} bytes: a bomb")
         return cast(tarfile.TarInfo, super()._proc_member(tar))  # type: ignore[misc]  # not in typeshed
 
 
 def _tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWriter) -> None:
-    """Write one member of a tar."""
     if member.isdir():
         writer.folder(member.name)
     elif member.issym():
@@ -153,7 +146,6 @@ def _tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWrite
 
 
 def _decompressed(archive: Path) -> IO[bytes]:
-    """Open a tar by what it is, not by what it is called."""
     with open(archive, "rb") as stream:
         head = stream.read(6)
     if head.startswith(b"\x1f\x8b"):
@@ -173,11 +165,9 @@ class _Counted(io.RawIOBase):
         self._raw, self._left, self._allowed, self._source = raw, allowed, allowed, source
 
     def readable(self) -> bool:
-        """Say that it can be read."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed wants a private Buffer type
-        """Read, and count."""
         data = self._raw.read(len(buffer))
         self._left -= len(data)
         if self._left < 0:
@@ -191,7 +181,6 @@ class _Counted(io.RawIOBase):
 
 
 def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
-    """Read a member piece by piece."""
     while chunk := stream.read(_CHUNK):
         yield chunk
 
@@ -200,7 +189,6 @@ class ListedPaths:
     """The paths that a corpus lists, and those that lead to the same files through symbolic links."""
 
     def __init__(self, corpus: Corpus, root: Path | None = None) -> None:
-        """Take the files of a corpus; `root` is another folder that has them, such as the original of a copy."""
         self._known = frozenset(file.path for file in corpus.files)
         self._root = os.path.realpath(root or corpus.root)
         self._found: dict[str, str | None] = {}
@@ -225,6 +213,5 @@ class ListedPaths:
 
     @cached_property
     def _listed_links(self) -> dict[str, str]:
-        """The listed paths that are links themselves, by the files they lead to."""
         reals = {os.path.realpath(os.path.join(self._root, path)): path for path in sorted(self._known)}
         return {real: path for real, path in reals.items() if real != os.path.join(self._root, path)}

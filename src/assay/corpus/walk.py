@@ -96,7 +96,6 @@ class _Walker:
     prefix: str = ""  # of the corpus root, as seen from the top
 
     def run(self) -> WalkResult:
-        """Walk the folders, then follow links round by round until none leads anywhere new."""
         self._descend(self._start())
         while self.links:
             links, self.links = sorted(self.links, key=lambda link: link.path), []
@@ -108,7 +107,6 @@ class _Walker:
         return WalkResult(files, self.hashes, tuple(skipped), tuple(self.notes))
 
     def _start(self) -> _Frame:
-        """Collect the rules above the corpus root."""
         root, top = str(self.ground.root), str(self.ground.top)
         inside = os.path.relpath(root, top)
         base = "" if inside == "." else inside
@@ -121,14 +119,12 @@ class _Walker:
         return frame
 
     def _names(self, frame: _Frame) -> frozenset[str]:
-        """List what lies in a folder above the corpus root."""
         try:
             return frozenset(os.listdir(frame.real))
         except OSError as error:
             raise vanished(self.ground.root, error) from error
 
     def _step(self, frame: _Frame, part: str) -> _Frame:
-        """Go one folder down towards the root; rules that leave the root out do not hold for one who asked for it."""
         path = f"{frame.path}/{part}" if frame.path else part
         inside = replace(frame, path=path, real=os.path.join(frame.real, part))
         tracked = frame.repository is not None and frame.repository.tracks(path)
@@ -138,7 +134,6 @@ class _Walker:
         return replace(inside, git=())
 
     def _adopt(self, frame: _Frame, below: Path) -> _Frame:
-        """Take over what git knows about the work tree that begins at this folder."""
         found = read_repository(Path(frame.real), below, frame.path, self.limits)
         if isinstance(found, GitFailure):
             self.notes.append(
@@ -149,7 +144,6 @@ class _Walker:
         return replace(frame, git=(found.exclude,) if found.exclude else (), repository=found)
 
     def _descend(self, start: _Frame) -> None:
-        """Look into a folder and all below it that is not left out."""
         stack = [start]
         while stack:
             frame = stack.pop()
@@ -160,7 +154,6 @@ class _Walker:
             stack.extend(self._look_into(frame))
 
     def _look_into(self, frame: _Frame) -> list[_Frame]:
-        """Sort the names of one folder into files, links and folders."""
         try:
             with os.scandir(frame.real) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
@@ -178,7 +171,6 @@ class _Walker:
         return [inner for inner in below if inner is not None]
 
     def _refused(self, frame: _Frame, names: frozenset[str]) -> SkippedFile | None:
-        """Leave out a folder for what lies in it: a virtual environment, a cache, a second work tree."""
         tracked = frame.repository is not None and frame.repository.tracks(frame.path)
         if frame.real == str(self.ground.root) or frame.closed or tracked or not self.ground.built_in:
             return None
@@ -191,7 +183,6 @@ class _Walker:
         return None
 
     def _with_rules(self, frame: _Frame, names: frozenset[str]) -> _Frame:
-        """Add the rules of this folder; nobody reads rules inside a folder that is left out."""
         if frame.closed or names.isdisjoint(_RULES):
             return frame
         if self.ground.git and ".git" in names and frame.real != str(self.ground.top):
@@ -204,7 +195,6 @@ class _Walker:
         return replace(frame, git=git, assay=assay)
 
     def _entry(self, frame: _Frame, entry: os.DirEntry[str]) -> _Frame | None:
-        """Decide about one name; a folder to look into is returned, what cannot be looked at any more is left out."""
         try:
             return self._decided(frame, entry)
         except OSError as error:
@@ -213,7 +203,6 @@ class _Walker:
             return None
 
     def _decided(self, frame: _Frame, entry: os.DirEntry[str]) -> _Frame | None:
-        """Decide by the kind of what a name stands for, and by the rules."""
         path = f"{frame.path}/{entry.name}" if frame.path else entry.name
         if not _is_text(entry.name):
             self._skip(path, "name", "the name is not UTF-8")
@@ -233,7 +222,6 @@ class _Walker:
         return None
 
     def _left_out(self, frame: _Frame, path: str, name: str, folder: bool) -> SkippedFile | None:
-        """Say why a name does not count; the order of the questions is the order of precedence."""
         asked = verdict(frame.assay, path, folder)
         if asked is not None:
             return self._skipped(path, folder, "assayignore") if asked else None
@@ -253,11 +241,9 @@ class _Walker:
         return None
 
     def _skipped(self, path: str, folder: bool, reason: str, detail: str = "") -> SkippedFile:
-        """Write down what is left out; a folder ends in a slash."""
         return SkippedFile(self._shown(path) + ("/" if folder else ""), reason, detail)
 
     def _inner(self, frame: _Frame, path: str, entry: os.DirEntry[str], left_out: SkippedFile | None) -> _Frame | None:
-        """Decide whether to enter a folder, and with which rules."""
         if self.globs.prunes(self._shown(path)):
             return None
         inner = _Frame(path, entry.path, frame.git, frame.assay, frame.repository, left_out)
@@ -271,7 +257,6 @@ class _Walker:
         return None
 
     def _file(self, path: str, real: str) -> None:
-        """Read a file that no rule leaves out, once; `real` has no link in it, so it tells files apart."""
         shown = self._shown(path)
         if not self.globs.selects(shown) or real in self.seen:
             return
@@ -294,7 +279,6 @@ class _Walker:
             self._keep(shown, found)
 
     def _keep(self, shown: str, found: FileContents) -> None:
-        """Add a file to the corpus."""
         kind = detect(shown, found.shebang)
         self.files[shown] = SourceFile(shown, found.size, kind.kind, kind.language)
         self.hashes[shown] = found.sha256
@@ -302,14 +286,12 @@ class _Walker:
             self.foreign.append(shown)
 
     def _try_link(self, link: _Link) -> None:
-        """Follow a link; one that vanished since it was met is left out."""
         try:
             self._follow(link)
         except OSError as error:
             self._skip(link.path, "unreadable", error.strerror or str(error))
 
     def _follow(self, link: _Link) -> None:
-        """Follow a link that stays inside the root, to what no other name has brought in."""
         here = os.path.join(link.frame.real, link.path.rpartition("/")[2])
         real = os.path.realpath(here)
         if not is_inside(real, str(self.ground.root)):
@@ -324,22 +306,18 @@ class _Walker:
             self._file(link.path, real)
 
     def _tool_folder(self, real: str) -> str | None:
-        """Name the tool's folder that a real path lies in."""
         names = os.path.relpath(real, self.ground.root).split("/")
         barred = ALWAYS if self.ground.built_in else frozenset({".git"})
         return next((name for name in names if name in barred), None)
 
     def _shown(self, path: str) -> str:
-        """Write a path of the walk as a path of the corpus."""
         return path[len(self.prefix) :]
 
     def _skip(self, path: str, reason: str, detail: str) -> None:
-        """Report something that was left out; a name that is not UTF-8 is escaped."""
         shown = self._shown(path).encode("utf-8", "backslashreplace").decode("utf-8")
         self.skipped.append(SkippedFile(shown, reason, detail))
 
     def _note_foreign(self) -> None:
-        """Say which files are not UTF-8."""
         if not self.foreign:
             return
         names = sorted(self.foreign)
@@ -358,12 +336,10 @@ def vanished(root: Path, error: OSError) -> CorpusError:
 
 
 def _deeper(levels: tuple[IgnoreFile, ...], level: IgnoreFile | None) -> tuple[IgnoreFile, ...]:
-    """Put the rules of a deeper folder first."""
     return levels if level is None else (level, *levels)
 
 
 def _is_text(name: str) -> bool:
-    """Tell whether a name is UTF-8."""
     if name.isascii():
         return True
     try:

@@ -102,14 +102,12 @@ class TreeWriter:
         )
 
     def _admit(self, name: str) -> list[str]:
-        """Count a member and check its name."""
         self._members += 1
         if self._members > self._limits.members:
             self.refuse(name, f"is one too many: more than {self._limits.members:,} members")
         return self._parts(name)
 
     def _parts(self, name: str) -> list[str]:
-        """Split a name, refusing any that climbs, under any reading a file system might give it."""
         if "\0" in name:
             self.refuse(name, "has a NUL byte in its name")
         for reading in (name, _folded(name)):
@@ -119,7 +117,6 @@ class TreeWriter:
         return [part for part in name.split("/") if part not in ("", ".")]
 
     def _make(self, parts: list[str], member: str) -> None:
-        """Make the folders on the way, none of them through a link."""
         for depth in range(1, len(parts) + 1):
             path = "/".join(parts[:depth])
             if path in self._folders:
@@ -133,7 +130,6 @@ class TreeWriter:
             self._folders.add(path)
 
     def _write(self, path: Path, member: str, chunks: Iterable[bytes]) -> str:
-        """Create a file that was not there and hash it while writing."""
         sha = hashlib.sha256()
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
         with open(handle, "wb") as stream:
@@ -147,7 +143,6 @@ class TreeWriter:
 
     @contextmanager
     def _naming(self, member: str) -> Iterator[None]:
-        """Turn what the file system says about a name into a refusal of that member; a full disk stays what it is."""
         try:
             yield
         except (FileExistsError, IsADirectoryError, NotADirectoryError):
@@ -166,20 +161,17 @@ def is_inside(path: str, root: str) -> bool:
 
 
 def _allowance(limits: ArchiveLimits, archive_bytes: int | None) -> int:
-    """Say how many bytes may come out of an archive of that size."""
     if archive_bytes is None:
         return limits.unpacked_bytes
     return min(limits.unpacked_bytes, max(limits.ratio_grace_bytes, limits.ratio * archive_bytes))
 
 
 def _folded(name: str) -> str:
-    """Read a name as a forgiving file system might: compatibility forms folded, invisible characters dropped."""
     folded = unicodedata.normalize("NFKC", name)
     return "".join(char for char in folded if unicodedata.category(char) != "Cf")
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """Read a file piece by piece."""
     with open(path, "rb") as stream:
         while chunk := stream.read(1 << 20):
             yield chunk

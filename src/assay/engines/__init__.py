@@ -48,7 +48,6 @@ def make_engine(
 
 
 def _make(kind: str, settings: Mapping[str, object], context: EngineContext) -> FullEngine:
-    """Make an engine of a kind."""
     if kind not in KINDS:
         raise unknown("unknown kind of engine", kind, sorted(KINDS), "kinds")
     declare(settings)
@@ -56,7 +55,6 @@ def _make(kind: str, settings: Mapping[str, object], context: EngineContext) -> 
 
 
 def _make_preset(named: str, changes: Mapping[str, object], context: EngineContext) -> FullEngine:
-    """Make the engine of a preset, which ships or is a file, with some settings changed."""
     from assay.engines.presets import check_needs, named_preset, place, preset_notes, settings_of
 
     preset = named_preset(named, context.folder)
@@ -80,7 +78,6 @@ def table_of(spec: str) -> dict[str, object]:
 
 
 def _read_text(spec: str) -> tuple[str, dict[str, object]]:
-    """Read `kind` or `kind:value`, where value is the setting that the kind is mostly asked for with."""
     name, colon, value = spec.partition(":")
     if not colon:
         return name, {}
@@ -93,7 +90,6 @@ def _read_text(spec: str) -> tuple[str, dict[str, object]]:
 
 
 def _read_table(spec: Mapping[str, object]) -> tuple[str, dict[str, object]]:
-    """Read a table of assay.toml: what it is named by, kind or preset, and the rest."""
     key = "preset" if "preset" in spec else "kind"
     named = spec.get(key)
     if not isinstance(named, str):

@@ -85,12 +85,10 @@ def make_layout(settings: ReadingSettings, where: str) -> OutputLayout:
 
 
 def _rules(settings: ReadingSettings, where: str) -> TextRules:
-    """Check the regular expressions."""
     return parse_rules(settings.pattern, settings.nothing, settings.failed, where)
 
 
 def _check_format(settings: ReadingSettings, fields: bool, where: str) -> None:
-    """Refuse rules for JSON and rules for text in one, and rules for what is not read."""
     if fields and settings.format == "text":
         raise ConfigError(f"{where}: fields are declared, but format is text", hint="use format json or jsonl")
     if settings.pattern and settings.format in ("json", "jsonl"):
@@ -102,7 +100,6 @@ def _check_format(settings: ReadingSettings, fields: bool, where: str) -> None:
 
 
 def _rooted(field: Selector, path: Selector | None) -> Selector:
-    """Write a field from the document when it is written from the result."""
     if path is None or "[]" in field.steps or not path.lists:
         return field
     return Selector((*path.lists, *field.steps))
@@ -115,7 +112,6 @@ def read_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) 
 
 
 def _judged(text: Callable[[], str], rules: TextRules, read: Callable[[], EngineReply]) -> EngineReply:
-    """Read an answer; one without results may say that it failed, and one that cannot be read that there is nothing."""
     try:
         reply = _limited(read())
     except EngineError:
@@ -132,7 +128,6 @@ def _judged(text: Callable[[], str], rules: TextRules, read: Callable[[], Engine
 
 
 def _read(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
-    """Read an answer by its format."""
     if layout.format == "text" or layout.text.pattern:
         return read_text(text, layout.text, known)
     if layout.format == "auto":
@@ -148,7 +143,6 @@ def _read(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply
 
 
 def _advice(text: str, layout: OutputLayout) -> str:
-    """Say what to do about an output that is no JSON: one without a sign of it is something that the tool says."""
     if text and not any(sign in text for sign in "{["):
         return f"see what the tool says, or change format{suggest_setting(text, layout.text)}"
     return "let the tool print nothing else, or change format"
@@ -162,7 +156,6 @@ def read_document(document: object, layout: OutputLayout) -> EngineReply:
 
 
 def _read_auto(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
-    """Read JSON where there is any, else text; JSON without results stands back behind locations."""
     among: EngineReply | None = None
     problem: EngineError | None = None
     for find in (whole_document, documents_by_line) if text[:1] in ("{", "[") else ():
@@ -204,7 +197,6 @@ def _attempt(find: Callable[[str], Documents], text: str) -> Documents | None:
 
 
 def _find_documents(text: str, form: Format) -> Documents:
-    """Find the documents of a declared format, whatever talk is around them."""
     if form == "jsonl":
         return documents_by_line(text)
     try:
@@ -216,7 +208,6 @@ def _find_documents(text: str, form: Format) -> Documents:
 
 
 def _read_found(found: Documents, layout: OutputLayout) -> EngineReply:
-    """Read all documents of an output without talk or of lines; else the last with results: logs may be JSON too."""
     if not found.talk or layout.format == "jsonl":
         return _read_all(found, layout)
     replies, problem = list[EngineReply](), None
@@ -231,7 +222,6 @@ def _read_found(found: Documents, layout: OutputLayout) -> EngineReply:
 
 
 def _read_all(found: Documents, layout: OutputLayout) -> EngineReply:
-    """Read the results of documents, one after the other, and what they say they cost."""
     hits = tuple(hit for document in found.values for hit in _read_results(document, layout))
     cost = _read_cost(found.values, layout)
     unbilled = ("no cost is where it is declared",) if cost is None and (layout.tokens or layout.calls) else ()
@@ -239,7 +229,6 @@ def _read_all(found: Documents, layout: OutputLayout) -> EngineReply:
 
 
 def _limited(reply: EngineReply) -> EngineReply:
-    """Cut an answer that never ends."""
     hits = tuple(islice(reply.hits, HIT_LIMITS.hits))
     if len(hits) == len(reply.hits):
         return reply
@@ -264,7 +253,6 @@ def _sum(documents: Sequence[object], field: Selector | None) -> int | None:
 
 
 def _rows(document: object, field: Selector) -> Sequence[SelectedRow]:
-    """Look a field up; a list that is not there has no rows."""
     try:
         return tuple(select(document, (field,)))
     except EngineError:
@@ -272,7 +260,6 @@ def _rows(document: object, field: Selector) -> Sequence[SelectedRow]:
 
 
 def _read_results(document: object, layout: OutputLayout) -> list[Hit]:
-    """Read the results of a document by the declared fields, or by the names tools usually give them."""
     if layout.path is None:
         return [_guess(item, document) for item in _guess_results(document)]
     fields = (layout.path, layout.start, layout.end, layout.score, layout.snippet)
@@ -290,19 +277,16 @@ def _read_results(document: object, layout: OutputLayout) -> list[Hit]:
 
 
 def _correct(document: object, advice: str | None) -> str | None:
-    """Add the path that is in a document to an advice, where one is seen."""
     proposed = propose_path(document, FIELD_NAMES.path)
     return f"{advice}, perhaps {proposed}" if proposed else advice
 
 
 def _declare(document: object) -> str:
-    """Say what to declare for a document whose results are not where they mostly are."""
     proposed = propose_path(document, FIELD_NAMES.path) or 'path = "results[].file"'
     return f"declare it: {proposed}"
 
 
 def _hit(path: object, start: object, end: object, score: object, snippet: object = None) -> Hit:
-    """Make a hit of declared values; `normalise` checks them as those of any engine."""
     place = strip_ansi(cast(str, path))
     if start is None and end is None:
         hit = parse_location(place)
@@ -312,7 +296,6 @@ def _hit(path: object, start: object, end: object, score: object, snippet: objec
 
 
 def _guess_results(document: object) -> Sequence[object]:
-    """Find the list of results."""
     if isinstance(document, list):
         return document
     if isinstance(document, dict):
@@ -325,7 +308,6 @@ def _guess_results(document: object) -> Sequence[object]:
 
 
 def _guess(item: object, document: object) -> Hit:
-    """Read one result of a document."""
     if isinstance(item, str):
         return _hit(item, None, None, None)
     path = _first(item, FIELD_NAMES.path) if isinstance(item, dict) else None
@@ -336,5 +318,4 @@ def _guess(item: object, document: object) -> Hit:
 
 
 def _first(item: Mapping[str, object], names: Sequence[str]) -> object:
-    """Give the first of several fields that is there."""
     return next((item[name] for name in names if item.get(name) is not None), None)

@@ -88,7 +88,6 @@ class BuiltinEngine(InProcessDefaults):
 
 
 def _own_code() -> str:
-    """Digest this module, which stands between the engine and who asks."""
     return code_digest("engines/builtin.py")
 
 
@@ -155,7 +154,6 @@ def ablations(settings: Mapping[str, object]) -> tuple[Component, ...]:
 
 
 def _sources(read: Settings) -> Iterator[Component]:
-    """Name where matches come from beside the words of the code."""
     search = read.search
     fields = search.index.fields
     for name, keys in (("names", ("name", "scope", "signature")), ("paths", ("stem", "folder"))):
@@ -173,7 +171,6 @@ def _sources(read: Settings) -> Iterator[Component]:
 
 
 def _signals(read: Settings) -> Iterator[Component]:
-    """Name the signals, and what orders results anew; a ranking of files is made of coherence, which is cut down."""
     left = [stage for stage in STAGES if stage not in read.search.without and stage not in _SILENT[read.per]]
     for stage in left:
         if stage != "coherence" or read.per == "span":

@@ -57,7 +57,6 @@ def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngin
 def _indexing(
     settings: Settings, templates: CommandTemplates, places: Mapping[str, str], config: ConfigTemplate | None
 ) -> IndexSettings:
-    """Say what decides the index: that of a program that makes it when it starts is decided by the program too."""
     texts = (*templates.all(), *(config.said if config else ()))
     starts = settings.mode != "once" and names_place(texts, "store")
     maker: Maker = "program" if templates.index else "itself" if starts else "nobody"
@@ -166,7 +165,6 @@ class CommandEngine(SharedIndexEngine):
         return [version, file_facts(tool.templates.commands(), tool.places), digest_of(named_secrets(named))]
 
     def _open(self, place: ToolWorkspace, clock: Deadline, indexed: bool) -> CommandSession | InteractiveSession:
-        """Get ready."""
         place.check_programs()
         if self.tool.templates.index and not indexed:
             place.prepare(self.tool.templates.index, clock.rest(), "indexing")
@@ -182,7 +180,6 @@ class CommandEngine(SharedIndexEngine):
 
 @contextmanager
 def _closed_on_failure(place: ToolWorkspace) -> Iterator[None]:
-    """Leave nothing behind when a tool does not open, an interrupt included, and keep what it said."""
     try:
         with place.redactor.cleaning():
             yield
@@ -229,7 +226,6 @@ class CommandSession(ExternalSession):
         return replace(task, argv=(*task.argv[:cut], *added, *task.argv[cut:]))
 
     def _run(self, task: ProgramSpec, seconds: float | None) -> EngineReply:
-        """Run the command and read what it prints."""
         settings = self.place.tool.settings
         limit = min_timeout(seconds, settings.timeout)
         finished = run_tool(task, limit, hint="raise timeout", seen=self.place.witness.see_query)
@@ -245,13 +241,11 @@ class CommandSession(ExternalSession):
         return self._with_failure(reply, task, finished) if failed else reply
 
     def _with_failure(self, reply: EngineReply, task: ProgramSpec, finished: CompletedProgram) -> EngineReply:
-        """Take results of a program that failed, but not in silence: they may be a part of them."""
         self.place.witness.note_failure(finished.stderr)
         count = "1 result" if len(reply.hits) == 1 else f"{len(reply.hits)} results"
         return replace(reply, notes=(*reply.notes, f"{describe_failure(task, finished)} (after {count})"))
 
     def _failure(self, task: ProgramSpec, finished: CompletedProgram) -> EngineError:
-        """Say that a program failed, and what to declare if it did not."""
         self.place.witness.note_failure(finished.stderr)
         hint = f"if that means no results, add {finished.code} to ok_codes; else {repro_command(task)}"
         return EngineError(describe_failure(task, finished), hint=hint)
@@ -270,7 +264,6 @@ class UpdatableCommandSession(CommandSession):
 
 
 def _may_be_empty(finished: CompletedProgram, ok_codes: Sequence[int] | None) -> bool:
-    """Tell whether a program that gave no results found none, rather than failed."""
     if ok_codes is not None:
         return finished.code in ok_codes
     silent = not finished.stdout.strip() and not finished.stderr.strip()

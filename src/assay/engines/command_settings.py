@@ -192,13 +192,11 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> CommandTemplat
 
 
 def _named(templates: CommandTemplates) -> Mapping[str, object]:
-    """Give what is written in settings under their names."""
     named = {name: getattr(templates, name) for name in ("argv", "index", "update", "version", "request", "env")}
     return {**named, "path_filter": templates.filters.paths, "language_filter": templates.filters.languages}
 
 
 def _check_mode(settings: Settings) -> None:
-    """Refuse settings that have no effect in the mode, and a mode without what it needs."""
     defaults = {one.name: one.default for one in fields(Settings)}
     for name, modes in _OF_MODES.items():
         if settings.mode not in modes and getattr(settings, name) != defaults[name]:
@@ -217,7 +215,6 @@ def _check_mode(settings: Settings) -> None:
 
 
 def _check_lines(settings: Settings) -> None:
-    """Refuse a request that asks nothing, and answers that cannot be told from each other."""
     if not names_place(settings.request, "query"):
         raise ConfigError(f"{WHERE}: mode lines without a request", hint='write request = { query = "{query}" }')
     if settings.format not in ("auto", "json"):
@@ -229,7 +226,6 @@ def _check_lines(settings: Settings) -> None:
 
 
 def _check_argv(argv: Sequence[str], mode: Mode) -> None:
-    """Refuse a command that is not there or does not ask."""
     if not argv:
         raise ConfigError(f"{WHERE}: argv is empty", hint='write argv = ["tool", "--", "{query}"]')
     if mode == "once" and not names_place(argv, "query"):
@@ -237,7 +233,6 @@ def _check_argv(argv: Sequence[str], mode: Mode) -> None:
 
 
 def _read_filter(settings: Settings, name: str, known: Sequence[str]) -> Template:
-    """Read a filter: arguments of a program that is run for each query, a table for one that is asked by tables."""
     template: Filter = getattr(settings, name)
     table = isinstance(template, Mapping)
     if template and table != (settings.mode == "lines"):
@@ -254,7 +249,6 @@ def _read_filter(settings: Settings, name: str, known: Sequence[str]) -> Templat
 
 
 def _read_update(settings: Settings, known: Sequence[str]) -> tuple[str, ...]:
-    """Read what is run when files changed."""
     if settings.update == RESTART:
         if settings.mode == "once":
             raise ConfigError(f'{WHERE}: update = "restart" with mode once', hint="nothing stays that could be started")

@@ -88,7 +88,6 @@ class ToolWorkspace:
     """One tool at one corpus."""
 
     def __init__(self, tool: Tool, corpus: Corpus, store: Path | None = None) -> None:
-        """Make the tool's own folder when it wants one and has none."""
         self.tool = tool
         self.take(corpus)
         self.witness = UsageTracker()
@@ -155,7 +154,6 @@ class StartupTimeout(ChildTimeout):
     """A program did not say in time that it has started."""
 
     def __init__(self, setting: str, wanted: str, printed: str) -> None:
-        """Know which setting was waited for, its value, and what the program printed instead."""
         # from a blank on: half a secret would not be known as one
         end = re.sub(r"^\S+", "…", printed[-_SHOWN:]) if len(printed) > _SHOWN else printed
         super().__init__(f"it printed {end!r}" if printed.strip() else "it printed nothing")
@@ -295,7 +293,6 @@ def make_dialogue(settings: Settings) -> WireProtocol | None:
 
 
 def _marker(text: str, name: str, *, after: bytes) -> OutputMarker:
-    """Read a regular expression, and add what is taken after it."""
     pattern = re.compile(b"(?:" + compile_marker(text, name).pattern + b")" + after, re.MULTILINE)
     return OutputMarker(name, text, pattern)
 
@@ -336,7 +333,6 @@ def _documents(line: bytes) -> Documents | None:
 
 
 def _id_of(document: object, selector: Selector) -> str | None:
-    """Read whose answer it is."""
     try:
         rows = list(select(document, (selector,)))
     except EngineError:
@@ -345,12 +341,10 @@ def _id_of(document: object, selector: Selector) -> str | None:
 
 
 def _tell_unasked(unread: bytes) -> tuple[str, ...]:
-    """Say that a program spoke before it was asked."""
     return (f"{len(unread):,} bytes that came before it was asked were left out",) if unread.strip() else ()
 
 
 def _tell_talk(talk: list[str]) -> tuple[str, ...]:
-    """Say which lines were no answer."""
     return Documents((), tuple(filter(None, talk))).notes
 
 
@@ -419,7 +413,6 @@ class InteractiveSession(ExternalSession):
         return child.stderr
 
     def _restore(self) -> RestartCost:
-        """Start a program again that was lost, or that ended by itself after its last answer."""
         if self._child is not None and self._child.alive:
             return RestartCost()
         if self._child is not None:
@@ -428,7 +421,6 @@ class InteractiveSession(ExternalSession):
         return self._restarts.again(self.start)
 
     def _ask(self, query: str, k: int, wanted: SearchFilter, clock: Deadline) -> EngineReply:
-        """Ask the running program."""
         assert self._child is not None
         self._asked += 1
         added = self.filtering.table(wanted, {**self.place.places, "query": query, "k": k, "id": self._asked})
@@ -468,7 +460,6 @@ class InteractiveSession(ExternalSession):
             raise
 
     def _fail(self) -> str:
-        """End the program, keep what it complained of, and give the last of it behind a colon."""
         stderr = self.drop()
         self._restarts.lose()
         self.place.witness.note_failure(stderr)

@@ -62,7 +62,6 @@ class Filters:
         return {name: one if isinstance(one, Mapping) else list(one) for name, one in named.items() if one}
 
     def _asked(self, wanted: SearchFilter) -> Iterator[_Filter]:
-        """List the filters of which something is wanted."""
         both = (_Filter(self.paths, "path", wanted.paths), _Filter(self.languages, "language", wanted.languages))
         return (one for one in both if one.template and one.values)
 
@@ -93,13 +92,11 @@ def fill_filter(
 
 
 def _fill_item(item: object, place: str, values: tuple[str, ...], places: Mapping[str, object] | None) -> list[object]:
-    """Fill an item of a list, once for each value where it names it."""
     wanted = values if names_place(item, place) else values[:1]
     return [fill_json(item, {**(places or {}), place: value}) for value in wanted]
 
 
 def _listed(wanted: _Filter) -> dict[str, object]:
-    """Make lists of the parameters that name a value: they may stand there once for each."""
     template = cast("Mapping[str, object]", wanted.template)
     return {
         key: [value] if isinstance(value, str) and names_place(value, wanted.place) else value

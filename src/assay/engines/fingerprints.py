@@ -100,13 +100,11 @@ def file_seen(path: str, limits: LookLimits = LOOK_LIMITS) -> str:
 
 @cache
 def _content(path: str, _size: int, _time: int) -> str:
-    """Digest what is in a file, read again only when it has another size or time."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Give every text in tables and lists."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -117,7 +115,6 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _filled(text: str, places: Mapping[str, str]) -> str:
-    """Fill in what is known; where a program or a variable is missing, the text leads nowhere."""
     try:
         return fill(text, places)
     except AssayError:
@@ -125,7 +122,6 @@ def _filled(text: str, places: Mapping[str, str]) -> str:
 
 
 def _located(program: str, places: Mapping[str, str]) -> str:
-    """Read a relative path of a program from the user's folder."""
     return os.path.abspath(Path(places["here"], program)) if "/" in program else program
 
 
@@ -139,7 +135,6 @@ def _shown(path: str, places: Mapping[str, str]) -> str:
 
 
 def _packages(program: str) -> list[str]:
-    """List what is installed beside a Python, or the Python that a program starts with: a launcher does not change."""
     try:
         python = program if "python" in os.path.basename(program) else find_python(program)
     except (AssayError, OSError):
@@ -149,7 +144,6 @@ def _packages(program: str) -> list[str]:
 
 
 def _variables(told: EngineInputs) -> str:
-    """Digest the values of all variables that are named."""
     named: list[object] = [*told.commands, told.env or {}, *told.texts]
     named += [f"{{env:{told.token_env}}}"] if told.token_env else []
     try:

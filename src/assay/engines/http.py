@@ -221,14 +221,12 @@ def check_request(request: RequestTemplate, places: Sequence[str], asked: Sequen
 
 
 def _check_address(request: RequestTemplate, names: Sequence[str], where: str) -> None:
-    """Refuse an address that is none, and one whose host depends on what is asked: the token would go there."""
     ways = [_address(request.url, dict.fromkeys(names, value), where) for value in ("a", "b")]
     if ways[0].netloc != ways[1].netloc:
         raise ConfigError(f"{where}: url: the host has a placeholder", hint="only {env:NAME} may stand there")
 
 
 def _address(template: str, places: Mapping[str, object], where: str) -> SplitResult:
-    """Fill an address in and read it."""
     try:
         return web_address(fill_url(template, places))
     except ConfigError as problem:
@@ -236,7 +234,6 @@ def _address(template: str, places: Mapping[str, object], where: str) -> SplitRe
 
 
 def _defaults(request: RequestTemplate) -> dict[str, str]:
-    """Say what is sent and what is liked; the headers of the settings hold before these."""
     if request.body is None:
         return {"accept": _ACCEPT}
     kind = "text" if isinstance(request.body, str) else "form" if request.form else "json"
@@ -244,7 +241,6 @@ def _defaults(request: RequestTemplate) -> dict[str, str]:
 
 
 def _fill_body(request: RequestTemplate, places: Mapping[str, object], added: Mapping[str, object]) -> bytes | None:
-    """Fill the template of a body, and put into it what is added."""
     if request.body is None:
         return None
     if isinstance(request.body, str):
@@ -254,12 +250,10 @@ def _fill_body(request: RequestTemplate, places: Mapping[str, object], added: Ma
 
 
 def _sendable(text: str) -> str:
-    """Replace half characters, which only JSON can write."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _with_parameters(url: str, parameters: Mapping[str, object]) -> str:
-    """Add parameters to the query of an address."""
     if not parameters:
         return url
     parts = urlsplit(url)
@@ -267,18 +261,15 @@ def _with_parameters(url: str, parameters: Mapping[str, object]) -> str:
 
 
 def _parameters(table: Mapping[str, object]) -> str:
-    """Write a table as a form; what is a list stands there once for each item."""
     pairs = [(key, _text(item)) for key, value in table.items() for item in _items(value)]
     return urlencode(pairs, errors="replace")
 
 
 def _items(value: object) -> Iterable[object]:
-    """Give the items of a list, or the one value."""
     return value if isinstance(value, list | tuple) else (value,)
 
 
 def _text(value: object) -> str:
-    """Write a value of a form."""
     if isinstance(value, Mapping):
         raise ConfigError("engine http: a table in a form", hint="a form has texts, numbers and lists of them")
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -336,12 +327,10 @@ class HttpSession(ExternalSession):
             self._folders.close()
 
     def _ask(self, call: HttpRequest, limit: float | None) -> HttpResponse:
-        """Send a request in its turn; the time limit is for all attempts together."""
         patience = RetryPolicy(limit, self._settings.retries, limit)
         return send(call, self._connections, patience, turn=self._pacer.turn)
 
     def _prepare(self, request: RequestTemplate, seconds: float | None) -> None:
-        """Make a request that changes the index, and wait until the index is ready."""
         clock = Deadline(seconds, self._settings.index_timeout)
         try:
             with self._redactor.cleaning():
@@ -353,7 +342,6 @@ class HttpSession(ExternalSession):
             raise type(problem)(told, file=problem.file, line=problem.line, hint=problem.hint) from None
 
     def _wait_for(self, ready: ReadinessProbe, clock: Deadline) -> None:
-        """Ask until the index is ready, or the time is over."""
         call = self._sender.build(ready, self._folders.index_places)
         try:
             while not self._says_ready(call, ready, clock):
@@ -365,14 +353,12 @@ class HttpSession(ExternalSession):
             ) from None
 
     def _says_ready(self, call: HttpRequest, ready: ReadinessProbe, clock: Deadline) -> bool:
-        """Ask once whether the index is ready."""
         answer = self._ask(call, clock.left()).answer
         document = read_json(call, answer, self._connections.limits)
         found = [row.values[0] for row in select(document, (parse_selector(ready.path, "ready"),))]
         return bool(found) and all(_same(value, ready.value) for value in found)
 
     def _read(self, answer: RawResponse) -> EngineReply:
-        """Read an answer."""
         try:
             text = answer.body.decode("utf-8")
         except UnicodeDecodeError as problem:
@@ -393,12 +379,10 @@ class UpdatableHttpSession(HttpSession):
 
 
 def _attempts(heard: HttpResponse) -> tuple[str, ...]:
-    """Tell that a request had to be sent more than once."""
     return (asked_again(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
 
 
 def _same(found: object, wanted: object) -> bool:
-    """Compare two values of JSON, in which true is not 1."""
     return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
 
 
@@ -525,7 +509,6 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
 
 
 def _indexing(settings: Settings, places: Mapping[str, str], config: ConfigTemplate | None) -> IndexSettings:
-    """Say what decides the index: what the server is told to make, and who is told."""
     index = settings.index
     address = "" if index is None else web_address(fill_url(index.url, dict.fromkeys(place_names(places), "x"))).netloc
     always = ("index", "update", "ready", "token_env")
@@ -535,7 +518,6 @@ def _indexing(settings: Settings, places: Mapping[str, str], config: ConfigTempl
 
 
 def _check(settings: Settings) -> None:
-    """Refuse a query that is never sent, filters that have no place to go, and readiness of nothing."""
     where = Settings.where
     if not names_place([settings.url, settings.body or ""], "query"):
         raise ConfigError(f"{where}: neither url nor body has {{query}}", hint="put {query} where the question goes")
@@ -551,5 +533,4 @@ def _check(settings: Settings) -> None:
 
 
 def _recorded(request: RequestTemplate) -> dict[str, object]:
-    """Write a request down."""
     return {**asdict(request), "url": recorded_url(request.url), **recorded_table("headers", request.headers)}

@@ -136,7 +136,6 @@ def empty(folder: Path) -> None:
 
 
 def _odd(folder: str, names: list[str]) -> list[str]:
-    """List what is neither file nor folder nor link."""
     kinds = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
     plain = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
     return [name for name, mode in kinds.items() if not any(kind(mode) for kind in plain)]

@@ -94,17 +94,14 @@ def index_config(config: ConfigTemplate | None, named: tuple[Path, ...] | None) 
 
 
 def _edits(named: tuple[Path, ...]) -> Callable[[Path], bool]:
-    """Tell which edits are named."""
     return matches([path[2:] for path in named if path[0] == "config"])
 
 
 def _of_env(named: tuple[Path, ...]) -> frozenset[str]:
-    """List the variables that are named one by one."""
     return frozenset(path[1] for path in named if path[0] == "env" and len(path) > 1)
 
 
 def _read_key(key: str, table: Mapping[str, Any], declared: IndexDeclaration) -> Path:
-    """Find what a name in index_keys means; `config.` stands for `config.edits.`."""
     path = parts(key)
     if path[0] == "config" and path[1:2] != ("edits",):
         path = ("config", "edits", *path[1:])
@@ -129,7 +126,6 @@ def _table(settings: object, config: ConfigTemplate | None) -> dict[str, Any]:
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 - what JSON has
-    """Give a setting as JSON has it."""
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, Mapping):
@@ -138,7 +134,6 @@ def _plain(value: object) -> Any:  # noqa: ANN401 - what JSON has
 
 
 def _found(table: Mapping[str, Any], path: Path) -> object:
-    """Give what stands under a name."""
     found: Any = table
     for part in path:
         found = found[int(part)] if isinstance(found, list) else found[part]
@@ -146,5 +141,4 @@ def _found(table: Mapping[str, Any], path: Path) -> object:
 
 
 def _effect(config: ConfigTemplate | None) -> list[str] | None:
-    """Give what a configuration file is made from and what it will say; how that came about decides nothing."""
     return None if config is None else [config.file.name, config.format, config.digest, config.effect]

@@ -113,7 +113,6 @@ def _find(text: str, opening: re.Pattern[str]) -> Iterator[_Found]:
 
 
 def _checked(found: Documents) -> Documents:
-    """Refuse an output without a document, and one with a piece of a document in its talk."""
     broken = next(filter(_BROKEN.match, found.talk), None)
     if broken is not None:
         raise ValueError(f"a document breaks off or is broken: {broken[: SEARCH_LIMITS.shown]!r}")
@@ -177,7 +176,6 @@ def select(document: object, fields: Sequence[Selector | None]) -> Iterator[Sele
 
 
 def _walk(place: _Place, steps: tuple[str, ...]) -> Iterator[_Place]:
-    """Go down to the items of the innermost list."""
     if not steps:
         yield place
         return
@@ -192,7 +190,6 @@ def _walk(place: _Place, steps: tuple[str, ...]) -> Iterator[_Place]:
 
 
 def _value(place: _Place, field: Selector | None) -> object:
-    """Look a field up in the item of its own list."""
     if field is None:
         return None
     at: _Place | None = place
@@ -202,7 +199,6 @@ def _value(place: _Place, field: Selector | None) -> object:
 
 
 def _descend(value: object, steps: tuple[str, ...], *, strict: bool) -> object:
-    """Follow keys, and numbers into lists; where one is missing give None, or say so."""
     for step in steps:
         if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]

@@ -92,7 +92,6 @@ class PythonCounter:
         return {path: count for path, count in counts.items() if count}
 
     def _folded(self, path: str) -> bytes:
-        """Give a file's bytes with ASCII letters lower-cased, from memory while there is room."""
         data = self._cache.get(path)
         if data is None:
             data = read_bytes(self._corpus, path).lower()
@@ -112,18 +111,15 @@ class _ToolCounter:
 
     @property
     def peak_bytes(self) -> int | None:
-        """The most memory that a run of the tool took."""
         return self._witness.peak_bytes
 
     def _output(self, arguments: Sequence[str]) -> bytes:
-        """Run a grep in the corpus; 1 means that nothing was found."""
         done = self._run(arguments)
         if done.code not in (0, 1):
             raise EngineError(describe_failure(ProgramSpec(tuple(arguments)), done), hint=_WAY_OUT)
         return done.stdout
 
     def _run(self, arguments: Sequence[str]) -> CompletedProgram:
-        """Run a tool in the corpus, with bytes for letters and without the machine's git configuration."""
         environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
         task = ProgramSpec(tuple(arguments), self._corpus.root, environment)
         return run_tool(task, LIMITS.seconds, hint=_WAY_OUT, limits=LIMITS.process, seen=self._witness.see_query)
@@ -177,7 +173,6 @@ class GitCounter(_ToolCounter):
         return self._python.count_in((*sorted(self._holding(word) & self._seen), *self._unseen), word)
 
     def _tracked(self) -> frozenset[str]:
-        """List the files whose text `git grep` takes from the folder; tag H leaves out those it has reasons not to."""
         listed = self._run([*self.GIT, "ls-files", "-v", "-z"])
         if listed.code:
             return frozenset()  # no repository
@@ -185,7 +180,6 @@ class GitCounter(_ToolCounter):
         return frozenset(path for tag, _, path in entries if tag == "H")
 
     def _holding(self, word: str) -> frozenset[str]:
-        """Ask git for the tracked files that hold a word."""
         if not self._seen:
             return frozenset()
         output = self._output([*self.GIT, "grep", *self.FLAGS, "-e", word])
@@ -199,7 +193,6 @@ def _is_plain(corpus: Corpus, path: str) -> bool:
 
 
 def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
-    """Cut a list of paths into command lines of bounded length."""
     batch: list[str] = []
     room = LIMITS.argument_bytes
     for path in paths:
@@ -242,7 +235,6 @@ def densest_window(text: str, words: Sequence[str], size: int) -> Window:
 
 
 def _occurrences(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """List the line and the number of every word, word by word."""
     found = []
     for number, word in enumerate(words):
         line, seen, at = 1, 0, text.find(word)
@@ -344,13 +336,11 @@ class KeywordsSession:
         self._count.cache_clear()
 
     def _hit(self, path: str, words: Sequence[str], score: float) -> Hit:
-        """Point to the window of the file that holds most of the words."""
         window = densest_window(fold(read_bytes(self._corpus, path)), words, self._settings.window)
         return Hit(path, window.start, window.end, score)
 
 
 def _score(distinct: int, total: int) -> float:
-    """Say the order in one number: distinct words first, then matches; equal only where both are."""
     return distinct + total / (total + 1)
 
 
@@ -371,7 +361,6 @@ def choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
 
 
 def _tool_facts(backend: str) -> list[object]:
-    """Tell one version of a tool from another without starting it."""
     path = None if backend == "python" else find_tool(backend)
     if path is None:
         return []

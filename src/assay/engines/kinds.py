@@ -107,13 +107,11 @@ def describe() -> tuple[KindPage, ...]:
 
 
 def _describe_kind(kind: EngineKind) -> KindPage:
-    """Describe one kind by the record of its settings."""
     record = import_module(kind.module).Settings
     return KindPage(kind.name, kind.main, kind.about, tuple(_describe_record(record, "")))
 
 
 def _describe_record(record: object, prefix: str) -> Iterator[SettingPage]:
-    """Describe the fields of a record, and of the records in it."""
     hints = get_type_hints(record if isinstance(record, type) else type(record))
     for one in fields(cast(Any, record)):
         hint = hints[one.name]
@@ -126,14 +124,12 @@ def _describe_record(record: object, prefix: str) -> Iterator[SettingPage]:
 
 
 def _value(field: Field[Any], record: object) -> object:
-    """Find the default of a field: what the record around it has there, which need not be that of its class."""
     if not isinstance(record, type):
         return getattr(record, field.name)
     return field.default if field.default is not MISSING else cast(Any, field.default_factory)()
 
 
 def _default(field: Field[Any], record: object) -> str | None:
-    """Write a default down."""
     if is_required(field):
         return None
     value = _value(field, record)

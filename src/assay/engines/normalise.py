@@ -64,7 +64,6 @@ class Normaliser:
     """Normalise answers on one corpus; file lengths are looked up once."""
 
     def __init__(self, corpus: Corpus, lines: Callable[[str], int] | None = None, *, also: Sequence[Path] = ()) -> None:
-        """Take over a way to count a file's lines when the caller has one, and further roots of the same files."""
         self._known = frozenset(file.path for file in corpus.files)
         roots = [form for root in (corpus.root, *also) for form in (root.as_posix(), root.resolve().as_posix())]
         self._roots = tuple(dict.fromkeys(roots))
@@ -90,7 +89,6 @@ class Normaliser:
         return next((found for found in listed if found is not None), path)
 
     def _tidy(self, text: str) -> str:
-        """Return a path relative to the corpus root, without detours."""
         for form in (text, text.replace("\\", "/")):
             tidy = self._relative(posixpath.normpath(form)) if form else form
             if tidy in self._known or (form.startswith("/") and not tidy.startswith("/")):
@@ -99,14 +97,12 @@ class Normaliser:
         return text if tidy.startswith(("/", "..")) else tidy
 
     def _relative(self, path: str) -> str:
-        """Take the corpus root off an absolute path."""
         for root in self._roots:
             if path.startswith(root.rstrip("/") + "/"):
                 return path[len(root.rstrip("/")) + 1 :]
         return path
 
     def _repair(self, hit: object) -> _Repaired:
-        """Repair one hit."""
         if self._is_fine(hit):
             return _Repaired(hit, ())
         if not isinstance(hit, Hit) or not isinstance(hit.path, str):
@@ -123,7 +119,6 @@ class Normaliser:
         return _Repaired(_repair_rest(ranged, breaches), tuple(breaches))
 
     def _is_fine(self, hit: object) -> TypeGuard[Hit]:
-        """Tell a hit that needs no repair, as nearly all are."""
         if type(hit) is not Hit or hit.path not in self._known or not isinstance(hit.snippet, str | None):
             return False
         if type(hit.start) is not int or type(hit.end) is not int:
@@ -132,7 +127,6 @@ class Normaliser:
         return ranged and (hit.score is None or (type(hit.score) is float and math.isfinite(hit.score)))
 
     def _repair_range(self, hit: Hit, breaches: list[_Breach]) -> Hit:
-        """Bring the lines into order and into the file."""
         if hit.start is None and hit.end is None:
             return hit
         given = f"{hit.path}:{hit.start}-{hit.end}"
@@ -154,14 +148,12 @@ class Normaliser:
 
 
 def _whole(value: object) -> int | None:
-    """Read a line number; 10.0 is one, True and "10" are not."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if math.isfinite(value) and value == int(value) else None
 
 
 def _repair_rest(hit: Hit, breaches: list[_Breach]) -> Hit:
-    """Drop a score that is no number and a snippet that is no text."""
     score: object = hit.score
     if score is not None:
         usable = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
@@ -175,7 +167,6 @@ def _repair_rest(hit: Hit, breaches: list[_Breach]) -> Hit:
 
 
 def _tell(breaches: Sequence[_Breach], total: int) -> tuple[str, ...]:
-    """Say each kind of breach once, with its count and the first example."""
     counts = Counter((breach.subject, breach.problem) for breach in breaches)
     first = {(breach.subject, breach.problem): breach.example for breach in reversed(breaches)}
     return tuple(

@@ -70,7 +70,6 @@ class OracleSession:
         """Have nothing to close."""
 
     def _spans(self, target: Target) -> Iterator[Span]:
-        """Give the target's lines; a symbol whose lines are not filled in yet is looked up, and may be gone."""
         if target.symbol is None or target.span.start is not None:
             yield target.span
             return

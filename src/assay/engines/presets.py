@@ -63,7 +63,6 @@ class Preset:
 
 @cache
 def _shipped() -> Mapping[str, Path]:
-    """Find the presets that ship, by name."""
     folder = Path(str(resources.files("assay.data") / "presets"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}
 
@@ -110,7 +109,6 @@ def read_preset(path: Path) -> Preset:
 
 
 def _with_kind(settings: Mapping[str, object], file: TomlFile) -> Mapping[str, object]:
-    """Make sure that the settings name a kind of engine."""
     kind = settings.get("kind")
     if not isinstance(kind, str):
         raise _placed(ConfigError("[engine] has no kind", hint=f"kinds: {', '.join(sorted(KINDS))}"), file, ("engine",))
@@ -136,7 +134,6 @@ def place(problem: ConfigError, preset: Preset, changes: Mapping[str, object]) -
 
 
 def _mentioned(problem: ConfigError, table: str, values: Mapping[str, object]) -> tuple[str, ...]:
-    """Find the key that a message is about: the first of its words that is one, else the table itself."""
     for word in re.findall(r"\w+", problem.message):
         for keys in _keys(values):
             if keys[-1] == word:
@@ -145,7 +142,6 @@ def _mentioned(problem: ConfigError, table: str, values: Mapping[str, object]) -
 
 
 def _keys(values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
-    """List the keys of a table, then those of the tables in it."""
     yield from ((key,) for key in values)
     for key, value in values.items():
         if isinstance(value, Mapping):
@@ -153,7 +149,6 @@ def _keys(values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
 
 
 def _placed(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> ConfigError:
-    """Add file and line to a message."""
     line = line_of(file.text, ".".join(keys))
     return ConfigError(problem.message, file=file.path, line=line, hint=problem.hint)
 
@@ -228,17 +223,14 @@ def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
 
 
 def _missing(programs: Sequence[str]) -> tuple[str, ...]:
-    """List the programs that are not on the PATH."""
     return tuple(program for program in programs if shutil.which(program) is None)
 
 
 def _unset(names: Sequence[str]) -> tuple[str, ...]:
-    """List the variables of the environment that are not set."""
     return tuple(name for name in names if not os.environ.get(name))
 
 
 def _texts(value: object) -> Iterator[str]:
-    """List the texts in settings; a command that is one text is as many words."""
     if isinstance(value, str):
         yield from (value, *value.split())
     elif isinstance(value, Mapping):

@@ -123,7 +123,6 @@ def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine
 
 
 def _import(settings: Settings, base: Path) -> object:
-    """Import the object that the target names, from the user's folder first."""
     folder = str((base / settings.folder).resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)  # stays there: the user's code may import more when it is called
@@ -145,7 +144,6 @@ def _import(settings: Settings, base: Path) -> object:
 
 
 def _build(found: object, settings: Settings) -> FullEngine:
-    """Use an engine or a search function as it is; call a class or a factory for one."""
     if not isinstance(found, type) and hasattr(found, "open"):
         return as_engine(cast(Engine, found))
     if not callable(found):

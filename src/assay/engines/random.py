@@ -84,7 +84,6 @@ class RandomSession:
         """Have nothing to close."""
 
     def _window(self, path: str, number: int) -> Hit:
-        """Place a window inside the file; an empty file has none."""
         lines = len(line_bytes(read_text(self.corpus, path)))
         start = 1 + number % (max(lines - self.settings.window, 0) + 1)
         return Hit(path, start, min(start + self.settings.window - 1, lines)) if lines else Hit(path)

@@ -34,7 +34,6 @@ class AddedMemory:
 
 
 def _forget_peak() -> int | None:
-    """Let the peak begin at what is in use now, and give that."""
     try:
         _CLEAR.write_text(_RESET_PEAK)
     except OSError:
@@ -43,7 +42,6 @@ def _forget_peak() -> int | None:
 
 
 def _field(name: str) -> int | None:
-    """Read a size from the process's status, in bytes."""
     try:
         match = re.search(rf"^{name}:\s+(\d+) kB$", _STATUS.read_text(encoding="ascii"), re.MULTILINE)
     except OSError:
@@ -89,12 +87,10 @@ def pinned(threads: int) -> Iterator[int]:
 
 
 def _allowed() -> set[int]:
-    """List the processors that this process may use, where the system tells."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def _confine(processors: list[int]) -> None:
-    """Keep every thread of this process to some processors; each has a mask of its own, and new ones inherit it."""
     if not processors or not hasattr(os, "sched_setaffinity"):
         return
     tasks = Path("/proc/self/task")

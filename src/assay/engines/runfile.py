@@ -66,7 +66,6 @@ def from_docno(text: str) -> Hit:
 
 
 def _percent(found: re.Match[str]) -> str:
-    """Write the bytes of a character as addresses do."""
     return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
 
 
@@ -134,7 +133,6 @@ class RunFileEngine(InProcessDefaults):
         return RunFileSession(self.path, self.answers, names, {file.path for file in corpus.files})
 
     def _check_alike(self, text: str, others: Sequence[str], own: Sequence[str]) -> None:
-        """Refuse two answers to one question: an engine is asked by its words, and they would be mixed up."""
         before, now = ([self.answers[n] for n in names if n in self.answers] for names in (others, own))
         if before and now and before[0] != now[0]:
             raise EngineError(
@@ -161,7 +159,6 @@ class RunFileSession:
         raise EngineError(f"{self.path} has no answer to {names[0]}", hint=_NAMING)
 
     def _located(self, found: Hit | Docno) -> Hit:
-        """Return a hit at a file of the corpus, if a path, a location or the id of a document names one."""
         if isinstance(found, Hit):
             return found._replace(path=find_document(found.path, self.files) or found.path)
         place = parse_location(found.text)
@@ -175,7 +172,6 @@ class RunFileSession:
 
 
 def _names(gold: GoldSet, query: Query, form: str) -> Iterator[str]:
-    """List the names of one form of a query, the most exact first."""
     yield f"{gold.name}/{query.id}/{form}"
     if form == query.ordered_forms[0]:
         yield f"{gold.name}/{query.id}"
@@ -198,7 +194,6 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
 
 
 def _strangers(answers: Mapping[str, object], suite: Suite) -> tuple[str, ...]:
-    """Say how many names in the file belong to no query."""
     known: set[str] = set()
     for gold in suite.golds:
         for query in gold.queries:
@@ -244,13 +239,11 @@ def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]],
 
 
 def _ordered(entries: Iterable[_Entry]) -> list[_Entry]:
-    """Order as trec_eval does (`comp_sim_docno`): by score, then by docno, both descending."""
     by_docno = sorted(entries, key=lambda entry: entry.docno, reverse=True)
     return sorted(by_docno, key=lambda entry: -entry.score)
 
 
 def _ties(rankings: Mapping[str, Sequence[_Entry]]) -> tuple[str, ...]:
-    """Count the queries in which results with equal scores have ranks in another order."""
     crossed = [
         query
         for query, ranking in rankings.items()
@@ -265,7 +258,6 @@ def _ties(rankings: Mapping[str, Sequence[_Entry]]) -> tuple[str, ...]:
 
 
 def _to_hit(entry: _Entry) -> Hit | Docno:
-    """Read a location that Assay wrote; what another tool wrote is looked up in the corpus."""
     if not entry.ours:
         return Docno(entry.docno, entry.score)
     place = from_docno(entry.docno)
@@ -273,7 +265,6 @@ def _to_hit(entry: _Entry) -> Hit | Docno:
 
 
 def _read_entry(line: str, file: str, number: int) -> _Entry:
-    """Read the six columns of a line."""
     columns = line.split()
     if len(columns) != _COLUMNS:
         raise InputError(
@@ -311,7 +302,6 @@ def read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
 
 
 def _read_line(line: str, file: str, number: int) -> tuple[str, tuple[Hit, ...]]:
-    """Read the answer on one line."""
     try:
         document = json.loads(line)
         name = document["query"] if "query" in document else document["text"]

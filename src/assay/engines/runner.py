@@ -109,7 +109,6 @@ def _open_timed(engine: TimedEngine, corpus: Corpus, timeout: float | None) -> O
 
 
 def _opening_problem(done: _Done[T]) -> AssayError:
-    """Say that an engine did not open, and what a timeout left; errors of ours speak for themselves."""
     problem = done.problem
     if isinstance(problem, EngineTimeoutError):
         aftermath = "; it may still be running" if done.left else ""
@@ -174,7 +173,6 @@ def session_usage(session: Session) -> SessionUsage:
 
 
 def _bounded(session: Session, function: Callable[[], T], timeout: float | None) -> _Done[T]:
-    """Call into a session where its searches run: in its own thread, or here when it keeps to its time."""
     done = session.call(function, timeout) if isinstance(session, _ThreadedSession) else _run(function)
     if isinstance(done.problem, KeyboardInterrupt):
         raise done.problem
@@ -198,12 +196,10 @@ def summarize(problem: BaseException | None) -> str:
 
 
 def _squeeze(text: str) -> str:
-    """Put a text on one line of bounded length."""
     return " ".join(text.split())[: CALL_LIMITS.message]
 
 
 def _answer(session: TimedSession, query: str, k: int, timeout: float | None) -> QueryOutcome:
-    """Ask a session that keeps to its time."""
     if isinstance(session, _ThreadedSession):
         done = session.ask(query, k, timeout)
     else:
@@ -214,7 +210,6 @@ def _answer(session: TimedSession, query: str, k: int, timeout: float | None) ->
 
 
 def _told(done: _Done[EngineReply]) -> QueryOutcome:
-    """Tell how a call ended."""
     if done.problem is not None or done.value is None:
         waited = done.problem.waited if isinstance(done.problem, EngineError) else 0.0
         return QueryOutcome(_status(done.problem), (), max(done.seconds - waited, 0.0), summarize(done.problem))
@@ -223,14 +218,12 @@ def _told(done: _Done[EngineReply]) -> QueryOutcome:
 
 
 def _status(problem: BaseException | None) -> Status:
-    """Tell the status a problem leads to."""
     if isinstance(problem, EngineTimeoutError):
         return Status.TIMEOUT
     return Status.CRASH if isinstance(problem, EngineCrash) else Status.ERROR
 
 
 def _run(function: Callable[[], T]) -> _Done[T]:
-    """Call a function, time it, and hand over whatever comes out of it, SystemExit included."""
     begin = time.perf_counter()
     try:
         value = function()
@@ -247,7 +240,6 @@ class _Call(Generic[T]):
         self.outcome: queue.SimpleQueue[_Done[T]] = queue.SimpleQueue()
 
     def make(self) -> None:
-        """Make the call."""
         self.outcome.put(_run(self.function))
 
 
@@ -258,7 +250,6 @@ class _EngineThread:
         self._start()
 
     def call(self, function: Callable[[], T], timeout: float | None) -> _Done[T]:
-        """Make a call on the thread; when the time is over, abandon the thread in it and start another."""
         call = _Call(function)
         self._calls.put(call)
         try:
@@ -270,17 +261,14 @@ class _EngineThread:
             return _Done(None, late, timeout or 0.0, left=True)
 
     def end(self) -> None:
-        """Let the thread end after the call it is in."""
         self._calls.put(None)
 
     def _start(self) -> None:
-        """Start a thread with a queue of its own."""
         self._calls: queue.SimpleQueue[_Call[Any] | None] = queue.SimpleQueue()
         threading.Thread(target=_serve, args=(self._calls,), name="assay-engine", daemon=True).start()
 
 
 def _serve(calls: queue.SimpleQueue[_Call[Any] | None]) -> None:
-    """Make calls until told to end."""
     while (call := calls.get()) is not None:
         call.make()
 
@@ -295,25 +283,20 @@ class _ThreadedSession:
         self._thread = thread
 
     def ask(self, query: str, k: int, timeout: float | None) -> _Done[EngineReply]:
-        """Search in the session's thread and read the answer there too: it may be lazy."""
         return self.call(lambda: read_reply(self.inner.search(query, k)), timeout)
 
     def call(self, function: Callable[[], T], timeout: float | None) -> _Done[T]:
-        """Do something in the session's thread."""
         done = self._thread.call(function, timeout)
         self.abandoned = self.abandoned or done.left
         return done
 
     def search(self, query: str, k: int) -> Answered:
-        """Search without a time limit."""
         return self.search_within(query, k, None)
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
-        """Search; raise what the engine raised, or EngineTimeout."""
         return _value(self.ask(query, k, seconds))
 
     def close(self) -> None:
-        """Close the session and end its thread."""
         try:
             _value(self._thread.call(self.inner.close, CALL_LIMITS.close))
         finally:
@@ -321,7 +304,6 @@ class _ThreadedSession:
 
 
 def _value(done: _Done[T]) -> T:
-    """Give the value of a call, or raise what it raised."""
     if done.problem is not None:
         raise done.problem
     return cast(T, done.value)

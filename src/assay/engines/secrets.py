@@ -59,7 +59,6 @@ class _Named:
 
     @property
     def is_secret(self) -> bool:
-        """Whether it ought not to stand there."""
         named = (is_secret_name(self.name) and not _COUNTED.search(self.name)) or (
             self.shown and _MAYBE.search(self.name)
         )
@@ -83,7 +82,6 @@ def hidden_values(table: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _refusal(where: str, setting: str, name: str) -> ConfigError:
-    """Say what to write instead."""
     told = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
     return ConfigError(
         f"{told} is written out", hint="put it into a variable of the environment and write {env:NAME} in its place"
@@ -91,7 +89,6 @@ def _refusal(where: str, setting: str, name: str) -> ConfigError:
 
 
 def _is_telling(value: str) -> bool:
-    """Tell a value that may be a secret from a variable, a place, a number and a word that says there is none."""
     value = value.strip()
     if "{env:" in value or value.startswith("$") or is_place(value) or _is_folder(value):
         return False
@@ -100,17 +97,14 @@ def _is_telling(value: str) -> bool:
 
 
 def _is_scheme(value: str) -> bool:
-    """Tell whether a header begins like one that lets in."""
     return _SCHEME.match(value) is not None and _is_telling(value)
 
 
 def _is_folder(value: str) -> bool:
-    """Tell whether a value begins with a folder of ours."""
     return any(value.startswith(f"{{{place}}}") for place in FOLDERS)
 
 
 def _texts(name: str, value: object, *, shown: bool) -> Iterator[_Named]:
-    """List the texts of a template under their names; what is in a list has the list's name."""
     if isinstance(value, str):
         yield _Named(name, value, shown)
         yield from (_Named(said["name"], said["value"]) for said in _SAID.finditer(value))
@@ -125,7 +119,6 @@ def _texts(name: str, value: object, *, shown: bool) -> Iterator[_Named]:
 
 
 def _options(arguments: Sequence[object]) -> Iterator[_Named]:
-    """List the options of a command that have their value behind them."""
     for option, value in pairwise(arguments):
         match = _OPTION.fullmatch(option) if isinstance(option, str) else None
         if match and isinstance(value, str) and not value.startswith("-"):
@@ -142,7 +135,6 @@ class _Pair:
 
 
 def _pairs(url: str) -> Iterator[_Pair]:
-    """Read the query of an address, which need not be a sound one."""
     query = url.partition("?")[2].partition("#")[0] if "://" in url or url.startswith("{env:") else ""
     for piece in filter(None, query.split("&")):
         name, _, written = piece.partition("=")
@@ -180,5 +172,4 @@ def recorded_table(name: str, table: Mapping[str, str]) -> dict[str, object]:
 
 
 def _digest(text: str) -> str:
-    """Tell texts apart without saying what they are."""
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]

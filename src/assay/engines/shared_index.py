@@ -76,7 +76,6 @@ def kept(artefacts: ArtifactStore, corpus: Corpus, keep: ReuseKey, make: Callabl
 def _obtained(
     artefacts: ArtifactStore, key: str, folder: Path, corpus: Corpus, keep: ReuseKey, make: Callable[[IndexDir], bool]
 ) -> IndexDir:
-    """Work in a folder that has one address for ever, with what is kept for it."""
     made: list[IndexDir] = []
 
     def fill(content: Path) -> None:
@@ -99,7 +98,6 @@ def _obtained(
 
 
 def _refilled(content: Path, folder: Path, corpus: Corpus, keep: ReuseKey) -> IndexDir:
-    """Lay out again what an earlier run made."""
     copy_tree(content / "place", folder)
     about = json.loads((content / _ABOUT).read_text("utf-8"))
     place = reopen(folder, corpus, store=keep.store, on_close=_nothing)
@@ -109,20 +107,17 @@ def _refilled(content: Path, folder: Path, corpus: Corpus, keep: ReuseKey) -> In
 
 
 def _new(folder: Path, corpus: Corpus, keep: ReuseKey) -> IndexDir:
-    """Begin anew in a folder."""
     shutil.rmtree(folder, ignore_errors=True)  # of a broken one that is made anew
     return create(folder, corpus, git=keep.git, store=keep.store, on_close=_nothing)
 
 
 def _close_to_others(folder: Path) -> None:
-    """Make a folder that only we may look into: an index may hold what its tool was given, keys too."""
     folder.mkdir(parents=True, exist_ok=True)
     with suppress(PermissionError):  # somebody else's, who decides
         folder.chmod(0o700)
 
 
 def _sweep(at_work: Path) -> None:
-    """Remove what killed processes left, where nobody works any more."""
     for folder in sorted(at_work.iterdir()):
         if folder.suffix != ".lock":
             with build_lock(folder.with_suffix(".lock"), wait=False) as free:
@@ -266,13 +261,11 @@ class SharedIndex:
             self._retired, self._place = [], None
 
     def _is_usable(self, place: IndexDir, indexing: IndexSettings) -> bool:
-        """Tell whether a place is as it was, or can be put back; a server may have been told to index another."""
         if indexing.address and _servers(self._shelf).get(indexing.address) != indexing.digest:
             return False
         return place.is_as_it_was or (not place.users and place.mend())
 
     def _retire(self, place: IndexDir) -> None:
-        """Take a place out of use; whoever has it keeps it."""
         self._place = None
         if place.users:
             self._retired.append(place)
@@ -280,7 +273,6 @@ class SharedIndex:
             place.close()
 
     def _made(self, engine: Indexed, seconds: float | None) -> IndexDir:
-        """Make the place and the index in it, or find both; a failure is everybody's."""
         try:
             place = self._kept(engine, seconds) if self._may_be_kept(engine) else None
             return place or self._new(engine, seconds, (BUSY,) if self._may_be_kept(engine) else ())
@@ -289,7 +281,6 @@ class SharedIndex:
             raise
 
     def _may_be_kept(self, engine: Indexed) -> bool:
-        """Tell whether the index is to be kept beyond the run; that of somebody's server is not ours to keep."""
         wanted = self._shelf.reuse_index and self._shelf.artefacts is not None
         ours = engine.indexing.maker == "program" or (engine.indexing.maker == "itself" and engine.indexing.shared)
         return wanted and engine.private and ours
@@ -303,7 +294,6 @@ class SharedIndex:
         return kept(self._shelf.artefacts, self._corpus, keep, self._maker(engine, seconds))
 
     def _new(self, engine: Indexed, seconds: float | None, notes: tuple[str, ...]) -> IndexDir:
-        """Make a place of this run's own."""
         if not engine.private:
             place = IndexDir(self._corpus.root, IndexWorkspace(self._corpus), _nothing_lots)
             self._maker(engine, seconds)(place)
@@ -318,8 +308,6 @@ class SharedIndex:
         return place
 
     def _maker(self, engine: Indexed, seconds: float | None) -> Callable[[IndexDir], bool]:
-        """Give what makes the index in a place, and tells whether it left anything there."""
-
         def make(place: IndexDir) -> bool:
             indexing = engine.indexing
             if indexing.maker == "nobody" or (indexing.maker in ("itself", "server") and not indexing.shared):
@@ -352,7 +340,6 @@ class _ReadOnlyCorpus(IndexDir):
 
     @property
     def is_as_it_was(self) -> bool:
-        """It always is."""
         return True
 
 
@@ -361,17 +348,14 @@ def _nothing_lots() -> None:
 
 
 def _beside_the_code(seen: dict[str, tuple[int, int]]) -> int:
-    """Add up what lies in the copy of the corpus; the store is measured by itself."""
     return sum(size for path, (size, _) in seen.items() if path.startswith("corpus/"))
 
 
 def _servers(shelf: SharedCache) -> dict[str, str]:
-    """Remember which index each server was last told to make."""
     return shelf.once("servers of indexes", dict)
 
 
 def _again(problem: AssayError) -> AssayError:
-    """Say the same once more."""
     same = type(problem)(problem.message, file=problem.file, line=problem.line, hint=problem.hint)
     if isinstance(same, EngineError) and isinstance(problem, EngineError):
         same.stderr = problem.stderr

@@ -89,7 +89,6 @@ class _CachedEngine:
     config: Mapping[str, object]
 
     def open(self, corpus: Corpus) -> Session:
-        """Open it, with no limit but its own."""
         return self.engine.open_shared(corpus, self.shelf, None)
 
 
@@ -98,7 +97,6 @@ class _TimedOnShelf(_CachedEngine):
     """The same for an engine that keeps to a time limit when it is opened."""
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Open it, in time."""
         return cast(TimedSession, self.engine.open_shared(corpus, self.shelf, seconds))
 
 

@@ -76,7 +76,6 @@ def fill_url(template: str, places: Mapping[str, object]) -> str:
 
 
 def _text(match: re.Match[str], places: Mapping[str, object]) -> str:
-    """Give the text of one placeholder."""
     name = match[1]
     if name in places:
         return str(places[name])
@@ -98,12 +97,10 @@ def check_template(template: object, known: Sequence[str], where: str) -> None:
 
 
 def _is_meant(name: str, places: Sequence[str]) -> bool:
-    """Tell a misspelt placeholder from braces of the tool's own."""
     return name not in _OF_TOOLS and bool(closest_match(name, places))
 
 
 def _check_argument(kind: str, argument: str, where: str) -> None:
-    """Refuse a variable or a program without a usable name."""
     fits = _VARIABLE.fullmatch(argument) if kind == "env" else argument
     if not fits:
         example = "{env:MY_TOKEN}" if kind == "env" else "{python:semble}"
@@ -127,7 +124,6 @@ def without_places(text: str) -> str:
 
 
 def _names(template: object) -> Iterator[str]:
-    """Give what stands in braces in the texts of a template."""
     if isinstance(template, str):
         yield from _PLACEHOLDER.findall(template)
     elif isinstance(template, Mapping):
@@ -139,7 +135,6 @@ def _names(template: object) -> Iterator[str]:
 
 
 def _read_variable(name: str) -> str:
-    """Read a variable of the environment."""
     value = os.environ.get(name)
     if value is None:
         raise ConfigError(f"the variable {name} is not set", hint=f"export {name}=... before you run Assay")
@@ -163,7 +158,6 @@ def find_python(program: str) -> str:
 
 
 def _interpreter(first: str, second: str) -> str | None:
-    """Read the Python of a `#!` line: named there, looked up by env, or started by the shell on the next line."""
     if not first.startswith("#!"):
         return None
     line = _EXEC_LINE.match(second)

@@ -171,7 +171,6 @@ def there_is(document: object, field: Selector) -> str:
 
 
 def _step(value: object, step: str) -> object:
-    """Go one step down; into the first item of a list."""
     if step == "[]":
         return value[0] if isinstance(value, list) and value else None
     if isinstance(value, list) and step.isdecimal():
@@ -191,7 +190,6 @@ def propose_path(document: object, names: Sequence[str]) -> str:
 
 
 def _leaves(value: object, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """List the texts in a document with their places; of a list the first item stands for all."""
     if isinstance(value, str):
         yield steps, value
     elif len(steps) < ADVICE.depth * 2 and isinstance(value, dict):
@@ -254,7 +252,6 @@ def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRule
 
 
 def _compiled(text: str, where: str) -> re.Pattern[str]:
-    """Compile a regular expression."""
     try:
         return re.compile(text, re.MULTILINE)
     except re.error as problem:
@@ -263,7 +260,6 @@ def _compiled(text: str, where: str) -> re.Pattern[str]:
 
 
 def _with_groups(pattern: re.Pattern[str], where: str) -> re.Pattern[str]:
-    """Check the names of the groups."""
     groups = sorted(pattern.groupindex)
     if "path" not in groups or not set(groups) <= set(GROUPS):
         raise ConfigError(
@@ -301,12 +297,10 @@ def failure_text(text: str, failed: re.Pattern[str] | None) -> EngineError | Non
 
 
 def _bounded_lines(text: str) -> Iterator[str]:
-    """List the lines of a text, each up to a bound."""
     return (line[: TEXT_LIMITS.line] for line in text.split("\n"))
 
 
 def _tell(left: int, lines: int, unclosed: int | None) -> tuple[str, ...]:
-    """Say what of a text was not read."""
     notes = [f"{left} of {lines} lines are no location and were left out"] if left else []
     if unclosed is not None:
         notes.append(f"a ``` fence is not closed: nothing was read after line {unclosed + 1}")
@@ -322,7 +316,6 @@ class _Found:
 
 
 def _by_line(fenced: _Fenced, known: frozenset[str]) -> list[_Found]:
-    """Read a location from each line; lines that hold none are talk."""
     found = []
     for number, raw in enumerate(fenced.lines):
         line = raw.strip()
@@ -333,7 +326,6 @@ def _by_line(fenced: _Fenced, known: frozenset[str]) -> list[_Found]:
 
 
 def _by_pattern(fenced: _Fenced, pattern: re.Pattern[str]) -> list[_Found]:
-    """Read a hit from each match."""
     text = "\n".join(line[: TEXT_LIMITS.line] for line in fenced.lines)
     found, line, at = [], 0, 0
     for match in pattern.finditer(text):
@@ -344,7 +336,6 @@ def _by_pattern(fenced: _Fenced, pattern: re.Pattern[str]) -> list[_Found]:
 
 
 def _matched(match: re.Match[str]) -> Hit:
-    """Make a hit of a match; numbers that are none are left to `normalise`, as those of any engine."""
     given = match.groupdict()
     start, end = _number(given.get("start")), _number(given.get("end"))
     path = match["path"].strip()
@@ -353,12 +344,10 @@ def _matched(match: re.Match[str]) -> Hit:
 
 
 def _number(text: str | None) -> int | None:
-    """Read a line number."""
     return int(text) if text and text.strip().isdecimal() else None
 
 
 def _score(text: str | None) -> float | None:
-    """Read a score."""
     try:
         return float(text) if text else None
     except ValueError:
@@ -366,7 +355,6 @@ def _score(text: str | None) -> float | None:
 
 
 def _with_snippets(found: Sequence[_Found], fences: dict[int, str]) -> Iterator[Hit]:
-    """Give each hit the first fence between it and the next one."""
     ends = [one.line for one in found[1:]] + [max(fences, default=0) + 1]
     starts = sorted(fences)
     at = 0
@@ -378,7 +366,6 @@ def _with_snippets(found: Sequence[_Found], fences: dict[int, str]) -> Iterator[
 
 
 def _split_fences(text: str) -> _Fenced:
-    """Part a text from its fences; a fence ends at as many marks as it began with, as in CommonMark."""
     lines: list[str] = []
     fences: dict[int, str] = {}
     marks, begin, inside = "", 0, list[str]()
@@ -413,12 +400,10 @@ def is_location(text: str, known: frozenset[str]) -> bool:
 
 
 def _is_path(text: str) -> bool:
-    """Tell whether a text looks like a path."""
     return _PATH.fullmatch(text) is not None
 
 
 def _unread(line: str, rules: TextRules) -> EngineError:
-    """Say that nothing in a text is a location."""
     begins = f"it begins {line[: TEXT_LIMITS.shown]!r}"
     nothing = suggest_setting(line, rules)
     if rules.pattern:

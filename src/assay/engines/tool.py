@@ -60,7 +60,6 @@ class EngineWorkspace:
     def __init__(
         self, settled: Mapping[str, str], root: Path, templates: object, files: EngineFiles | None = None
     ) -> None:
-        """Make the store, an empty folder of the engine's own, unless there is one; render its configuration."""
         files = files or EngineFiles()
         self.root = Path(os.path.abspath(root))
         self._owned = ExitStack()
@@ -82,7 +81,6 @@ class EngineWorkspace:
         self._owned.close()
 
     def _render(self, config: ConfigTemplate, for_index: ConfigTemplate) -> None:
-        """Write the configuration, and that of making an index where it is another."""
         plain = self.places
         try:
             written = config.write(self._folder(CONFIG), plain)
@@ -156,7 +154,6 @@ def describe_failure(task: ProgramSpec, finished: CompletedProgram) -> str:
 
 
 def _said(finished: CompletedProgram) -> str:
-    """Give what a program said last, behind a colon."""
     return f": {finished.last_words}" if finished.last_words else ""
 
 
@@ -208,7 +205,6 @@ class Restarts:
     """The restarts of one program on one corpus."""
 
     def __init__(self, most: int, name: str) -> None:
-        """Allow so many in a row, with no answer between them; `name` is what the program is called in messages."""
         self._most = most
         self._name = name
         self._lost = 0
@@ -244,7 +240,6 @@ class Restarts:
         return RestartCost(seconds, (note,))
 
     def _limit(self) -> float:
-        """Say how long it may take, where the settings do not say less."""
         return max(RESTART_LIMITS.least, RESTART_LIMITS.patience * (self._first or 0.0))
 
 
@@ -288,7 +283,6 @@ class UsageTracker:
 
 
 def _text(stderr: bytes) -> str:
-    """Read what was said, without the blanks around it."""
     return stderr.decode("utf-8", "replace").strip()
 
 
@@ -373,5 +367,4 @@ def file_facts(commands: Sequence[Sequence[str]], places: Mapping[str, str]) -> 
 
 
 def _locate(program: str, folder: Path) -> str:
-    """Read a relative path of a program from the user's folder; a link stays one: programs look at their own name."""
     return os.path.abspath(folder / program) if "/" in program else program

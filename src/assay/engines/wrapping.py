@@ -83,7 +83,6 @@ def sources_seen(*modules: str) -> list[tuple[str, str]]:
 
 
 def _files_of(module: str) -> tuple[str, list[str]]:
-    """Find the folder that a module is imported from, and its files: all of a package's, or its own."""
     top = sys.modules.get(module.partition(".")[0])
     places = list(getattr(top, "__path__", ()))
     if places:
@@ -95,7 +94,6 @@ def _files_of(module: str) -> tuple[str, list[str]]:
 
 
 def _lying(name: str, home: str) -> list[str]:
-    """Find the files of a module that lies in a folder; none where it lies elsewhere."""
     file, folder = os.path.join(home, f"{name}.py"), os.path.join(home, name)
     if os.path.isfile(file):
         return [file]
@@ -118,7 +116,6 @@ def _imported(path: str, home: str) -> frozenset[str]:
 
 @cache
 def _names_in(path: str, _size: int, _time: int) -> frozenset[str]:
-    """Read what a file imports, again only when it has another size or time; what only looks like it does no harm."""
     text = Path(path).read_text("utf-8", "replace")
     named = [name for line in _IMPORT.findall(text) for name in line.split(",")]
     return frozenset(name.split()[0].partition(".")[0] for name in [*named, *_FROM.findall(text)] if name.split())
@@ -218,7 +215,6 @@ def name_of(thing: object) -> str:
 
 
 def _written_in(thing: object) -> list[tuple[str, str]]:
-    """Look at the source files of a callable or class."""
     return sources_seen(name_of(thing).partition(":")[0])
 
 
@@ -274,53 +270,43 @@ class _Declared:
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Its own settings, or its class where it has none."""
         return cast(Mapping[str, object], getattr(self.engine, "config", {"target": name_of(type(self.engine))}))
 
     @property
     def oversample(self) -> int:
-        """What it declares, else 1."""
         return int(getattr(self.engine, "oversample", 1))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What it says, else nothing."""
         return tuple(getattr(self.engine, "notes", ()))
 
     @property
     def private(self) -> bool:
-        """What it declares, else yes: nobody knows what a stranger leaves behind."""
         return bool(getattr(self.engine, "private", True))
 
     @property
     def git(self) -> bool:
-        """What it declares, else no."""
         return bool(getattr(self.engine, "git", False))
 
     @property
     def parallel(self) -> int:
-        """What it declares, else one after the other."""
         return int(getattr(self.engine, "parallel", 1))
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What it declares, else none."""
         return tuple(getattr(self.engine, "secrets", ()))
 
     @property
     def identity(self) -> str | None:
-        """What it declares, else that nobody knows."""
         found = getattr(self.engine, "identity", None)
         return None if found is None else str(found)
 
     @property
     def fingerprint(self) -> str:
-        """What it declares, else its identity, else its settings and the files that it is written in."""
         declared = getattr(self.engine, "fingerprint", None) or self.identity
         return str(declared) if declared else fingerprint_of(self.config, _written_in(type(self.engine)))
 
     def open(self, corpus: Corpus) -> Session:
-        """Open the engine itself."""
         return self.engine.open(corpus)
 
 
@@ -329,7 +315,6 @@ class _TimedDeclared(_Declared):
     """The same for an engine that keeps to a time limit when it is opened."""
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Open the engine itself, in time."""
         return cast(TimedEngine, self.engine).open_within(corpus, seconds)
 
 
@@ -341,7 +326,6 @@ class _Noted(_Declared):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What it says, and the rest."""
         return (*tuple(getattr(self.engine, "notes", ())), *self.more)
 
 
@@ -350,5 +334,4 @@ class _TimedNoted(_Noted):
     """The same for an engine that keeps to a time limit when it is opened."""
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Open the engine itself, in time."""
         return cast(TimedEngine, self.engine).open_within(corpus, seconds)

@@ -64,14 +64,12 @@ def plan_ablation(parts: Sequence[Component], base: str, ways: Sequence[Way] = W
 
 
 def _ladder(parts: Sequence[Component]) -> Iterator[SettingChange]:
-    """Begin with all parts off and switch on one after the other; the whole engine is not among them."""
     yield SettingChange(BARE, switched_off(parts))
     for at, part in enumerate(parts[:-1], 1):
         yield SettingChange(f"up to {part.name}", switched_off(parts[at:]))
 
 
 def _first(change: SettingChange, every: Sequence[SettingChange]) -> int:
-    """Find the first that is set alike: it is run under that name."""
     return next(at for at, other in enumerate(every) if other.changes == change.changes)
 
 
@@ -94,7 +92,6 @@ def switched_off(parts: Sequence[Component]) -> dict[str, object]:
 
 
 def _check(parts: Sequence[Component]) -> None:
-    """Refuse parts that say nothing."""
     if not parts:
         raise ConfigError("there is no part to leave out", hint='name parts: [sweeps.NAME] way = "leave-one-out"')
     for part in parts:
@@ -139,7 +136,6 @@ def select_forward(
 
 
 def _gain(run: Run, engine: str, baseline: str, primary: str) -> float:
-    """Give the mean gain of one engine over another, with the good end up."""
     scores = score(run, (primary,))
     table, measure = headline(scores), column(scores, primary)
     gain = float(np.nanmean(table.row(engine, measure) - table.row(baseline, measure)))
@@ -147,7 +143,6 @@ def _gain(run: Run, engine: str, baseline: str, primary: str) -> float:
 
 
 def _joined(run: Run, more: Run) -> Run:
-    """Put the engines of a second run on the same queries beside those of the first."""
     known = {engine.name for engine in run.engines}
     new = tuple(engine for engine in more.engines if engine.name not in known)
     return replace(run, engines=(*run.engines, *new), lines=join_sets(run.lines, more.lines))
@@ -199,7 +194,6 @@ def dev_data(suite: Suite, asked: Sequence[str] = (), use: SplitUse = TUNING) ->
 
 
 def _grant(part: str, use: SplitUse) -> None:
-    """Refuse a part that is not for this use."""
     if part != DEV and not use.opens:
         raise ConfigError(f"split = {part!r}: only {DEV} is for {use.what}", hint=f"{_WHY}: --split {DEV}")
     if part == SEALED:
@@ -217,7 +211,6 @@ def spent_warning(parts: Sequence[str]) -> DataNote:
 
 
 def _dev_of(suite: Suite) -> DevData:
-    """Keep dev queries, and sets that nobody divided."""
     whole = [gold for gold in suite.golds if not any(part_of(query) for query in gold.queries)]
     divided = [_dev(gold) for gold in suite.golds if gold not in whole]
     kept = {gold.name: gold for gold in (*whole, *divided) if gold.queries}
@@ -228,12 +221,10 @@ def _dev_of(suite: Suite) -> DevData:
 
 
 def _dev(gold: GoldSet) -> GoldSet:
-    """Keep the dev queries of one set."""
     return replace(gold, queries=tuple(query for query in gold.queries if part_of(query) == DEV))
 
 
 def _nothing(suite: Suite) -> GoldError:
-    """Say what a suite without a dev query is made of."""
     counts = Counter(part_of(query) or "none" for gold in suite.golds for query in gold.queries)
     held = ", ".join(f"{many} {part}" for part, many in sorted(counts.items())) or "no query"
     source = suite.golds[0].source if suite.golds else None
@@ -243,7 +234,6 @@ def _nothing(suite: Suite) -> GoldError:
 
 
 def _notes(suite: Suite, whole: Sequence[GoldSet], divided: Sequence[GoldSet]) -> Iterator[DataNote]:
-    """Say what was used and what was left alone."""
     if whole:
         names = ", ".join(gold.name for gold in whole)
         file = whole[0].source or "SET"

@@ -57,7 +57,6 @@ def _experiment(file: Path) -> Mapping[str, Any] | None:
 
 @cache
 def _read(file: Path, _state: tuple[int, int]) -> Mapping[str, Any] | None:
-    """Read a file once for every state of it: a run asks for each of its tasks."""
     try:
         data = read_toml(file).data
     except ConfigError:
@@ -73,21 +72,18 @@ def is_experiment(data: Mapping[str, Any]) -> bool:
 
 
 def _extended(file: Path, data: Mapping[str, Any]) -> list[Path]:
-    """List the files that an experiment changes."""
     named = data.get(EXTENDS, [])
     names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     return [(file.parent / name).resolve() for name in names if isinstance(name, str) and not name.startswith(PRESET)]
 
 
 def _templates(file: Path, data: Mapping[str, Any], known: Mapping[Path, Mapping[str, Any]]) -> Iterator[Path]:
-    """List the configuration files of tools; one is named from the folder of whoever declares the engine."""
     folders = dict.fromkeys(path.parent for path in (file, *_extended(file, data)) if path in known)
     for name in dict.fromkeys(_named(data)):
         yield from (folder / name for folder in folders if (folder / name).is_file())
 
 
 def _named(data: Mapping[str, Any]) -> Iterator[str]:
-    """Find the templates that engines, variants and sweeps name."""
     for table in ("engines", "variants", "sweeps"):
         for keys, value in leaves(data.get(table, {})):
             if ".".join(keys).endswith(f".{_TEMPLATE}"):
@@ -107,7 +103,6 @@ def files_of(spec: Spec) -> tuple[Path, ...]:
 
 
 def _gold_files(source: Path) -> list[Path]:
-    """List the files of a gold source; a folder that cannot be read hides nothing, and no engine fails for it."""
     if not source.is_dir():
         return [source]
     with suppress(AssayError):
@@ -149,7 +144,6 @@ def exclude_paths(corpus: CorpusSpec, paths: Sequence[str]) -> CorpusSpec:
 
 
 def _escaped(path: str) -> str:
-    """Write a path as a git-ignore pattern that means only itself."""
     return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
 
 
@@ -261,7 +255,6 @@ def check_home(gold: GoldSet) -> None:
 
 
 def _beside(corpus: CorpusSpec) -> bool:
-    """Tell whether a corpus is named from the folder of its gold file."""
     here = corpus.kind in ("path", "git") and not is_url(corpus.value)
     return here and not Path(corpus.value).expanduser().is_absolute()
 
@@ -272,7 +265,6 @@ def questions_of(gold: GoldSet, forms: Sequence[str] | None) -> tuple[PhrasedQue
 
 
 def _open(gold: GoldSet, base: Path | None, own: Sequence[str], cache: Path | None) -> Corpus:
-    """Open the corpus without our own files; the record keeps the corpus as the gold set names it."""
     try:
         return replace(open_corpus(exclude_paths(gold.corpus, own), base=base, cache=cache), spec=gold.corpus)
     except CorpusError as error:
@@ -282,7 +274,6 @@ def _open(gold: GoldSet, base: Path | None, own: Sequence[str], cache: Path | No
 
 
 def _corpus_line(source: str | None) -> int | None:
-    """Find where a native gold file names its corpus."""
     if source is None or not source.endswith((".yaml", ".yml")) or not Path(source).is_file():
         return None
     lines = Path(source).read_text(encoding="utf-8", errors="replace").split("\n")
@@ -299,7 +290,6 @@ def _check_forms(gold: GoldSet, forms: Sequence[str] | None) -> None:
 
 
 def _check_measures(gold: GoldSet) -> None:
-    """Refuse an evaluation layer that names a measure nobody knows, before anything runs."""
     if not any(query.measures for query in gold.queries):
         return
     from assay.scoring import evaluation_measures  # brings numpy, which a worker may do without
@@ -312,7 +302,6 @@ def _check_measures(gold: GoldSet) -> None:
 
 
 def _own_files(spec: CorpusSpec, base: Path | None, source: str | None) -> list[str]:
-    """List our own files that lie inside the corpus: a gold set, its looks, and the configuration beside it."""
     if source is None:
         return []
     folder = Path(source).parent
@@ -365,13 +354,11 @@ class CorpusTexts:
         return [*absent, *changed]
 
     def _corpus(self, gold: str) -> LocalCorpus | None:
-        """Find the corpus of a gold set once."""
         if gold not in self._corpora:
             self._corpora[gold] = self._find(self._golds[gold]) if gold in self._golds else None
         return self._corpora[gold]
 
     def _find(self, gold: GoldSet) -> LocalCorpus | None:
-        """Find a corpus; why it is not here is remembered."""
         facts = self._run.header.corpora.get(gold.name)
         base = Path(gold.source).parent if gold.source else None
         try:
@@ -385,7 +372,6 @@ class CorpusTexts:
         return None
 
     def _read(self, corpus: LocalCorpus, path: str) -> tuple[list[str], tuple[int, ...]] | None:
-        """Read the lines of a file once, with their bytes; gold sets on one corpus share them."""
         key = (corpus.root, path)
         if key not in self._files:
             try:
@@ -410,7 +396,6 @@ def _doubt(gold: GoldSet, facts: CorpusInfo | None) -> str | None:
 
 
 def _files(paths: set[str]) -> str:
-    """Count files, and name one."""
     first = min(paths)
     return first if len(paths) == 1 else f"{len(paths):,} files such as {first}"
 

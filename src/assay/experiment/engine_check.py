@@ -103,12 +103,10 @@ def check_gold(corpus: Corpus, config: CheckConfig = CHECK) -> GoldSet:
 
 
 def _telling(query: Query) -> tuple[int, str]:
-    """Prefer what is long: it is hardly found by chance."""
     return len(query.headline), query.headline
 
 
 def _by_file(path: str) -> Query:
-    """Ask for a file by its name, where nothing in it has one."""
     return Query(NAME, {"human": Path(path).stem}, (Target(Span(path)),))
 
 
@@ -149,13 +147,11 @@ def check_engine(
 
 
 def _notes(engine: FullEngine, asked: EngineRun) -> tuple[str, ...]:
-    """Keep what the run had to say beside the engine itself; when it did not open, that is told as the problem."""
     opened = bool(asked.index_seconds)
     return tuple(note for note in asked.notes if opened and note not in engine.notes)
 
 
 def _understood(query: Query, ranking: Ranking, known: Mapping[str, object]) -> ParsedReply:
-    """Say what one answer meant; `known` has the paths that are in the corpus."""
     expected = "" if query.id == NONSENSE else query.targets[0].span.path
     files = list(dict.fromkeys(hit.path for hit in ranking.hits))
     return ParsedReply(
@@ -173,7 +169,6 @@ def _understood(query: Query, ranking: Ranking, known: Mapping[str, object]) -> 
 
 
 def _problems(check: EngineCheck) -> list[str]:
-    """List what is wrong, the gravest first."""
     if check.index_seconds is None:
         return [check.answers[0].error or "it could not be opened"]
     failed = [f"{one.what}: {one.error}" for one in check.answers if one.status is not Status.OK]
@@ -189,5 +184,4 @@ def _problems(check: EngineCheck) -> list[str]:
 
 
 def _places(hits: Sequence[Hit]) -> list[Span]:
-    """List where results point."""
     return [hit.span for hit in hits]

@@ -28,7 +28,6 @@ def environment() -> dict[str, object]:
 
 
 def _version(package: str) -> str:
-    """Look up an installed package's version."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -36,7 +35,6 @@ def _version(package: str) -> str:
 
 
 def _cpu() -> str:
-    """Name the processor; Linux keeps it in a file, elsewhere the platform module knows."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
             for line in stream:

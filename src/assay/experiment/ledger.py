@@ -133,7 +133,6 @@ def scan(path: Path) -> Scan:
 
 
 def _read(path: Path) -> bytes:
-    """Read the bytes; no file is no line."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -143,7 +142,6 @@ def _read(path: Path) -> bytes:
 
 
 def _read_head(path: Path) -> tuple[_Head | None, list[ChainError]]:
-    """Read the head; one that is damaged is a problem of the ledger."""
     raw = _read(head_file(path))
     if not raw:
         return None, []
@@ -157,14 +155,12 @@ def _read_head(path: Path) -> tuple[_Head | None, list[ChainError]]:
 
 
 def _own_hash(line: bytes) -> str | None:
-    """Give the hash of a line that is as it was written; None for any other."""
     found = _SEALED.fullmatch(line)
     good = found is not None and hashlib.sha256(found[1]).hexdigest() == found[2].decode()
     return found[2].decode() if found is not None and good else None
 
 
 def _follow(lines: Sequence[bytes]) -> tuple[list[ChainLine], list[ChainError]]:
-    """Go from line to line; what is wrong with one is not held against the next."""
     links: list[ChainLine] = []
     problems: list[ChainError] = []
     last: str | None = ""  # None: a line is broken so that nothing can be said of the link behind it
@@ -183,14 +179,12 @@ def _follow(lines: Sequence[bytes]) -> tuple[list[ChainLine], list[ChainError]]:
 
 
 def _changed(line: bytes) -> str:
-    """Say what a line is that does not hold together."""
     if not line.startswith(MARK):
         return "is no entry of a ledger: it was put in, or changed beyond recognition"
     return "was changed after it was written"
 
 
 def _misplaced(data: dict[str, Any], number: int, last: str | None) -> Iterator[ChainError]:
-    """Check that a line follows the one before it."""
     if data.get("assay_ledger") != FORMAT:
         yield ChainError(number, f"has format {data.get('assay_ledger')}, this Assay reads {FORMAT}")
     elif last is not None and data.get("before") != last:
@@ -204,7 +198,6 @@ def _misplaced(data: dict[str, Any], number: int, last: str | None) -> Iterator[
 def _against_head(
     head: _Head | None, lines: Sequence[bytes], links: Sequence[ChainLine], torn: int
 ) -> Iterator[ChainError]:
-    """Check that nothing is missing at the end; lines behind the one that the head names were added in a hurry."""
     if head is None:
         return
     if torn and head.entries > len(lines):
@@ -304,7 +297,6 @@ def apply_rule(rule: AcceptanceRule, row: ComparisonRow, repositories: Sequence[
 def _reasons(
     rule: AcceptanceRule, row: ComparisonRow, repositories: Sequence[RepositoryChange]
 ) -> Iterator[ConditionResult]:
-    """Check one condition after the other."""
     if rule.verdict:
         named = str(row.verdict or "none")
         yield ConditionResult(f"the verdict is {named}", named in rule.verdict)
@@ -315,7 +307,6 @@ def _reasons(
 
 
 def _veto(rule: AcceptanceRule, repositories: Sequence[RepositoryChange]) -> ConditionResult:
-    """Find the repositories that lose too much; those with too few queries for it are said to have no veto."""
     heard = [change for change in repositories if change.queries >= rule.repository_queries]
     lost = sorted((c for c in heard if c.gain <= rule.worst_repository + DEFAULT.tie), key=lambda c: c.gain)
     if lost:
@@ -447,7 +438,6 @@ def read_ledger(path: Path) -> Ledger:
 
 
 def _checked(path: Path) -> Scan:
-    """Read the lines of a ledger; refuse one that was tampered with."""
     found = scan(path)
     if found.problems:
         first = found.problems[0]
@@ -456,7 +446,6 @@ def _checked(path: Path) -> Scan:
 
 
 def _ledger(path: Path, found: Scan) -> Ledger:
-    """Make entries of lines."""
     entries = []
     for link in found.links:
         try:
@@ -513,7 +502,6 @@ def _placed(entry: LedgerEntry, earlier: Sequence[LedgerEntry]) -> LedgerEntry:
 
 
 def _refuse_known(book: Ledger, entries: Sequence[LedgerEntry]) -> None:
-    """Refuse a comparison that is in the ledger already."""
     known = {entry.identity(): entry for entry in book.entries}
     for entry in entries:
         old = known.get(entry.identity())
@@ -583,12 +571,10 @@ def make_entry(
 
 
 def _side(engine: EngineRun, mean: float) -> LedgerEngine:
-    """Name one of the two engines."""
     return LedgerEngine(engine.name, config_hash(engine.config), mean, engine.version)
 
 
 def _evidence(found: MeasuredChange, claim: AnalysisPlan) -> LedgerEvidence:
-    """Keep what a reader needs to judge for himself."""
     row = found.row
     return LedgerEvidence(
         measure=row.measure,
@@ -612,13 +598,11 @@ def _evidence(found: MeasuredChange, claim: AnalysisPlan) -> LedgerEvidence:
 
 
 def _identical(found: MeasuredChange) -> bool:
-    """Tell whether the two engines gave the same rankings throughout."""
     sides = (replace(found.old, name="old"), replace(found.new, name="new"))
     return bool(identical_rankings(replace(found.run, engines=sides)))
 
 
 def _finite(value: float) -> float | None:
-    """Give a number that JSON can hold."""
     return value if math.isfinite(value) else None
 
 
@@ -631,7 +615,6 @@ def differences(old: Mapping[str, object], new: Mapping[str, object]) -> Iterato
 
 
 def _settings(table: Mapping[str, Any]) -> dict[str, object]:
-    """Name everything in a table by its dotted key."""
     return {joined(names): value for names, value in leaves(table)} if table else {}
 
 

@@ -109,7 +109,6 @@ def write_shard(path: Path, part: ShardResult) -> None:
 
 
 def _rows(part: ShardResult) -> Iterator[dict[str, Any]]:
-    """Give a part line by line."""
     yield {
         "assay_shard": _FORMAT,
         "shard": asdict(part.shard),
@@ -126,7 +125,6 @@ def _rows(part: ShardResult) -> Iterator[dict[str, Any]]:
 
 
 def _found(work: PlanResult) -> dict[str, Lines]:
-    """Put the line sizes of all that was found together, once for each gold set: cells are many and find the same."""
     tables: dict[str, dict[int, Lines]] = {name: {} for name in work.grounds}
     for slot, cell in work.cells.items():
         tables[slot.gold][id(cell.lines)] = cell.lines
@@ -154,13 +152,11 @@ def read_shard(path: Path) -> ShardResult:
 
 
 def _cell(row: Mapping[str, Any], found: Mapping[str, Lines]) -> tuple[CellId, CellResult]:
-    """Read one cell with its place: a cell may have been kept under another engine's name, so it does not say."""
     slot = CellId(row["gold"], row["engine"])
     return slot, replace(cell_of(row["cell"]), lines=found[slot.gold])
 
 
 def _checked_lines(path: Path) -> list[bytes]:
-    """Read the lines of a part without the last, which is the checksum of all others."""
     try:
         data = gzip.decompress(path.read_bytes())
     except FileNotFoundError as error:
@@ -175,7 +171,6 @@ def _checked_lines(path: Path) -> list[bytes]:
 
 
 def _broken(path: Path, message: str) -> InputError:
-    """Make the error for a shard that cannot be trusted."""
     found = re.match(r"0*(\d+)-of-(\d+)", path.name)
     name = f"{found[1]}/{found[2]}" if found else "I/N"
     return InputError(message, file=path, hint=f"run that shard again: assay run --shard {name}")
@@ -238,7 +233,6 @@ def shard_files(places: Iterable[Path]) -> list[Path]:
 
 
 def _check_one_plan(found: Sequence[_Found]) -> None:
-    """Refuse parts of different plans."""
     first = found[0]
     for other in found[1:]:
         one, two = first.part, other.part
@@ -254,7 +248,6 @@ def _check_one_plan(found: Sequence[_Found]) -> None:
 
 
 def _check_all_there(found: Sequence[_Found]) -> None:
-    """Name the shards that are not there."""
     of = found[0].part.shard.of
     missing = sorted(set(range(1, of + 1)) - {one.part.shard.index for one in found})
     if missing:
@@ -265,7 +258,6 @@ def _check_all_there(found: Sequence[_Found]) -> None:
 
 
 def _folder(path: Path) -> Path:
-    """Name the folder that a shard was written for."""
     return path.parent.parent if path.parent.name == SHARDS else path.parent
 
 

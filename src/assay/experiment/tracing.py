@@ -123,7 +123,6 @@ class _Tracer:
     cheap: bool
 
     def trace(self, gold: GoldSet, wanted: Sequence[TraceQuery]) -> dict[TraceQuery, Waterfall]:
-        """Trace queries of one gold set, over its corpus as the run saw it."""
         from assay.store import ArtifactStore
 
         if not wanted:
@@ -140,14 +139,12 @@ class _Tracer:
             return self._asked(gold, corpus, wanted, artefacts)
 
     def _may_be_small(self, facts: CorpusInfo) -> bool:
-        """Tell whether an index is soon made without asking anybody, as far as that is seen from outside."""
         # a model behind an address, which has no identity, takes time and may cost money
         return self.engine.identity is not None and facts.files <= LIMITS.files
 
     def _asked(
         self, gold: GoldSet, corpus: Corpus, wanted: Sequence[TraceQuery], artefacts: ArtifactStore
     ) -> dict[TraceQuery, Waterfall]:
-        """Open the engine with what is kept, and ask it why."""
         from assay.engines.sharing import SharedCache, with_cache
 
         queries = {query.id: query for query in gold.queries}
@@ -163,13 +160,11 @@ _COSTLY = "its corpus is large, and its index would have to be made first"
 
 
 def _explained(session: ExplainingSession, query: Query, form: str, k: int) -> Waterfall:
-    """Follow the answer to a query, and the files that should have been in it."""
     paths = tuple(dict.fromkeys(target.span.path for target in query.targets))
     return session.explain(query.forms[form], k, paths)
 
 
 def _same_corpus(gold: GoldSet, facts: CorpusInfo) -> Corpus:
-    """Open the corpus of a gold set, if it is what the run saw."""
     from assay.experiment.corpora import is_corpus_here, reopen
 
     corpus = reopen(gold, None).corpus
@@ -181,7 +176,6 @@ def _same_corpus(gold: GoldSet, facts: CorpusInfo) -> Corpus:
 
 
 def _explaining(session: object) -> ExplainingSession:
-    """Take a session that can explain."""
     from assay.engines.base import ExplainingSession
 
     if not isinstance(session, ExplainingSession):

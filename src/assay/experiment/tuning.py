@@ -79,7 +79,6 @@ class _Sums:
     second_size: FloatArray
 
     def without(self, inside: FloatArray, sums: FloatArray, size: float) -> _Sums:
-        """Leave one cluster out; `inside` is 1 where it is of the first half."""
         own, other = inside[:, None], 1.0 - inside[:, None]
         return _Sums(
             self.first - own * sums,
@@ -123,20 +122,17 @@ def split_half(field: ScoreMatrix, units: Sequence[Unit], config: HalvingConfig)
 
 
 def _sums(table: ClusterTable, first: NDArray[np.bool_]) -> _Sums:
-    """Add up both halves of every halving."""
     weights = first.astype(np.float64)
     rest = 1.0 - weights
     return _Sums(weights @ table.sums, rest @ table.sums, weights @ table.sizes, rest @ table.sizes)
 
 
 def _choose(sums: _Sums, order: IntArray) -> _Choices:
-    """Choose on both halves."""
     first, second = sums.first / sums.first_size[:, None], sums.second / sums.second_size[:, None]
     return _Choices(_best(first, order), _best(second, order))
 
 
 def _differences(sums: _Sums, order: IntArray) -> FloatArray:
-    """Give the honest mean less the default's, and the apparent mean less the honest one, over all halvings."""
     by, rows = _choose(sums, order), np.arange(len(sums.first))
     honest = sums.second[rows, by.first] + sums.first[rows, by.second]
     apparent = sums.first[rows, by.first] + sums.second[rows, by.second]
@@ -160,12 +156,10 @@ def _jackknife(table: ClusterTable, first: NDArray[np.bool_], sums: _Sums, order
 
 
 def _preference(changes: Sequence[int]) -> IntArray:
-    """Order the points for ties: the default, then the fewest changes, then as the grid has them."""
     return np.array(sorted(range(len(changes)), key=lambda at: (changes[at], at)), dtype=np.intp)
 
 
 def _best(means: FloatArray, order: IntArray) -> IntArray:
-    """Choose the best point of each row; means that differ by rounding alone are ties."""
     ordered = means[:, order]
     near = ordered >= ordered.max(axis=1, keepdims=True) - DEFAULT.tie
     chosen: IntArray = order[near.argmax(axis=1)]
@@ -173,7 +167,6 @@ def _best(means: FloatArray, order: IntArray) -> IntArray:
 
 
 def _check(parts: Partition, config: HalvingConfig) -> None:
-    """Refuse data that cannot be halved."""
     if parts.count < config.clusters:
         raise GoldError(
             f"{parts.nouns} cannot be halved: at least {config.clusters} are needed",
@@ -212,7 +205,6 @@ def find_base(spec: Spec, name: str | None) -> BaseEngine:
 
 
 def _table(settings: Mapping[str, Any] | str) -> Mapping[str, Any]:
-    """Write an engine as the table that it would be in assay.toml."""
     from assay.engines import table_of
 
     return table_of(settings) if isinstance(settings, str) else settings
@@ -265,7 +257,6 @@ def only_parts(found: EngineComponents, patterns: Sequence[str]) -> EngineCompon
 
 
 def _of_sweep(spec: Spec, sweep: Sweep) -> EngineComponents:
-    """Take the parts that a sweep names."""
     return EngineComponents(
         find_base(spec, sweep.engine), tuple(Component(name, off) for name, off in sweep.parts.items())
     )
@@ -349,7 +340,6 @@ def grid_points(
 
 
 def _moved(changes: Mapping[str, object], centre: Callable[[str], object]) -> Mapping[str, object]:
-    """Keep the changes that are some."""
     return {key: value for key, value in changes.items() if canonical(value) != canonical(centre(key))}
 
 
@@ -429,7 +419,6 @@ def tune_scores(
 
 
 def _row(scores: Scores, engine: str, baseline: str, claim: AnalysisPlan) -> ComparisonRow:
-    """Compare two columns of one procedure; it is a single comparison, however many points were tried on the way."""
     found = compare(
         scores,
         baseline=baseline,
@@ -465,7 +454,6 @@ def _widened(row: ComparisonRow, se: float, bounds: ValueRange, claim: AnalysisP
 
 
 def _interval(row: ComparisonRow, se: float, bounds: ValueRange, level: float) -> Interval:
-    """Give difference ± t · SE, inside what differences can be."""
     half, limit = t_quantile(0.5 + level / 2.0, float(row.df)) * se, bounds.differences
     low, high = max(row.difference - half, limit.low), min(row.difference + half, limit.high)
     return Interval(low, high, level, "cluster jackknife")
@@ -474,7 +462,6 @@ def _interval(row: ComparisonRow, se: float, bounds: ValueRange, level: float) -
 def _tried(
     default: str, points: Sequence[GridPoint], field: ScoreMatrix, found: SplitHalfScores
 ) -> tuple[GridScore, ...]:
-    """Tell of every point what it scored and how often it was chosen."""
     moved = ((), *(tuple(point.moved) for point in points))
     names = (default, *(point.change.name for point in points))
     averages = field.values.mean(axis=1).tolist()

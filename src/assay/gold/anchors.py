@@ -52,14 +52,12 @@ class AnchorLines:
         return query.line
 
     def _read(self) -> list[str]:
-        """Read the gold file once; one that is gone by now has no lines."""
         if self._lines is None:
             self._lines = _source_lines(self._source)
         return self._lines
 
 
 def _source_lines(source: str | None) -> list[str]:
-    """Give the lines of a gold file that can still be read."""
     try:
         return Path(source).read_text("utf-8").split("\n") if source else []
     except (OSError, UnicodeDecodeError):
@@ -117,16 +115,13 @@ class AnchorIndex:
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
-        """Group the paths by file name; built for the first missing path, of which there may be many."""
         return _grouped(self._paths, lambda path: path.name)
 
     @cached_property
     def _by_folder(self) -> dict[str, list[str]]:
-        """Group the paths by folder."""
         return _grouped(self._paths, lambda path: str(path.parent))
 
     def _parse(self, path: str) -> _Parsed:
-        """Read and parse a file once."""
         if path not in self._parsed:
             from assay.corpus import read_text
 
@@ -138,7 +133,6 @@ class AnchorIndex:
         return self._parsed[path]
 
     def _range(self, target: Target, start: int, end: int) -> Target | UnresolvedTarget:
-        """Check a line range and find the definition it lies in; one with a content hash is looked for in its file."""
         parsed, path = self._parse(target.span.path), target.span.path
         if target.digest is not None and content_digest(parsed.lines[start - 1 : end]) != target.digest:
             found = _only_place(parsed.lines, target.digest, end - start + 1)
@@ -153,7 +147,6 @@ class AnchorIndex:
         return replace(target, span=Span(path, start, end), unit=Span(path, unit.start, unit.end) if unit else None)
 
     def _symbol(self, target: Target, symbol: str) -> Target | UnresolvedTarget:
-        """Find the lines of a symbol; it is its own unit."""
         path = target.span.path
         if not is_supported(path, self._paths[path]):
             kind = self._paths[path] or "files of its kind"
@@ -167,14 +160,12 @@ class AnchorIndex:
         return replace(target, span=span, unit=span)
 
     def _no_symbol(self, path: str, symbol: str, parsed: _Parsed) -> UnresolvedTarget:
-        """Say which symbol was probably meant, or that the file does not parse."""
         if parsed.problem:
             message = f"symbol '{symbol}' cannot be found: {path} does not parse, {parsed.problem}"
             return UnresolvedTarget("syntax", message, "anchor it to lines, or use a version that reads this syntax")
         return UnresolvedTarget("symbol", f"symbol '{symbol}' is not in {path}", _symbol_hint(symbol, parsed.symbols))
 
     def _no_path(self, path: str) -> UnresolvedTarget:
-        """Say whether a path was left out, is a folder, or was probably another."""
         left_out = self._left_out(path)
         if left_out is not None:
             why = f"{left_out.reason}: {left_out.detail}" if left_out.detail else left_out.reason
@@ -190,12 +181,10 @@ class AnchorIndex:
         return UnresolvedTarget("path", f"{path} is not in the corpus", self._path_hint(path))
 
     def _left_out(self, path: str) -> SkippedFile | None:
-        """Find the record of the file, or of a folder above it, that the walk skipped."""
         upwards = (path, *(str(parent) for parent in PurePosixPath(path).parents))
         return next((self._skipped[step] for step in upwards if step in self._skipped), None)
 
     def _path_hint(self, path: str) -> str:
-        """Name the files a missing path may have moved to: a package, the same name elsewhere, a close name."""
         wanted = PurePosixPath(path)
         package = str(wanted.with_suffix("") / f"__init__{wanted.suffix}")
         if package in self._paths:
@@ -206,13 +195,11 @@ class AnchorIndex:
         return f"did you mean {_either(candidates)}?"
 
     def _beside(self, wanted: PurePosixPath) -> list[str]:
-        """Give the files of the same folder whose names look like the wanted one, closest first."""
         stems = _grouped(self._by_folder.get(str(wanted.parent), ()), lambda path: path.stem)
         return [path for stem in closest_match(wanted.stem, stems, MOST_CANDIDATES) for path in stems[stem]]
 
 
 def _only_place(lines: tuple[str, ...], digest: str, length: int) -> int | str:
-    """Find the one place in a file that says what was hashed, or say why there is none."""
     found = list(places(lines, digest, length))
     if len(found) == 1:
         return found[0]
@@ -220,7 +207,6 @@ def _only_place(lines: tuple[str, ...], digest: str, length: int) -> int | str:
 
 
 def _grouped(paths: Iterable[str], key: Callable[[PurePosixPath], str]) -> dict[str, list[str]]:
-    """Group paths by a part of them, in path order."""
     groups: dict[str, list[str]] = {}
     for path in sorted(paths):
         groups.setdefault(key(PurePosixPath(path)), []).append(path)
@@ -244,7 +230,6 @@ def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
 
 
 def _either(candidates: list[str]) -> str:
-    """Join a few candidates: 'a', 'b' or 'c'."""
     *others, last = [f"'{candidate}'" for candidate in candidates[:MOST_CANDIDATES]]
     return f"{', '.join(others)} or {last}" if others else last
 
@@ -296,18 +281,15 @@ _Checks = Mapping[Target, Target | UnresolvedTarget]
 
 
 def _anchored(query: Query) -> Iterator[Target]:
-    """Yield all that a query points to."""
     yield from query.targets
     yield from (adversary.target for adversary in query.adversaries)
 
 
 def _check(gold: GoldSet, library: AnchorIndex) -> _Checks:
-    """Look every distinct target up once."""
     return {target: library.look_up(target) for query in gold.queries for target in _anchored(query)}
 
 
 def _kept(query: Query, checks: _Checks) -> Query | None:
-    """Give the query with what was found; none without a primary."""
     again = {target for target, _ in _same_places(query, checks)}
     targets = tuple(found for t in query.targets if t not in again and isinstance(found := checks[t], Target))
     if not any(isinstance(checks[target], Target) for target in query.primaries):
@@ -318,7 +300,6 @@ def _kept(query: Query, checks: _Checks) -> Query | None:
 
 
 def _same_places(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
-    """Yield what names the place of an earlier target or adversary through a symbolic link, with that earlier one."""
     found = [(target, there) for target in _anchored(query) if isinstance(there := checks[target], Target)]
     if not any(there.link for _, there in found):
         return
@@ -334,38 +315,32 @@ def _same_places(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target
 
 
 def _is_whole(target: Target) -> bool:
-    """Return whether a target is a whole file."""
     return target.symbol is None and target.span.start is None
 
 
 def _kept_adversary(adversary: Adversary, checks: _Checks) -> Adversary | None:
-    """Give the adversary with what was found, if it was."""
     found = checks[adversary.target]
     return replace(adversary, target=found) if isinstance(found, Target) else None
 
 
 def _irrelevant(query: Query, library: AnchorIndex) -> Iterator[Target]:
-    """Yield the judged irrelevant targets that the corpus has: no engine can return the others."""
     there = (target for target in query.irrelevant if library.listed(target.span.path))
     return (found for target in there if isinstance(found := library.look_up(target), Target))
 
 
 def _gone(gold: GoldSet, before: Sequence[Query], after: Sequence[Query]) -> Iterator[str]:
-    """Count the judged irrelevant targets that were left out."""
     every, kept = (sum(len(query.irrelevant) for query in queries) for queries in (before, after))
     if kept < every:
         yield f"{every - kept} of {every} irrelevant targets of '{gold.name}' are not in the corpus and are left out"
 
 
 def _notes(checks: _Checks) -> Iterator[str]:
-    """Tell which line anchors were found elsewhere in their file by what they say."""
     for target, found in checks.items():
         if isinstance(found, Target) and target.digest is not None and found.span != target.span:
             yield f"{target.anchor} was found at {found.span} by its content; `assay gold reanchor` writes that down"
 
 
 def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
-    """Yield what is wrong, in gold order, a wrong corpus before everything else."""
     yield from _other_corpus(gold, checks)
     lines = AnchorLines(gold)
     for query in gold.queries:
@@ -388,7 +363,6 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
 
 
 def _other_corpus(gold: GoldSet, checks: _Checks, guess: CorpusGuess | None = None) -> Iterator[AnchorProblem]:
-    """Yield the suspicion that the gold was made for other code."""
     guess = guess or CorpusGuess()
     absent = {
         t.span.path for t, found in checks.items() if isinstance(found, UnresolvedTarget) and found.code == "path"

@@ -70,7 +70,6 @@ def read_source(path: Path, limits: SourceLimits | None = None) -> GoldSource:
 
 
 def _size(path: Path) -> int:
-    """Look how large a file is; one that cannot be looked at is refused by the read that follows."""
     try:
         return path.stat().st_size
     except OSError:
@@ -129,7 +128,6 @@ def path_problem(path: str) -> str | None:
 
 
 def _check_digest(digest: str | None, text: str, place: GoldLocation) -> str | None:
-    """Give back the hash of the content, if there is one and it is one."""
     if digest is not None and not _DIGEST.fullmatch(digest):
         message = f"'{text}' has no content hash of {DIGEST_LENGTH} hex digits behind its '#'"
         raise place.error(message, "leave it out, and let `assay gold reanchor --digest` write it")
@@ -137,7 +135,6 @@ def _check_digest(digest: str | None, text: str, place: GoldLocation) -> str | N
 
 
 def _check_symbol(symbol: str, text: str, place: GoldLocation) -> str:
-    """Give back a symbol whose scopes are joined by dots and whose repeat number says something."""
     if ":" in symbol:
         raise place.error(f"'{text}' has a ':' in its symbol", f"scopes are joined by '.': {symbol.replace('::', '.')}")
     if not all(symbol.split(".")) or any(character.isspace() for character in symbol):
@@ -211,7 +208,6 @@ def row_id(number: int) -> str:
 
 
 def _check_targets(query_id: str, targets: Sequence[Target], place: GoldLocation, least: int) -> None:
-    """Refuse a query without a target of some grade, and one that names the same target twice."""
     if not any(target.grade >= least for target in targets):
         if least < PRIMARY:
             raise place.error(f"query '{query_id}' has no relevant target", "give a target the grade 1 or a higher one")
@@ -226,7 +222,6 @@ def _check_targets(query_id: str, targets: Sequence[Target], place: GoldLocation
 def _check_adversaries(
     query_id: str, targets: Sequence[Target], adversaries: Sequence[Adversary], place: GoldLocation
 ) -> None:
-    """Refuse an adversary that is a target: the same anchor, or a whole file that holds one, or lies in one."""
     seen: set[str] = set()
     for adversary in adversaries:
         wrong = adversary.target
@@ -244,7 +239,6 @@ def _check_adversaries(
 def _check_labels(
     query_id: str, labelled: Sequence[Target], labels: Sequence[LabelProvenance], place: GoldLocation
 ) -> None:
-    """Refuse the origin of a label that the query does not have, and a second one of the same label."""
     anchors = {target.anchor for target in labelled}
     seen: set[str] = set()
     for label in labels:
@@ -259,7 +253,6 @@ def _check_labels(
 
 
 def _one_holds_the_other(one: Target, other: Target) -> bool:
-    """Tell whether one of two targets is the whole file that the other lies in."""
     whole = [target.symbol is None and target.span.start is None for target in (one, other)]
     return one.span.path == other.span.path and any(whole)
 
@@ -284,6 +277,5 @@ def gold_hash(gold: GoldSet) -> str:
 
 
 def _digest(value: object) -> str:
-    """Hash a JSON value in its canonical writing."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return text_digest(text)

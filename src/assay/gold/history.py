@@ -97,13 +97,11 @@ def old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLi
 
 
 def _listed(folder: Path, most: int, *which: str) -> tuple[Commit, ...]:
-    """List some of the newest commits."""
     printed = _run(folder, "log", *which, f"-n{most}", f"--format={_BEGIN}%H %s", "--name-only", *_DIFF, "--", ".")
     return tuple(_commit(part) for part in _parts(printed))
 
 
 def _run(folder: Path, *arguments: str) -> str:
-    """Run git and read what it prints."""
     answer = git(*_PLAIN, *arguments, cwd=folder, limits=ArchiveLimits())
     if answer.code:
         raise SetupError(f"git cannot read the history of {folder}: {answer.last_words}")
@@ -111,19 +109,16 @@ def _run(folder: Path, *arguments: str) -> str:
 
 
 def _parts(printed: str) -> list[str]:
-    """Take apart what git printed of several commits."""
     return f"\n{printed}".split(f"\n{_BEGIN}")[1:]
 
 
 def _commit(printed: str) -> Commit:
-    """Read a subject and the names below it; a quoted name has a control character, which no target can have."""
     head, *names = printed.split("\n")
     commit, _, subject = head.partition(" ")
     return Commit(commit, subject.strip(), tuple(name for name in names if name and not name.startswith('"')))
 
 
 def _changes(printed: str) -> Iterator[ChangedLines]:
-    """Read the hunks of one commit; the lines inside a hunk are counted past, since they may look like anything."""
     lines = iter(printed.split("\n"))
     commit, path, written = next(lines), "", list[int]()
     for line in lines:
@@ -139,7 +134,6 @@ def _changes(printed: str) -> Iterator[ChangedLines]:
 
 
 def _pass(lines: Iterator[str], count: int) -> None:
-    """Leave out the lines of a hunk; a note that a file lacks its last newline is not one of them."""
     while count > 0:
         count -= not next(lines, "").startswith("\\ ")
 
@@ -172,7 +166,6 @@ def user_name(folder: Path) -> str:
 
 
 def _said(*arguments: str, folder: Path) -> str:
-    """Give the line that git answers; nothing where there is no git, or nothing to say."""
     try:
         answer = git(*arguments, cwd=folder, limits=ArchiveLimits())
     except (AssayError, OSError):

@@ -46,7 +46,6 @@ class JournalCache(Generic[T]):
         return known[1]
 
     def _key(self) -> tuple[int, int, int]:
-        """Tell a journal from what it was before."""
         try:
             now = os.stat(self._path)
         except FileNotFoundError:
@@ -145,7 +144,6 @@ def read_rows(path: Path, limits: JournalLimits | None = None) -> list[YamlNode]
 
 
 def _open(path: Path) -> int:
-    """Open the file to read and append; a new one is in its folder even after a power cut."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         new = not path.exists()
@@ -158,7 +156,6 @@ def _open(path: Path) -> int:
 
 
 def _torn_bytes(handle: int) -> bytes:
-    """Give what stands behind the last line end."""
     size = os.fstat(handle).st_size
     if size == 0 or os.pread(handle, 1, size - 1) == b"\n":
         return b""
@@ -166,7 +163,6 @@ def _torn_bytes(handle: int) -> bytes:
 
 
 def _torn_part(line: bytes) -> int:
-    """Count the bytes of half a line; a whole object is none, for no beginning of an object is one itself."""
     try:
         whole = isinstance(json.loads(line.decode("utf-8")), dict)
     except (ValueError, RecursionError):
@@ -175,7 +171,6 @@ def _torn_part(line: bytes) -> int:
 
 
 def _line(value: Mapping[str, object], path: Path) -> bytes:
-    """Write one object in one line: JSON escapes every line end inside a text."""
     try:
         return f"{json.dumps(value, ensure_ascii=False)}\n".encode()
     except UnicodeEncodeError as error:
@@ -210,7 +205,6 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _node(value: object, mark: yaml.Mark) -> yaml.Node:
-    """Make the node that a YAML parser would have made."""
     from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
     def make(value: object) -> yaml.Node:
@@ -227,12 +221,10 @@ def _node(value: object, mark: yaml.Mark) -> yaml.Node:
 
 
 def _unreadable(path: Path, error: OSError) -> GoldError:
-    """Say that the file cannot be read."""
     return GoldError(f"cannot be read: {error.strerror or error}", file=path, hint="check its rights")
 
 
 def _unusable(path: Path, error: OSError) -> SetupError:
-    """Say that the file cannot be written."""
     return SetupError(
         f"cannot be written: {error.strerror or error}", file=path, hint="check the folder's rights and the free space"
     )

@@ -22,7 +22,6 @@ def leakage(query_text: str, targets: Iterable[Target]) -> float:
 
 @lru_cache(maxsize=1 << 13)  # several sections of a report ask it of every query
 def _leak(query_text: str, answers_at: tuple[tuple[str, str | None], ...]) -> float:
-    """Give the share for targets that are named by path and symbol."""
     asked = content_words(query_text)
     answers = _answer_forms(answers_at)
     shared = [word for word in asked if not _forms(word).isdisjoint(answers)]
@@ -40,14 +39,12 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def _answer_forms(answers: Iterable[tuple[str, str | None]]) -> frozenset[str]:
-    """Give every form of every word that the paths (without extension) and symbols of targets hold."""
     names = [f"{PurePosixPath(path).with_suffix('')} {symbol or ''}" for path, symbol in answers]
     return frozenset(form for name in names for word in words(name) for form in _forms(word))
 
 
 @lru_cache(maxsize=1 << 14)  # the words of a repository's paths come again and again
 def _forms(word: str) -> frozenset[str]:
-    """Give a word and what is left of it without a plural s, -es, -ed, -ing or a last e: caches, cached, cache."""
     stems = {word.removesuffix(ending) for ending in ("s", "es", "ed", "ing", "e")}
     undoubled = {stem[:-1] for stem in stems if stem != word and stem[-1:] == stem[-2:-1]}
     return frozenset({word, *(stem for stem in stems | undoubled if len(stem) >= _SHORTEST_STEM)})
@@ -89,11 +86,9 @@ def kept(human: str, wrong: str) -> tuple[int, int]:
 
 
 def _is_term(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
-    """Tell whether a term gave way to another: not only `does` to `do`, or a word that came or went."""
     return bool(old and new) and not STOP_WORDS.issuperset(old + new)
 
 
 def _words(text: str) -> list[str]:
-    """Give the roots of the words of a form; which article it is depends on the word that follows."""
     words = [word.lower() for word in WORD.findall(text)]
     return [word if word in STOP_WORDS else stem(word) for word in words if word not in ARTICLES]

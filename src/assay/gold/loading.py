@@ -143,7 +143,6 @@ def _spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
 
 
 def _seen_from(gold: GoldSet, given: CorpusSpec) -> CorpusSpec:
-    """Return the given corpus relative to the file of a set; a repository that the set found in it stays."""
     own = gold.corpus
     same = gold.source is not None and (own.kind, own.value) == (given.kind, given.value)
     return beside(own, str(gold.source)) if same else own
@@ -178,7 +177,6 @@ def _parts(folder: Path, known: Format | None) -> Iterator[_Part]:
 
 
 def _read(part: _Part, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one part."""
     if part.format is not None and part.format.read_folder is not None and part.path.is_dir():
         return part.format.read_folder(part.path, corpus)
     source = open_source(part.path)
@@ -195,7 +193,6 @@ def join(suites: Sequence[Suite]) -> Suite:
 
 
 def _suite(golds: Sequence[GoldSet]) -> Suite:
-    """Make a suite of gold sets whose names differ."""
     first: dict[str, GoldSet] = {}
     for gold in golds:
         if gold.name in first:
@@ -225,14 +222,12 @@ def reload_set(gold: GoldSet) -> GoldSet | None:
 
 
 def _is_same(now: GoldSet, ran: GoldSet) -> bool:
-    """Tell whether a set is the one that was asked, whatever changed in it since."""
     today = {query.id: query for query in now.queries}
     kept = sum(query.id in today and _asks_the_same(today[query.id], query) for query in ran.queries)
     return kept >= SHARE * len(ran.queries)
 
 
 def _asks_the_same(now: Query, ran: Query) -> bool:
-    """Tell whether a query is in the same words, with an answer in a file that had one; lines move with the code."""
     files, before = ({target.link or target.span.path for target in query.targets} for query in (now, ran))
     return all(now.forms.get(form) == text for form, text in ran.forms.items()) and not before.isdisjoint(files)
 

@@ -81,7 +81,6 @@ def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
 
 
 def _look(gold: GoldSet, command: str, engines: Sequence[str]) -> SealedAccess | None:
-    """Say what is looked at; nothing where nothing is sealed."""
     sealed = sealed_queries(gold)
     if not sealed:
         return None
@@ -91,7 +90,6 @@ def _look(gold: GoldSet, command: str, engines: Sequence[str]) -> SealedAccess |
 
 
 def _mapping(look: SealedAccess) -> dict[str, object]:
-    """Give a look as the keys of its line."""
     line: dict[str, object] = {
         "when": look.when,
         "who": look.who,
@@ -104,5 +102,4 @@ def _mapping(look: SealedAccess) -> dict[str, object]:
 
 
 def _count(text: str) -> int:
-    """Read how many; a line that was edited counts as none."""
     return int(text) if text.isdecimal() else 0

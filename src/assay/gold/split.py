@@ -67,7 +67,6 @@ def select(suite: Suite, parts: Sequence[str] = ()) -> SplitSelection:
 
 
 def _kept(gold: GoldSet, parts: Sequence[str]) -> tuple[Query, ...]:
-    """Give the queries of the parts, in their order."""
     if parts:
         return tuple(query for query in gold.queries if part_of(query) in parts)
     return tuple(query for query in gold.queries if part_of(query) != SEALED)
@@ -181,7 +180,6 @@ def assign_splits(suite: Suite, division: SplitOptions) -> SplitSuite:
 
 
 def _tagged(gold: GoldSet, query: Query, part: Mapping[_Key, str]) -> Query:
-    """Write a query's part into its tags."""
     return replace(query, tags={**query.tags, TAG: part[_Key(gold.name, query.id)]})
 
 
@@ -212,18 +210,15 @@ class _UnionFind:
         self._above: dict[object, object] = {}
 
     def root(self, thing: object) -> object:
-        """Find the one that stands for all that is tied to a thing."""
         while self._above.setdefault(thing, thing) != thing:
             thing = self._above[thing]
         return thing
 
     def tie(self, one: object, other: object) -> None:
-        """Tie two things."""
         self._above[self.root(one)] = self.root(other)
 
 
 def _repository(gold: GoldSet) -> str:
-    """Name the code of a set; two folders of one name are two."""
     spec = gold.corpus
     if spec.kind in ("path", "git") and "://" not in spec.value and gold.source:
         return str((Path(gold.source).parent / spec.value / (spec.root or "")).resolve())
@@ -231,7 +226,6 @@ def _repository(gold: GoldSet) -> str:
 
 
 def _units(query: Query, division: SplitOptions) -> Iterator[str]:
-    """Name what a query belongs to inside its repository."""
     if division.by == "repository":
         yield ""
     elif division.by != "query":
@@ -241,7 +235,6 @@ def _units(query: Query, division: SplitOptions) -> Iterator[str]:
 
 
 def _shared(gold: GoldSet) -> Iterator[tuple[Query, Query]]:
-    """Yield the pairs of queries that share a target."""
     by_path: dict[str, list[tuple[Target, Query]]] = {}
     for query in gold.queries:
         for target in query.targets:
@@ -252,14 +245,12 @@ def _shared(gold: GoldSet) -> Iterator[tuple[Query, Query]]:
 
 
 def _touch(one: Target, other: Target) -> bool:
-    """Tell whether two targets of one file may hold the same line; without the code, doubt counts as yes."""
     if one.symbol and other.symbol:
         return f"{one.symbol}.".startswith(f"{other.symbol}.") or f"{other.symbol}.".startswith(f"{one.symbol}.")
     return bool(one.symbol or other.symbol) or one.span.common_lines(other.span) > 0
 
 
 def _fixed(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, division: SplitOptions) -> int | None:
-    """Find the part that a group has already."""
     parts = {part: key for key in group if (part := part_of(queries[key]))}
     for part, key in parts.items():
         if part not in PARTS:
@@ -272,7 +263,6 @@ def _fixed(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, d
 
 
 def _torn(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, division: SplitOptions) -> GoldError:
-    """Say which two queries of a group are in two parts, and what ties them; directly, if there are such two."""
     parts = {key: part for key in group if (part := part_of(queries[key]))}
     pairs = [(a, b) for a, b in combinations(parts, 2) if parts[a] != parts[b]]
     a, b = next(((a, b) for a, b in pairs if _tie(queries[a], queries[b], division)), pairs[0])
@@ -308,12 +298,10 @@ def _tie(one: Query, other: Query, division: SplitOptions) -> str:
 
 
 def _source(suite: Suite, key: _Key) -> str | None:
-    """Find the file of a query."""
     return next((gold.source for gold in suite.golds if gold.name == key.gold), None)
 
 
 def _weights(group: Iterable[_Key], queries: Mapping[_Key, Query], division: SplitOptions) -> Counter[str]:
-    """Count what a group brings: queries, and queries of each stratum."""
     counts: Counter[str] = Counter()
     for key in group:
         counts.update(["", *_strata_of(queries[key], division)])
@@ -321,12 +309,10 @@ def _weights(group: Iterable[_Key], queries: Mapping[_Key, Query], division: Spl
 
 
 def _strata_of(query: Query, division: SplitOptions) -> list[str]:
-    """Name the strata of a query."""
     return [f"{tag}={query.tags[tag]}" for tag in division.strata if tag in query.tags]
 
 
 def _places(weights: Sequence[Counter[str]], fixed: Sequence[int | None], division: SplitOptions) -> list[int]:
-    """Find a part for every group: the best of several divisions, each from another order of the groups."""
     import numpy as np
 
     names = sorted({name for one in weights for name in one})
@@ -339,7 +325,6 @@ def _places(weights: Sequence[Counter[str]], fixed: Sequence[int | None], divisi
 
 
 def _one_division(table: FloatArray, wanted: FloatArray, held: Mapping[int, int], order: Iterable[int]) -> list[int]:
-    """Give the largest groups their part first, each where it fits best; then move groups while that helps."""
     order = sorted((int(at) for at in order if int(at) not in held), key=lambda at: -table[at, 0])
     filled = wanted * 0
     places = [held.get(at, -1) for at in range(len(table))]
@@ -361,7 +346,6 @@ def _one_division(table: FloatArray, wanted: FloatArray, held: Mapping[int, int]
 
 
 def _best(row: FloatArray, filled: FloatArray, wanted: FloatArray, now: int | None = None) -> int:
-    """Find the part that a group fits best; it stays where it is unless another is better by more than rounding."""
     open_ = [part for part in range(len(wanted)) if wanted[part, 0] > 0]
     gaps = {
         part: float((((filled[part] + row - wanted[part]) ** 2) - (filled[part] - wanted[part]) ** 2).sum())
@@ -372,7 +356,6 @@ def _best(row: FloatArray, filled: FloatArray, wanted: FloatArray, now: int | No
 
 
 def _cost(table: FloatArray, wanted: FloatArray, places: Sequence[int]) -> float:
-    """Sum the squared distances from what each part should have."""
     filled = wanted * 0
     for at, part in enumerate(places):
         filled[part] += table[at]
@@ -380,7 +363,6 @@ def _cost(table: FloatArray, wanted: FloatArray, places: Sequence[int]) -> float
 
 
 def _check_enough(groups: Sequence[object], division: SplitOptions, suite: Suite) -> None:
-    """Refuse a set with too few groups for its parts."""
     parts = sum(share > 0 for share in division.shares.values())
     if len(groups) < parts:
         raise GoldError(
@@ -392,7 +374,6 @@ def _check_enough(groups: Sequence[object], division: SplitOptions, suite: Suite
 
 
 def _check_parts_dividing(sizes: Mapping[str, int], division: SplitOptions, suite: Suite) -> None:
-    """Refuse a division with an empty part."""
     for name, share in zip(PARTS, division.shares.values(), strict=True):
         if share > 0 and not sizes.get(name):
             raise GoldError(f"the part '{name}' stays empty", file=suite.golds[0].source, hint=looser(division.by))
@@ -411,7 +392,6 @@ def looser(by: By) -> str:
 def _strata(
     queries: Mapping[_Key, Query], part: Mapping[_Key, str], division: SplitOptions
 ) -> dict[str, dict[str, int]]:
-    """Count the queries of each stratum by part."""
     found: dict[str, Counter[str]] = {}
     for key, query in queries.items():
         for name in _strata_of(query, division):

@@ -90,7 +90,6 @@ def find_route(address: SplitResult) -> ProxyRoute:
 
 
 def _read_proxy(text: str, scheme: str) -> SplitResult:
-    """Read the address of a proxy; what it says is not repeated, it may hold a password."""
     wrong = ConfigError(f"{scheme}_proxy names no proxy that can be used", hint="write it as http://host:port")
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}")
@@ -103,7 +102,6 @@ def _read_proxy(text: str, scheme: str) -> SplitResult:
 
 
 def _password(proxy: SplitResult) -> Mapping[str, str]:
-    """Write the header that a proxy with a password wants."""
     if proxy.username is None:
         return {}
     plain = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
@@ -146,16 +144,13 @@ class _ClockedFile(io.RawIOBase):
         self._inner = cast(io.RawIOBase, owner.inner.makefile("rb", buffering=0))
 
     def readable(self) -> bool:
-        """Be for reading."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401 (the base class takes any buffer)
-        """Read what is there, or wait for it as long as there is time."""
         self._owner.inner.settimeout(self._owner.clock.left())
         return cast("int | None", self._inner.readinto(buffer))
 
     def close(self) -> None:
-        """Let go of the socket."""
         self._inner.close()
         super().close()
 
@@ -182,11 +177,9 @@ def open_socket(host: str, port: int, clock: Deadline) -> socket.socket:
 
 
 def _resolve(host: str, port: int, clock: Deadline) -> Addresses:
-    """Look a host up in a thread: the resolver knows no deadline, and is left behind when it misses ours."""
     found: queue.SimpleQueue[Addresses | OSError] = queue.SimpleQueue()
 
     def look_up() -> None:
-        """Ask the resolver."""
         try:
             found.put(cast(Addresses, socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
         except OSError as error:
@@ -350,7 +343,6 @@ def read_token(name: str | None) -> str:
 
 
 def _check(method: str, headers: Mapping[str, str]) -> None:
-    """Refuse what would break out of its line, without repeating it: http.client would quote it."""
     if not _NAME.fullmatch(method):
         raise ConfigError("the method is no word", hint="write GET, POST or PUT")
     for name, value in headers.items():
@@ -362,7 +354,6 @@ def _check(method: str, headers: Mapping[str, str]) -> None:
 
 
 def _merged(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
-    """Put headers together; a name stands once, whatever its case, and the later one holds."""
     by_name = {name.lower(): (name, value) for headers in (first, second) for name, value in headers.items()}
     return dict(by_name.values())
 
@@ -429,12 +420,10 @@ class HttpConnection(HTTPConnection):
             raise
 
     def _target(self, call: HttpRequest) -> str:
-        """Write what is asked for; a proxy is told of whom."""
         path = call.address._replace(scheme="", netloc="", path=call.address.path or "/", fragment="").geturl()
         return f"http://{call.address.netloc}{path}" if self.route.proxied and not self.route.tls else path
 
     def _headers(self, call: HttpRequest, *, keep: bool) -> dict[str, str]:
-        """Write the headers; the proxy's password is for the proxy alone."""
         headers = {**call.headers, "Connection": "keep-alive" if keep else "close"}
         return headers if self.route.tls else headers | dict(self.route.pass_through)
 
@@ -453,7 +442,6 @@ class HttpConnection(HTTPConnection):
         self.sock = cast(Any, self._clocked(raw))
 
     def _clocked(self, raw: Any) -> DeadlineSocket:  # noqa: ANN401 (a socket, or one with TLS)
-        """Give a socket its deadline."""
         made = DeadlineSocket(raw, self._piece_bytes)
         made.clock = self._clock
         return made
@@ -519,7 +507,6 @@ def read_answer(response: HTTPResponse, limits: HttpLimits) -> BodyPart:
 
 
 def _is_spent(headers: Message) -> bool:
-    """Tell whether a server says that nothing is left of what we may ask."""
     return str(headers.get("X-RateLimit-Remaining", "")).strip() == "0"
 
 
@@ -532,7 +519,6 @@ def _wait(headers: Message) -> str | None:
 
 
 def _read_body(response: HTTPResponse, limits: HttpLimits) -> bytes | ConnectionFailed:
-    """Read a body in pieces, up to the bound; nothing of one that is announced as longer."""
     coding = response.headers.get("Content-Encoding", "").strip().lower()
     if coding not in _PLAIN:
         named = coding if coding in _CODINGS else "a coding of its own"  # what it says may be anything, a token too
@@ -592,18 +578,15 @@ class Connections:
             return _explain(error, clock, route)
 
     def _fresh(self, route: ProxyRoute) -> HttpConnection:
-        """Make a connection; it opens when it is used."""
         return HttpConnection(route, lambda: self._tls, self.limits.piece_bytes)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        """The certificates that are trusted: the system's, or those of SSL_CERT_FILE."""
         context = ssl.create_default_context()
         context.set_alpn_protocols(["http/1.1"])
         return context
 
     def _take(self, route: ProxyRoute) -> HttpConnection | None:
-        """Take a connection that was kept for this way and is still quiet; others of it are closed."""
         while True:
             with self._lock:
                 at = next((n for n in reversed(range(len(self._idle))) if self._idle[n].route == route), None)
@@ -613,7 +596,6 @@ class Connections:
             found.close()
 
     def _exchange(self, route: ProxyRoute, call: HttpRequest, clock: Deadline) -> Outcome:
-        """Send the request and read the answer; keep the connection when all of it was read."""
         reached = self._reach(route, call, clock)
         connection, again = reached.connection, False
         try:
@@ -626,7 +608,6 @@ class Connections:
         return read.outcome
 
     def _reach(self, route: ProxyRoute, call: HttpRequest, clock: Deadline) -> OpenResponse:
-        """Send a request; a kept connection that the server closed meanwhile is no answer, and costs no attempt."""
         kept = self._take(route)
         if kept is not None:
             with suppress(ConnectionError):
@@ -634,7 +615,6 @@ class Connections:
         return self._fresh(route).ask(call, clock, keep=self._keep > 0)
 
     def _give_back(self, connection: HttpConnection) -> bool:
-        """Keep a connection for the next request, when there is room."""
         with self._lock:
             room = len(self._idle) < self._keep
             if room:
@@ -643,7 +623,6 @@ class Connections:
 
 
 def _explain(error: OSError | HTTPException, clock: Deadline, route: ProxyRoute) -> ConnectionFailed:
-    """Say what broke without a word of the request: messages of http.client quote headers and addresses."""
     if isinstance(error, TimeoutError) and clock.limit is not None:
         return ConnectionFailed(
             f"no answer within {format_duration(clock.limit)}",
@@ -683,7 +662,6 @@ class _NoNumberError(Exception):
 
 
 def _no_constant(name: str) -> object:
-    """Refuse NaN and Infinity, which are no JSON."""
     raise _NoNumberError(name)
 
 
@@ -711,7 +689,6 @@ def short(outcome: Outcome) -> str:
 
 
 def _advice(call: HttpRequest, answer: RawResponse) -> str:
-    """Say what to do about a status."""
     if 300 <= answer.status < 400:
         where = _clean(redact_url(answer.location or ""), call)
         return f"redirects are not followed; if you trust it, configure where it leads: {where}"
@@ -724,19 +701,16 @@ def _advice(call: HttpRequest, answer: RawResponse) -> str:
 
 
 def _place(call: HttpRequest) -> str:
-    """Name the address."""
     return _clean(redact_url(call.url), call)
 
 
 def _excerpt(body: bytes, call: HttpRequest, limits: HttpLimits) -> str:
-    """Cut a short, clean beginning out of a body."""
     text = _clean(body.decode("utf-8", "replace"), call)
     most = limits.excerpt_chars
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _clean(text: str, call: HttpRequest) -> str:
-    """Make foreign text one printable line and strike out the secrets, in this order: none may come together again."""
     line = " ".join("".join(char for char in text if char.isprintable() or char.isspace()).split())
     return Redactor(call.secrets).text(line)
 
@@ -748,7 +722,6 @@ Turn = Callable[[], float]
 
 
 def _at_once() -> float:
-    """Wait for nobody."""
     return 0.0
 
 

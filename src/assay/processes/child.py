@@ -65,11 +65,9 @@ class _Alarm:
         self.handle, self._ringer = os.pipe()
 
     def ring(self) -> None:
-        """Wake whoever waits."""
         os.write(self._ringer, b"!")
 
     def close(self) -> None:
-        """Let go of it."""
         os.close(self.handle)
         os.close(self._ringer)
 
@@ -78,7 +76,6 @@ class Child:
     """One running program. One thread at a time talks to it; `end` may be called from any."""
 
     def __init__(self, task: ProgramSpec, limits: ChildLimits = CHILD_LIMITS) -> None:
-        """Start it; EnvironmentFailure when that fails."""
         self._limits = limits
         self._group = ProcessGroup(task, listens=True)
         self._buffer = bytearray()
@@ -188,12 +185,10 @@ class Child:
 
     @property
     def _input(self) -> IO[bytes]:
-        """Our end of its stdin."""
         assert self._group.stdin is not None
         return self._group.stdin
 
     def _finish(self) -> None:
-        """End the group and let go of the pipes."""
         try:
             self._input.close()
             self._group.wait(self._limits.leave)
@@ -207,7 +202,6 @@ class Child:
             self._hush.close()
 
     def _read(self, find: _Find, overlap: int, deadline: float | None) -> bytes:
-        """Read until something is found in the buffer, looking at each byte little more than once."""
         seen = 0
         with self._talking:
             while (found := find(self._buffer, max(0, seen - overlap))) is None:
@@ -233,11 +227,9 @@ class Child:
             self._group.signal(signal.SIGKILL)  # what a dead program left behind says nothing that is wanted
 
     def _is_drained(self) -> bool:
-        """Tell whether the program is gone and whoever keeps its output open had time to end."""
         return self._left is not None and time.monotonic() - self._left > self._limits.drain
 
     def _exchange(self, deadline: float | None, *, writing: bool) -> bool:
-        """Take in what is there or wait a moment for it; tell whether the program takes input."""
         waiting = select.poll()
         if not self._over:
             waiting.register(self._group.stdout, select.POLLIN)
@@ -251,13 +243,11 @@ class Child:
         return writing and self._input.fileno() in ready
 
     def _take(self) -> None:
-        """Read a piece of its output."""
         data = os.read(self._group.stdout.fileno(), self._limits.read)
         self._buffer += data
         self._over = not data
 
     def _push(self, data: memoryview) -> int:
-        """Write a piece of its input and tell how much."""
         try:
             return os.write(self._input.fileno(), data[: self._limits.read])
         except BlockingIOError:
@@ -266,7 +256,6 @@ class Child:
             raise ChildExited("it closed its input") from problem
 
     def _listen(self) -> None:
-        """Keep the end of its stderr, until that is at its end or we are told to stop."""
         handle, waiting = self._group.stderr.fileno(), select.poll()
         waiting.register(handle, select.POLLIN)
         waiting.register(self._hush.handle, select.POLLIN)
@@ -280,7 +269,6 @@ class Child:
                     self._silent = True
 
     def _hear(self) -> None:
-        """Take in what it has said on stderr and nobody has read yet, as much as a pipe holds."""
         with self._hearing, contextlib.suppress(BlockingIOError):
             data = b"" if self._silent else os.read(self._group.stderr.fileno(), self._limits.read)
             self._silent = not data
@@ -288,6 +276,5 @@ class Child:
 
 
 def _find_newline(buffer: bytearray, start: int) -> _Found | None:
-    """Find the end of a line."""
     end = buffer.find(b"\n", start)
     return None if end < 0 else _Found(end, end + 1)

@@ -102,7 +102,6 @@ class ProcessGroup:
     """A running program and what it started; every method may be called from any thread."""
 
     def __init__(self, task: ProgramSpec, *, listens: bool = False) -> None:
-        """Start it; one that listens gets a pipe as its stdin, any other finds its stdin at the end."""
         self.marker = task.marker or new_marker()
         self.over = False  # nothing of it is left: its number may be somebody else's
         self._reaping = threading.Lock()
@@ -146,7 +145,6 @@ class ProcessGroup:
         return self._process.returncode
 
     def _reap(self) -> int | None:
-        """Ask the system for its end and for what it took."""
         try:
             pid, status, usage = os.wait4(self.pid, os.WNOHANG)
         except ChildProcessError:  # whoever started us has SIGCHLD ignored: nobody can know how it ended
@@ -200,7 +198,6 @@ class ProcessGroup:
 
 @contextlib.contextmanager
 def _deferred_signals() -> Iterator[None]:
-    """Deliver signals that have a Python handler, such as Ctrl-C, only after the block."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python runs handlers in the main thread only
         return
@@ -220,7 +217,6 @@ def _deferred_signals() -> Iterator[None]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a program whose group was dropped without being ended, as when an interrupt arrives at its start."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -231,7 +227,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes]:
-    """Start a program at the head of a process group of its own."""
     try:
         return subprocess.Popen(
             task.argv,
@@ -248,7 +243,6 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
 
 
 def _unstarted(task: ProgramSpec, problem: OSError | ValueError) -> SetupError:
-    """Say why a program did not start, and what to do about it."""
     if task.cwd is not None and not task.cwd.is_dir():
         return SetupError(f"cannot start {task.argv[0]}: no folder {task.cwd}", hint="make the folder")
     if isinstance(problem, FileNotFoundError):
@@ -316,7 +310,6 @@ def run_process(task: ProgramSpec, seconds: float | None, limits: ProcessLimits 
 
 
 def _finish(group: ProcessGroup, limits: ProcessLimits, *, orderly: bool) -> None:
-    """Leave nothing of a program behind, whether it ended by itself or not."""
     try:
         group.end(limits.grace)
         if not orderly:
@@ -338,12 +331,10 @@ class _Reader:
             self._selector.register(stream, selectors.EVENT_READ)
 
     def read_until(self, deadline: float | None) -> End:
-        """Read until the program has ended and said all, or the time is over, or it has said too much."""
         with self._selector:
             return self._read_until(deadline)
 
     def _read_until(self, deadline: float | None) -> End:
-        """Look at the time, the amount and the program in turn."""
         ended: float | None = None
         while self._selector.get_map() or self._group.poll() is None:
             now = time.monotonic()
@@ -360,7 +351,6 @@ class _Reader:
         return "flood" if len(self.stdout) > self._limits.stdout else "exit"
 
     def _wait(self, deadline: float | None, now: float) -> None:
-        """Take in what is there, or wait a moment for something to happen."""
         patience = self._limits.tick if deadline is None else min(self._limits.tick, deadline - now)
         patience = self._group.memory.pause(patience)
         if not self._selector.get_map():
@@ -419,12 +409,10 @@ def kill_all() -> None:
 
 
 def _carriers(marker: str) -> list[int]:
-    """List all processes that carry a marker."""
     return sorted(pid for pid in every_pid() if pid != os.getpid() and carries(pid, marker))
 
 
 def _send(pids: list[int], marker: str, number: signal.Signals) -> None:
-    """Send a signal to those that still carry the marker: a number may be somebody else's by now."""
     for pid in pids:
         if carries(pid, marker):
             with contextlib.suppress(ProcessLookupError, PermissionError):

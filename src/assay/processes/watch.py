@@ -31,12 +31,10 @@ def kill_pipe_holders(ends: Iterable[int]) -> None:
 
 
 def _others() -> list[int]:
-    """List all processes but ours."""
     return sorted({int(path.name) for path in _PROC.iterdir() if path.name.isdigit()} - {os.getpid()})
 
 
 def _writing(pid: int) -> Iterator[Path]:
-    """Give the open files of a process that it may write to; of other people's processes none."""
     with contextlib.suppress(OSError):
         for handle in (_PROC / str(pid) / "fd").iterdir():
             if handle.lstat().st_mode & stat.S_IWUSR:  # proc(5): the link's permissions say how it is open
@@ -52,7 +50,6 @@ def _pipe_of(handle: Path) -> str | None:
 
 
 def _pipe_name(end: int) -> str:
-    """Name a pipe as the system does."""
     return f"pipe:[{os.fstat(end).st_ino}]"
 
 
@@ -122,7 +119,6 @@ def session_of(pid: int) -> int | None:
 
 
 def _read(path: str) -> bytes:
-    """Read a file of /proc; empty when its process is gone or not ours to look at."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -136,7 +132,6 @@ def _read(path: str) -> bytes:
 
 
 def _read_all(handle: int) -> bytes:
-    """Read to the end; /proc gives some files a page at a time."""
     data = os.read(handle, _PIECE)
     piece = data
     while piece:
@@ -238,7 +233,6 @@ class ProgramMemory:
         return max((value for value in (self._final, seen) if value is not None), default=None)
 
     def _look(self, begin: float, *, at_once: bool) -> None:
-        """Take what all hold now, and what each held at most."""
         lost = self._family.look(begin)
         held = self._family.held
         if not held:
@@ -254,7 +248,6 @@ class ProgramMemory:
             self._add_up(held, now)
 
     def _add_up(self, held: Mapping[int, ProcessMemory], begin: float) -> None:
-        """Take what all hold together, without what they share; the kernel walks through every page for it."""
         shares = {pid: read_share(pid) for pid in held}
         together = sum(one.now if (share := shares[pid]) is None else share for pid, one in held.items())
         self._sampled = max(self._sampled, together)
@@ -262,13 +255,11 @@ class ProgramMemory:
         self._next_sum = now + (now - begin) * SAMPLING.cost
 
     def _leave(self, now: float) -> None:
-        """Note when nothing was left of it."""
         if self._gone is None:
             self._gone = now
             self._gap = max(self._gap, now - self._seen)
 
     def _is_watched(self) -> bool:
-        """Tell whether nothing ended in a large part of its time that passed unseen; before the end, up to now."""
         return self._gap <= SAMPLING.blind * ((self._gone or self._seen) - self._born)
 
 
@@ -284,7 +275,6 @@ class _Family:
         self.held: dict[int, ProcessMemory] = {}  # at the last look, by those that have memory of their own
 
     def look(self, now: float) -> bool:
-        """Look at all members; tell whether one ended since the last time, seen before or not."""
         if now >= self._next:
             self._list()
             self._next = now + SAMPLING.listing
@@ -301,7 +291,6 @@ class _Family:
         return any(pid not in found or found[pid].buried > one.buried for pid, one in before.items())
 
     def _list(self) -> None:
-        """Look for members among all processes; whoever is older than the program is none."""
         pids = {pid for pid in every_pid() if pid >= self._session or session_of(pid) == self._session}
         self._members &= pids
         self._strangers &= pids
@@ -312,5 +301,4 @@ class _Family:
 
 
 def _is_twin(one: ProcessMemory, parent: ProcessMemory | None) -> bool:
-    """Tell whether a process was forked this moment and has no page of its own, which is so until it runs a program."""
     return parent is not None and (one.size, one.most, one.now) == (parent.size, parent.most, parent.now)

@@ -121,7 +121,6 @@ def challenger_of(run: Run, claim: AnalysisPlan) -> str:
 
 
 def _comparison(case: ScoredRun) -> Comparison:
-    """Compare the real engines with the baseline; floor and ceiling have means but are no contestants."""
     claim = case.claim
     scores = pick(case.scores, measures=claim.measures)
     found = compare_family(scores, claim, family_of(case.run, claim), failed_engines(case.run))
@@ -129,7 +128,6 @@ def _comparison(case: ScoredRun) -> Comparison:
 
 
 def _slices(case: ScoredRun, challenger: str) -> tuple[SliceRow, ...]:
-    """Compare the best rival with the baseline on parts of the queries; exploratory."""
     claim = case.claim
     if challenger == claim.baseline or {challenger, claim.baseline} & failed_engines(case.run):
         return ()
@@ -143,7 +141,6 @@ def _slices(case: ScoredRun, challenger: str) -> tuple[SliceRow, ...]:
 
 
 def _headline(forms: Sequence[str], primary: str) -> str:
-    """Say which form the headline is; queries that lack the usual one are headed by another."""
     if parse_measure(primary).of is not None:
         return "over all phrasings"
     counts = Counter(forms).most_common()
@@ -153,7 +150,6 @@ def _headline(forms: Sequence[str], primary: str) -> str:
 
 
 def _facts(engine: EngineRun, tied: Ties, asked: Collection[tuple[str, str, str]]) -> EngineSummary:
-    """Describe how an engine behaved; `asked` has the headlines."""
     shown = [r for r in engine.rankings if (r.gold, r.query, r.form) in asked]
     return EngineSummary(
         name=engine.name,
@@ -169,7 +165,6 @@ def _facts(engine: EngineRun, tied: Ties, asked: Collection[tuple[str, str, str]
 
 
 def _reading(case: ScoredRun, comparison: Comparison, leader: str) -> str:
-    """Read the best score against floor, yardstick and ceiling of the same run."""
     at = {m.engine: m for m in comparison.means if m.measure == case.primary}
     best = at[leader]
     text = f"{leader} scores {best.mean:.3f} {case.primary} on {count(best.queries, 'query', 'queries')}"
@@ -190,14 +185,12 @@ def _reading(case: ScoredRun, comparison: Comparison, leader: str) -> str:
 
 
 def _with_role(run: Run, role: Role) -> str:
-    """Name the engine that is floor, ceiling or yardstick of a run; nobody, where there is none."""
     return next((e.name for e in run.engines if e.role == role), "")
 
 
 def _warnings(
     case: ScoredRun, facts: Sequence[EngineSummary], astray: Sequence[PathMismatch], queries: int
 ) -> Iterator[str]:
-    """Say what limits every number of this run."""
     yield from synthetic_notes(case.run)
     if queries < FEW_QUERIES:
         many = count(queries, "query", "queries")
@@ -221,7 +214,6 @@ def _warnings(
 
 
 def _torn(case: ScoredRun) -> Iterator[str]:
-    """Say that queries ask for different answers in the same words, as lint has it."""
     from assay.gold.lint.wording import SAME_WORDS, duplicates, same_answers
 
     pairs = [pair for gold in case.run.suite.golds for pair in duplicates(gold.queries) if not same_answers(*pair)]
@@ -236,7 +228,6 @@ def _torn(case: ScoredRun) -> Iterator[str]:
 
 
 def _trouble(case: ScoredRun, engine: EngineRun, fact: EngineSummary, astray: Collection[str]) -> Iterator[str]:
-    """Say what an engine did wrong often enough to matter; gold sets where it is all astray are told already."""
     if fact.failed:
         kinds = ", ".join(f"{n} {status}" for status, n in fact.statuses.items() if status != Status.OK)
         first = clip(next(r.error for r in engine.rankings if r.status != Status.OK) or "nothing", SHOWN.message)
@@ -250,5 +241,4 @@ def _trouble(case: ScoredRun, engine: EngineRun, fact: EngineSummary, astray: Co
 
 
 def _corpus_facts(case: ScoredRun, key: Literal["notes", "problems"]) -> list[str]:
-    """Collect sentences about the corpora."""
     return [f"{name}: {text}" for name, facts in case.run.header.corpora.items() for text in getattr(facts, key)]

@@ -62,12 +62,10 @@ def baseline_text(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[Engi
 
 
 def _json(value: object) -> str:
-    """Write a value on one line; whole numbers without a point, as most values of most measures are 0 or 1."""
     return json.dumps(_short(plain(value)), ensure_ascii=False, allow_nan=False)
 
 
 def _short(value: object) -> object:
-    """Turn whole floats into integers, everywhere."""
     if isinstance(value, dict):
         return {key: _short(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -76,18 +74,15 @@ def _short(value: object) -> object:
 
 
 def _joined(lines: Iterator[str]) -> list[str]:
-    """Put a comma behind every line but the last."""
     found = list(lines)
     return [f"{line}," for line in found[:-1]] + found[-1:]
 
 
 def _corpus(facts: CorpusInfo) -> dict[str, object]:
-    """Give what decides whether a corpus is the same."""
     return {key: getattr(facts, key) for key in ("repository", "revision", "digest", "files")}
 
 
 def _engine(engine: EngineScores, seen: QueryScores, claim: AnalysisPlan) -> dict[str, object]:
-    """Give what is known of an engine beside its values; means in the order of the claim's measures."""
     places = [seen.scores.measures.index(name) for name in claim.measures]
     fields = {
         key: getattr(engine, key) for key in ("name", "role", "settings", "asked", "failed", "answers", "changed")
@@ -97,7 +92,6 @@ def _engine(engine: EngineScores, seen: QueryScores, claim: AnalysisPlan) -> dic
 
 
 def _queries(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScores]) -> Iterator[dict[str, object]]:
-    """Give the values of every engine, query by query."""
     scores = seen.scores
     rows = {engine.name: scores.values[scores.engines.index(engine.name)] for engine in engines}
     places = [scores.measures.index(name) for name in claim.measures]
@@ -110,14 +104,12 @@ def _queries(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineSco
 
 
 def _unit(unit: Unit) -> dict[str, object]:
-    """Give what tells a query; its repository stands beside the corpus, as it is another on every machine."""
     found: dict[str, object] = {key: getattr(unit, key) for key in ("gold", "query", "form", "hash")}
     found |= {"tags": dict(unit.tags)} if unit.tags else {}
     return found | ({"shared": unit.shared} if unit.shared else {})
 
 
 def _statuses(unit: Unit, troubles: Mapping[str, Mapping[tuple[str, str, str], UnstableQuery]]) -> dict[str, object]:
-    """Give the statuses of the engines that failed on a query, one a repeat; no news is good news."""
     key = (unit.gold, unit.query, unit.form)
     failed = {name: list(map(str, found[key].statuses)) for name, found in troubles.items() if key in found}
     return {"status": failed} if failed else {}
@@ -192,12 +184,10 @@ def read_baseline(path: Path) -> QueryScores:
 
 
 def _why(error: Exception) -> str:
-    """Say what is wrong; some errors are no more than the name that is lacking."""
     return f"lacks {error}" if isinstance(error, KeyError) else str(getattr(error, "message", error))
 
 
 def _parse(text: str, path: Path) -> Mapping[str, object]:
-    """Read the JSON; another version of the format is another matter than a broken file."""
     try:
         data = json.loads(text, parse_constant=_no_number, parse_float=_number, object_pairs_hook=_table)
     except json.JSONDecodeError as error:
@@ -227,18 +217,15 @@ class _NoNumberError(Exception):
 
 
 def _no_number(name: str) -> float:
-    """Refuse NaN and Infinity, which are no JSON."""
     raise _NoNumberError(name)
 
 
 def _number(text: str) -> float:
-    """Read a number; one that is too large for a computer would be infinite."""
     found = float(text)
     return found if math.isfinite(found) else _no_number(text)
 
 
 def _table(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """Make a table; a key that stands twice is what a bad merge leaves."""
     made = dict(pairs)
     if len(made) != len(pairs):
         twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
@@ -247,7 +234,6 @@ def _table(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
 
 
 def _lines(text: str) -> Sequence[int]:
-    """Give the lines that queries stand on, in their order: one each, as the file was written."""
     rows = text.split("\n")
     return range(next((at for at, row in enumerate(rows, 2) if row.startswith('"queries"')), 1), sys.maxsize)
 
@@ -263,7 +249,6 @@ class _Shape:
 
 
 def _shape(file: _File) -> _Shape:
-    """Check what stands above the queries."""
     names = tuple(engine.name for engine in file.engines)
     measures = tuple(map(parse_measure, file.claim.measures))
     check_counts("baseline", k=file.k, repeats=file.repeats, engines=len(names))
@@ -277,7 +262,6 @@ def _shape(file: _File) -> _Shape:
 
 
 def _check_engine(engine: _Engine, repeats: int, measures: int) -> None:
-    """Check one engine."""
     if {len(engine.means), len(engine.answers)} != {repeats} or {len(one) for one in engine.means} != {measures}:
         raise ValueError(f"{engine.name!r} has not one mean and one digest a repeat")
     if not 0 <= engine.failed <= engine.asked:
@@ -298,7 +282,6 @@ class _Row:
 
 
 def _rows(rows: Sequence[Mapping[str, object]], shape: _Shape, path: Path, lines: Sequence[int]) -> list[_Row]:
-    """Read the queries; what is wrong with one has its line."""
     found: list[_Row] = []
     seen: set[tuple[str, str]] = set()
     for at, row in enumerate(rows):
@@ -315,7 +298,6 @@ def _rows(rows: Sequence[Mapping[str, object]], shape: _Shape, path: Path, lines
 
 
 def _row(row: _Query, shape: _Shape) -> _Row:
-    """Read one query."""
     strangers = sorted({*row.values, *row.status} - {*shape.engines})
     if strangers:
         raise ValueError(f"no engine of the baseline: {', '.join(strangers)}")
@@ -329,14 +311,12 @@ def _row(row: _Query, shape: _Shape) -> _Row:
 
 
 def _values(given: Sequence[float | None], measures: Sequence[Measure]) -> list[float]:
-    """Read the values of one engine."""
     if len(given) != len(measures):
         raise ValueError(f"{len(given)} values of {len(measures)} measures")
     return [_value(value, measure) for value, measure in zip(given, measures, strict=True)]
 
 
 def _value(value: float | None, measure: Measure) -> float:
-    """Read a value, which lies in the range of its measure; there is none only where the measure may not apply."""
     if value is None and measure.everywhere:
         raise ValueError(f"{measure!r} has no value, and it applies to every query")
     if value is None:
@@ -347,14 +327,12 @@ def _value(value: float | None, measure: Measure) -> float:
 
 
 def _trouble(unit: Unit, given: Sequence[str], repeats: int) -> UnstableQuery:
-    """Read how a query ended in each repeat."""
     if len(given) != repeats:
         raise ValueError(f"{len(given)} statuses of {repeats} repeats")
     return UnstableQuery(unit.gold, unit.query, unit.form, tuple(map(Status, given)))
 
 
 def _evidence(file: _File, shape: _Shape, rows: Sequence[_Row], path: Path) -> QueryScores:
-    """Put the record together."""
     size = (len(rows), len(shape.engines), len(shape.measures))
     values = np.array([row.values for row in rows], dtype=np.float64).reshape(size)
     units = tuple(row.unit for row in rows)
@@ -376,7 +354,6 @@ def _evidence(file: _File, shape: _Shape, rows: Sequence[_Row], path: Path) -> Q
 
 
 def _engine_reading(row: _Engine, rows: Sequence[_Row]) -> EngineScores:
-    """Put one engine together with the queries that it failed on."""
     means = tuple(tuple(math.nan if value is None else value for value in one) for one in row.means)
     troubles = tuple(one.troubles[row.name] for one in rows if row.name in one.troubles)
     return EngineScores(
@@ -385,7 +362,6 @@ def _engine_reading(row: _Engine, rows: Sequence[_Row]) -> EngineScores:
 
 
 def _check_sums(found: QueryScores, file: _File, path: Path) -> None:
-    """Refuse values that are not those of the means beside them, and failures that nobody has: some were changed."""
     over = means_over(found.scores.values)
     for at, engine in enumerate(found.engines):
         stored = np.mean(np.array(engine.means), axis=0)
@@ -398,5 +374,4 @@ def _check_sums(found: QueryScores, file: _File, path: Path) -> None:
 
 
 def _changed(why: str, path: Path) -> InputError:
-    """Say that a baseline holds together no more."""
     return InputError(f"{why}: lines were changed, added or lost", file=path, hint=_HINT)

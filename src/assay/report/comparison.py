@@ -65,13 +65,10 @@ class _Means:
     engines: Mapping[str, EngineScores]
 
     def repeats(self, name: str, measure: str) -> Stability:
-        """Return what the repeats of an engine say of a measure."""
         return stability(self.side, self.engines[name].name, measure)
 
 
 def _over_runs(found: Comparison, claim: AnalysisPlan, old: _Means, new: _Means) -> Comparison:
-    """Let a comparison know of the chance between whole runs, where there are repeats."""
-
     def chance_of(row: ComparisonRow) -> RunVariance | None:
         return chance_between(old.repeats(row.baseline, row.measure), new.repeats(row.engine, row.measure))
 
@@ -86,8 +83,6 @@ def mark_identical(found: _Found, run: Run | Scorer) -> _Found:
 
 
 def _mark_same(found: Comparison, answers: Mapping[str, Sequence[str]]) -> Comparison:
-    """Mark the comparisons of engines that gave one and the same answers in every repeat."""
-
     def is_same(row: ComparisonRow) -> bool:
         given = {*answers[row.engine], *answers[row.baseline]}
         return len(given) == 1 and "" not in given
@@ -96,7 +91,6 @@ def _mark_same(found: Comparison, answers: Mapping[str, Sequence[str]]) -> Compa
 
 
 def _narrowed(found: Comparison, claim: AnalysisPlan, engine: str) -> Comparison:
-    """Show one engine of a declared family; its p-value stays adjusted for all of them."""
     if engine not in claim.family:
         raise ConfigError(
             f"{engine!r} is not in the declared family: {', '.join(claim.family)}",
@@ -184,7 +178,6 @@ def compare_evidence(
 
 
 def _shared_measures(old: QueryScores, claim: AnalysisPlan) -> tuple[str, ...]:
-    """Give the measures of a claim that a baseline has values of; without the primary one nothing is compared."""
     if claim.primary not in old.scores.measures:
         raise NotComparableError(
             f"{old.name} has no values of {claim.primary}",
@@ -212,7 +205,6 @@ def changed_corpora(old: Run, new: Run) -> list[str]:
 
 
 def _refuse(old: _Facts, new: _Facts, *, moved: bool) -> None:
-    """Refuse what was asked for other k, or on a corpus that changed."""
     if old.k != new.k:
         raise NotComparableError(
             f"one run asked for {old.k} results, the other for {new.k}", hint="run both with one k"
@@ -223,7 +215,6 @@ def _refuse(old: _Facts, new: _Facts, *, moved: bool) -> None:
 
 
 def _between(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None) -> Comparison:
-    """Compare what both sides have an answer of; what failed in one of them leaves both."""
     sides, names = (old, new), RunNames(old.name, new.name)
     chosen = [(engine,) if engine else engines_under_test(side) for side in sides]
     scores = [pick(side.scores, engines=who, measures=claim.measures) for side, who in zip(sides, chosen, strict=True)]
@@ -253,7 +244,6 @@ def _between(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: st
 
 
 def _changes(old: QueryScores, new: QueryScores, claim: AnalysisPlan) -> list[str]:
-    """Say what else differs between two sides than what is being compared."""
     was = {engine.name: engine.settings for engine in old.engines}
     set_anew = [e.name for e in new.engines if e.name in was and was[e.name] != e.settings]
     notes = _moved(old.corpora, new.corpora)
@@ -264,7 +254,6 @@ def _changes(old: QueryScores, new: QueryScores, claim: AnalysisPlan) -> list[st
 
 
 def _claimed_otherwise(old: QueryScores, claim: AnalysisPlan) -> list[str]:
-    """Say that another claim was declared then: who may loosen a margin may let a regression pass."""
     was = old.claim
     names = ("primary", "margin", "alpha", "cluster") if was else ()
     told = [
@@ -276,7 +265,6 @@ def _claimed_otherwise(old: QueryScores, claim: AnalysisPlan) -> list[str]:
 
 
 def _moved(before: Mapping[str, CorpusInfo], after: Mapping[str, CorpusInfo]) -> list[str]:
-    """Say which corpora changed between two runs."""
     return [
         f"The corpus of {name} changed between the runs ({before[name].files} → {after[name].files} files)."
         for name in sorted(before.keys() & after.keys())
@@ -336,7 +324,6 @@ _LEGEND = (
 
 
 def _limits(rows: Iterable[ComparisonRow]) -> list[Block]:
-    """State each limit once, with the comparisons it holds for."""
     notes: dict[str, list[str]] = {}
     for row in rows:
         for note in row.notes:
@@ -345,12 +332,10 @@ def _limits(rows: Iterable[ComparisonRow]) -> list[Block]:
 
 
 def _round_up(reach: float) -> float:
-    """Give the end of an axis that people can read: the next twentieth."""
     return max(0.05, math.ceil(reach * 20 - 1e-9) / 20)
 
 
 def _comparison(row: ComparisonRow) -> list[str | Cell]:
-    """Write one comparison as a row."""
     p = row.p_adjusted if row.p_adjusted is not None else row.p
     return [
         row.engine,
@@ -369,7 +354,6 @@ def _comparison(row: ComparisonRow) -> list[str | Cell]:
 
 
 def _failed(name: str, found: Comparison, width: int) -> list[str | Cell]:
-    """Write the row of an engine that is not compared."""
     baseline = "–" if name == found.baseline else found.baseline or "–"
     return [name, baseline, Cell(NOT_COMPARED, "bad"), *["–"] * (width - 3)]
 
@@ -382,7 +366,6 @@ def verdict_tone(row: ComparisonRow) -> Tone:
 
 
 def _number(value: float | None, shape: str) -> str:
-    """Write a number that may not exist."""
     return "–" if value is None else format(value, shape)
 
 

@@ -57,7 +57,6 @@ def spending(run: Run) -> tuple[EngineResources, ...]:
 
 
 def _untimed(row: EngineResources) -> EngineResources:
-    """Leave out what was measured beside others: what remains is what the engine says itself, and what failed."""
     return EngineResources(
         engine=row.engine,
         version=row.version,
@@ -84,7 +83,6 @@ def limit_of(engine: EngineRun, cap: float) -> float:
 
 
 def _compared(row: EngineResources) -> float | None:
-    """Give the time that is compared; one that is what failures are charged says nothing of speed."""
     return None if row.mostly_failed else row.warm_ms
 
 
@@ -103,7 +101,6 @@ def conditions(run: Run) -> TimingConditions:
 
 
 def _spent(engine: EngineRun, cap: float) -> EngineResources:
-    """Add up what one engine took; a query that failed is charged all the time it had."""
     first, warm = _first_and_warm(engine.rankings)
     failed = [ranking for ranking in engine.rankings if ranking.status != Status.OK]
     cost = [ranking.cost for ranking in engine.rankings if ranking.cost is not None]
@@ -134,7 +131,6 @@ def _spent(engine: EngineRun, cap: float) -> EngineResources:
 
 
 def _first_and_warm(rankings: Iterable[Ranking]) -> tuple[list[Ranking], list[Ranking]]:
-    """Part the first query on each corpus, which may load what later ones find loaded, from the others."""
     first: dict[str, Ranking] = {}
     warm = []
     for ranking in rankings:
@@ -146,29 +142,24 @@ def _first_and_warm(rankings: Iterable[Ranking]) -> tuple[list[Ranking], list[Ra
 
 
 def _quantile(rankings: Sequence[Ranking], share: float, cap: float) -> float | None:
-    """Give a quantile of the times in milliseconds."""
     seconds = [ranking.seconds if ranking.status == Status.OK else cap for ranking in rankings]
     return float(np.quantile(seconds, share)) * 1000 if seconds else None
 
 
 def _failures(rankings: Iterable[Ranking]) -> int:
-    """Count the queries that failed."""
     return sum(ranking.status != Status.OK for ranking in rankings)
 
 
 def _was_asked(engine: EngineRun, ranking: Ranking) -> bool:
-    """Tell whether a query was put at all: not to an engine that did not open, nor to one that was given up."""
     return ranking.gold in engine.index_seconds and ranking.seconds > 0
 
 
 def _median_ms(seconds: Iterable[float]) -> float | None:
-    """Give the median in milliseconds; none of nothing."""
     known = list(seconds)
     return float(np.median(known)) * 1000 if known else None
 
 
 def _index_seconds(engine: EngineRun) -> dict[str, float]:
-    """Take the start-up out of the opening, corpus by corpus."""
     nothing = Resources()
     return {
         gold: max(0.0, seconds - (engine.resources.get(gold, nothing).startup_seconds or 0.0))
@@ -177,24 +168,20 @@ def _index_seconds(engine: EngineRun) -> dict[str, float]:
 
 
 def _total_bytes(resources: Mapping[str, Resources]) -> int | None:
-    """Add up the sizes of the indexes that could be measured."""
     sizes = [taken.index_bytes for taken in resources.values() if taken.index_bytes is not None]
     return sum(sizes) if sizes else None
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """Add up what was measured; nothing where nothing was."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
 def _least(values: Iterable[float | None], floor: float) -> float | None:
-    """Find the smallest time that is long enough to be compared with."""
     return min((value for value in values if value is not None and value >= floor), default=None)
 
 
 def _ratio(value: float | None, least: float | None) -> float | None:
-    """Give a time in multiples of the smallest; one below what is compared has none."""
     return None if value is None or least is None or value < least else value / least
 
 
@@ -226,7 +213,6 @@ def spending_blocks(results: Results) -> list[Block]:
 
 
 def _untimed_time_and_space(results: Results) -> list[Block]:
-    """Say why there are no times; what engines say of themselves holds all the same."""
     told = [c for c in _COLUMNS if c.optional and any(c.text(row) not in ("", "–") for row in results.spending)]
     rows = [[row.engine, *(column.text(row) for column in told)] for row in results.spending]
     blocks: list[Block] = [Heading("Time and space"), Paragraph(NO_TIMES)]
@@ -241,27 +227,22 @@ NO_TIMES = (
 
 
 def _number(value: float | None, digits: int = 1) -> str:
-    """Write a number that may not have been measured."""
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
 def _megabytes(size: int | None) -> str:
-    """Write a size in megabytes."""
     return _number(None if size is None else size / _MEGABYTE)
 
 
 def _times(ratio: float | None) -> str:
-    """Write a ratio to the fastest."""
     return "–" if ratio is None else f"{ratio:,.{1 if ratio < _WHOLE else 0}f}×"
 
 
 def _first(row: EngineResources) -> str:
-    """Write the time of the first query; the cap of one that failed would look like a measure."""
     return _FAILED if row.first_failed else _number(row.first_ms)
 
 
 def _warm(row: EngineResources) -> str:
-    """Write the median; where most queries failed, that of the others."""
     if not row.mostly_failed:
         return _number(row.warm_ms)
     return _FAILED if row.answered_ms is None else f"{_FAILED} ({_number(row.answered_ms)} answered)"
@@ -285,7 +266,6 @@ _COLUMNS = (
 
 
 def _footnotes(results: Results) -> Iterable[str]:
-    """Say how to read the numbers, and why some are missing."""
     rows = results.spending
     several = len(results.header.corpora) > 1
     first = "each corpus (the median of them)" if several else "the corpus"
@@ -312,13 +292,11 @@ def _footnotes(results: Results) -> Iterable[str]:
 
 
 def _charged(row: EngineResources) -> str:
-    """Say how many queries of an engine failed, what each had and what it really took."""
     took = "none was asked" if row.failed_ms is None else f"they took {row.failed_ms:,.1f} ms in the median"
     return f"{row.engine} {row.charged} (limit {row.limit_seconds:g} s; {took})"
 
 
 def _missing(rows: Iterable[EngineResources]) -> Iterable[str]:
-    """Say why there are dashes, column by column."""
     rows = list(rows)
     if any(row.startup_seconds is None for row in rows):
         yield "– under start-up: no server is started, or its start is not told apart from its index."
@@ -339,14 +317,12 @@ def _missing(rows: Iterable[EngineResources]) -> Iterable[str]:
 
 
 def _by_gold(results: Results) -> Block:
-    """Show the cold index corpus by corpus."""
     names = list(results.header.corpora)
     rows = [[row.engine, *(_number(row.index_by_gold.get(name), 2) for name in names)] for row in results.spending]
     return table(["engine", *(f">{name}" for name in names)], rows, "Cold index by gold set, in seconds.")
 
 
 def _under(conditions: TimingConditions) -> str:
-    """Say what the times were taken under."""
     cores = f" ({conditions.cores} cores)" if conditions.cores else ""
     threads = "1 thread" if conditions.pinned == 1 else f"{conditions.pinned} threads"
     sentences = [

@@ -79,12 +79,10 @@ def _identical(engines: Sequence[EngineRun], codes: IntArray, dead: Sequence[_Kn
 
 
 def _one_setting(group: Sequence[EngineRun]) -> bool:
-    """Tell whether all of a group are set alike, as far as they say: then they ought to rank alike."""
     return bool(group[0].config) and all(engine.config == group[0].config for engine in group)
 
 
 def _explained(group: Sequence[EngineRun], dead: Sequence[_Knob]) -> bool:
-    """Tell whether the variants of a group differ in knobs only that are told to be dead."""
     bases = {_base(engine) for engine in group}
     keys = {key for engine in group for key in _changes(engine)}
     moved = {key for key in keys if len({_value(engine, key) for engine in group}) > 1}
@@ -104,7 +102,6 @@ class _Knob:
 
 
 def _knobs(engines: Sequence[EngineRun], codes: IntArray) -> list[_Knob]:
-    """Find what each knob of each engine did over the pairs of variants that differ in it alone."""
     rows = {engine.name: row for engine, row in zip(engines, codes, strict=True) if row.any()}
     families: dict[str, list[EngineRun]] = {}
     for engine in engines:
@@ -120,7 +117,6 @@ def _knobs(engines: Sequence[EngineRun], codes: IntArray) -> list[_Knob]:
 def _knob(
     base: str, key: str, keys: Sequence[str], members: Sequence[EngineRun], rows: Mapping[str, IntArray]
 ) -> _Knob:
-    """Compare the variants that have every other knob in common, value by value."""
     alike: dict[tuple[str, ...], dict[str, str]] = {}
     for engine in members:
         others = tuple(_value(engine, other) for other in keys if other != key)
@@ -133,12 +129,10 @@ def _knob(
 
 
 def _base(engine: EngineRun) -> str:
-    """Name what an engine is a variant of; itself, where it is none."""
     return engine.variation.base if engine.variation else engine.name
 
 
 def _changes(engine: EngineRun) -> Mapping[str, object]:
-    """Give the settings in which a variant differs from its base."""
     return engine.variation.changes if engine.variation else {}
 
 
@@ -156,7 +150,6 @@ _UNSAID: Any = object()
 
 
 def _dead(knob: _Knob, config: AlarmConfig) -> Diagnostic:
-    """Say that a knob does nothing."""
     values = _listed([clip(value, SHOWN.example) for value in knob.values], config.named)
     pairs = f"{knob.pairs} pairs of variants that differ" if knob.pairs > 1 else "the two variants that differ"
     return Diagnostic(
@@ -170,7 +163,6 @@ def _dead(knob: _Knob, config: AlarmConfig) -> Diagnostic:
 
 
 def _nearly(knob: _Knob) -> Diagnostic:
-    """Say that a knob hardly does anything."""
     share = knob.changed / knob.rankings
     return Diagnostic(
         "nearly dead knob",
@@ -192,7 +184,6 @@ class _Table:
 
 
 def _table(case: ScoredRun, codes: IntArray) -> _Table:
-    """Return the engines that the leader is chosen from, one for each distinct set of rankings."""
     dead = failed_engines(case.run)
     names = [name for name in candidates(case.run, case.claim) if name not in dead]
     shown = headline(pick(case.scores, engines=names, measures=(case.primary,)))
@@ -213,7 +204,6 @@ def _table(case: ScoredRun, codes: IntArray) -> _Table:
 
 
 def _noise(case: ScoredRun, table: _Table, config: AlarmConfig) -> Iterator[Diagnostic]:
-    """Say who cannot be told apart from the leader, and what the set could have shown."""
     up = parse_measure(case.primary).higher_is_better
     found = near_leader(table.values, table.parts, higher_is_better=up, alpha=case.claim.alpha)
     others = [i for i in range(len(table.names)) if i != found.leader]
@@ -242,7 +232,6 @@ def _noise(case: ScoredRun, table: _Table, config: AlarmConfig) -> Iterator[Diag
 
 
 def _luck(case: ScoredRun, table: _Table, config: AlarmConfig) -> Iterator[Diagnostic]:
-    """Say how much of the best score comes from having been chosen on these very queries."""
     up = parse_measure(case.primary).higher_is_better
     found = selection_bias(table.values, table.parts, np.random.default_rng(case.claim.seed), higher_is_better=up)
     if found is None or abs(found.apparent - found.honest) < config.luck * case.claim.margin:
@@ -259,6 +248,5 @@ def _luck(case: ScoredRun, table: _Table, config: AlarmConfig) -> Iterator[Diagn
 
 
 def _listed(names: Sequence[str], most: int = ALARMS.named) -> str:
-    """Write names as a list that ends in `and`; the rest is counted."""
     shown = [*names] if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} more"]
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

@@ -42,7 +42,6 @@ def prospect_json(found: DryRun) -> dict[str, object]:
 
 
 def _time(left: TimeEstimate, processes: int) -> str:
-    """Say how long it may take, and by what that is known."""
     if not left.cells:
         return "Nothing has to be asked: the results are put together from what is there."
     if left.seconds is None:
@@ -52,7 +51,6 @@ def _time(left: TimeEstimate, processes: int) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Write a time to two digits at most."""
     if seconds < 1:
         return "a second"
     if seconds < 120:
@@ -61,13 +59,11 @@ def _span(seconds: float) -> str:
 
 
 def _lines(root: Node) -> Iterator[str]:
-    """Draw a tree."""
     yield f"{root.name}: {count(root.golds, 'gold set')}, {root.about}"
     yield from _below(root, "")
 
 
 def _below(node: Node, indent: str) -> Iterator[str]:
-    """Draw what stands below a step."""
     shown = node.children if len(node.children) <= _SHOWN else node.children[:_SHOWN]
     left = len(node.children) - len(shown)
     for number, child in enumerate(shown):
@@ -79,20 +75,17 @@ def _below(node: Node, indent: str) -> Iterator[str]:
 
 
 def _label(node: Node) -> str:
-    """Write one step or engine."""
     about = f" ({node.about})" if node.about else ""
     shared = f", shared by {node.engines}" if node.engines > 1 else ""
     return f"{node.name}{about}{shared}: {_state(node)}"
 
 
 def _some(names: Sequence[str]) -> str:
-    """Name a few of many."""
     left = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
 
 
 def _state(node: Node) -> str:
-    """Say how much of it is there."""
     if not node.made:
         return "there"
     if not node.needed:

@@ -140,7 +140,6 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScor
 
 
 def _check_repeat(first: Run, other: Run, number: int) -> None:
-    """Refuse what is no repeat: a mean over different experiments is a mean of nothing."""
     hint = "repeats are runs of one experiment: make them together, by `assay run --repeat N`"
     for what, of_first, of_other in (
         ("gold", first.hashes, other.hashes),
@@ -157,27 +156,22 @@ def _check_repeat(first: Run, other: Run, number: int) -> None:
 
 
 def _digests(run: Run) -> dict[str, str]:
-    """Give what tells the corpora of a run from others."""
     return {name: facts.digest for name, facts in run.header.corpora.items()}
 
 
 def _forms(run: Run) -> set[str]:
-    """Give the phrasings that were asked."""
     return {ranking.form for engine in run.engines for ranking in engine.rankings}
 
 
 def _identity(engine: EngineRun) -> tuple[str, ...]:
-    """Give what decides who answered: settings, version, programs and our own code."""
     return digest_of(engine.config), engine.version, engine.fingerprint, engine.code
 
 
 def _named(run: Run, name: str) -> EngineRun:
-    """Find an engine of a run."""
     return next(engine for engine in run.engines if engine.name == name)
 
 
 def _headline(scores: Scores, engines: Sequence[str]) -> Scores:
-    """Keep what comparisons are made of, the engines in one order."""
     return pick(scores, engines=engines, columns=[i for i, unit in enumerate(scores.units) if unit.headline])
 
 
@@ -205,7 +199,6 @@ def query_noise(values: FloatArray) -> FloatArray:
 
 
 def _engine(runs: Sequence[Run], name: str, means: FloatArray, noise: FloatArray) -> EngineScores:
-    """Describe one engine over all repeats."""
     repeats = [_named(run, name) for run in runs]
     rankings = [ranking for engine in repeats for ranking in engine.rankings]
     return EngineScores(
@@ -223,7 +216,6 @@ def _engine(runs: Sequence[Run], name: str, means: FloatArray, noise: FloatArray
 
 
 def _answers(engine: EngineRun) -> str:
-    """Digest all that an engine found, in rank order; an answer that found nothing is as good as none."""
     found = sorted(
         [ranking.gold, ranking.query, ranking.form, [[hit.path, hit.start, hit.end] for hit in ranking.hits]]
         for ranking in engine.rankings
@@ -233,7 +225,6 @@ def _answers(engine: EngineRun) -> str:
 
 
 def _changed(run: Run, repeats: Sequence[EngineRun]) -> float:
-    """Give the share of questions whose ranking is not the same in every repeat."""
     if len(repeats) == 1:
         return 0.0
     codes = ranking_codes(replace(run, engines=tuple(repeats)))
@@ -241,7 +232,6 @@ def _changed(run: Run, repeats: Sequence[EngineRun]) -> float:
 
 
 def _troubles(repeats: Sequence[EngineRun]) -> tuple[UnstableQuery, ...]:
-    """List the questions that failed in a repeat, in the order they were asked."""
     statuses: dict[tuple[str, str, str], list[Status]] = {}
     for engine in repeats:
         for ranking in engine.rankings:
@@ -282,7 +272,6 @@ def stability(seen: QueryScores, name: str, measure: str) -> Stability:
 
 
 def _sd(values: Sequence[float]) -> float | None:
-    """Give the standard deviation of a sample; one value has none."""
     if len(values) < 2:
         return None
     mean = math.fsum(values) / len(values)
@@ -317,7 +306,6 @@ _LEGEND = (
 
 
 def _row(one: Stability) -> list[str | Cell]:
-    """Write one engine of one side."""
     mean = math.fsum(one.means) / one.repeats
     fails = Cell(wavering_text(one.wavering), "warning") if one.wavering else Cell("–")
     sd = "–" if one.sd is None else f"±{one.sd:.3f}"
@@ -333,7 +321,6 @@ def answered_text(engine: EngineScores, repeats: int, borne: float) -> str:
 
 
 def _silent_text(engine: EngineScores, repeats: int) -> str:
-    """Say that an engine found nothing at all: most often it is broken, and no number is about its ranking."""
     empty = engine.answers.count("")
     where = f" in {empty} of {repeats} repeats" if repeats > 1 else ""
     return (

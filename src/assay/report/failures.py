@@ -34,7 +34,6 @@ def query_failures(run: Run) -> tuple[QueryFailure, ...]:
 
 
 def _opened(engine: EngineRun, run: Run) -> frozenset[str]:
-    """Name the gold sets that an engine was opened on; without times, those where not all failed in the same words."""
     if engine.index_seconds or run.header.timed:
         return frozenset(engine.index_seconds)
     said: dict[str, set[str | None]] = {}
@@ -44,7 +43,6 @@ def _opened(engine: EngineRun, run: Run) -> frozenset[str]:
 
 
 def _mishaps(engine: EngineRun, opened: frozenset[str]) -> list[QueryFailure]:
-    """Count one engine's, the gravest kind first and the most frequent message first in it."""
     found: dict[tuple[str, str], QueryFailure] = {}
     for ranking in engine.rankings:
         if ranking.status == Status.OK:
@@ -60,7 +58,6 @@ def _mishaps(engine: EngineRun, opened: frozenset[str]) -> list[QueryFailure]:
 
 
 def _kind(ranking: Ranking, opened: frozenset[str]) -> str:
-    """Name how a query failed; one whose engine was never opened was not even asked."""
     return str(ranking.status) if ranking.gold in opened else NOT_OPENED
 
 
@@ -70,7 +67,6 @@ def contract_violations(run: Run) -> tuple[ContractViolation, ...]:
 
 
 def _breaches(engine: EngineRun) -> list[ContractViolation]:
-    """Count one engine's."""
     found: dict[str, ContractViolation] = {}
     for ranking in engine.rankings:
         for note in ranking.notes:
@@ -96,12 +92,10 @@ def path_mismatches(run: Run) -> tuple[PathMismatch, ...]:
 
 
 def _paths(engine: EngineRun, gold: str) -> list[str]:
-    """List the paths that an engine returned on one gold set."""
     return [hit.path for ranking in engine.rankings if ranking.gold == gold for hit in ranking.hits]
 
 
 def _stray(run: Run, engine: str, gold: str, paths: Sequence[str]) -> PathMismatch:
-    """Describe it, with a path that shows the likely cause where there is one."""
     pair = next(_alike(paths, run.lines[gold]), None)
     returned, there = pair or (paths[0], next(iter(run.lines[gold]), ""))
     cause = clip(_cause(returned, there), SHOWN.message)
@@ -109,7 +103,6 @@ def _stray(run: Run, engine: str, gold: str, paths: Sequence[str]) -> PathMismat
 
 
 def _alike(paths: Iterable[str], known: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Pair paths that are the same but for folders in front."""
     by_name: dict[str, list[str]] = {}
     for path in known:
         by_name.setdefault(path.rpartition("/")[2], []).append(path)
@@ -120,7 +113,6 @@ def _alike(paths: Iterable[str], known: Iterable[str]) -> Iterator[tuple[str, st
 
 
 def _cause(returned: str, there: str) -> str:
-    """Guess why no path fits."""
     if returned.startswith("/"):
         return "its paths are absolute and lie outside the corpus, as if it searched another copy"
     if there and returned.endswith(f"/{there}"):
@@ -170,7 +162,6 @@ def breach_blocks(results: Results) -> list[Block]:
 
 
 def _mishap_table(results: Results) -> Table:
-    """Show one row for each engine, kind and message."""
     rows = [
         _mishap(m)
         for name in _names(results)
@@ -187,25 +178,21 @@ def _mishap_table(results: Results) -> Table:
 
 
 def _limits(results: Results) -> str:
-    """Write the time that a query had; some engines set themselves a shorter one."""
     usual = f"{results.header.timeout:g} s"
     own = [f"{row.engine} {row.limit_seconds:g} s" for row in results.spending if _is_shorter(row, results)]
     return ", ".join([usual, *own])
 
 
 def _is_shorter(row: EngineResources, results: Results) -> bool:
-    """Tell whether an engine that failed had less time than the run gave."""
     return bool(row.charged) and row.limit_seconds < results.header.timeout
 
 
 def _mishap(mishap: QueryFailure) -> list[str | Cell]:
-    """Write one row."""
     count, share = str(mishap.queries), f"{mishap.share:.0%}"
     return [mishap.engine, Cell(mishap.kind, "bad"), count, share, mishap.message or "nothing", mishap.first]
 
 
 def _breach_table(results: Results) -> Table:
-    """Show one row for each engine and kind."""
     rows = [
         _breach(b)
         for name in _names(results)
@@ -216,25 +203,21 @@ def _breach_table(results: Results) -> Table:
 
 
 def _breach(breach: ContractViolation) -> list[str | Cell]:
-    """Write one row."""
     times = f"{breach.times:,} of {breach.of:,}" if breach.of else "–"
     return [breach.engine, breach.kind, str(breach.queries), times, breach.example or "–"]
 
 
 def _names(results: Results) -> list[str]:
-    """List the engines in the order of the run."""
     return [facts.name for facts in results.engines]
 
 
 def _left(results: Results, found: Iterable[QueryFailure | ContractViolation]) -> str:
-    """Say how many kinds are not shown."""
     engines = [item.engine for item in found]
     left = sum(max(0, engines.count(name) - SHOWING.kinds) for name in _names(results))
     return f"{left} more kinds are in results.json. " if left else ""
 
 
 def _where_stderr(results: Results) -> str:
-    """Point to what the engines that failed wrote to stderr."""
     failed = {mishap.engine for mishap in results.mishaps}
     there = any(said.engine in failed for said in results.stderr)
     return "What they wrote to stderr is in report.html." if there else ""
@@ -259,7 +242,6 @@ def behaviour_blocks(results: Results) -> list[Block]:
 
 
 def _tie_range(facts: EngineSummary) -> str:
-    """Write how much the order of tied results decides."""
     if facts.tie_range is None:
         return "–"
     low, mean, high = facts.tie_range

@@ -175,13 +175,11 @@ class _Sides:
     new: QueryScores
 
     def steadiness(self, gated: Sequence[str], measure: str) -> tuple[Stability, ...]:
-        """Say how steady the engines under the gate are, and were."""
         found = [stability(self.new, name, measure) for name in gated]
         known = [e.name for e in self.old.engines] if self.old and measure in self.old.scores.measures else []
         return (*found, *(stability(self.old, name, measure) for name in gated if self.old and name in known))
 
     def shared(self, row: ComparisonRow) -> str | None:
-        """Name the engine that a row compares with itself."""
         if self.old is None:
             return None
         known = {f"{e.name} ({self.new.name})": e.name for e in self.new.engines}
@@ -189,12 +187,10 @@ class _Sides:
         return name if name and row.baseline == f"{name} ({self.old.name})" else None
 
     def losses(self, row: ComparisonRow) -> tuple[Regression, ...]:
-        """List the queries that an engine lost on, where it is compared with itself."""
         name = self.shared(row)
         return losses(self.old, self.new, name, row) if self.old and name else ()
 
     def chance(self, row: ComparisonRow, alpha: float) -> str:
-        """Describe how much repeats of the same engine differ, next to the difference between the two sides."""
         repeats, chance = self._repeats(row), self.run_chance(row)
         if repeats is None or chance is None:
             return ""
@@ -210,29 +206,24 @@ class _Sides:
 
     @property
     def less_repeated(self) -> str:
-        """Name the side that has fewer repeats, in the order to repeat them."""
         return "this run" if self.old is not None and self.new.repeats < self.old.repeats else "the baseline"
 
     def run_chance(self, row: ComparisonRow) -> RunVariance | None:
-        """Return how much runs vary by chance, where a row compares an engine with its own baseline."""
         repeats = self._repeats(row)
         return chance_between(*repeats) if repeats else None
 
     def _repeats(self, row: ComparisonRow) -> tuple[Stability, Stability] | None:
-        """Return the repeats of both sides where a row compares an engine with its own baseline."""
         name = self.shared(row)
         if self.old is None or name is None:
             return None
         return stability(self.old, name, row.measure), stability(self.new, name, row.measure)
 
     def has_noisy_single_baseline(self, name: str) -> bool:
-        """Whether repeats of an engine differ and its baseline is a single run."""
         if self.old is None or self.old.repeats > 1 or name not in {engine.name for engine in self.old.engines}:
             return False
         return self.new.engine(name).is_noisy
 
     def hints(self, rows: Sequence[ComparisonRow]) -> tuple[str, ...]:
-        """Return a hint to repeat runs where neither side was repeated and an engine may have become worse."""
         if self.old is None or max(self.old.repeats, self.new.repeats) > 1:
             return ()
         unwell = [row for row in rows if row.verdict in _UNWELL and not row.identical and self.shared(row)]
@@ -240,7 +231,6 @@ class _Sides:
 
     @property
     def repeat_command(self) -> str:
-        """Write the commands that replace the baseline by one of several runs."""
         if self.old is not None and self.old.is_file:
             return (
                 f"`assay run --repeat {_REPEATS} --out repeats`, then "
@@ -258,25 +248,21 @@ _UNREPEATED = (
 
 
 def _called(then: Stability, now: Stability) -> list[tuple[Stability, str]]:
-    """Name the sides that were repeated."""
     return [(one, called) for one, called in ((now, "now"), (then, "before")) if one.sd is not None]
 
 
 def _failures(engine: EngineScores, repeats: int) -> GateCheck:
-    """Check how many of an engine's queries failed, and that it found anything at all."""
     share = engine.failed / engine.asked if engine.asked else 1.0
     detail = answered_text(engine, repeats, FAILED_SHARE)
     return GateCheck("failures", f"{engine.name} answers", share <= FAILED_SHARE and not engine.silent, 4, detail)
 
 
 def _steady(engine: EngineScores) -> GateCheck:
-    """Name the queries that an engine fails on now and then."""
     detail = f"failed in some repeats only: {wavering_text(engine.wavering)}"
     return GateCheck("steadiness", f"{engine.name} is steady", True, 4, detail, warning=True)
 
 
 def _single_baseline(name: str, sides: _Sides) -> GateCheck:
-    """Warn that a single run of a noisy engine is the baseline: its luck is part of every comparison with it."""
     detail = (
         f"rankings of {sides.new.engine(name).changed:.0%} of the queries vary between repeats, and the baseline is a "
         f"single run, lucky or not; make it from several runs of the unchanged engine: {sides.repeat_command}"
@@ -307,7 +293,6 @@ def _counterpart(name: str, old: QueryScores) -> GateCheck:
 
 
 def _left(sides: _Sides, gated: Sequence[str], claim: AnalysisPlan) -> list[str]:
-    """Name the engines of the baseline that are under the gate no more; a declared family is all that counts."""
     if sides.old is None:
         return []
     tested, beside = engines_under_test(sides.old), {engine.name for engine in sides.new.engines}
@@ -325,7 +310,6 @@ def _gone(name: str, sides: _Sides) -> GateCheck:
 
 
 def _floor(seen: QueryScores, claim: AnalysisPlan, floor: Threshold, gated: Sequence[str]) -> list[GateCheck]:
-    """Check a floor: the point value decides, the interval says how clear it is."""
     scores = pick(seen.scores, engines=gated, measures=(floor.measure,))
     rows = means(scores, alpha=claim.alpha, cluster=claim.cluster)
     if not rows:
@@ -399,7 +383,6 @@ def check_table(gate: Gate) -> Table:
 
 
 def _state(check: GateCheck) -> Cell:
-    """Write the outcome of one check."""
     tone: Tone = "bad" if not check.passed else "warning" if check.warning else "good"
     return Cell("fail" if not check.passed else "warning" if check.warning else "pass", tone)
 
@@ -422,7 +405,6 @@ def claims(found: Comparison | AllPairs) -> Document:
 
 
 def _leaders(found: AllPairs) -> str:
-    """Name the best engine and those that cannot be told apart from it; say so where a reference is ahead of it."""
     means = {row.engine: row.mean for row in found.means if row.measure == found.primary}
     up = found.rows[0].higher_is_better
     ahead = [name for name, mean in means.items() if (mean - means[found.leader]) * (1 if up else -1) > DEFAULT.tie]
@@ -437,6 +419,5 @@ def _leaders(found: AllPairs) -> str:
 
 
 def _secondary(rows: tuple[ComparisonRow, ...]) -> Block:
-    """Show the measures that carry no verdict."""
     cells = [[row.measure, row.engine, row.baseline, difference_text(row.difference, row.interval)] for row in rows]
     return table(["measure", "engine", "baseline", ">difference"], cells)

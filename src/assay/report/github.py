@@ -104,7 +104,6 @@ def _path(environ: Mapping[str, str], name: str) -> Path | None:
 
 
 def _event(path: str) -> Mapping[str, Any]:
-    """Read why the job runs; nothing where that is not told."""
     try:
         data = json.loads(Path(path).read_bytes()) if path else {}
     except (OSError, ValueError, RecursionError):
@@ -113,7 +112,6 @@ def _event(path: str) -> Mapping[str, Any]:
 
 
 def _pull(event: Mapping[str, Any]) -> int | None:
-    """Find the number of the pull request: of its own event, of a comment on it, of a workflow that ran for it."""
     issue, run = _table(event, "issue"), _table(event, "workflow_run")
     pulls = run.get("pull_requests")
     told = [
@@ -125,20 +123,17 @@ def _pull(event: Mapping[str, Any]) -> int | None:
 
 
 def _is_fork(event: Mapping[str, Any]) -> bool:
-    """Tell whether a pull request comes from another repository."""
     pull = _table(event, "pull_request")
     head, base = (_table(_table(pull, side), "repo").get("full_name") for side in ("head", "base"))
     return bool(pull) and head != base
 
 
 def _table(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Take a table out of another one; an empty one where there is none."""
     found = value.get(key)
     return found if isinstance(found, dict) else {}
 
 
 def _page(environ: Mapping[str, str]) -> str:
-    """Give the address of the run, where all its parts are told."""
     parts = [environ.get(name, "") for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")]
     return "{}/{}/actions/runs/{}".format(*parts) if all(parts) else ""
 
@@ -179,7 +174,6 @@ def of_gate(gate: Gate, places: Mapping[tuple[str, str], AnnotationLine]) -> lis
 
 
 def _of_loss(loss: Regression, places: Mapping[tuple[str, str], AnnotationLine]) -> Annotation:
-    """Show a query that lost where it stands in its gold set."""
     text = f"{loss.engine} lost on {loss.intent}: {loss.measure} {loss.before:.3f} → {loss.after:.3f}"
     return Annotation("notice", "assay gate", text, places.get((loss.gold, loss.query), AnnotationLine(None)))
 
@@ -214,7 +208,6 @@ def commands(annotations: Sequence[Annotation], workspace: Path | None, rest: st
 
 
 def _command(one: Annotation, workspace: Path | None) -> str:
-    """Write one annotation; nothing in it can begin another command."""
     # GitHub knows paths below the checkout; a file elsewhere has no line to stand beside
     file = None if one.spot.file is None else inside(one.spot.file, workspace or Path())
     given = {"file": file, "line": one.spot.line if file else None, "title": one.title}
@@ -223,12 +216,10 @@ def _command(one: Annotation, workspace: Path | None) -> str:
 
 
 def _data(text: str) -> str:
-    """Escape the text of a command, as GitHub's toolkit does; the old form of one may stand anywhere in a line."""
     return escape_commands(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
-    """Escape a property of a command."""
     return _data(clip(text, SHOWN.message)).replace(":", "%3A").replace(",", "%2C")
 
 
@@ -280,7 +271,6 @@ _NO_VERDICT = "There is no verdict; this is why:"
 
 
 def _sentence(gate: Gate) -> str:
-    """Say the verdict in a sentence."""
     failed = [check for check in gate.checks if not check.passed and check.exit_code == gate.exit_code]
     if gate.exit_code == 1:
         return " ".join([*_regressions(gate), *(_missed(check) for check in failed if check.kind == "floor")])
@@ -298,7 +288,6 @@ def _missed(check: GateCheck) -> str:
 
 
 def _regressions(gate: Gate) -> list[str]:
-    """Describe the significant regressions, a sentence for each engine."""
     return [
         f"Significant regression: {row.measure} of {row.engine} is {row.mean:.3f}, of {row.baseline} "
         f"{row.baseline_mean:.3f}; of {count(row.queries, 'query', 'queries')} {row.losses} got worse, "
@@ -336,7 +325,6 @@ def to_github(page: GatePage, limit: int, footer: str, rest: str) -> str:
 
 
 def _sign(page: GatePage) -> str:
-    """Choose the sign; what stops a job has failed, whatever the word for it is."""
     if page.exit_code:
         return _FAILED
     return _PASSED if page.verdict == VERDICTS[0] else _DOUBTED
@@ -346,12 +334,10 @@ _FOLD = "<details><summary>What is behind it</summary>\n\n{}\n\n</details>"
 
 
 def _size(text: str) -> int:
-    """Count bytes."""
     return len(text.encode("utf-8"))
 
 
 def _fitted(blocks: Sequence[Block], room: int, rest: str) -> str:
-    """Write blocks while they fit; a table is cut between rows, and that something was cut is said."""
     kept: list[str] = []
     left = room - _size(rest) - 4
     for block in blocks:
@@ -365,7 +351,6 @@ def _fitted(blocks: Sequence[Block], room: int, rest: str) -> str:
 
 
 def _cut(block: Table, room: int) -> str:
-    """Keep as many rows of a table as fit; nothing where not even one does."""
     low, high = 0, len(block.rows)
     while low < high:
         middle = (low + high + 1) // 2
@@ -449,7 +434,6 @@ class _GithubClient:
         return [one["id"] for one in marked if _is_by(one, login)]
 
     def _login(self) -> str | None:
-        """Say who we are; None for an app such as GitHub's own, whose tokens are nobody's."""
         try:
             found = self._ask("GET", self.thread.viewer)
         except AccessDenied:
@@ -458,7 +442,6 @@ class _GithubClient:
         return login if isinstance(login, str) else None
 
     def _comments(self) -> Iterator[dict[str, Any]]:
-        """Give all comments, the oldest first."""
         for page in range(1, self.limits.pages + 1):
             url = f"{self.thread.comments}?per_page={self.limits.per_page}&page={page}"
             found = self._ask("GET", url)
@@ -471,7 +454,6 @@ class _GithubClient:
                 return
 
     def change(self, number: int, body: str) -> bool:
-        """Give a comment another text; say whether we may, as it can be another app's, or gone."""
         try:
             self._ask("PATCH", self.thread.comment(number), body)
         except AccessDenied:
@@ -479,7 +461,6 @@ class _GithubClient:
         return True
 
     def make(self, body: str, turn: int) -> float | None:
-        """Make a comment; where that may work another time, say how long to wait before it is looked for."""
         call, limits = self._call("POST", self.thread.comments, body), self.connections.limits
         outcome = self.connections.attempt(call, Deadline(self.limits.attempt))
         if isinstance(outcome, RawResponse) and outcome.fine:
@@ -490,13 +471,11 @@ class _GithubClient:
         return wait
 
     def _ask(self, method: str, url: str, body: str | None = None) -> object:
-        """Ask for what may be asked for twice."""
         call = self._call(method, url, body)
         heard = send(call, self.connections, RetryPolicy(self.limits.attempt, self.limits.retries))
         return read_json(call, heard.answer, self.connections.limits)
 
     def _call(self, method: str, url: str, body: str | None) -> HttpRequest:
-        """Write a request; the token is read from the environment now, and kept nowhere else."""
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
         headers |= {"Content-Type": "application/json"} if body is not None else {}
         data = None if body is None else json.dumps({"body": body}).encode()
@@ -504,12 +483,10 @@ class _GithubClient:
 
 
 def _is_marked(comment: dict[str, Any], marker: str) -> bool:
-    """Tell whether a comment begins as ours does."""
     return isinstance(comment.get("id"), int) and str(comment.get("body", "")).startswith(marker)
 
 
 def _is_by(comment: dict[str, Any], login: str | None) -> bool:
-    """Tell whether a comment is by us: by that user, or by an app where we are one."""
     user = comment.get("user")
     named = user if isinstance(user, dict) else {}
     return named.get("type") == "Bot" if login is None else named.get("login") == login
@@ -553,7 +530,6 @@ def publish(stage: JobOutput, page: GatePage, annotations: Sequence[Annotation])
 
 
 def _struck(record: _Record, hidden: Redactor) -> _Record:
-    """Give a record whose texts are without secrets, however deep they lie."""
     if isinstance(record, str):
         return hidden.text(record)  # type: ignore[return-value]  # a text for a text
     if isinstance(record, tuple):
@@ -576,7 +552,6 @@ def summarise(stage: JobOutput, text: str) -> None:
 
 
 def _token(context: JobContext) -> str:
-    """Read the token, only to strike it out of everything."""
     try:
         return read_token(TOKEN) if context.has_token else ""
     except AssayError:
@@ -584,14 +559,12 @@ def _token(context: JobContext) -> str:
 
 
 def _footer(context: JobContext) -> str:
-    """Say which commit and which run it is about; both are GitHub's own words."""
     run = f"[the run]({context.page})" if context.page else ""
     commit = f"commit {context.commit}" if context.commit else ""
     return " · ".join(part for part in (commit, run) if part)
 
 
 def _commented(context: JobContext, body: str) -> str:
-    """Write the comment, and say what came of it."""
     if context.pull is None or not context.repository:
         return "no comment: this job is about no pull request"
     if not context.has_token:

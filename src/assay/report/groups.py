@@ -51,7 +51,6 @@ def breakdowns(case: ScoredRun) -> Iterator[Breakdown]:
 
 
 def _by_place(case: ScoredRun) -> Iterator[Breakdown]:
-    """Cut the queries by where their answers are, as far as they are in several places."""
     units, called = case.scores.units, repository_names(unit.repository for unit in case.scores.units)
     languages = [language_of(case.queries[units[i].gold, units[i].query]) for i in case.headline]
     repositories = [called[units[i].repository] for i in case.headline]
@@ -71,17 +70,14 @@ def by_tag(case: ScoredRun, tag: str) -> dict[str, list[int]]:
 
 
 def _difficulty_first(value: str) -> tuple[int, str]:
-    """Put standard before hard; everything else goes by name."""
     return ({"easy": -2, "standard": -1, "hard": 1}.get(value, 0), value)
 
 
 def _targets(case: ScoredRun, unit: Unit) -> tuple[Target, ...]:
-    """Look up a unit's targets."""
     return case.queries[unit.gold, unit.query].targets
 
 
 def _breakdown(case: ScoredRun, by: str, groups: dict[str, list[int]]) -> Breakdown:
-    """Compute the primary measure's mean in each group."""
     found = [
         GroupMean(m.engine, name, m.queries, m.mean, m.interval.low, m.interval.high)
         for name, columns in groups.items()
@@ -117,7 +113,6 @@ def hard_negative_stats(case: ScoredRun) -> Iterator[AdversaryStats]:
 
 
 def _trap_rows(by: str, value: str, found: Scores, trapped: Scores) -> Iterator[AdversaryStats]:
-    """Average the measures over the headline units that have such an adversary."""
     heads = [i for i, unit in enumerate(trapped.units) if unit.headline]
     for e, engine in enumerate(trapped.engines):
         hits, first, second = found.values[e, 0, heads], trapped.values[e, 0, heads], trapped.values[e, 1, heads]
@@ -139,7 +134,6 @@ _MANY_MISSED = 3
 
 
 def _rank_of(value: float) -> int | None:
-    """Turn a reciprocal rank back into the rank."""
     return round(1 / value) if value > 0 else None
 
 
@@ -155,7 +149,6 @@ def rank_distribution(case: ScoredRun, engine: str) -> Ranks:
 
 
 def _shape(counts: Sequence[int], missed: int) -> str:
-    """Say what the distribution of ranks means."""
     total = sum(counts) + missed
     if missed == total:
         return "nothing was found: look at its paths and its index before its ranking."
@@ -185,7 +178,6 @@ def failures(case: ScoredRun, engine: str) -> list[LowScore]:
 
 
 def _failure(case: ScoredRun, engine: str, unit: Unit, ranking: Ranking, value: float, rank: int | None) -> LowScore:
-    """Describe one failure."""
     query = case.queries[unit.gold, unit.query]
     best = max(t.grade for t in query.targets)
     return LowScore(

@@ -44,7 +44,6 @@ def verdict_sentence(results: Results) -> str:
 
 
 def _failure_sentence(results: Results, facts: EngineSummary) -> str:
-    """Say how much an engine failed, and who else answered nothing."""
     dead = [other.name for other in results.engines if other.answered_nothing]
     if facts.name not in dead or len(dead) == 1:
         return f"{facts.name} failed on {facts.failed} of {facts.asked} queries"
@@ -53,7 +52,6 @@ def _failure_sentence(results: Results, facts: EngineSummary) -> str:
 
 
 def _lost_baseline(results: Results) -> str:
-    """Say that there was a baseline, and why nothing is compared with it; empty where it answered."""
     facts = next(f for f in results.engines if f.name == results.comparison.baseline)
     said = f"; nothing is compared with {facts.name}, which failed on {facts.failed} of {facts.asked} queries"
     return said if facts.answered_nothing else ""

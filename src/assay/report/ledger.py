@@ -43,7 +43,6 @@ _PARTS_AT = 3  # where the parts of the queries stand, in a ledger that used up 
 
 
 def _rows(entries: Sequence[LedgerEntry], *, marked: bool) -> Iterator[list[str | Cell]]:
-    """Write one row for each entry; an ablation takes no part in the total: nobody changed anything."""
     totals: dict[str, float] = {}
     for entry in entries:
         seen = entry.evidence
@@ -67,7 +66,6 @@ def _rows(entries: Sequence[LedgerEntry], *, marked: bool) -> Iterator[list[str 
 
 
 def _parts(entry: LedgerEntry) -> Cell:
-    """Write the parts that the queries are of, aloud where claims were to be made on them."""
     return Cell(", ".join(entry.parts) or "–", "warning" if entry.spent else "plain")
 
 
@@ -83,19 +81,16 @@ def verdict_text(seen: LedgerEvidence) -> str:
 
 
 def _worst(changes: Sequence[RepositoryChange]) -> str:
-    """Write the repository that gained least; of a few queries a difference is noise, so their number is shown."""
     if not changes:
         return "–"
     return worst_text(worst(changes), repository_names(change.repository for change in changes))
 
 
 def _outcome(entry: LedgerEntry) -> Cell:
-    """Write what became of a change."""
     return Cell("accepted", "good") if entry.accepted else Cell("rejected", "bad")
 
 
 def _rules(entries: Sequence[LedgerEntry]) -> list[str]:
-    """Say each rule that was in force, and for which entries."""
     spans: dict[str, list[int]] = {}
     for entry in entries:
         spans.setdefault(f"{entry.rule.preset}: {entry.rule}", []).append(entry.number)
@@ -104,12 +99,10 @@ def _rules(entries: Sequence[LedgerEntry]) -> list[str]:
 
 
 def _entries(numbers: Sequence[int]) -> str:
-    """Name entries by their numbers."""
     return f"{'entry' if len(numbers) == 1 else 'entries'} {_ranges(numbers)}"
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Write rising numbers as ranges: 1–3, 7."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
@@ -120,7 +113,6 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 def _cautions(entries: Sequence[LedgerEntry]) -> Iterator[tuple[str, Any]]:
-    """Say what the table does not: parts that are used up, many tries, small repositories, sums of picked numbers."""
     for parts, numbers in _spent(entries).items():
         yield (
             f"{'Entry' if len(numbers) == 1 else 'Entries'} {_ranges(numbers)}: {spent_warning(parts).text}",
@@ -148,7 +140,6 @@ def _cautions(entries: Sequence[LedgerEntry]) -> Iterator[tuple[str, Any]]:
 
 
 def _spent(entries: Sequence[LedgerEntry]) -> dict[tuple[str, ...], list[int]]:
-    """Number the entries by the parts that they used up."""
     numbers: dict[tuple[str, ...], list[int]] = {}
     for entry in entries:
         if entry.spent:
@@ -157,7 +148,6 @@ def _spent(entries: Sequence[LedgerEntry]) -> dict[tuple[str, ...], list[int]]:
 
 
 def _many(tried: Sequence[LedgerEntry]) -> str:
-    """Say how many changes were tried on one gold set, and what luck alone would have accepted."""
     named = "+".join(tried[0].gold)
     alpha = max(entry.evidence.alpha for entry in tried)
     lucky = len(tried) * alpha / 2.0
@@ -203,39 +193,33 @@ def entry_document(entry: LedgerEntry) -> Document:
 
 
 def _change_text(entry: LedgerEntry) -> str:
-    """Write the settings that changed."""
     if not entry.changes:
         return "no setting: the program, or the engine itself"
     return "; ".join(f"{key}: {_setting(old)} → {_setting(new)}" for key, (old, new) in entry.changes.items())
 
 
 def _setting(value: object) -> str:
-    """Write what a setting is; what is not there is told from what is empty."""
     return "not set" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _extent(seen: LedgerEvidence) -> str:
-    """Write how much data there was."""
     repositories = count(len(seen.repositories), "repository", "repositories")
     return f"{seen.queries} in {repositories}; {count(seen.clusters, 'cluster')}"
 
 
 def _corpora(corpora: Mapping[str, str]) -> str:
-    """Write the hash that reports show, and of several corpora each one's."""
     every = ", ".join(f"{name} {digest[:HASH_DIGITS]}" for name, digest in corpora.items())
     one = f"{corpora_hash(corpora)[:HASH_DIGITS]}: " if len(set(corpora.values())) > 1 else ""
     return f"{one}{every}" or "–"
 
 
 def _plain_names(text: str, seen: LedgerEvidence) -> str:
-    """Name the repositories in a reason as the tables do."""
     for name, called in repository_names(change.repository for change in seen.repositories).items():
         text = text.replace(name, called)
     return text
 
 
 def _repositories(seen: LedgerEvidence) -> Iterator[Block]:
-    """Show the difference of every repository, the worst first."""
     if seen.repositories:
         rows = sorted(seen.repositories, key=lambda c: (c.gain, c.repository))
         called = repository_names(change.repository for change in rows)
@@ -257,5 +241,4 @@ def entry_json(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def _shown(entry: LedgerEntry) -> dict[str, Any]:
-    """Give the keys of an entry, and the parts that it used up."""
     return {**as_mapping(entry), "used_up": list(entry.spent)}

@@ -56,7 +56,6 @@ def per_query_csv(scores: Scores) -> str:
 
 
 def _names(engine: str, unit: Unit) -> tuple[str, ...]:
-    """Name the engine, and what it was asked."""
     return (engine, unit.gold, unit.query, unit.form, unit.repository, unit.hash, unit.shared)
 
 
@@ -153,7 +152,6 @@ def write_html(results: Results, case: ScoredRun, path: Path, page: PagePlan = _
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Replace a file whole; what a killed writer left beside it goes."""
     remove_leftovers(path.parent, path.name)
     write_atomic(path, data)
 
@@ -166,7 +164,6 @@ def write_reports(
 
 
 def _sweep(folder: Path, keep: Iterable[str]) -> None:
-    """Remove the files of engines and gold sets that the run no longer has, and of tables it does not want."""
     kept = {folder / name for name in keep}
     for pattern in _EXTRA:
         for path in sorted(folder.glob(pattern)):
@@ -236,7 +233,6 @@ def report_again(run: Run, claim: AnalysisPlan, folder: Path) -> Results:
 
 
 def _with_claim(run: Run, claim: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
-    """Give a run its claim; somebody else is compared with where the baseline is neither run nor kept from earlier."""
     names = [engine.name for engine in run.engines]
     known = {*names, *run.header.skipped}
     family = tuple(name for name in claim.family if name in known) or claim.family
@@ -250,7 +246,6 @@ def _with_claim(run: Run, claim: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
 
 
 def _earlier_rows(folder: Path, before: Run | None, merged: Merged) -> tuple[EngineRow, ...]:
-    """Read the rows that earlier runs left; those of a run from before there were any are computed."""
     rows = read_rows(folder)
     if rows is not None or before is None or not merged.stale:
         return rows or ()

@@ -112,7 +112,6 @@ def carry_over(
 
 
 def _reason(row: EngineRow, now: Comparability, stale: Mapping[str, str], skipped: Mapping[str, str]) -> str:
-    """Say why a row takes no part in this run."""
     if row.engine in skipped:
         return skipped_now(skipped[row.engine])
     lasting = row.reason if row.reason in LASTING else GONE
@@ -149,7 +148,6 @@ def read_rows(folder: Path) -> tuple[EngineRow, ...] | None:
 
 
 def _row(row: Mapping[str, Any]) -> EngineRow:
-    """Read one row."""
     values = tuple(Value(**value) for value in row["values"])
     given = {key: value for key, value in row.items() if key != "corpora_hash"}  # it follows from the corpora
     return EngineRow(**{**given, "values": values, "forms": tuple(row["forms"])})
@@ -162,7 +160,6 @@ def make_rows(case: ScoredRun, comparison: Comparison) -> tuple[EngineRow, ...]:
 
 
 def _measured(case: ScoredRun, footing: Comparability, engine: EngineRun, comparison: Comparison) -> EngineRow:
-    """Make the row of an engine that was asked."""
     units = [case.scores.units[at] for at in case.headline]
     variation = engine.variation
     return EngineRow(
@@ -192,21 +189,18 @@ def _measured(case: ScoredRun, footing: Comparability, engine: EngineRun, compar
 
 
 def _values(name: str, comparison: Comparison) -> Iterator[Value]:
-    """List the means of an engine with their intervals."""
     for row in comparison.means:
         if row.engine == name:
             yield Value(row.measure, row.mean, row.interval.low, row.interval.high, row.queries)
 
 
 def _verdict(name: str, comparison: Comparison) -> str:
-    """Say what is claimed of an engine against the baseline; nothing of one outside the family."""
     if name in comparison.failed:
         return NOT_COMPARED
     return next((row.claim for row in comparison.rows if row.engine == name and row.in_family), "")
 
 
 def _skipped(case: ScoredRun) -> Iterator[EngineRow]:
-    """Make the rows of engines that were not run."""
     there = {engine.name for engine in case.run.engines}
     for name, reason in case.run.header.skipped.items():
         if name not in there:
@@ -245,14 +239,12 @@ def skipped_blocks(rows: Sequence[EngineRow]) -> list[Block]:
 
 
 def _rank(row: EngineRow, primary: str) -> tuple[float, str]:
-    """Order by the primary measure, best first; who has no value comes last, names break ties."""
     value = row.value(primary)
     sign = -1 if parse_measure(primary).higher_is_better else 1
     return (float("inf") if value is None else sign * value.mean, row.engine)
 
 
 def _line_showing(row: EngineRow, primary: str, others: Sequence[str]) -> list[str | Cell]:
-    """Write the row of an engine that was asked."""
     return [
         row.engine,
         _interval(row.value(primary)),
@@ -267,13 +259,11 @@ def _line_showing(row: EngineRow, primary: str, others: Sequence[str]) -> list[s
 
 
 def _empty(row: EngineRow, columns: Sequence[str]) -> list[str | Cell]:
-    """Write the row of an engine that was not run, with the reason in the place of a verdict."""
     told: dict[str, str | Cell] = {"engine": row.engine, _VERDICT: Cell(f"skipped: {row.reason}", "warning")}
     return [told.get(column, "–") for column in columns]
 
 
 def _verdict_showing(row: EngineRow) -> str:
-    """Write the verdict, or why there is none."""
     ends = {"floor": "the floor", "ceiling": "the ceiling"}
     if row.engine == row.baseline:
         return row.verdict or "the baseline"
@@ -281,18 +271,15 @@ def _verdict_showing(row: EngineRow) -> str:
 
 
 def _tone(row: EngineRow) -> Tone:
-    """Colour a verdict."""
     return "good" if row.verdict.startswith("better") else "bad" if row.verdict.startswith("worse") else "plain"
 
 
 def _made(row: EngineRow) -> list[str]:
-    """Write when and with what a row was made."""
     hashes = (row.gold_hash, row.corpora_hash, row.config_hash)
     return [row.date, row.assay, *(digest[:HASH_DIGITS] for digest in hashes)]
 
 
 def _stale(rows: Sequence[EngineRow]) -> list[Block]:
-    """Show the rows of earlier runs."""
     stale = [row for row in rows if row.state == "stale"]
     if not stale:
         return []
@@ -308,15 +295,12 @@ def _stale(rows: Sequence[EngineRow]) -> list[Block]:
 
 
 def _measured_showing(row: EngineRow) -> list[str]:
-    """Write the measure that a row is about, with its mean."""
     return [row.primary, _interval(row.value(row.primary))]
 
 
 def _interval(value: Value | None) -> str:
-    """Write a mean with its interval."""
     return "–" if value is None else mean_text(value.mean, value)
 
 
 def _mean(value: Value | None) -> str:
-    """Write a mean."""
     return "–" if value is None else f"{value.mean:.3f}"

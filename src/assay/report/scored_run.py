@@ -150,7 +150,6 @@ def choose_challenger(run: Run, claim: AnalysisPlan, gains: Mapping[str, float])
 
 
 def _best_of(run: Run, names: Collection[str], gains: Mapping[str, float], first: str = "") -> str:
-    """Choose the best of some engines; one that failed on every query only where all did."""
     found = [engine for engine in run.engines if engine.name in names and engine.name in gains]
     alive = [engine for engine in found if not engine.failed_throughout] or found
     order = sorted(alive, key=lambda e: (-gains[e.name], e.name != first, _count_changes(e)))
@@ -202,7 +201,6 @@ def pick(
 
 
 def _chosen(known: tuple[str, ...], wanted: Sequence[str] | None, what: str) -> tuple[str, ...]:
-    """Check that what is wanted is there."""
     for name in wanted or ():
         if name not in known:
             raise ConfigError(f"no {what} {name!r} in this run", hint=f"there are: {', '.join(known)}")

@@ -69,19 +69,16 @@ def document(results: Results, *, full: bool = True) -> Document:
 
 
 def _rows(results: Results, *, full: bool) -> list[Block]:
-    """Begin with one row an engine; where the scores are all that is shown, with what they do not have."""
     if not full:
         return skipped_blocks(results.rows)
     return row_blocks(results.rows, results.comparison.primary, results.measures)
 
 
 def _warnings(results: Results) -> list[Block]:
-    """Put what limits every number before the first of them."""
     return [Paragraph(text, "warning") for text in results.warnings]
 
 
 def _scores(results: Results) -> list[Block]:
-    """Show the means with their intervals, and the picture of the primary measure."""
     means = {(m.engine, m.measure): m for m in results.comparison.means}
     names = _ranked(results)
     rows = [[results.shown(name), *(_mean(means.get((name, m))) for m in results.measures)] for name in names]
@@ -112,14 +109,12 @@ def scores_note(results: Results) -> str:
 
 
 def _failed(results: Results) -> str:
-    """Say which values are no measurement."""
     dead = [facts.name for facts in results.engines if facts.answered_nothing]
     said = f"(failed): {', '.join(dead)} answered no query; each value is the worst there is, here and below."
     return said if dead else ""
 
 
 def _macro(results: Results, names: Iterable[str], means: dict[tuple[str, str], MeanRow]) -> Table:
-    """Show the mean over repositories."""
     rows = [
         [
             results.shown(n),
@@ -132,29 +127,24 @@ def _macro(results: Results, names: Iterable[str], means: dict[tuple[str, str], 
 
 
 def _has_lines(results: Results) -> bool:
-    """Whether a measure counts overlapping lines."""
     return any("level=lines" in measure for measure in results.measures)
 
 
 def _few(queries: int) -> str:
-    """Warn under a table that rests on too few queries."""
     return f"Fewer than {FEW_QUERIES} queries: noise." if queries < FEW_QUERIES else ""
 
 
 def _ranked(results: Results) -> list[str]:
-    """Order engines by the primary measure, best first, names breaking ties."""
     primary = {m.engine: m.mean for m in results.comparison.means if m.measure == results.comparison.primary}
     sign = -1 if parse_measure(results.comparison.primary).higher_is_better else 1
     return sorted(primary, key=lambda name: (sign * primary[name], name))
 
 
 def _mean(row: MeanRow | None) -> str:
-    """Write a mean with its interval; a measure that applies to no query has none."""
     return "–" if row is None else mean_text(row.mean, row.interval)
 
 
 def _verdicts(results: Results) -> list[Block]:
-    """Show each engine against the baseline."""
     comparison = results.comparison
     if not comparison.failed and not any(row.in_family for row in comparison.rows):
         return []
@@ -166,7 +156,6 @@ _SHORT_CUTS = ("form", "difficulty")
 
 
 def _breakdowns(results: Results, *, full: bool) -> list[Block]:
-    """Show the primary measure by difficulty, form, leak and so on."""
     blocks: list[Block] = []
     told = [cut for cut in results.breakdowns if cut.by not in PAGE_CUTS]
     for cut in told if full else [c for c in told if c.by in _SHORT_CUTS]:
@@ -175,7 +164,6 @@ def _breakdowns(results: Results, *, full: bool) -> list[Block]:
 
 
 def _groups(results: Results, cut: Breakdown) -> Table:
-    """Show one row an engine, one column a group."""
     groups = list(dict.fromkeys(g.group for g in cut.groups))
     sizes = {g.group: g.queries for g in cut.groups}
     cells = {(g.engine, g.group): mean_text(g.mean, g) for g in cut.groups}
@@ -186,7 +174,6 @@ def _groups(results: Results, cut: Breakdown) -> Table:
 
 
 def _slices(results: Results) -> list[Block]:
-    """Show where the best rival of the baseline helps and where it hurts."""
     if not results.slices:
         return []
     rows = [_slice(item) for item in results.slices]
@@ -196,7 +183,6 @@ def _slices(results: Results) -> list[Block]:
 
 
 def _slice(item: SliceRow) -> list[str]:
-    """Write one slice as a row."""
     row = item.row
     p = "–" if row.p_adjusted is None else p_text(row.p_adjusted)
     shown = difference_text(row.difference, row.interval)
@@ -204,7 +190,6 @@ def _slice(item: SliceRow) -> list[str]:
 
 
 def _phrasings(results: Results) -> list[Block]:
-    """Show how much the wording of one intent decides."""
     if not results.phrasings:
         return []
     names = list(dict.fromkeys(p.measure for p in results.phrasings))
@@ -218,7 +203,6 @@ def _phrasings(results: Results) -> list[Block]:
 
 
 def _traps(results: Results, *, full: bool) -> list[Block]:
-    """Show how often a plausible wrong answer stood above the right one."""
     overall = [t for t in results.traps if t.by == "all"]
     if not overall:
         return []
@@ -246,12 +230,10 @@ def traps_note(results: Results) -> str:
 
 
 def _trap(trap: AdversaryStats) -> list[str]:
-    """Write one row of the adversary tables; an engine that finds nothing displaces nothing either."""
     return [str(trap.queries), f"{trap.found:.0%}", f"{trap.displacement:.3f}", f"{trap.rank_gap:+.2f}"]
 
 
 def _layers(results: Results) -> list[Block]:
-    """Show each measure over the queries that ask for it."""
     if not results.layers:
         return []
     measures = list(dict.fromkeys(x.measure for x in results.layers))
@@ -264,7 +246,6 @@ def _layers(results: Results) -> list[Block]:
 
 
 def _ranks(results: Results, *, full: bool) -> list[Block]:
-    """Show where the first right answer stood: every engine in a line, the best one also as a picture."""
     if not results.ranks:
         return []
     blocks: list[Block] = [Heading(f"Rank of the first right answer, {_by_level(results)}"), _sparks(results)]
@@ -277,7 +258,6 @@ def _ranks(results: Results, *, full: bool) -> list[Block]:
 
 
 def _sparks(results: Results) -> Sparks:
-    """Draw every engine's ranks in a line, best first, to one scale."""
     items = {item.engine: item for item in results.ranks}
     sparks = tuple(_spark(results.shown(name), items[name]) for name in _ranked(results) if name in items)
     last = f" to {results.k}" if results.k > 1 else ""
@@ -287,7 +267,6 @@ def _sparks(results: Results) -> Sparks:
 
 
 def _spark(name: str, item: Ranks) -> Spark:
-    """Draw one engine's ranks as shares of its queries."""
     total = (sum(item.counts) + item.missed) or 1
     shares = tuple(count / total for count in item.counts)
     words = f"{shares[0] if shares else 0:.0%} at 1, {item.missed / total:.0%} not found"
@@ -295,19 +274,16 @@ def _spark(name: str, item: Ranks) -> Spark:
 
 
 def _bars(item: Ranks) -> Bars:
-    """Draw one engine's ranks with their counts."""
     total = (sum(item.counts) + item.missed) or 1
     bars = [Bar(f"rank {r}", n, f"{n} ({n / total:.0%})") for r, n in enumerate(item.counts, start=1)]
     return Bars((*bars, Bar("not found", item.missed, f"{item.missed} ({item.missed / total:.0%})")))
 
 
 def _by_level(results: Results) -> str:
-    """Say what the rank of an answer is counted in: that of the primary measure."""
     return f"by {level_of(results.comparison.primary)}"
 
 
 def _failures(results: Results) -> list[Block]:
-    """Show the worst queries of the best engine."""
     worst = [f for f in results.failures if f.engine == results.leader][:_SHOWN_FAILURES]
     if not worst:
         return []
@@ -318,17 +294,14 @@ def _failures(results: Results) -> list[Block]:
 
 
 def _value(failure: LowScore) -> str:
-    """Write a failure's score and rank."""
     return f"{failure.value:.3f}" + (f" (rank {failure.rank})" if failure.rank else "")
 
 
 def _top(failure: LowScore) -> str:
-    """Write what came instead."""
     return f"{failure.error}" if failure.error else ", ".join(failure.top) or "nothing"
 
 
 def _inputs(results: Results) -> list[Block]:
-    """Say what the numbers were made with."""
     called = repository_names(facts.repository for facts in results.header.corpora.values())
     rows = [
         _corpus_row(marked(name, results.synthetic), facts, called[facts.repository])
@@ -343,6 +316,5 @@ def _inputs(results: Results) -> list[Block]:
 
 
 def _corpus_row(name: str, facts: CorpusInfo, repository: str) -> list[str]:
-    """Describe one corpus."""
     skipped = ", ".join(f"{count} {reason}" for reason, count in facts.skipped.items()) or "nothing"
     return [name, repository, facts.revision or "", str(facts.files), skipped, facts.digest[:HASH_DIGITS]]

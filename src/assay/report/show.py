@@ -105,13 +105,11 @@ def show_query(
 
 
 def _asked(run: Run, gold: str, query: Query) -> tuple[str, ...]:
-    """List the forms of a query that a run asked, in the order they are shown."""
     seen = {r.form for e in run.engines for r in e.rankings if r.gold == gold and r.query == query.id}
     return sort_phrasings(seen or query.forms)
 
 
 def _form(wanted: str | None, forms: Sequence[str]) -> str:
-    """Choose the form; one that was not asked is an error."""
     if wanted is None or wanted in forms:
         return wanted or forms[0]
     hint = did_you_mean(wanted, forms) or f"it was asked as {', '.join(forms)}"
@@ -119,7 +117,6 @@ def _form(wanted: str | None, forms: Sequence[str]) -> str:
 
 
 def _ranking(subject: ShownEngine, gold: str, query: str, form: str) -> Ranking | None:
-    """Find what a subject answered."""
     engine = next((engine for engine in subject.run.engines if engine.name == subject.engine), None)
     if engine is None:
         names = [engine.name for engine in subject.run.engines]
@@ -129,7 +126,6 @@ def _ranking(subject: ShownEngine, gold: str, query: str, form: str) -> Ranking 
 
 
 def _others(rankings: Sequence[Ranking | None], level: Level) -> list[Mapping[int, int]]:
-    """Give for ranks of each ranking the rank in the other; nothing where there is no other."""
     if len(rankings) < 2:
         return [{} for _ in rankings]
     moved = match_distinct(_given(rankings[0]), _given(rankings[1]), level)
@@ -137,7 +133,6 @@ def _others(rankings: Sequence[Ranking | None], level: Level) -> list[Mapping[in
 
 
 def _given(ranking: Ranking | None) -> Sequence[Hit]:
-    """Give the hits of an answer; one that failed has none."""
     return ranking.hits if ranking is not None and ranking.status == Status.OK else ()
 
 
@@ -150,7 +145,6 @@ def _side(
     level: Level,
     measures: Sequence[str],
 ) -> ShownRanking:
-    """Mark what one subject answered by the gold of its own run, and score it."""
     name = "" if ranking is None else ranking.query
     query = next((q for g in subject.run.suite.golds if g.name == gold for q in g.queries if q.id == name), None)
     if ranking is None or query is None:
@@ -175,7 +169,6 @@ def _values(subject: ShownEngine, name: str, form: str, measures: Sequence[str])
 
 
 def _ranks(query: Query, marks: Sequence[HitMark]) -> tuple[int | None, ...]:
-    """Give the rank of each target, then of each adversary, as the level tells them apart."""
     targets = {mark.target: mark.rank for mark in reversed(marks) if mark.target is not None}
     traps = {mark.adversary: mark.rank for mark in reversed(marks) if mark.adversary is not None}
     return (
@@ -185,7 +178,6 @@ def _ranks(query: Query, marks: Sequence[HitMark]) -> tuple[int | None, ...]:
 
 
 def _notes(subjects: Sequence[ShownEngine], gold: str, query: Query) -> tuple[str, ...]:
-    """Say what else differs between two runs than the answers."""
     runs = [subject.run for subject in subjects]
     if len(runs) < 2 or runs[0] is runs[1]:
         return ()
@@ -226,7 +218,6 @@ def show_document(shown: QueryView) -> Document:
 
 
 def _answers(shown: QueryView) -> Block:
-    """List what is right and what is a trap, with the rank that each had."""
     query = shown.query
     names = [(target.anchor, f"grade {target.grade}") for target in query.targets]
     names += [(a.target.anchor, f"adversary: {a.relationship}, {a.strength}") for a in query.adversaries]
@@ -239,7 +230,6 @@ def _answers(shown: QueryView) -> Block:
 
 
 def _rank(side: ShownRanking, at: int, *, right: bool) -> Cell:
-    """Write at which rank a place was found."""
     rank = side.ranks[at] if at < len(side.ranks) else None
     if rank is None:
         return Cell("–", "quiet")
@@ -247,7 +237,6 @@ def _rank(side: ShownRanking, at: int, *, right: bool) -> Cell:
 
 
 def _values_showing_page(shown: QueryView) -> Block:
-    """Show every measure of both, and what changed."""
     two = len(shown.sides) > 1
     rows: list[list[str | Cell]] = []
     for at, name in enumerate(shown.measures):
@@ -258,12 +247,10 @@ def _values_showing_page(shown: QueryView) -> Block:
 
 
 def _value(value: float) -> str:
-    """Write a value; a measure that does not apply has none."""
     return f"{value:.3f}" if math.isfinite(value) else "–"
 
 
 def _change(name: str, before: float, after: float) -> Cell:
-    """Write a difference, good or bad by the direction of the measure."""
     change = after - before
     if not math.isfinite(change):
         return Cell("–", "quiet")
@@ -274,7 +261,6 @@ def _change(name: str, before: float, after: float) -> Cell:
 
 
 def _listing(shown: QueryView, at: int) -> RankingBlock:
-    """List one ranking; the second says how each place moved, the first which are gone."""
     side = shown.sides[at]
     two = len(shown.sides) > 1 and not any(one.failed for one in shown.sides)
     entries = tuple(_entry(shown, place, _tail(place, second=at > 0) if two else "") for place in side.places)
@@ -283,7 +269,6 @@ def _listing(shown: QueryView, at: int) -> RankingBlock:
 
 
 def _entry(shown: QueryView, place: ShownHit, tail: str) -> RankingLine:
-    """Write one hit, marked by what it is; its rank is that of the scores, and what repeats another has none."""
     text = clip(str(place.hit.span), SHOWN.example)
     mark = place.mark
     tone: Tone = "plain"
@@ -300,7 +285,6 @@ def _entry(shown: QueryView, place: ShownHit, tail: str) -> RankingLine:
 
 
 def _tail(place: ShownHit, *, second: bool) -> str:
-    """Say how a place moved from the first ranking to the second; what repeats another did not."""
     rank = place.mark.rank
     if rank is None:
         return ""
@@ -313,7 +297,6 @@ def _tail(place: ShownHit, *, second: bool) -> str:
 
 
 def _legend(shown: QueryView) -> str:
-    """Say what the signs mean, as far as they are there."""
     places = [place for side in shown.sides for place in side.places]
     marks = [place.mark for place in places]
     said = ["✓2 is an answer of grade 2" if any(mark.target is not None for mark in marks) else ""]
@@ -348,7 +331,6 @@ def show_json(shown: QueryView) -> dict[str, object]:
 
 
 def _side_json(shown: QueryView, side: ShownRanking) -> dict[str, object]:
-    """Give one ranking."""
     ranking = side.ranking
     return {
         "name": side.name,
@@ -411,7 +393,6 @@ def no_query(run: Run, folder: str) -> ConfigError:
 
 
 def _holding(every: Sequence[QueryMatch], wanted: str) -> list[QueryMatch]:
-    """Find the queries whose text has some words in it, whatever their case; each once, by its first such form."""
     words = wanted.casefold().strip()
     found = []
     for one in every if words else ():
@@ -421,14 +402,12 @@ def _holding(every: Sequence[QueryMatch], wanted: str) -> list[QueryMatch]:
 
 
 def _listed(found: Sequence[QueryMatch]) -> str:
-    """Name queries to choose from."""
     shown = "".join(f"\n    {_short(one.name)}: {_short(one.query.headline)}" for one in found[:_SHOWN])
     more = f"\n    and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return f"name one of them:{shown}{more}"
 
 
 def _near(every: Sequence[QueryMatch], wanted: str) -> str:
-    """Name the queries that are most like what was asked for: by name, else by the words they share."""
     names = closest_match(wanted, [one.query.id for one in every], _SHOWN)
     near = [one for name in names for one in every if one.query.id == name]
     words = set(re.findall(r"\w{3,}", wanted.casefold()))
@@ -439,11 +418,9 @@ def _near(every: Sequence[QueryMatch], wanted: str) -> str:
 
 
 def _words(query: Query) -> set[str]:
-    """List the words of a query in all its forms."""
     return {word for text in query.forms.values() for word in re.findall(r"\w{3,}", text.casefold())}
 
 
 def _short(text: str) -> str:
-    """Put a text on one line, enough of it to know it again; nothing in it steers a terminal."""
     flat = " ".join(strip_control(text[: 8 * _TEXT]).split())
     return flat if len(flat) <= _TEXT else f"{flat[: _TEXT - 1]}…"

@@ -27,13 +27,11 @@ T = TypeVar("T")
 
 
 def _nothing(case: ScoredRun, comparison: Comparison) -> tuple[T, ...]:
-    """Compute nothing: the table shows what every report has."""
     del case, comparison
     return ()
 
 
 def _no_files(results: Results) -> Mapping[str, str]:
-    """Write nothing."""
     del results
     return {}
 
@@ -105,7 +103,6 @@ _B = DEFAULT.percentile_resamples
 
 
 def _blocks(results: Results) -> list[Block]:
-    """Show means, then differences, with both intervals and what each would say."""
     means = [row for row in BOOTSTRAP.of(results) if not row.against]
     pairs = [row for row in BOOTSTRAP.of(results) if row.against]
     if not means:
@@ -126,7 +123,6 @@ def _blocks(results: Results) -> list[Block]:
 
 
 def _difference(row: Resampled) -> list[str | Cell]:
-    """Write one paired difference; the two methods disagreeing is what the table is for."""
     said = [_excludes(interval) for interval in (row.published, row.ours)]
     tone: Tone = "plain" if said[0] == said[1] else "warning"
     return [
@@ -141,7 +137,6 @@ def _difference(row: Resampled) -> list[str | Cell]:
 
 
 def _excludes(interval: Interval) -> str:
-    """Tell whether an interval lies on one side of 0; one that ends at 0 does not."""
     return "yes" if interval.low > 0 or interval.high < 0 else "no"
 
 
@@ -192,14 +187,12 @@ def duels(case: ScoredRun, comparison: Comparison, config: DuelConfig = DUELS) -
 
 
 def _best(comparison: Comparison, primary: str, names: Sequence[str]) -> list[str]:
-    """Order engines by the primary measure, best first."""
     means = {row.engine: row.mean for row in comparison.means if row.measure == primary and row.engine in names}
     sign = -1 if parse_measure(primary).higher_is_better else 1
     return sorted(means, key=lambda name: (sign * means[name], name))
 
 
 def _blocks_duels(results: Results) -> list[Block]:
-    """Show the square, best engine first."""
     found = PAIRS.of(results)
     if not found:
         return []
@@ -223,17 +216,14 @@ def _blocks_duels(results: Results) -> list[Block]:
 
 
 def _sign(duel: PairwiseDifference) -> str:
-    """Write a verdict on the first; who ranks alike is as equal as can be."""
     return _SIGNS[Verdict.EQUIVALENT] if duel.identical else _SIGNS.get(duel.verdict, _UNDECIDED)
 
 
 def _turned(sign: str) -> str:
-    """See a verdict from the other side."""
     return {"+": "−", "−": "+"}.get(sign, sign)
 
 
 def _cell(sign: str | None) -> Cell:
-    """Write one cell; nobody meets itself."""
     return Cell("") if sign is None else Cell(sign, _TONES.get(sign, "plain"))
 
 
@@ -255,7 +245,6 @@ class _Point:
 
 
 def _points(results: Results) -> Iterator[_Point]:
-    """List means, then differences, then what was resampled."""
     for row in results.comparison.means:
         ends = row.interval
         yield _Point(row.engine, "", row.measure, row.mean, ends.low, ends.high, row.queries, ends.method)
@@ -283,7 +272,6 @@ def forest_csv(results: Results) -> str:
 
 
 def _blocks_forest(results: Results) -> list[Block]:
-    """Draw each measure where there is room for it; the primary one stands under Scores already."""
     blocks: list[Block] = [
         Heading("Forest"),
         Paragraph(
@@ -305,7 +293,6 @@ def _blocks_forest(results: Results) -> list[Block]:
 
 
 def _files(results: Results) -> dict[str, str]:
-    """Give the file."""
     return {FOREST_FILE: forest_csv(results)}
 
 
@@ -327,7 +314,6 @@ class MatrixPart:
 
 
 def _numbers_matrix(case: ScoredRun, comparison: Comparison) -> Iterator[MatrixPart]:
-    """Average every measure over all headline queries, then over those of each difficulty."""
     del comparison
     measures = case.claim.measures
     yield MatrixPart("all", len(case.headline), tuple(group_means(case, case.headline, measures)))
@@ -337,7 +323,6 @@ def _numbers_matrix(case: ScoredRun, comparison: Comparison) -> Iterator[MatrixP
 
 
 def _blocks_matrix(results: Results) -> list[Block]:
-    """Show them."""
     blocks: list[Block] = []
     for part in MATRIX.of(results):
         title = "Matrix" if part.part == "all" else f"Matrix, {part.part}"
@@ -346,7 +331,6 @@ def _blocks_matrix(results: Results) -> list[Block]:
 
 
 def _table(results: Results, part: MatrixPart) -> Table:
-    """Write one matrix: engines in the order of the run, then those that were not run, with the reason."""
     cells = {(row.engine, row.measure): row for row in part.means}
     best = {measure: _best_matrix(results, part.means, measure) for measure in results.measures}
     rows: list[list[str | Cell]] = [
@@ -364,7 +348,6 @@ def _table(results: Results, part: MatrixPart) -> Table:
 
 
 def _best_matrix(results: Results, means: Sequence[MeanRow], measure: str) -> float | None:
-    """Find the best value among the engines that compete."""
     real = {facts.name for facts in results.engines if facts.role == "contestant"}
     values = [row.mean for row in means if row.measure == measure and row.engine in real]
     choose = max if parse_measure(measure).higher_is_better else min
@@ -372,7 +355,6 @@ def _best_matrix(results: Results, means: Sequence[MeanRow], measure: str) -> fl
 
 
 def _cell_matrix(row: MeanRow | None, best: float | None, facts: EngineSummary) -> Cell:
-    """Write a mean; the references may have the best value too, but nobody looks for one among them."""
     if row is None:
         return Cell("–")
     return Cell(f"{row.mean:.3f}", "good" if row.mean == best and facts.role == "contestant" else "plain")
@@ -397,7 +379,6 @@ THUMB = RuleOfThumb()
 
 
 def _blocks_spread(results: Results) -> list[Block]:
-    """Show one row an engine, one column a rank; then the winner by the largest number, and the verdict beside it."""
     measure = rank_measure(results.comparison.primary, results.k)
     columns = ["engine", f">{measure}", "the guide says", *(f">{rank}" for rank in range(1, results.k + 1))]
     rows = [
@@ -416,18 +397,15 @@ def _blocks_spread(results: Results) -> list[Block]:
 
 
 def _counts(item: Ranks) -> tuple[int, ...]:
-    """Give the counts by rank, then those that stand nowhere."""
     return (*item.counts, item.missed)
 
 
 def _mean(item: Ranks) -> float:
-    """Give the mean reciprocal rank, of which the counts hold all there is."""
     total = sum(item.counts) + item.missed
     return sum(count / rank for rank, count in enumerate(item.counts, start=1)) / total if total else 0.0
 
 
 def _winner(results: Results) -> str:
-    """Say who wins by the largest number, and what may be claimed of it."""
     rows = [row for row in results.comparison.rows if row.in_family]
     if not rows:
         return ""

@@ -100,7 +100,6 @@ def recommendation(report: TuneReport) -> str:
 
 
 def _numbers(found: TuneOutcome) -> Block:
-    """Put the honest number beside what flatters it."""
     best = found.tried[found.best]
     seen = found.honest.mean + found.optimism.difference
     honest, default = found.honest, found.default
@@ -117,17 +116,14 @@ def _numbers(found: TuneOutcome) -> Block:
 
 
 def _signed(row: ComparisonRow) -> str:
-    """Write a difference."""
     return f"{row.difference:+.3f}"
 
 
 def _p(row: ComparisonRow) -> str:
-    """Write what the verdict rests on, and how far it reaches."""
     return f"{'no p-value' if row.p is None else f'p {p_text(row.p)}'}, {row.label}"
 
 
 def _how(found: TuneOutcome) -> str:
-    """Say how it was done."""
     return (
         f"{found.label} were halved at random {found.partitions} times; the best of {len(found.tried)} points on one "
         f"half was scored on the other, both ways, over {found.queries} queries. Half of the data chose, so all of "
@@ -137,7 +133,6 @@ def _how(found: TuneOutcome) -> str:
 
 
 def _choices(found: TuneOutcome) -> Block:
-    """Show the points that were chosen most often, then those with the best mean."""
     sign = -1.0 if found.gain.higher_is_better else 1.0
     order = sorted(range(len(found.tried)), key=lambda at: (-found.tried[at].chosen, sign * found.tried[at].mean, at))
     shown = sorted({0, found.best, *order[: SHOWN.points]}, key=order.index)
@@ -149,7 +144,6 @@ def _choices(found: TuneOutcome) -> Block:
 
 
 def _called(found: TuneOutcome, at: int) -> str:
-    """Name a point."""
     return f"{found.tried[at].name} (the default)" if at == 0 else found.tried[at].name
 
 
@@ -239,7 +233,6 @@ def ablation_result(
 
 
 def _standing(step: AblationStep, row: ComparisonRow) -> Standing:
-    """Say what a part does: leaving out one that helps makes it worse, adding it makes it better."""
     if row.identical:
         return "changed no ranking"
     good, bad = (Verdict.WORSE, Verdict.BETTER) if step.way == "left out" else (Verdict.BETTER, Verdict.WORSE)
@@ -261,7 +254,6 @@ _OPENINGS: dict[Way, str] = {"left out": "Left out of the whole. ", "added": "Ad
 
 
 def _reading(rows: Sequence[PartRow]) -> list[str]:
-    """Put every part into one of five sentences, for each way of an ablation."""
     sentences = []
     for way, opening in _OPENINGS.items():
         here = [row for row in rows if row.step.way == way]
@@ -275,7 +267,6 @@ def _reading(rows: Sequence[PartRow]) -> list[str]:
 
 
 def _limits(rows: Sequence[PartRow], family: int, alpha: float) -> list[str]:
-    """Say once what limits several comparisons."""
     limits = (undecidable(row.comparison, family, alpha) for row in rows)
     return list(dict.fromkeys(filter(None, limits)))
 
@@ -298,7 +289,6 @@ def ablation_document(found: AblationResult) -> Document:
 
 
 def _table(found: AblationResult, way: Way) -> list[Block]:
-    """Show the steps of one way."""
     rows = [row for row in found.rows if row.step.way == way]
     if not rows:
         return []
@@ -312,7 +302,6 @@ def _table(found: AblationResult, way: Way) -> list[Block]:
 
 
 def _cells(row: PartRow, *, shown: bool) -> list[str | Cell]:
-    """Write one step as a row."""
     seen = row.comparison
     p = seen.p_adjusted if seen.p_adjusted is not None else seen.p
     return [

@@ -39,7 +39,6 @@ def score_unpooled(run: Run, claim: AnalysisPlan, full: Results) -> UnpooledScor
 
 
 def _sentence(own: Unpooled, results: Results) -> str:
-    """Say what went."""
     gone = f", and {_queries(len(own.queries))} without another answer" if own.queries else ""
     labels = "1 label" if own.labels == 1 else f"{own.labels} labels"
     left_out = (
@@ -49,12 +48,10 @@ def _sentence(own: Unpooled, results: Results) -> str:
 
 
 def _queries(number: int) -> str:
-    """Count queries."""
     return "1 query" if number == 1 else f"{number} queries"
 
 
 def _rows(full: Results, own: Results) -> list[list[str]]:
-    """Put the means of each engine side by side."""
     tables = [{(m.engine, m.measure): m.mean for m in one.comparison.means} for one in (full, own)]
     names = [facts.name for facts in full.engines]
     return [[name, *(f"{t[name, m]:.3f}" for m in full.measures for t in tables)] for name in names]

@@ -70,7 +70,6 @@ def ties(
 
 
 def _summary(draws: FloatArray) -> tuple[float, float, float]:
-    """Least, mean and greatest."""
     return float(draws.min()), float(draws.mean()), float(draws.max())
 
 
@@ -85,7 +84,6 @@ def _means(scores: Scores, values: FloatArray) -> FloatArray:
 
 
 def _has_ties(ranking: Ranking) -> bool:
-    """Tell whether two neighbours have the same score."""
     scores = [hit.score for hit in ranking.hits]
     if len(set(scores)) == len(scores):  # most have none, and this tells it at once
         return False
@@ -93,19 +91,16 @@ def _has_ties(ranking: Ranking) -> bool:
 
 
 def _rate(engine: EngineRun, tied: Collection[int]) -> float:
-    """Share of the answered rankings that have ties."""
     answered = [ranking for ranking in engine.rankings if ranking.status == Status.OK]
     return sum(id(ranking) in tied for ranking in answered) / max(len(answered), 1)
 
 
 def _tied_intents(run: Run, tied: Collection[int]) -> frozenset[str]:
-    """The intents for which any engine gave ties: the only ones that a shuffle can move."""
     rankings = (ranking for engine in run.engines for ranking in engine.rankings)
     return frozenset(f"{ranking.gold}/{ranking.query}" for ranking in rankings if id(ranking) in tied)
 
 
 def _shown(base: Scores, measures: Sequence[Measure]) -> frozenset[tuple[str, str]]:
-    """The intents and forms that a mean over headline units can see: all of them for a measure over phrasings."""
     every = any(measure.kind.phrasings for measure in measures)
     return frozenset((unit.intent, unit.form) for unit in base.units if unit.headline or every)
 
@@ -121,7 +116,6 @@ class _Answer:
 
     @property
     def size(self) -> int:
-        """How many hits it has."""
         return sum(map(len, self.lots))
 
 
@@ -148,7 +142,6 @@ def _shuffle(
     rng: np.random.Generator,
     shuffles: int,
 ) -> list[_Shuffled]:
-    """Draw orders for the answers that have ties, and score each order once; `marked` are the ids of tied rankings."""
     answers = _answers(run, _tied_intents(run, marked), _shown(base, measures))
     tied = [answer for answer in answers if any(id(ranking) in marked for ranking in answer.rankings)]
     orders, taken = _draw(tied, sum(answer.size for answer in answers), rng, shuffles if tied else 0)
@@ -161,7 +154,6 @@ def _shuffle(
 
 
 def _answers(run: Run, intents: frozenset[str], shown: frozenset[tuple[str, str]]) -> list[_Answer]:
-    """List what is drawn for, engine by engine: the answers to these intents in the forms that are shown."""
     found: list[_Answer] = []
     end = 0
     for place, engine in enumerate(run.engines):
@@ -198,7 +190,6 @@ def _draw(
 
 
 def _groups(answers: Sequence[_Answer]) -> IntArray:
-    """Number all hits in one row; neighbours of one ranking with the same score have the same number."""
     numbers: list[int] = []
     group = 0
     for answer in answers:
@@ -217,7 +208,6 @@ def _score_orders(
     measures: Sequence[Measure],
     base: Scores,
 ) -> Scores:
-    """Score one engine's answers in their orders, as if each order were an engine; who has fewer is missing there."""
     engine = run.engines[answers[0].engine]
     most = max(map(len, orders))
     rankings: list[list[Ranking]] = [[] for _ in range(most)]
@@ -230,7 +220,6 @@ def _score_orders(
 
 
 def _placed(scores: Scores, base: Scores, taken: Mapping[str, Sequence[int]]) -> tuple[IntArray, FloatArray, IntArray]:
-    """Say where the units of some answers stand in the whole table, what they can be, and what they are by draw."""
     column = {(unit.gold, unit.query, unit.form): place for place, unit in enumerate(base.units)}
     columns = np.array([column[unit.gold, unit.query, unit.form] for unit in scores.units], dtype=np.int64)
     orders = np.array([taken[unit.intent] for unit in scores.units], dtype=np.int64).T
@@ -238,7 +227,6 @@ def _placed(scores: Scores, base: Scores, taken: Mapping[str, Sequence[int]]) ->
 
 
 def _reordered(rankings: Sequence[Ranking], order: Sequence[int]) -> Iterator[Ranking]:
-    """Put the hits of rankings, one behind the other, in another order; token counts move with them."""
     start = 0
     for ranking in rankings:
         end = start + len(ranking.hits)
@@ -272,7 +260,6 @@ def ranking_codes(run: Run | Scorer) -> IntArray:
 
 
 def _numbered(run: Run) -> IntArray:
-    """Number the rankings of a run."""
     asked = {(r.gold, r.query, r.form): None for engine in run.engines for r in engine.rankings}
     column = {key: place for place, key in enumerate(asked)}
     known: dict[tuple[tuple[str, int | None, int | None], ...], int] = {(): 0}

@@ -46,7 +46,6 @@ class HitCost:
 
     @property
     def _first(self) -> int:
-        """The first line that is read."""
         return self.span.start or 1 if self.span else 1
 
 
@@ -82,7 +81,6 @@ class LineLengths:
         return made
 
     def _lines_of(self, gold: str, hit: Hit) -> HitCost:
-        """Price the lines that a hit has in a file of the corpus."""
         lengths = self._lines[gold][hit.path]
         whole = hit.start is None or hit.end is None
         start = 1 if whole else max(1, hit.start or 1)
@@ -99,7 +97,6 @@ def capped(measure: Measure) -> MeasureRange:
 
 
 def _wanted(grid: Grid, measure: Measure) -> tuple[tuple[Target, ...], ...]:
-    """List what counts for each unit."""
     least = cast("int", measure["grade"])
     return tuple(tuple(t for t in p.targets if t.grade >= least) for p in grid.projections(level_of(measure)))
 
@@ -156,7 +153,6 @@ def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _spent(passages: Iterator[HitCost], targets: Sequence[Target], never: float) -> float:
-    """Sum what is read until a target's line."""
     spent = 0
     for passage in passages:
         line = _first_common(passage.span, targets)
@@ -167,7 +163,6 @@ def _spent(passages: Iterator[HitCost], targets: Sequence[Target], never: float)
 
 
 def _first_common(span: Span | None, targets: Sequence[Target]) -> int | None:
-    """The first line of a passage that belongs to a target."""
     if span is None:
         return None
     met = [target.span for target in targets if span.common_lines(target.span) > 0]

@@ -64,7 +64,6 @@ class Scorer:
         return self._codes
 
     def _value(self, measure: Measure) -> FloatArray:
-        """Compute a measure when it is first asked for."""
         if measure not in self._values:
             self._values[measure] = evaluate(self.grid, measure)
         return self._values[measure]

@@ -68,7 +68,6 @@ class Grid:
     """A run as engines × units. Views are made when first asked for and kept."""
 
     def __init__(self, run: Run, forms: frozenset[str] | None = None) -> None:
-        """Lay out a run; `forms` are those that were asked, by default those that anything was answered to."""
         self.run = run
         self.units, self.queries = _units(run, _asked(run) if forms is None else forms)
         column = {(unit.gold, unit.query, unit.form): index for index, unit in enumerate(self.units)}
@@ -159,7 +158,6 @@ class Grid:
         return self._marks[level]
 
     def _near(self, level: Level) -> list[_Near]:
-        """Find the distinct hits in a file that the gold set judges: most are in none."""
         if level not in self._nears:
             targets, files = self.projections(level), _files(self._whole, level)
             self._nears[level] = [
@@ -181,7 +179,6 @@ class Grid:
 
 
 def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
-    """Make rows equally long, at least `width`."""
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     padded = np.full((len(rows), max(width, int(lengths.max(initial=0)))), filler, dtype=np.int64)
     flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
@@ -190,37 +187,31 @@ def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
 
 
 def _inside_files(hits: Sequence[Hit], match: Match, files: frozenset[str], level: Level) -> list[tuple[int, Span]]:
-    """Give the distinct hits that lie in some files, with their ranks from 0."""
     ranked = enumerate(match.positions)
     return [(rank, hit_span(hits[at], level)) for rank, at in ranked if hits[at].path in files]
 
 
 def _files(queries: Sequence[Query], level: Level) -> list[frozenset[str]]:
-    """List the files that each query judges; the forms of one query share theirs."""
     made = {id(query): frozenset(target_span(t, level).path for t in _places(query)) for query in queries}
     return [made[id(query)] for query in queries]
 
 
 def _places(query: Query) -> tuple[Target, ...]:
-    """Give all that a query judges."""
     return (*query.targets, *(adversary.target for adversary in query.adversaries), *query.irrelevant)
 
 
 def _thinned(queries: Sequence[Query], keep: Callable[[Adversary], bool]) -> tuple[Query, ...]:
-    """Leave out adversaries; the forms of one query stay one query."""
     made = {id(query): replace(query, adversaries=tuple(filter(keep, query.adversaries))) for query in queries}
     return tuple(made[id(query)] for query in queries)
 
 
 def _asked(run: Run) -> frozenset[str]:
-    """Gather the forms that any ranking of the run has; where there is no ranking at all, every form was missed."""
     seen = {ranking.form for engine in run.engines for ranking in engine.rankings}
     known = {form for gold in run.suite.golds for query in gold.queries for form in query.forms}
     return frozenset(seen or known)
 
 
 def _units(run: Run, asked: frozenset[str]) -> tuple[tuple[Unit, ...], tuple[Query, ...]]:
-    """List the columns: queries in suite order, their forms in the order of FORMS; forms that were not run are none."""
     units: list[Unit] = []
     queries: list[Query] = []
     shared, repositories = shared_targets(run), gold_repositories(run)
@@ -238,7 +229,6 @@ def _units(run: Run, asked: frozenset[str]) -> tuple[tuple[Unit, ...], tuple[Que
 
 
 def _row(engine: EngineRun, column: Mapping[tuple[str, str, str], int]) -> tuple[Ranking | None, ...]:
-    """Put an engine's rankings into their columns; what is missing stays None and is scored as a failure."""
     row: list[Ranking | None] = [None] * len(column)
     for ranking in engine.rankings:
         place = column.get((ranking.gold, ranking.query, ranking.form))

@@ -53,12 +53,10 @@ def restrict_run(run: Run, suite: Suite) -> Run:
 
 
 def _restrict(engine: EngineRun, keys: set[str]) -> EngineRun:
-    """Keep an engine's answers to some queries."""
     return replace(engine, rankings=tuple(r for r in engine.rankings if f"{r.gold}/{r.query}" in keys))
 
 
 def _engines(runs: Mapping[str, Run]) -> Sequence[EngineRun]:
-    """List all engines; the same answers under the same name are one engine, others take the name of their run."""
     found: dict[str, EngineRun] = {}
     for name, run in runs.items():
         for engine in run.engines:
@@ -72,5 +70,4 @@ def _engines(runs: Mapping[str, Run]) -> Sequence[EngineRun]:
 
 
 def _answers(engine: EngineRun) -> list[object]:
-    """Give what an engine answered, without times."""
     return [(r.gold, r.query, r.form, r.hits) for r in engine.rankings]

@@ -44,22 +44,18 @@ class Extents:
 
 
 def _start(span: Span) -> int:
-    """The first line of a span that has lines."""
     return span.start or 1
 
 
 def _end(span: Span) -> int:
-    """The last line of a span that has lines."""
     return span.end or 0
 
 
 def _size(spans: Sequence[Span]) -> int:
-    """Count the lines of disjoint runs."""
     return sum(_end(span) - _start(span) + 1 for span in spans)
 
 
 def _extents(files: Mapping[str, tuple[int, ...]], named: Iterable[Span]) -> Extents:
-    """Take lengths from the run; a file it does not know reaches at least to the last line anybody named."""
     lengths: dict[str, int] = {}
     for span in named:
         known = files.get(span.path)
@@ -101,21 +97,18 @@ def _each(grid: Grid, measure: Measure, value: Callable[[_Seen], float], *, else
 
 
 def _want(grid: Grid, unit: int, least: int, value: Callable[[_Seen], float]) -> _Wanted:
-    """Take what one unit asks for."""
     targets = tuple(t for t in grid.projections("lines")[unit].targets if t.grade >= least)
     files = frozenset(target.span.path for target in targets)
     return _Wanted(targets, files, value(_see(grid, unit, targets, ())))
 
 
 def _see(grid: Grid, unit: int, targets: tuple[Target, ...], places: Sequence[Place]) -> _Seen:
-    """Put what was returned beside what should have been."""
     returned = tuple(Span(*place) for place in places)
     files = grid.run.lines.get(grid.units[unit].gold, {})
     return _Seen(returned, targets, _extents(files, [*returned, *(target.span for target in targets)]))
 
 
 def _common(seen: _Seen) -> tuple[int, int, int]:
-    """Count the lines that were returned, wanted, and both."""
     returned = seen.extents.merged(seen.returned)
     wanted = seen.extents.merged(target.span for target in seen.targets)
     both = sum(a.common_lines(b) for a in returned for b in wanted)
@@ -165,8 +158,6 @@ def span_recall(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _at_least(least: float, extents: Extents) -> Overlap:
-    """Make the overlap that only counts from this intersection over union up."""
-
     def iou(first: Span, second: Span) -> float:
         a, b = extents.of(first), extents.of(second)
         if a is None or b is None:

@@ -44,7 +44,6 @@ class HitMarker:
                     yield position, mark
 
     def _mark(self, hit: Hit, rank: int, taken: int | None) -> HitMark:
-        """Say what a distinct hit is: an answer before all, a trap only where it touches no answer."""
         if taken is not None:
             return HitMark(rank, target=self._numbers[taken])
         rivals = self._rivals.get(hit.path)
@@ -68,7 +67,6 @@ def visible_negatives(query: Query, targets: Projection) -> Projection:
 
 
 def _number(query: Query, seen: Target, level: Level) -> int:
-    """Find which target of a query stands for those that became one: the first of the highest grade."""
     return next(
         at
         for at, target in enumerate(query.targets)
@@ -77,7 +75,6 @@ def _number(query: Query, seen: Target, level: Level) -> int:
 
 
 def _numbered_rivals(query: Query, targets: Projection) -> dict[str, list[tuple[int, Span]]]:
-    """List adversaries that count at a level, by file, with their numbers."""
     found: dict[str, list[tuple[int, Span]]] = {}
     for at, adversary in enumerate(query.adversaries):
         span = target_span(adversary.target, targets.level)
@@ -87,7 +84,6 @@ def _numbered_rivals(query: Query, targets: Projection) -> dict[str, list[tuple[
 
 
 def _inside(span: Span, targets: Projection) -> bool:
-    """Tell whether every line of an adversary is a line of one target."""
     for index in targets.by_path.get(span.path, ()):
         other = targets.targets[index].span
         if other.start is None or other.end is None:
@@ -125,15 +121,12 @@ def match_hits(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dic
 
 
 def _distinct(hits: Sequence[Hit], level: Level) -> list[Hit]:
-    """Leave out what repeats a hit above it."""
     return [hits[position] for position in assign_targets(hits, project((), level)).positions]
 
 
 def _equal(one: Hit, other: Hit) -> bool:
-    """Tell the same lines."""
     return one.span == other.span
 
 
 def _sharing(level: Level) -> Callable[[Hit, Hit], bool]:
-    """Make the test for hits that share something at a level."""
     return lambda one, other: hit_span(one, level).common_lines(hit_span(other, level)) > 0

@@ -50,17 +50,14 @@ class Match:
 
 
 def _file(target: Target) -> Span:
-    """See a target as its file."""
     return Span(target.span.path)
 
 
 def _symbol(target: Target) -> Span:
-    """See a target as the innermost definition around it, where it has one."""
     return target.unit or target.span
 
 
 def _lines(target: Target) -> Span:
-    """See a target as the lines it names."""
     return target.span
 
 
@@ -128,7 +125,6 @@ def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap
 
 
 def _claim_files(hits: Sequence[Hit], projection: Projection) -> Match:
-    """Claim as `assign_targets` does where spans are files: each file is one target, and its first hit has it."""
     first: dict[str, int] = {}
     for position, hit in enumerate(hits):
         first.setdefault(hit.path, position)
@@ -140,7 +136,6 @@ def _claim_files(hits: Sequence[Hit], projection: Projection) -> Match:
 def _best(
     span: Span, candidates: tuple[int, ...], targets: tuple[Target, ...], taken: set[int], overlap: Overlap
 ) -> int | None:
-    """Choose among the unclaimed targets of the hit's file."""
     best: int | None = None
     best_key = (0, 0.0)
     for index in candidates:  # in gold order, so the first of equals stays

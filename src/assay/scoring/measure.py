@@ -110,7 +110,6 @@ class Measure:
         return f"{self.kind.name}{settings}" + (f"@{self.k}" if self.k else "")
 
     def _argument(self, param: Param) -> str:
-        """Write one setting as it is read."""
         value = self[param.name]
         return str(value) if param.positional else f"{param.name}={value}"
 
@@ -183,7 +182,6 @@ class Measure:
 
 
 def _rebuild(name: str, named: dict[str, str], k: int | None) -> Measure:
-    """Make a measure again on the other side of a pickle."""
     from assay.scoring.measures import MEASURES
 
     measure = MEASURES[name](**named)
@@ -198,7 +196,6 @@ def unknown(what: str, given: str, known: Sequence[str], *, meant: str | None = 
 
 
 def _param(kind: MeasureKind, name: str) -> Param:
-    """Find a parameter by name."""
     for param in kind.params:
         if param.name == name:
             return param
@@ -206,12 +203,10 @@ def _param(kind: MeasureKind, name: str) -> Param:
 
 
 def _bare(text: str) -> str:
-    """Take off the quotes and spaces that Python or a shell may have left around a value."""
     return text.strip().strip("\"'")
 
 
 def _read(kind: MeasureKind, name: str, text: str) -> object:
-    """Read a setting, or say what it takes."""
     param = _param(kind, name)
     try:
         return param.read(_bare(text))
@@ -221,7 +216,6 @@ def _read(kind: MeasureKind, name: str, text: str) -> object:
 
 
 def _place(kind: MeasureKind, text: str, taken: Container[str]) -> Setting:
-    """Give an unnamed value to the parameter it looks like."""
     for param in kind.params:
         if param.positional and param.name not in taken and re.fullmatch(param.looks, _bare(text), re.DOTALL):
             return Setting(param.name, _read(kind, param.name, text))
@@ -230,7 +224,6 @@ def _place(kind: MeasureKind, text: str, taken: Container[str]) -> Setting:
 
 
 def _arguments(text: str) -> list[str]:
-    """Split at the commas that are not inside brackets."""
     parts, depth = [""], 0
     for character in text:
         depth += (character == "(") - (character == ")")

@@ -15,8 +15,6 @@ from assay.types import FORMS, SECONDARY
 
 
 def _choice(options: Sequence[str]) -> Callable[[str], str]:
-    """Read one of some words."""
-
     def read(text: str) -> str:
         if text not in options:
             near = closest_match(text, options)
@@ -27,8 +25,6 @@ def _choice(options: Sequence[str]) -> Callable[[str], str]:
 
 
 def _whole(least: int) -> Callable[[str], int]:
-    """Read a whole number."""
-
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
             raise ValueError
@@ -38,7 +34,6 @@ def _whole(least: int) -> Callable[[str], int]:
 
 
 def _share(text: str) -> float:
-    """Read a number above 0, at most 1."""
     with suppress(ValueError):
         if 0 < float(text) <= 1:
             return float(text)
@@ -46,7 +41,6 @@ def _share(text: str) -> float:
 
 
 def _pair(text: str) -> str:
-    """Read two forms with an arrow between them."""
     before, _, after = text.replace("->", robustness.ARROW).partition(robustness.ARROW)
     read = _choice(FORMS)
     pair = read(before.strip()), read(after.strip())
@@ -56,7 +50,6 @@ def _pair(text: str) -> str:
 
 
 def _ranked(text: str) -> Measure:
-    """Read a measure of single rankings."""
     measure = parse_measure(text)
     if measure.kind.phrasings:
         raise ValueError("it is over phrasings already")
@@ -64,7 +57,6 @@ def _ranked(text: str) -> Measure:
 
 
 def _level(default: str) -> Param:
-    """The level to match at: answers are mostly given by file; what is read is counted by line."""
     return Param("level", " | ".join(LEVELS), _choice(LEVELS), default)
 
 
@@ -91,7 +83,6 @@ _FORMS = Param(
 
 
 def _semble_is_fixed(measure: Measure) -> None:
-    """Refuse a level where another's definition fixes it."""
     if measure["rule"] == "semble" and measure["level"] != "file":
         hint = f"write {measure.name}(rule=semble)"
         raise ConfigError(f"{measure!r}: semble's rule is defined for files", hint=hint)

@@ -141,13 +141,11 @@ def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolC
 
 
 def _level(measure: Measure) -> Level:
-    """Read at which level a measure matches; one that has no choice reads lines."""
     known = any(param.name == "level" for param in measure.kind.params)
     return cast(Level, measure["level"]) if known else "lines"
 
 
 def _rank_key(candidate: PoolCandidate) -> tuple[object, ...]:
-    """Order candidates: the largest change of the gap, of any engine, the best rank, then by name."""
     largest = max((abs(change) for e in candidate.effects for change in e.changes.values()), default=0.0)
     best = min(returned.rank for returned in candidate.returned)
     span = candidate.span
@@ -156,7 +154,6 @@ def _rank_key(candidate: PoolCandidate) -> tuple[object, ...]:
 
 
 def _headlines(run: Run) -> Run:
-    """Keep the phrasing of each query that headline numbers are about."""
     heads = {(unit.gold, unit.query): unit.form for unit in Grid(run).units if unit.headline}
     golds = tuple(
         replace(gold, queries=tuple(_one_form(query, heads[gold.name, query.id]) for query in gold.queries))
@@ -169,7 +166,6 @@ def _headlines(run: Run) -> Run:
 
 
 def _one_form(query: Query, form: str) -> Query:
-    """Leave one phrasing of a query."""
     return replace(query, forms={form: query.forms[form]})
 
 
@@ -196,7 +192,6 @@ class _Board:
         self.applies = max(1, int((~np.isnan(self.values[0])).sum()))
 
     def means(self) -> FloatArray:
-        """Average what applies, engine by engine."""
         means: FloatArray = np.nansum(self.values, axis=1) / self.applies
         return means
 
@@ -229,19 +224,16 @@ class _Board:
         return values
 
     def _variant(self, name: str, key: _Key, added: tuple[Target, ...]) -> Query:
-        """Make a query with targets added."""
         query = self.queries[key]
         return replace(query, id=name, targets=(*query.targets, *added))
 
     def _answers(self, engine: EngineRun, at: int, named: Sequence[tuple[str, _Key]]) -> EngineRun:
-        """Give an engine's answers under the names of the variants."""
         known = self._rankings[at]
         rankings = (replace(known[key], query=name) for name, key in named if key in known)
         return replace(engine, rankings=tuple(rankings))
 
 
 def _gather(run: Run, level: Level, depth: int, judged: Judged) -> Iterator[PoolCandidate]:
-    """Yield the places that nobody judged; hits that would find the same target are one."""
     grid = Grid(run)
     marks = grid.marks(level)
     unjudged: dict[_Key, list[tuple[int, int, Hit]]] = {}
@@ -257,7 +249,6 @@ def _gather(run: Run, level: Level, depth: int, judged: Judged) -> Iterator[Pool
 
 
 def _places(key: _Key, entries: Sequence[tuple[int, int, Hit]], run: Run, level: Level) -> Iterator[PoolCandidate]:
-    """Put the hits of one query together: each joins the best-ranked one that it touches."""
     groups: dict[Span, dict[str, int]] = {}
     for rank, engine, hit in entries:
         seen = hit_span(hit, level)
@@ -269,19 +260,16 @@ def _places(key: _Key, entries: Sequence[tuple[int, int, Hit]], run: Run, level:
 
 
 def _hit(span: Span) -> Hit:
-    """See a span as a hit."""
     return Hit(span.path, span.start, span.end)
 
 
 def _key(candidate: PoolCandidate) -> _Key:
-    """Name the query of a candidate."""
     return _Key(candidate.gold, candidate.query)
 
 
 def _weighed(
     board: _Board, found: Sequence[PoolCandidate], pair: tuple[int, int] | None, config: PoolConfig
 ) -> list[PoolCandidate]:
-    """Score each candidate's query with it as a target of each grade."""
     ways = [(candidate, grade) for candidate in found for grade in config.grades]
     values = board.rescored([(_key(c), (Target(c.span, grade),)) for c, grade in ways])
     names = [engine.name for engine in board.run.engines]
@@ -297,7 +285,6 @@ def _weighed(
 
 
 def _by_query(found: Sequence[PoolCandidate]) -> dict[_Key, list[PoolCandidate]]:
-    """Group candidates by query."""
     groups: dict[_Key, list[PoolCandidate]] = {}
     for candidate in found:
         groups.setdefault(_key(candidate), []).append(candidate)
@@ -305,7 +292,6 @@ def _by_query(found: Sequence[PoolCandidate]) -> dict[_Key, list[PoolCandidate]]
 
 
 def _bounds(board: _Board, found: Sequence[PoolCandidate]) -> Iterator[ScoreBounds]:
-    """Give each engine's mean as it is and with all of the pool right."""
     groups = _by_query(found)
     values = board.rescored([(key, tuple(Target(c.span) for c in group)) for key, group in groups.items()])
     before = board.values[:, [board.column[key] for key in groups]]
@@ -326,7 +312,6 @@ class _Swing:
 
 
 def _contest(board: _Board, found: Sequence[PoolCandidate], pair: tuple[int, int], config: PoolConfig) -> TopTwoGap:
-    """Look how far labels can move the gap between the two best: each query's labels move that query alone."""
     first, second = pair
     ways = [(key, way) for key, group in _by_query(found).items() for way in _ways(group, board, pair, config)]
     values = board.rescored([(key, tuple(Target(span) for span in way)) for key, way in ways])
@@ -351,7 +336,6 @@ def _contest(board: _Board, found: Sequence[PoolCandidate], pair: tuple[int, int
 def _ways(
     group: Sequence[PoolCandidate], board: _Board, pair: tuple[int, int], config: PoolConfig
 ) -> Iterator[tuple[Span, ...]]:
-    """Yield ways to call some of a query's candidates right: all of them where there are few, else the telling ones."""
     spans = [candidate.span for candidate in group]
     if len(spans) <= config.enumerated:
         for chosen in product((False, True), repeat=len(spans)):
@@ -365,12 +349,10 @@ def _ways(
 
 
 def _has(candidate: PoolCandidate, engine: str) -> bool:
-    """Tell whether an engine returned a candidate."""
     return any(returned.engine == engine for returned in candidate.returned)
 
 
 def _turning(gap: float, swings: Sequence[_Swing], applies: int) -> int | None:
-    """Count the labels that turn the order when the strongest queries are labelled first; none if all do not."""
     left, labels = gap, 0
     for swing in sorted(
         swings, key=lambda swing: (-abs(swing.gap) / max(1, swing.labels), swing.key.gold, swing.key.query)
@@ -385,7 +367,6 @@ def _turning(gap: float, swings: Sequence[_Swing], applies: int) -> int | None:
 
 
 def _scene(board: _Board, pair: tuple[int, int], swings: Sequence[_Swing]) -> Scores:
-    """Give the values of the two engines when some queries are labelled so."""
     values = board.scores.values[list(pair)].copy()
     for swing in swings:
         if swing.labels:

@@ -52,7 +52,6 @@ def _relevant(grid: Grid, measure: Measure) -> tuple[NDArray[np.bool_], FloatArr
 
 
 def _discounts(k: int) -> FloatArray:
-    """1 / log2(1 + rank)."""
     return 1.0 / np.log2(np.arange(2, k + 2))
 
 
@@ -66,7 +65,6 @@ def ndcg(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _assay_ndcg(grid: Grid, measure: Measure) -> FloatArray:
-    """Score by DESIGN's rule: distinct results, one target each."""
     discounts = _discounts(cutoff_of(measure))
     # ideal and ranking are summed over equally long rows, so an ideal ranking is exactly 1
     ideal = (grid.graded(level_of(measure)).ideal[:, : len(discounts)] * discounts).sum(axis=-1)
@@ -94,7 +92,6 @@ def _semble_ndcg(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _semble_rank(wanted: str, paths: list[str]) -> int:
-    """The place, from 0, of the first path that equals the wanted one or ends as it does; else one past the end."""
     for place, path in enumerate(paths):
         if path == wanted or path.endswith("/" + wanted) or wanted.endswith("/" + path):
             return place

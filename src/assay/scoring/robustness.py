@@ -59,7 +59,6 @@ class _Ranks:
 
 
 def _ranks(grid: Grid, measure: Measure) -> _Ranks:
-    """Find the best ranks in every ranking."""
     k, level = cutoff_of(measure), level_of(measure)
     marks = grid.marks(level)
     has_both = marks.trapped & (grid.graded(level).ideal >= PRIMARY).any(axis=-1)
@@ -100,12 +99,10 @@ def breakdown(run: Run | Scorer, measures: Sequence[Measure], by: By) -> tuple[S
 
 
 def _adversaries(suite: Suite) -> list[Adversary]:
-    """List the adversaries of a suite."""
     return [a for gold in suite.golds for query in gold.queries for a in query.adversaries]
 
 
 def _sort_of(by: By, label: str) -> Callable[[Adversary], bool]:
-    """Make the test for one sort of adversary."""
     return lambda adversary: getattr(adversary, by) == label
 
 
@@ -153,7 +150,6 @@ def require_binary(measure: Measure) -> None:
 
 
 def _each(grid: Grid, measure: Measure, value: Callable[[_Intent], FloatArray]) -> FloatArray:
-    """Compute a value for every engine and intent; units that are not the headline say nothing."""
     values, out = evaluate(grid, inner(measure)), grid.blank()
     members: dict[str, list[int]] = {}
     for index, unit in enumerate(grid.units):
@@ -208,5 +204,4 @@ def drop(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _failed_worst(values: FloatArray, ok: BoolArray, measure: Measure) -> FloatArray:
-    """Give an engine the worst value where one of the phrasings failed."""
     return np.where(ok.all(axis=1) | np.isnan(values), values, measure.worst)

@@ -58,13 +58,11 @@ def evaluation_means(run: Run, scores: Scores) -> tuple[EvaluationMean, ...]:
 
 
 def _mean(engine: str, measure: str, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> EvaluationMean:
-    """Average what applies."""
     applies = values[~np.isnan(values)]
     return EvaluationMean(engine, measure, len(applies), float(applies.mean()) if len(applies) else float("nan"))
 
 
 def _named(gold: str, query: Query) -> list[Measure]:
-    """Read the measures of one query's evaluation layer, and say whose they are when that fails."""
     try:
         return [parse_measure(text) for text in query.measures]
     except ConfigError as error:
@@ -103,7 +101,6 @@ def without_pooled(run: Run) -> Unpooled:
 
 
 def _own(query: Query) -> Query:
-    """Give a query with the labels that nobody's results brought up."""
     there = {target.anchor for target in (*query.targets, *(adversary.target for adversary in query.adversaries))}
     shown = {label.target for label in query.labels if label.shown_by}
     moved = {_content(anchor) for anchor in shown - there}  # found elsewhere in its file by what it says
@@ -119,11 +116,9 @@ def _own(query: Query) -> Query:
 
 
 def _content(anchor: str) -> str:
-    """Name lines by file and content hash, which they keep when they move; an anchor without one as it is."""
     place, mark, digest = anchor.rpartition("#")
     return f"{place.rpartition(':')[0]}#{digest}" if mark else anchor
 
 
 def _count(suite: Suite) -> int:
-    """Count targets and adversaries."""
     return sum(len(query.targets) + len(query.adversaries) for gold in suite.golds for query in gold.queries)

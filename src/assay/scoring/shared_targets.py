@@ -65,7 +65,6 @@ def _units(queries: Sequence[tuple[tuple[str, str], frozenset[str]]]) -> Iterato
 
 
 def _link(counts: Mapping[frozenset[str], int], most: float) -> list[list[frozenset[str]]]:
-    """Group sets of targets; `counts` has the queries of each, `most` is the limit for a group that links further."""
     nodes = sorted(counts, key=sorted)
     holders: dict[str, list[int]] = {}
     for at, keys in enumerate(nodes):
@@ -94,7 +93,6 @@ def _link(counts: Mapping[frozenset[str], int], most: float) -> list[list[frozen
 def _names(
     groups: Sequence[Sequence[frozenset[str]]], counts: Mapping[frozenset[str], int]
 ) -> dict[frozenset[str], str]:
-    """Name each group of several queries by a digest of its targets."""
     names = {}
     for group in groups:
         if sum(counts[keys] for keys in group) > 1:

@@ -70,12 +70,10 @@ class _Batch:
     runs: defaultdict[str, int] = field(default_factory=defaultdict)
 
     def __post_init__(self) -> None:
-        """Number the runs as they come."""
         self.runs.default_factory = self.runs.__len__
         self.runs["\n"] = _NEWLINE
 
     def read(self, document: FileInput) -> None:
-        """Take in one file."""
         source = document.source
         found = chunk_file(source, self.config.chunks)
         text = source.text.encode("utf-8", "surrogatepass")
@@ -90,7 +88,6 @@ class _Batch:
         self.units += len(found.units)
 
     def _place(self, text: bytes, starts: LongArray, ends: LongArray) -> None:
-        """Find the bytes of each unit."""
         newlines = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == 10) + 1
         line = np.concatenate([[0], newlines, [len(text)]])
         last = len(line) - 1
@@ -98,7 +95,6 @@ class _Batch:
         self.last_byte.append(line[np.minimum(ends, last)])
 
     def _count_body(self, text: str, starts: LongArray, ends: LongArray) -> None:
-        """Give the words of each line to the units that hold it."""
         tokens = RUN.findall(text)
         run = np.fromiter(map(self.runs.__getitem__, tokens), np.int64, len(tokens))
         newline = run == _NEWLINE
@@ -109,7 +105,6 @@ class _Batch:
         self._add(unit, run[rows], self.config.fields.body)
 
     def _count_fields(self, path: str, units: Sequence[Chunk]) -> None:
-        """Give each unit the words of its header."""
         fields = self.config.fields
         every = np.arange(len(units)) + self.units
         for text, weight in ((stem_name(path), fields.stem), (folder_name(path), fields.folder)):
@@ -126,17 +121,14 @@ class _Batch:
             self._add(np.repeat(every, length), self._numbers([run for one in listed for run in one]), weight)
 
     def _numbers(self, found: list[str]) -> LongArray:
-        """Number runs."""
         return np.fromiter(map(self.runs.__getitem__, found), np.int64, len(found))
 
     def _add(self, unit: LongArray, run: LongArray, weight: float) -> None:
-        """Count runs of units."""
         if weight and len(run):
             self.keys.append((unit << _SHIFT) | run)
             self.weights.append(np.full(len(run), weight, dtype=np.float32))
 
     def table(self) -> IndexTable:
-        """Give the columns."""
         postings = self._postings()
         length = np.bincount(postings.unit, weights=postings.count, minlength=self.units)
         own = [row for rows in self._name_rows() for row in rows]
@@ -152,7 +144,6 @@ class _Batch:
         )
 
     def _postings(self) -> Postings:
-        """Count runs by unit, then spell them out as terms."""
         keys = np.concatenate(self.keys) if self.keys else np.zeros(0, np.int64)
         weights = np.concatenate(self.weights) if self.weights else np.zeros(0, np.float32)
         key, count = _sum_by(keys, weights)
@@ -172,13 +163,11 @@ class _Batch:
         return Postings(hashes[held > 0], offsets(held[held > 0]), unit.astype(np.int32), count)
 
     def _spell(self, run: str) -> list[int]:
-        """Name the terms of a run; an overlong one is data."""
         if run == "\n" or (len(run) > self.config.longest_word and run.isascii()):
             return []
         return [_HASHES[term] for term in terms(run)]
 
     def _files(self) -> FileTable:
-        """Give the columns of the files."""
         sources = [document.source for document in self.documents]
         return FileTable(
             tuple(source.path for source in sources),
@@ -195,7 +184,6 @@ class _Batch:
         )
 
     def _units(self, length: FloatArray) -> ChunkTable:
-        """Give the columns of the units."""
         units = [unit for one in self.cuts for unit in one.units]
         return ChunkTable(
             np.repeat(np.arange(len(self.cuts)), [len(one.units) for one in self.cuts]).astype(np.int32),
@@ -209,7 +197,6 @@ class _Batch:
         )
 
     def _name_rows(self) -> Iterable[list[NameRow]]:
-        """Name the units."""
         number = 0
         for one in self.cuts:
             for unit in one.units:
@@ -218,12 +205,10 @@ class _Batch:
                 number += 1
 
     def _scope_rows(self) -> list[NameRow]:
-        """Name what is around each unit that has something around it."""
         units = [unit for one in self.cuts for unit in one.units]
         return [name_row(number, " ".join(unit.scopes)) for number, unit in enumerate(units) if unit.scopes]
 
     def _mentions(self, names: list[list[str]]) -> ReferenceTable:
-        """List the names of each file once, by hash."""
         found = [np.unique(np.array([_HASHES[name] for name in listed], dtype=np.uint64)) for listed in names]
         file = np.repeat(np.arange(len(found)), [len(one) for one in found])
         return ReferenceTable(
@@ -232,7 +217,6 @@ class _Batch:
 
 
 def _used(outline: Outline) -> list[str]:
-    """List the names that a file uses, those that it imports among them."""
     return [*outline.references] + [run for text in outline.imports for run in runs(text)]
 
 
@@ -248,7 +232,6 @@ _HASHES = _Hashes()
 
 
 def _sum_by(keys: LongArray, values: FloatArray) -> tuple[LongArray, FloatArray]:
-    """Add values up by key; keys come out rising."""
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], values[order]
     first = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -257,10 +240,8 @@ def _sum_by(keys: LongArray, values: FloatArray) -> tuple[LongArray, FloatArray]
 
 
 def _ints(values: list[int]) -> IntArray:
-    """Make a column of numbers."""
     return np.array(values, dtype=np.int32)
 
 
 def _bytes(texts: list[bytes]) -> ByteArray:
-    """Put texts into one column."""
     return np.frombuffer(b"".join(texts), dtype=np.uint8)

@@ -29,7 +29,6 @@ from assay.errors import CorpusError, SetupError
 from assay.search.analysis import FileInput, analyse
 from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
-from assay.search.describe import describe_units, description_identity
 from assay.search.index_files import index_folder, writer_lock
 from assay.search.table import IndexTable, combine, pick, read_table, table_arrays
 from assay.store import code_digest
@@ -69,7 +68,12 @@ def build_table(
     finally:
         for child in children:
             child.end()
-    return describe_units(combine(tables), config.description, descriptions)
+    table = combine(tables)
+    if not config.description.enabled:
+        return table
+    from assay.search.describe import describe_units  # loads the HTTP client
+
+    return describe_units(table, config.description, descriptions)
 
 
 def _workers(files: Sequence[SourceFile], wanted: int | None) -> int:
@@ -81,14 +85,12 @@ def _workers(files: Sequence[SourceFile], wanted: int | None) -> int:
 
 
 def _load_grammars(files: Sequence[SourceFile]) -> None:
-    """Compile the grammars of files once, before forking, rather than in every child."""
     for language in sorted({file.language for file in files if file.language}):
         if grammar_name("", language, ""):
             load_grammar(language)
 
 
 def _deal(files: Sequence[SourceFile], shares: int) -> list[list[SourceFile]]:
-    """Deal files out, the largest first, each to the share that has least; shares are in path order."""
     dealt: list[list[SourceFile]] = [[] for _ in range(shares)]
     load = [0] * shares
     for file in sorted(files, key=lambda file: (-file.size, file.path)):
@@ -99,7 +101,6 @@ def _deal(files: Sequence[SourceFile], shares: int) -> list[list[SourceFile]]:
 
 
 def _analyse(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> IndexTable:
-    """Read and analyse files, a batch at a time."""
     batches: list[list[SourceFile]] = [[]]
     size = 0
     for file in files:
@@ -112,7 +113,6 @@ def _analyse(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -
 
 
 def _documents(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[FileInput]:
-    """Read files as they are now; their hashes are of what was read, for a file may have changed since the walk."""
     for file in files:
         data = _contents(corpus, file.path)
         if data is not None:
@@ -138,7 +138,6 @@ class _Child:
     pipe: int
 
     def result(self) -> IndexTable:
-        """Wait for the table."""
         with os.fdopen(os.dup(self.pipe), "rb") as stream:
             answer = stream.read()
         try:
@@ -153,14 +152,12 @@ class _Child:
         return found
 
     def end(self) -> None:
-        """See the child off; one whose result nobody wants any more is not waited for."""
         os.close(self.pipe)
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
 
 
 def _fork(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> _Child:
-    """Start a child; it ends with this process."""
     reader, writer = os.pipe()
     parent = os.getpid()
     pid = os.fork()
@@ -179,7 +176,6 @@ def _fork(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> _
 
 
 def _attempt(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> IndexTable | Exception:
-    """Analyse, or give the error to whoever waits."""
     try:
         return _analyse(corpus, files, config)
     except Exception as error:
@@ -237,7 +233,6 @@ class _Making:
 
 
 def _renewed(found: _Stored, folder: Path, corpus: Corpus, making: _Making) -> OpenedTable:
-    """Bring the table up to date, alone, and write it; where that is not possible, say so."""
     notes: tuple[str, ...] = ()
     with ExitStack() as held:
         try:
@@ -282,7 +277,12 @@ def update(
 def index_key(config: IndexConfig) -> str:
     """Digest everything but the files that decides a table: settings, grammars, and the way of analysing."""
     versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
-    settings = asdict(config) | {"description": description_identity(config.description)}
+    description = ""
+    if config.description.enabled:
+        from assay.search.describe import description_identity
+
+        description = description_identity(config.description)
+    settings = asdict(config) | {"description": description}
     return digest_of([settings, versions, code_digest(*_ANALYSERS)])
 
 
@@ -295,7 +295,6 @@ class _Stored:
 
 
 def _stored(folder: Path) -> _Stored:
-    """Read the table; one that cannot be used is built anew, with a sentence unless there was none."""
     try:
         return _Stored(read_table(read_store(folder / _TABLE).arrays), ())
     except IndexFormatError as problem:
@@ -317,14 +316,12 @@ def is_stale(table: IndexTable, corpus: Corpus) -> bool:
 
 
 def _remembered(folder: Path) -> StatCache:
-    """Read what the files were like."""
     with suppress(IndexFormatError, KeyError, ValueError):
         return StatCache.from_columns(read_store(folder / _SEEN).arrays)
     return StatCache()
 
 
 def _remember(folder: Path, memory: StatCache, corpus: Corpus) -> None:
-    """Write down what the files are like, if that is news; a folder that cannot be written only costs time."""
     with suppress(SetupError, OSError):
         if memory.changed:
             folder.mkdir(parents=True, exist_ok=True)

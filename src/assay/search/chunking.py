@@ -122,7 +122,6 @@ class _Layout:
     config: ChunkConfig
 
     def fill(self, parent: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
-        """Fill lines start to end with the definitions in them and the gaps between."""
         here = start
         for position in self.children.get(parent, ()):
             child = self.definitions[position]
@@ -137,7 +136,6 @@ class _Layout:
             yield Chunk(here, end, "gap", (), scopes)
 
     def place(self, position: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
-        """Lay one definition: whole, or its head and then what is in it."""
         one = self.definitions[position]
         members = [m for m in self.children.get(position, ()) if start < self.definitions[m].start <= end]
         most = self.config.longest if one.kind in _FUNCTIONS else self.config.whole_class
@@ -151,7 +149,6 @@ class _Layout:
         yield from self.fill(position, first, end, (*scopes, one.name))
 
     def _named(self, position: int, one: Definition) -> dict[str, LineSpan]:
-        """Name a unit after its definition and, unless that is a function, after what is in it."""
         named = {one.name: _lines(one)}
         for member in () if one.kind in _FUNCTIONS else self.children.get(position, ()):
             for name, lines in self._named(member, self.definitions[member]).items():
@@ -160,12 +157,10 @@ class _Layout:
 
 
 def _lines(one: Definition) -> LineSpan:
-    """Give the lines of a definition."""
     return LineSpan(one.start, one.end)
 
 
 def _settle(units: list[Chunk], lines: Sequence[str]) -> list[Chunk]:
-    """Give gaps that hold no word, blank lines and closing brackets, to the unit before them."""
     settled: list[Chunk] = []
     for unit in units:
         if unit.kind == "gap" and settled and not any(_says(line) for line in lines[unit.start - 1 : unit.end]):
@@ -176,13 +171,11 @@ def _settle(units: list[Chunk], lines: Sequence[str]) -> list[Chunk]:
 
 
 def _says(line: str) -> bool:
-    """Tell whether a line holds a word other than `end`."""
     word = line.strip(" \t\r\n{}()[];,")
     return bool(word) and word != "end"
 
 
 def _split(unit: Chunk, lines: Sequence[str], depths: Depths, config: ChunkConfig) -> Iterator[Chunk]:
-    """Cut an oversized unit into parts of about equal length, between statements where there are any near."""
     if unit.lines <= config.longest:
         yield unit
         return
@@ -197,14 +190,12 @@ def _split(unit: Chunk, lines: Sequence[str], depths: Depths, config: ChunkConfi
 
 
 def _part(unit: Chunk, start: int, end: int) -> Chunk:
-    """Take lines of a unit; only its first part has the signature and the comment."""
     if start == unit.start:
         return replace(unit, end=end)
     return replace(unit, start=start, end=end, signature="", doc="")
 
 
 def _best_cut(wanted: int, start: int, end: int, lines: Sequence[str], depths: Depths, config: ChunkConfig) -> int:
-    """Choose the line to begin the next part at: the shallowest statement near, else the least indented line."""
     near = range(max(wanted - config.slack, start + 1), min(wanted + config.slack, end) + 1)
     if not near:  # parts of a line or two: there is no choice
         return min(max(wanted, start + 1), end)
@@ -215,13 +206,11 @@ def _best_cut(wanted: int, start: int, end: int, lines: Sequence[str], depths: D
 
 
 def _indent(line: str) -> int:
-    """Measure how far a line is indented; a blank one is a good place to cut after."""
     stripped = line.strip()
     return len(line) - len(line.lstrip()) if stripped else 0
 
 
 def _pack(units: list[Chunk], config: ChunkConfig) -> list[Chunk]:
-    """Put small neighbours of one scope together."""
     packed: list[Chunk] = []
     for unit in units:
         if packed and _fits(packed[-1], unit, config):
@@ -232,7 +221,6 @@ def _pack(units: list[Chunk], config: ChunkConfig) -> list[Chunk]:
 
 
 def _fits(one: Chunk, other: Chunk, config: ChunkConfig) -> bool:
-    """Tell whether two neighbours go together: at least one is small, and both have the same things around them."""
     small = min(one.lines, other.lines) < config.shortest
     head = one.kind == "head" and other.scopes[:-1] == one.scopes and other.scopes[-1:] == one.names[:1]
     room = config.longest if head and one.lines < config.shortest else config.packed  # a bare head says nothing
@@ -240,7 +228,6 @@ def _fits(one: Chunk, other: Chunk, config: ChunkConfig) -> bool:
 
 
 def _joined(one: Chunk, other: Chunk) -> Chunk:
-    """Make one unit of two neighbours."""
     kind = other.kind if one.kind == "gap" else one.kind
     named = dict(zip(other.names + one.names, other.places + one.places, strict=True))  # the first of a name stays
     names = tuple(dict.fromkeys(one.names + other.names))
@@ -264,7 +251,6 @@ def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]
 
 
 def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
-    """Begin a section at each heading; what stands before the first is one too."""
     found = list(headings(lines))
     if not found or found[0].line > 1:
         yield Chunk(1, found[0].line - 1 if found else len(lines), "section")
@@ -279,7 +265,6 @@ def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
 
 
 def _split_sections(unit: Chunk, lines: Sequence[str], config: ChunkConfig) -> Iterator[Chunk]:
-    """Cut a long section at blank lines into parts of about equal length."""
     if unit.lines <= config.longest:
         yield unit
         return
@@ -295,7 +280,6 @@ def _split_sections(unit: Chunk, lines: Sequence[str], config: ChunkConfig) -> I
 
 
 def _pack_sections(units: list[Chunk], config: ChunkConfig) -> list[Chunk]:
-    """Put a short section to the one after it."""
     packed: list[Chunk] = []
     for unit in units:
         last = packed[-1] if packed else None
@@ -351,7 +335,6 @@ def chunk_file(source: SourceText, config: ChunkConfig) -> ChunkedFile:
 
 
 def _problem(parsed: Outline | None) -> str | None:
-    """Say what went wrong with the parse; a tree with errors is used as far as it goes."""
     if parsed is None or not parsed.broken:
         return None
     if parsed.problem is not None:
@@ -360,7 +343,6 @@ def _problem(parsed: Outline | None) -> str | None:
 
 
 def _units(source: SourceText, lines: list[str], parsed: Outline | None, config: ChunkConfig) -> tuple[Chunk, ...]:
-    """Cut by the configured kind; by syntax where the file has one, by heading in documentation, else by lines."""
     if config.kind == "file":
         return (Chunk(1, len(lines), "file"),)
     if config.kind == "lines":

@@ -90,11 +90,9 @@ class Describer:
         return tuple(lines[key] for key in keys)
 
     def _endpoint(self) -> Endpoint:
-        """Say where the model is served."""
         return Endpoint(self.url, self.model, self.token_env)
 
     def _ask_all(self, missing: Mapping[str, DescribedText]) -> dict[str, str]:
-        """Ask several at a time, and keep each answer as it comes; only this thread writes."""
         fresh: dict[str, str] = {}
         with ThreadPoolExecutor(self.config.workers) as pool:
             futures = {pool.submit(self._ask, unit): key for key, unit in missing.items()}
@@ -106,16 +104,13 @@ class Describer:
         return fresh
 
     def _key(self, unit: DescribedText) -> str:
-        """Hash what decides the answer."""
         parts = [self.identity, unit.scope, unit.text[: self.config.text_chars]]
         return digest_of(parts)
 
     def _path(self, key: str) -> Path | None:
-        """Say where an answer is kept, if it is."""
         return self.cache_dir and self.cache_dir / key[: self.config.folder_chars] / f"{key}.txt"
 
     def _recall(self, key: str) -> str | None:
-        """Read a kept answer; anything but what was written is as good as nothing."""
         path = self._path(key)
         if path is None:
             return None
@@ -126,14 +121,12 @@ class Describer:
         return text if text and text == _one_line(text, self.config.answer_chars) else None
 
     def _ask(self, unit: DescribedText) -> str:
-        """Have one unit described."""
         answer = _one_line(complete(self._endpoint(), _question(unit, self.config)), self.config.answer_chars)
         if not answer:
             raise EngineError("the description is empty", file=redact_url(self.url), hint="try another model")
         return answer
 
     def _keep(self, key: str, answer: str) -> str:
-        """Keep an answer; when another process was first, all go on with that one's."""
         first, path = self._recall(key), self._path(key)
         if first is None and path is not None:
             write_atomic(path, answer)
@@ -141,7 +134,6 @@ class Describer:
 
 
 def _question(unit: DescribedText, config: DescribeConfig) -> Prompt:
-    """Fence the piece."""
     text = unit.text[: config.text_chars]
     mark = fence(unit.scope, text)
     within = f" in {unit.scope}" if unit.scope else ""
@@ -149,7 +141,6 @@ def _question(unit: DescribedText, config: DescribeConfig) -> Prompt:
 
 
 def _one_line(text: str, most: int) -> str:
-    """Make an answer one printable line of at most so many characters, cut between words where it can be."""
     line = " ".join("".join(char for char in text if char.isprintable() or char.isspace()).split())
     if len(line) <= most:
         return line
@@ -158,9 +149,6 @@ def _one_line(text: str, most: int) -> str:
 
 def describe_units(table: IndexTable, settings: DescriptionSettings, kept: Path | None) -> IndexTable:
     """Have every unit described that holds something; with a folder, answers are kept there by content and reused."""
-    if not _wanted(settings):
-        return table
-
     texts = [unit_text(table, int(file), unit, unit) for unit, file in enumerate(table.units.file.tolist())]
     told = [unit for unit, text in enumerate(texts) if text.strip()]
     lines = _describer(settings, kept).describe([DescribedText(texts[unit], scope_text(table, unit)) for unit in told])
@@ -171,14 +159,8 @@ def describe_units(table: IndexTable, settings: DescriptionSettings, kept: Path 
 
 def description_identity(settings: DescriptionSettings) -> str:
     """Name all that decides the words that are added; where the model is served does not."""
-    return f"{_describer(settings, None).identity};weight={settings.weight}" if _wanted(settings) else ""
-
-
-def _wanted(settings: DescriptionSettings) -> bool:
-    """Tell whether descriptions have a say."""
-    return bool(settings.url and settings.weight)
+    return f"{_describer(settings, None).identity};weight={settings.weight}"
 
 
 def _describer(settings: DescriptionSettings, kept: Path | None) -> Describer:
-    """Make the describer; a client of servers is imported only for this."""
     return Describer(settings.url, settings.model, settings.token_env or None, kept)

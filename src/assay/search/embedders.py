@@ -164,7 +164,6 @@ def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embed
 
 
 def _open_static(target: str) -> Embedder:
-    """Open a model of `assay train`; it reads words, so prefixes would only be words more."""
     from assay.search.static import StaticEmbedder, open_static
 
     return StaticEmbedder(open_static(target or None))
@@ -202,11 +201,9 @@ class EmbeddingCache:
         return rows
 
     def _space(self, embedder: Embedder, role: Role) -> Path:
-        """Name the folder of one embedder and role."""
         return self.folder / hashlib.sha256(f"{role}\0{embedder.identity}".encode()).hexdigest()[:_NAMED]
 
     def _read(self, space: Path, wanted: frozenset[bytes], dimension: int) -> Found:
-        """Look the keys up in all segments, and mark those that were of use as used now."""
         found: Found = {}
         for path in sorted(space.glob(f"*{_SUFFIX}")):
             segment = _read_segment(path)
@@ -218,7 +215,6 @@ class EmbeddingCache:
         return found
 
     def _keep(self, space: Path, made: Found) -> None:
-        """Write a segment, and put the folder in order."""
         with writer_lock(self.folder):
             space.mkdir(parents=True, exist_ok=True)
             remove_leftovers(space)
@@ -231,7 +227,6 @@ class EmbeddingCache:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Remove the segments that were of no use for the longest time until the rest fits."""
         facts = [(path.stat().st_mtime_ns, path, path.stat().st_size) for path in self.folder.glob(f"*/*{_SUFFIX}")]
         total = sum(size for _, _, size in facts)
         for _, path, size in sorted(facts):
@@ -249,12 +244,10 @@ class _Segment:
     vectors: Matrix
 
     def rows(self) -> Found:
-        """Give its rows by key."""
         return dict(zip(self.keys, self.vectors, strict=True))
 
 
 def _read_segment(path: Path) -> _Segment:
-    """Read a segment; one that cannot be read holds nothing."""
     try:
         arrays = read_store(path).arrays
     except IndexFormatError:
@@ -264,7 +257,6 @@ def _read_segment(path: Path) -> _Segment:
 
 
 def _write_segment(space: Path, rows: Found) -> None:
-    """Write a segment under a name nobody else has."""
     keys = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), _KEY)
     vectors = np.array(list(rows.values()), dtype=np.float32)
     write_store(space / f"{secrets.token_hex(8)}{_SUFFIX}", {}, {"keys": keys, "vectors": vectors})

@@ -43,7 +43,6 @@ class OpenAI:
         return unit_rows(rows)
 
     def _ask(self, texts: Sequence[str]) -> Matrix:
-        """Ask for some texts; what is too much for the server is sent again in smaller pieces."""
         try:
             answer = self.server.ask(texts, self.server.config.http_patience)
         except (RequestRejected, EngineTimeoutError) as problem:
@@ -57,7 +56,6 @@ class OpenAI:
         return np.concatenate([self._ask(piece) for piece in smaller])
 
     def _smaller(self, texts: Sequence[str], problem: EngineError) -> tuple[Sequence[str], ...]:
-        """Cut a request into halves, or the end off a single text that was refused; nothing when there is no use."""
         if len(texts) > 1:
             return texts[: len(texts) // 2], texts[len(texts) // 2 :]
         (text,) = texts
@@ -74,7 +72,6 @@ class _Server:
     config: EmbedderConfig
 
     def ask(self, texts: Sequence[str], retries: int) -> Matrix:
-        """Send one request and read its vectors in the order of the texts."""
         payload = {"model": self.model, "input": list(texts), "encoding_format": "float"}
         answer = post_json(
             self.url, payload, token_env=self.config.token_env, timeout=self.config.http_seconds, retries=retries
@@ -91,7 +88,6 @@ class _Server:
         return rows
 
     def _read(self, answer: object, count: int) -> Matrix:
-        """Read `{"data": [{"index": 0, "embedding": [...]}, ...]}`, in whatever order."""
         entries = answer["data"] if isinstance(answer, dict) else []
         by_index = {entry.get("index", place): entry["embedding"] for place, entry in enumerate(entries)}
         rows = np.array([by_index[place] for place in range(count)], dtype=np.float64)
@@ -101,7 +97,6 @@ class _Server:
             return rows.astype(np.float32)
 
     def nonsense(self, what: str) -> EngineError:
-        """Word the complaint about an answer."""
         hint = f"check that {self.model} is an embedding model and the address its embeddings endpoint"
         return EngineError(f"the server gave {what}", file=redact_url(self.url), hint=hint)
 
@@ -117,7 +112,6 @@ def open_openai(target: str, config: EmbedderConfig) -> OpenAI:
 
 
 def _endpoint(address: str) -> str:
-    """Complete an address: a bare host gets /v1/embeddings, a base such as .../v1 gets /embeddings."""
     try:
         parts = urlsplit(address)
     except ValueError as error:

@@ -30,7 +30,6 @@ class QueryFeatures:
         words: Values,
         basis: Hashable = None,
     ) -> None:
-        """Put a question."""
         self.basis = basis  # the settings that decide how well each unit matches
         self.question = question
         self.view = view

@@ -77,7 +77,6 @@ class TableFilter:
         return self._is_kind(file, unit) and (self.pattern is None or self.pattern.search(text()) is not None)
 
     def _is_kind(self, file: int, unit: int) -> bool:
-        """Look at the kind of the file and of the unit."""
         if not self.filter.kinds:
             return True
         wanted = set(self.filter.kinds) | ({"method"} if "function" in self.filter.kinds else set())

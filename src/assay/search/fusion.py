@@ -121,7 +121,6 @@ def parse_fusion(text: str) -> Fusion:
 def _add(
     signals: Sequence[FloatArray], weights: Sequence[float], normalise: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Add up normalised signals by weight."""
     _check(signals, weights)
     total = np.zeros(len(signals[0]) if signals else 0)
     for signal, weight in zip(signals, weights, strict=True):
@@ -131,7 +130,6 @@ def _add(
 
 
 def _check(signals: Sequence[FloatArray], weights: Sequence[float]) -> None:
-    """Refuse signals over different candidates, and weights that would turn an order round."""
     if len(signals) != len(weights) or len({len(signal) for signal in signals}) > 1:
         shapes = [len(signal) for signal in signals]
         hint = "give each signal one weight and every candidate one score in each"
@@ -141,19 +139,16 @@ def _check(signals: Sequence[FloatArray], weights: Sequence[float]) -> None:
 
 
 def _relative(signal: FloatArray) -> FloatArray:
-    """Map the range to 0-1."""
     reach = signal.max() - signal.min()
     return (signal - signal.min()) / reach if reach > 0 else np.zeros_like(signal)
 
 
 def _share_of_best(signal: FloatArray) -> FloatArray:
-    """Divide by the highest."""
     best = signal.max()
     return np.maximum(signal, 0) / best if best > 0 else np.zeros_like(signal)
 
 
 def _standard(signal: FloatArray) -> FloatArray:
-    """Centre and divide by the standard deviation; equal numbers have none, though rounding may make one up."""
     if signal.max() == signal.min():
         return np.zeros_like(signal)
     deviation = signal.std()
@@ -161,5 +156,4 @@ def _standard(signal: FloatArray) -> FloatArray:
 
 
 def _last_ranks(signal: FloatArray) -> FloatArray:
-    """Count, for each candidate, those that score at least as high."""
     return np.asarray(len(signal) - np.searchsorted(np.sort(signal), signal, side="left"), dtype=np.float64)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 def _listed(values: Sequence[str] | None) -> tuple[str, ...]:
-    """Take a list, or one text for a list of one."""
     return (values,) if isinstance(values, str) else tuple(values or ())
 
 
@@ -91,7 +90,6 @@ class Index:
         dense: DenseScores | None,
         notes: tuple[str, ...] = (),
     ) -> Self:
-        """Put an index around a table."""
         return cls.around(
             corpus, CorpusView(table, config.graph, dense, make_translator(config.translation)), config, notes
         )
@@ -136,27 +134,23 @@ class Index:
                 yield self._hit(one.hit, one.score)
 
     def _searched(self, found: _Found, per: Per) -> str:
-        """Read what a pattern is looked for in: the whole file, or just what is shown."""
         if per == "file":
             return unit_text(self.table, found.file, found.first, found.last)
         return self._hit(found.hit, found.score).snippet or ""
 
     def _files(self, scores: Values, units: Values) -> Iterator[_Found]:
-        """Rank files; the lines are those of the file's best unit."""
         for file in order_of(scores).tolist():
             first, stop = self.view.first_unit[file : file + 2].tolist()
             unit = first + int(units[first:stop].argmax())
             yield _Found(SpanHit(unit, unit, unit), file, first, stop - 1, float(scores[file]))
 
     def _spans(self, scores: Values, question: ParsedQuery) -> Iterator[_Found]:
-        """Rank spans; of what is asked for by name just the definition is shown."""
         asked = self.view.definitions(question.symbol, question.name) if question.symbol is not None else {}
         for hit in select_spans(scores, self.view, self.config.growth, asked):
             file = int(self.table.units.file[hit.unit])
             yield _Found(hit, file, hit.first, hit.last, float(scores[hit.unit]))
 
     def _reordered(self, query: str, found: Iterator[_Found]) -> Iterator[_Found]:
-        """Let a model order the first results, if one is set; they keep the scores they were found by."""
         if self.reranker is None:
             yield from found
             return
@@ -171,7 +165,6 @@ class Index:
         yield from found
 
     def _hit(self, found: SpanHit, score: float) -> Hit:
-        """Name units; an empty file has no lines to name."""
         units = self.table.units
         file = int(units.file[found.unit])
         path = self.table.files.paths[file]
@@ -218,7 +211,6 @@ class Index:
         return [file] if per == "file" else list(range(self.view.first_unit[file], self.view.first_unit[file + 1]))
 
     def _label(self, row: int, per: Per, score: float) -> Hit:
-        """Name a candidate."""
         if per == "file":
             return Hit(self.table.files.paths[row], score=score)
         units = self.table.units
@@ -226,7 +218,6 @@ class Index:
 
 
 def _make_reranker(settings: RerankSettings) -> Reranker | None:
-    """Make the model that orders results, if one is set: what is wrong with its name shows now, not at a query."""
     if not settings.model:
         return None
     from assay.search.rerank import make_reranker

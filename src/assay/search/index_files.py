@@ -48,7 +48,6 @@ def writer_lock(folder: Path, patience: LockTimeout = PATIENCE) -> Iterator[None
 
 
 def _opened(folder: Path) -> LockFile:
-    """Open the file that is locked; it is never removed, since somebody may be waiting for it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return opened(folder / _NAME, os.O_RDWR | os.O_CREAT)
@@ -57,7 +56,6 @@ def _opened(folder: Path) -> LockFile:
 
 
 def _wait(handle: int, folder: Path, patience: LockTimeout) -> None:
-    """Wait for the lock."""
     end = time.monotonic() + patience.seconds
     while True:
         try:
@@ -73,7 +71,6 @@ def _wait(handle: int, folder: Path, patience: LockTimeout) -> None:
 
 
 def _settle(handle: int, folder: Path) -> None:
-    """Write down who holds the lock, and remove what killed writers left: now nobody writes but us."""
     try:
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode("ascii"), 0)
@@ -83,7 +80,6 @@ def _settle(handle: int, folder: Path) -> None:
 
 
 def _busy(handle: int, folder: Path, patience: LockTimeout) -> SetupError:
-    """Say who has held the lock for too long."""
     holder = os.pread(handle, 20, 0).decode("ascii", "replace").strip()
     return SetupError(
         f"another process has been writing this index for {patience.seconds:g} s",
@@ -93,7 +89,6 @@ def _busy(handle: int, folder: Path, patience: LockTimeout) -> SetupError:
 
 
 def _unusable(folder: Path, error: OSError) -> SetupError:
-    """Say that the folder is no place for an index."""
     return SetupError(
         f"the index cannot be written: {error.strerror or error}",
         file=folder,

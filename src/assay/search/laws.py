@@ -71,7 +71,6 @@ def setting_hints(record: type[object]) -> Mapping[str, Any]:
 
 @cache
 def _setting_hints(record: Any) -> Mapping[str, Any]:  # noqa: ANN401 - mypy takes no class for hashable
-    """Walk a record's fields, once."""
     found: dict[str, Any] = {}
     hints = get_type_hints(record)
     for setting in fields(cast(Any, record)):
@@ -87,7 +86,6 @@ def flatten(config: object) -> dict[str, object]:
 
 
 def _value(config: object, name: str) -> object:
-    """Follow a dotted name."""
     for part in name.split("."):
         config = getattr(config, part)
     return config
@@ -119,7 +117,6 @@ def _breaches(values: Mapping[str, object], hints: Mapping[str, Any]) -> Iterato
 
 @cache
 def _law(name: str, hint: Any) -> Constraint | None:  # noqa: ANN401 - a type hint is any object
-    """Choose the law of a setting; text and lists have none here."""
     if get_origin(hint) is Literal:
         choices = get_args(hint)
         return Constraint(lambda value: value in choices, "one of " + ", ".join(map(str, choices)))
@@ -134,7 +131,6 @@ def _law(name: str, hint: Any) -> Constraint | None:  # noqa: ANN401 - a type hi
 
 
 def _overlap(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
-    """Make chunks get on: one that only overlaps would never end."""
     names = ("index.chunks.overlap", "index.chunks.size")
     overlap, size = (cast(int, values.get(name, at)) for at, name in enumerate(names))
     if overlap >= size:
@@ -143,7 +139,6 @@ def _overlap(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
 
 
 def _fusion(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
-    """Read the fusion now and not at the first query."""
     name = "dense.fusion"
     try:
         parse_fusion(str(values.get(name, "max")))
@@ -152,7 +147,6 @@ def _fusion(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
 
 
 def _translation(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
-    """Know whose table is meant: only static models have one."""
     name = "translation.model"
     spec = str(values.get(name, ""))
     if spec and spec.partition(":")[0] != SHIPPED:
@@ -162,7 +156,6 @@ def _translation(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
 
 
 def _without(values: Mapping[str, object]) -> Iterator[ConstraintViolation]:
-    """Know what is left out: a misspelt signal would stay in."""
     for name in cast(tuple[str, ...], values.get("without", ())):
         if name not in STAGES:
             near = closest_match(name, STAGES)

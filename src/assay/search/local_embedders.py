@@ -98,7 +98,6 @@ class _Network:
     pooling: Pooling
 
     def run(self, texts: Sequence[str]) -> Matrix:
-        """Embed one batch; rows are not yet of length one."""
         encoded = self.tokenizer.encode_batch(list(texts))
         length = max(1, *(len(each.ids) for each in encoded))
         ids = _padded([each.ids for each in encoded], length)
@@ -129,12 +128,10 @@ def open_onnx(path: str, config: EmbedderConfig) -> Onnx:
 
 
 def _cores() -> int:
-    """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _session(graph: Path) -> Any:  # noqa: ANN401
-    """Load the network, to run on the thread that asks."""
     onnxruntime = load_package("onnxruntime", _ONNX_EXTRA)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -145,7 +142,6 @@ def _session(graph: Path) -> Any:  # noqa: ANN401
 
 
 def _inputs(session: Any, graph: Path) -> tuple[str, ...]:  # noqa: ANN401
-    """List what the network wants to be given; anything that is not made from tokens is refused."""
     names = tuple(entry.name for entry in session.get_inputs())
     if strange := sorted(set(names) - _INPUTS):
         hint = "export it with `optimum-cli export onnx --task feature-extraction`"
@@ -154,13 +150,11 @@ def _inputs(session: Any, graph: Path) -> tuple[str, ...]:  # noqa: ANN401
 
 
 def _output(session: Any) -> str:  # noqa: ANN401
-    """Choose the output: a ready sentence vector if there is one, else the first, which holds the tokens'."""
     names = [str(entry.name) for entry in session.get_outputs()]
     return "sentence_embedding" if "sentence_embedding" in names else names[0]
 
 
 def _pooling(path: Path) -> Pooling:
-    """Read how sentence-transformers pools this model; without a word about it, by the mean."""
     if not path.is_file():
         return "mean"
     try:
@@ -176,12 +170,10 @@ def _pooling(path: Path) -> Pooling:
 
 
 def _padded(rows: Sequence[Sequence[int]], length: int) -> NDArray[np.int64]:
-    """Fill rows up with zeros, which the mask strikes out."""
     return np.array([[*row, *[0] * (length - len(row))] for row in rows], dtype=np.int64)
 
 
 def _pool(answer: Matrix, mask: NDArray[np.int64], pooling: Pooling) -> Matrix:
-    """Make one vector of the tokens': their mean over the mask, or the first one's."""
     if answer.ndim == 2:
         return answer
     if pooling == "cls":
@@ -209,7 +201,6 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _tensor(data: NDArray[np.uint8], entry: Mapping[str, Any]) -> NDArray[Any]:
-    """View one tensor; what does not fit its own shape fails in the reshape."""
     start, end = entry["data_offsets"]
     if not 0 <= start <= end <= len(data):
         raise ValueError(f"bytes {start}-{end} of {len(data)}")
@@ -250,14 +241,12 @@ class Model2Vec:
         return unit_rows(rows)
 
     def _tokens(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Tokenize texts, without special and unknown tokens."""
         cut = [text[: self.longest] for text in texts]
         encoded = self.tokenizer.encode_batch_fast(cut, add_special_tokens=False)
         tokens = [np.array(each.ids, dtype=np.int64) for each in encoded]
         return tokens if self.unknown is None else [each[each != self.unknown] for each in tokens]
 
     def _sum(self, tokens: NDArray[np.int64]) -> Matrix:
-        """Add up the vectors of tokens; their mean has the same direction."""
         vectors = self.table[tokens if self.mapping is None else self.mapping[tokens]]
         if self.weights is not None:
             vectors = vectors * self.weights[tokens][:, None]
@@ -289,7 +278,6 @@ def open_model2vec(path: str, config: EmbedderConfig) -> Model2Vec:
 
 
 def _unknown(tokenizer: Any) -> int | None:  # noqa: ANN401
-    """Find the token of unknown words: by name in word models, by number in unigram ones."""
     model = json.loads(tokenizer.to_str())["model"]
     if "unk_id" in model:
         return None if model["unk_id"] is None else int(model["unk_id"])
@@ -298,7 +286,6 @@ def _unknown(tokenizer: Any) -> int | None:  # noqa: ANN401
 
 
 def _table(tensors: dict[str, NDArray[Any]], path: Path) -> Matrix:
-    """Find the table of vectors; halves and bytes are widened once, numpy adds them nine times more slowly."""
     for name in ("embeddings", "embedding.weight"):
         if name in tensors and tensors[name].ndim == 2:
             return np.asarray(tensors[name], dtype=np.float32)
@@ -306,7 +293,6 @@ def _table(tensors: dict[str, NDArray[Any]], path: Path) -> Matrix:
 
 
 def _check(model: Model2Vec, tokens: int, path: Path) -> None:
-    """Refuse tables that do not fit the tokenizer: a token without a vector would fail in the middle of an index."""
     short = len(model.table if model.mapping is None else model.mapping) < tokens
     short = short or (model.weights is not None and len(model.weights) < tokens)
     wrong = model.mapping is not None and len(model.mapping) and not 0 <= model.mapping.max() < len(model.table)
@@ -353,6 +339,5 @@ def open_sentence_transformers(name: str, config: EmbedderConfig) -> SentenceTra
 
 
 def _content(name: str) -> str:
-    """Identify a folder by what is in it; of a published model only the name is known."""
     folder = Path(name).expanduser()
     return digest_files(sorted(path for path in folder.rglob("*") if path.is_file())) if folder.is_dir() else name

@@ -79,7 +79,6 @@ class DenseIndex:
 
 
 def _unit(vector: NDArray[Any]) -> Vector:
-    """Scale a vector to length one; nothing stays nothing."""
     length = float(np.sqrt(np.vecdot(vector, vector)))
     return np.asarray(vector / length if length else vector, dtype=np.float32)
 
@@ -130,7 +129,6 @@ class DenseScores:
         return scores
 
     def _scores(self, part: DenseIndex, query: str, per: Per, words: Values, weight: float) -> Values:
-        """Ask one model, when spans are ranked twice: of files, several units speak together already."""
         look, feedback = self._seen(part, query, per), self.settings.feedback
         if per == "file" or not feedback.weight or not look.found.any():
             return look.found
@@ -138,13 +136,11 @@ class DenseScores:
         return _scaled(part.near_again(again, look.near, _AGAIN * self.settings.reach), self.settings.reach)
 
     def _seen(self, part: DenseIndex, query: str, per: Per) -> _Look:
-        """Take a first look, or recall that of other settings which shared the model and the reach."""
         if self.memo is None:
             return self._look(part, query, per)
         return self.memo.of(query, ("look", id(part), per, self.settings.reach), partial(self._look, part, query, per))
 
     def _look(self, part: DenseIndex, query: str, per: Per) -> _Look:
-        """Ask one model once."""
         vector = part.ask(query)
         if not len(part.rows) or not self.settings.reach or not vector.any():
             return _Look(vector, vector[:0], np.zeros(len(part.rows)))
@@ -193,7 +189,6 @@ def embed_table(table: IndexTable, settings: DenseSettings, folder: Path | None)
 
 
 def _embedder_config(settings: DenseSettings) -> EmbedderConfig:
-    """Pass on what an embedder is told."""
     from assay.search.vectors import EmbedderConfig
 
     return EmbedderConfig(
@@ -205,7 +200,6 @@ def _embedder_config(settings: DenseSettings) -> EmbedderConfig:
 
 
 def _scan(settings: DenseSettings) -> VectorScanConfig:
-    """Score exactly what a meaning is told by: an estimate at its edge would set the scale."""
     from assay.search.vectors import VectorScanConfig
 
     return VectorScanConfig(rescored=max(VectorScanConfig().rescored, 2 * settings.reach))
@@ -219,7 +213,6 @@ def open_embedder(settings: DenseSettings, model: str) -> Embedder:
 
 
 def _part(table: IndexTable, settings: DenseSettings, group: ModelGroup, place: Path | None) -> DenseIndex:
-    """Embed units, or read their vectors if nothing changed since they were written."""
     embedder = open_embedder(settings, group.model)
     digest = vectors_digest(embedder, settings, table)
     stored = _read(place) if place else None
@@ -260,7 +253,6 @@ def meaning_of(
 
 
 def _meaning(table: IndexTable, settings: DenseSettings, plain: DenseIndex, columns: Columns) -> DenseIndex:
-    """Add the words of paths, where they are known and wanted."""
     from assay.search.static import ChunkVectors, path_words
 
     units = ChunkVectors.from_columns(np.zeros((0, 0), np.float32), columns) if settings.path else None
@@ -277,7 +269,6 @@ class _Made:
 
 
 def _made(embedder: Embedder, table: IndexTable, rows: LongArray, stored: Stored | None, *, cached: bool) -> _Made:
-    """Embed units: from the words of the index where the model knows them, else from their text."""
     from assay.search.embedders import EmbeddingCache
     from assay.search.static import StaticEmbedder, unit_vectors
 
@@ -289,7 +280,6 @@ def _made(embedder: Embedder, table: IndexTable, rows: LongArray, stored: Stored
 
 
 def _known(embedder: Embedder, stored: Stored | None) -> ChunkVectors | None:
-    """Return what the same model embedded before; rounded numbers are not exact enough to be reused."""
     from assay.search.static import ChunkVectors
 
     if stored is None or stored.meta.get("model") != embedder.identity or "float32" not in stored.arrays:
@@ -299,7 +289,6 @@ def _known(embedder: Embedder, stored: Stored | None) -> ChunkVectors | None:
 
 
 def _matrix(table: IndexTable, rows: LongArray, embed: Embed, dimension: int) -> NDArray[np.float32]:
-    """Embed units, documentation as such."""
     matrix = np.zeros((len(rows), dimension), dtype=np.float32)
     for role, chosen in _roles(table, rows):
         matrix[chosen] = embed([passage(table, row) for row in rows[chosen].tolist()], role)
@@ -307,7 +296,6 @@ def _matrix(table: IndexTable, rows: LongArray, embed: Embed, dimension: int) ->
 
 
 def _roles(table: IndexTable, rows: LongArray) -> Iterator[tuple[Role, NDArray[np.bool_]]]:
-    """Tell code from documentation; a role that nobody has is left out."""
     docs = table.files.kind[table.units.file[rows]] == FILE_KINDS.index("docs")
     if not docs.all():
         yield "code", ~docs
@@ -331,7 +319,6 @@ def vectors_digest(embedder: Embedder, settings: DenseSettings, table: IndexTabl
 
 
 def _read(place: Path) -> Stored | None:
-    """Read what is kept, if it can be read."""
     try:
         return read_store(place)
     except IndexFormatError:

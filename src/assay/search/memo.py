@@ -49,7 +49,6 @@ class Memo:
         return made
 
     def _of_question(self, question: str) -> dict[Hashable, object]:
-        """Give what is known of a question; a new one drives out the one that was asked longest ago."""
         if question not in self._asked:
             self._asked[question], self._bytes[question] = {}, 0
             if len(self._asked) > self._room.questions:
@@ -59,7 +58,6 @@ class Memo:
 
 
 def _frozen(value: Any) -> int:  # noqa: ANN401 - whatever stages make
-    """Make the arrays of a value unchangeable, and count their bytes."""
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
         return value.nbytes

@@ -140,13 +140,17 @@ class DescriptionSettings:
     token_env: str = field(default="", metadata={"about": "the environment variable that holds the API's token"})
     weight: float = field(default=1.0, metadata={"about": "occurrences that a word of the description counts for"})
 
+    @property
+    def enabled(self) -> bool:
+        """Return whether units are described at all."""
+        return bool(self.url and self.weight)
+
     def shown(self) -> Self:
         """Give them as they may be written down."""
         return replace(self, url=_shown_url(self.url)) if self.url else self
 
 
 def _shown(spec: str) -> str:
-    """Name a model without what in its address may be a secret."""
     kind, _, target = spec.partition(":")
     if kind not in _SERVED and "://" not in target:
         return spec
@@ -155,7 +159,6 @@ def _shown(spec: str) -> str:
 
 
 def _shown_url(url: str) -> str:
-    """Give an address without its secrets; most searches ask no server and need no client. {env:NAME} is no secret."""
     if url.startswith("{env:") and url.endswith("}"):
         return url
     from assay.http import redact_url

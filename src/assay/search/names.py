@@ -48,7 +48,6 @@ class NameIndex:
     """Names by their parts."""
 
     def __init__(self, names: NameTable) -> None:
-        """Turn the table round: from part to names."""
         self._parts = names.parts
         self._owner = names.owner
         length = np.array([len(part) for part in names.parts], dtype=np.float64)
@@ -76,14 +75,12 @@ class NameIndex:
         )
 
     def _characters(self, found: Sequence[tuple[int, int, float]]) -> Values:
-        """Count the characters of each part found, by its best word; one that several words match counts once."""
         best: dict[int, float] = {}
         for _, part, fit in found:
             best[part] = max(fit, best.get(part, 0.0))
         return np.array([best.pop(part, 0.0) * len(self._parts[part]) for _, part, _ in found])
 
     def _similar(self, word: str, prefixes: Prefixes) -> Iterator[tuple[int, float]]:
-        """List the parts that are or begin like a word, and how well they fit."""
         parts = self._parts
         if not prefixes.weight or len(word) < prefixes.inside:
             at = bisect_left(parts, word)
@@ -100,7 +97,6 @@ class NameIndex:
 
 
 def _numbered(values: LongArray, size: int) -> tuple[LongArray, LongArray]:
-    """List numbers below `size` once, rising, and the place of each in that list; faster than to sort them."""
     there = np.zeros(size, dtype=bool)
     there[values] = True
     listed = there.nonzero()[0]
@@ -110,7 +106,6 @@ def _numbered(values: LongArray, size: int) -> tuple[LongArray, LongArray]:
 
 
 def _common(one: str, other: str, prefixes: Prefixes) -> int:
-    """Count the characters two words begin with; 0 when they are too few."""
     shorter = min(len(one), len(other))
     common = next((i for i in range(shorter) if one[i] != other[i]), shorter)
     return common if common == shorter or common >= prefixes.apart else 0
@@ -166,7 +161,6 @@ def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, confi
 
 
 def _edges(source: LongArray, target: LongArray, weight: Values, files: int, config: GraphConfig) -> Graph:
-    """Add up what ties two files and keep the strong ties."""
     other = source != target
     key, nth = np.unique(source[other] * files + target[other], return_inverse=True)
     tie = np.bincount(nth, weights=weight[other], minlength=len(key))

@@ -58,7 +58,6 @@ def file_noise(path: str, text: str, kind: Kind, outline: Outline | None) -> int
 
 
 def _noise(path: str, text: str, outline: Outline | None) -> str:
-    """Name what a file is."""
     if _TEST_FILE.search(path):
         return "test"
     for kind, pattern in _IN_FOLDER:
@@ -72,7 +71,6 @@ def _noise(path: str, text: str, outline: Outline | None) -> str:
 
 
 def _is_barrel(outline: Outline) -> bool:
-    """Tell a file that only passes on what others define."""
     return len(outline.imports) > 0 and not any(one.kind in _TELLING for one in outline.definitions)
 
 

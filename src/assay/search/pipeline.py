@@ -75,7 +75,6 @@ def _fuse(words: Values, question: ParsedQuery, view: CorpusView, per: Per) -> V
 
 
 def _covered(words: Values, question: ParsedQuery, view: CorpusView) -> float:
-    """Tell how much of a query its best unit by words holds, each word by how telling it is."""
     unit = int(words.argmax())
     weights = {term: view.idf(view.term(term)) for term in question.terms}
     total = sum(weights.values())
@@ -104,7 +103,6 @@ def rank_inside(seen: QueryFeatures, config: SearchConfig) -> Values:
 
 
 def _ranked_inside(seen: QueryFeatures, chosen: Sequence[Stage]) -> Values:
-    """Let signals speak of units."""
     seen.per = "span"
     scores = seen.units
     for stage in chosen:
@@ -113,5 +111,4 @@ def _ranked_inside(seen: QueryFeatures, chosen: Sequence[Stage]) -> Values:
 
 
 def _by_best_unit(units: Values, view: CorpusView) -> Values:
-    """Score files by their best unit alone, which is where a ranking of files begins."""
     return best(view.table.units.file, units, view.files)

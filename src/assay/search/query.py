@@ -65,7 +65,6 @@ def parse_query(text: str) -> ParsedQuery:
 
 
 def _pairs(found: list[str]) -> Iterator[str]:
-    """Join words that stand side by side; stop words and compounds join nothing."""
     plain = [run.lower() if len(split(run)) == 1 and run.lower() not in STOP_WORDS else "" for run in found]
     return (stem(one + other) for one, other in pairwise(plain) if one and other)
 

@@ -89,7 +89,6 @@ _Found = Mapping[int, Mapping[str, float]]  # unit -> what ties it -> how strong
 
 
 def _used(index: Index, unit: int, config: RelatedConfig) -> _Found:
-    """Find the units that define what a unit uses."""
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
     own = set(_names(index, unit))
     mentioned = _mentioned(index, int(index.table.units.file[unit]))
@@ -103,7 +102,6 @@ def _used(index: Index, unit: int, config: RelatedConfig) -> _Found:
 
 
 def _users(index: Index, unit: int, names: Sequence[str], config: RelatedConfig) -> _Found:
-    """Find the units that use what a unit defines."""
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
     used = index.table.used
     for name in names:
@@ -118,7 +116,6 @@ def _users(index: Index, unit: int, names: Sequence[str], config: RelatedConfig)
 
 
 def _alike(index: Index, unit: int, config: RelatedConfig) -> _Found:
-    """Ask for the most telling words of a unit."""
     telling = _telling(index, unit, config.words)
     question = replace(parse_query(""), terms=telling)
     scores = index.config.lexical(question, index.view)
@@ -129,7 +126,6 @@ def _alike(index: Index, unit: int, config: RelatedConfig) -> _Found:
 
 
 def _telling(index: Index, unit: int, most: int) -> tuple[str, ...]:
-    """Choose the terms of a unit by how often it has them and how few others do."""
     postings, view = index.table.postings, index.view
     weight: dict[str, float] = {}
     found = {run for run in runs(_text(index, unit)) if run.lower() not in STOP_WORDS and not run.isdigit()}
@@ -143,7 +139,6 @@ def _telling(index: Index, unit: int, most: int) -> tuple[str, ...]:
 
 
 def _shared_words(index: Index, row: int, telling: Sequence[str], score: float) -> dict[str, float]:
-    """Name the telling words that a unit has too; they share its score."""
     found = runs(_text(index, row))
     own = {term: term for run in found for term in terms(run)}
     own |= {terms(run)[-1]: run for run in reversed(found) if terms(run)}  # as it is written, where it is a whole word
@@ -152,7 +147,6 @@ def _shared_words(index: Index, row: int, telling: Sequence[str], score: float) 
 
 
 def _relations(index: Index, found: _Found, k: int) -> tuple[Relation, ...]:
-    """Order what was found and keep the k closest."""
     total = {row: sum(ties.values()) for row, ties in found.items()}
     order = sorted(total, key=lambda row: (-total[row], _is_noise(index, row), row))[:k]
     most = total[order[0]] if order else 1.0
@@ -162,18 +156,15 @@ def _relations(index: Index, found: _Found, k: int) -> tuple[Relation, ...]:
 
 
 def _is_noise(index: Index, unit: int) -> bool:
-    """Tell tests, examples and the like, which come after the real thing where all else is equal."""
     file = int(index.table.units.file[unit])
     return bool(index.table.files.noise[file]) or bool(index.table.units.test[unit])
 
 
 def _by_weight(ties: Mapping[str, float]) -> tuple[str, ...]:
-    """Name what ties two units, the strongest first."""
     return tuple(sorted(ties, key=lambda name: (-ties[name], name)))
 
 
 def _files(own: str, relations: Iterable[Relation], k: int) -> tuple[Hit, ...]:
-    """Add relations up by file."""
     total: defaultdict[str, float] = defaultdict(float)
     for relation in relations:
         total[relation.hit.path] += relation.hit.score or 0.0
@@ -182,19 +173,16 @@ def _files(own: str, relations: Iterable[Relation], k: int) -> tuple[Hit, ...]:
 
 
 def _names(index: Index, unit: int) -> tuple[str, ...]:
-    """List what a unit defines; owners rise, so they can be looked up."""
     own = index.table.own
     begin, end = np.searchsorted(own.owner, [unit, unit + 1]).tolist()
     return tuple(dict.fromkeys(own.texts[begin:end]))
 
 
 def _definers(index: Index, name: str) -> list[int]:
-    """List the units that define a name, spelt as it is."""
     return [row for row in index.view.definers(whole_hash(name)).tolist() if name in _names(index, row)]
 
 
 def _holders(index: Index, name: str) -> list[int]:
-    """List the units that hold a name's last term: its compound, or its only root."""
     found = terms(name)
     number = index.view.term(found[-1]) if found else -1
     offset = index.table.postings.offset
@@ -202,25 +190,21 @@ def _holders(index: Index, name: str) -> list[int]:
 
 
 def _mentioned(index: Index, file: int) -> frozenset[int]:
-    """List the hashes of the names that a file uses."""
     used = index.table.used
     begin, end = np.searchsorted(used.file, [file, file + 1]).tolist()
     return frozenset(used.name[begin:end].tolist())
 
 
 def _weight(index: Index, name: str) -> float:
-    """Weigh a name by how few units hold it."""
     found = terms(name)
     return index.view.idf(index.view.term(found[-1])) if found else 0.0
 
 
 def _text(index: Index, unit: int) -> str:
-    """Read a unit."""
     return unit_text(index.table, int(index.table.units.file[unit]), unit, unit)
 
 
 def _hit(index: Index, unit: int, score: float) -> Hit:
-    """Name a unit."""
     units = index.table.units
     path = index.table.files.paths[int(units.file[unit])]
     return Hit(path, int(units.start[unit]), int(units.end[unit]), score, _text(index, unit))

@@ -103,14 +103,12 @@ class ChatReranker:
 
 
 def _question(query: str, texts: Sequence[str]) -> Prompt:
-    """Number and fence the passages."""
     mark = fence(query, *texts)
     numbered = [f"<passage {number} {mark}>\n{text}\n</passage {mark}>" for number, text in enumerate(texts, 1)]
     return Prompt(_TASK, "\n".join([f"<query {mark}>\n{query}\n</query {mark}>", *numbered]))
 
 
 def _numbers(answer: str, where: str) -> list[int | float]:
-    """Read a JSON list of numbers, bare or in one code fence, and nothing else."""
     text = answer.strip()
     wrapped = _FENCED.match(text)
     try:
@@ -123,7 +121,6 @@ def _numbers(answer: str, where: str) -> list[int | float]:
 
 
 def _permutation(numbers: Sequence[int | float], count: int) -> list[int]:
-    """Keep the first mention of each passage's number and put the missing ones behind, in their old order."""
     named = [number for number in numbers if isinstance(number, int) and 1 <= number <= count]
     return list(dict.fromkeys([*named, *range(1, count + 1)]))
 
@@ -155,7 +152,6 @@ class CrossEncoder:
 
 @lru_cache(maxsize=1)
 def _load(model: str) -> Any:  # noqa: ANN401 (fastembed is an extra; its types are not there to be named)
-    """Load a model once for all queries."""
     try:
         library = importlib.import_module("fastembed.rerank.cross_encoder")
     except ImportError as error:
@@ -196,7 +192,6 @@ class RerankEndpoint:
 
 
 def _scores(answer: object, count: int, where: str) -> tuple[float, ...]:
-    """Put the scores into the passages' order: `results` of Cohere and Jina, `data` of Voyage."""
     match answer:
         case {"results": list(items)} | {"data": list(items)}:
             pairs = [_pair(item, count, where) for item in items]
@@ -209,7 +204,6 @@ def _scores(answer: object, count: int, where: str) -> tuple[float, ...]:
 
 
 def _pair(item: object, count: int, where: str) -> tuple[int, float]:
-    """Read one entry."""
     match item:
         case {"index": int(index), "relevance_score": int() | float() as score}:
             if 0 <= index < count and math.isfinite(score) and not isinstance(index, bool):
@@ -218,7 +212,6 @@ def _pair(item: object, count: int, where: str) -> tuple[int, float]:
 
 
 def _wrong(what: str, where: str) -> EngineError:
-    """Word a broken contract."""
     return EngineError(what, file=where, hint="the address must be that of a Cohere-, Jina- or Voyage-style /rerank")
 
 
@@ -261,7 +254,6 @@ def expanded(spec: str) -> str:
 
 
 def _cross_encoder(model: str, token_env: str | None) -> CrossEncoder:
-    """Check what a model on this machine needs, and what it has no use for."""
     if not model.strip():
         raise ConfigError("the cross-encoder has no model", hint=f"write {FORMS['cross-encoder']}")
     if token_env is not None:

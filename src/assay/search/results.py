@@ -64,7 +64,6 @@ def select_spans(
 def _definition(
     unit: int, lines: LineSpan, taken: NDArray[np.bool_], view: CorpusView, growth: SpanGrowth
 ) -> SpanHit | None:
-    """Show just the definition that was asked for, unless it is too long or partly shown already."""
     units = view.table.units
     low, high = view.first_unit[(file := int(units.file[unit])) : file + 2].tolist()
     first = low + int(np.searchsorted(units.end[low:high], lines.start))
@@ -74,7 +73,6 @@ def _definition(
 
 
 def _ranked(scores: Values) -> Iterator[int]:
-    """Give the units that match, best first, ties by number; sorted a slab at a time."""
     rows = (scores > 0).nonzero()[0]
     slab = 256  # ten hits hardly ever need more
     while len(rows) > slab:
@@ -87,7 +85,6 @@ def _ranked(scores: Values) -> Iterator[int]:
 
 
 def _touches(unit: int, taken: NDArray[np.bool_], view: CorpusView) -> bool:
-    """Tell whether a unit shares a line with one that is taken."""
     units = view.table.units
     file = int(units.file[unit])
     rows = np.arange(view.first_unit[file], view.first_unit[file + 1])
@@ -96,7 +93,6 @@ def _touches(unit: int, taken: NDArray[np.bool_], view: CorpusView) -> bool:
 
 
 def _grow(unit: int, scores: Values, taken: NDArray[np.bool_], view: CorpusView, growth: SpanGrowth) -> SpanHit:
-    """Take in neighbours, the better side first, while they match well enough and there is room."""
     units = view.table.units
     low, high = view.first_unit[(file := int(units.file[unit])) : file + 2].tolist()
     room = min(growth.lines, int(growth.times * int(units.end[unit] - units.start[unit] + 1)))

@@ -41,7 +41,6 @@ class _Given:
     text: str = field(default="", repr=False)
 
     def error(self, message: str, hint: str) -> ConfigError:
-        """Say what is wrong with it, and where."""
         line = _line(self.text, f"{TABLE}.{self.key}") if self.file else None
         shown = f"{self.where}: {message}" if self.where else f"[{TABLE}] {message}"
         return ConfigError(shown, file=self.file, line=line, hint=hint)
@@ -84,7 +83,6 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, object]:
 
 
 def _from_file(path: Path | None) -> Iterator[_Given]:
-    """Read the [search] table of a file."""
     if path is None:
         return
     file = read_toml(path)
@@ -96,7 +94,6 @@ def _from_file(path: Path | None) -> Iterator[_Given]:
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[_Given]:
-    """Read the variables that are ours."""
     for name in sorted(environ):
         if name.startswith(PREFIX):
             key = name.removeprefix(PREFIX).replace("__", ".").lower()
@@ -123,7 +120,6 @@ class _Text(str):
 
 
 def _is_known(one: _Given, hints: Mapping[str, Any]) -> bool:
-    """Refuse a key that nobody knows: a dead knob is worse than none. An empty table says nothing."""
     if one.key in hints:
         return True
     inside = [key for key in hints if key.startswith(f"{one.key}.")]
@@ -140,7 +136,6 @@ def _is_known(one: _Given, hints: Mapping[str, Any]) -> bool:
 
 
 def _fitted(one: _Given, hint: Any) -> object:  # noqa: ANN401 - a type hint is any object
-    """Read text as the setting's type wants it, and check the type."""
     value = _parsed(one.value, hint) if isinstance(one.value, _Text) else one.value
     try:
         return coerce(value, hint, one.key)
@@ -149,7 +144,6 @@ def _fitted(one: _Given, hint: Any) -> object:  # noqa: ANN401 - a type hint is 
 
 
 def _parsed(text: str, hint: Any) -> object:  # noqa: ANN401 - a type hint is any object
-    """Read a value as TOML writes it; names need no quotes, lists no brackets."""
     try:
         value: object = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -164,7 +158,6 @@ def _parsed(text: str, hint: Any) -> object:  # noqa: ANN401 - a type hint is an
 
 
 def _line(text: str, dotted: str) -> int | None:
-    """Find the line of a setting, or of the table it stands in."""
     while dotted:
         line = line_of(text, dotted)
         if line is not None:
@@ -179,7 +172,6 @@ def config_text(config: SearchConfig) -> str:
 
 
 def _tables(record: object, name: str) -> Iterator[list[str]]:
-    """Write a record's own settings, then the records in it."""
     about = (type(record).__doc__ or "").partition("\n")[0]
     own = [one for one in fields(cast(Any, record)) if not is_dataclass(getattr(record, one.name))]
     inner = [one for one in fields(cast(Any, record)) if is_dataclass(getattr(record, one.name))]
@@ -192,13 +184,11 @@ def _tables(record: object, name: str) -> Iterator[list[str]]:
 
 
 def _setting(name: str, value: object, about: str) -> str:
-    """Write one setting; TOML has no word for nothing, so what is unset is a comment."""
     shown = f"# {name} =" if value is None else f"{name} = {_toml(value)}"
     return f"{shown}  # {about}" if about else shown
 
 
 def _toml(value: object) -> str:
-    """Write a value as TOML does."""
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(item) for item in value)}]"
     return json.dumps(value, ensure_ascii=False)
@@ -211,7 +201,6 @@ def config_schema() -> dict[str, Any]:
 
 
 def _schema(record: object) -> dict[str, Any]:
-    """Describe a record."""
     hints = get_type_hints(type(record))
     about = (type(record).__doc__ or "").partition("\n")[0]
     every = fields(cast(Any, record))
@@ -220,7 +209,6 @@ def _schema(record: object) -> dict[str, Any]:
 
 
 def _property(record: object, name: str, hint: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - a type hint is any object
-    """Describe a setting with its default."""
     value = getattr(record, name)
     if is_dataclass(value):
         return _schema(value)
@@ -229,7 +217,6 @@ def _property(record: object, name: str, hint: Any, metadata: Mapping[str, Any])
 
 
 def _json_type(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - a type hint is any object
-    """Say what JSON Schema calls a type; nothing where it has no word."""
     if get_origin(hint) is Literal:
         return {"enum": list(hint.__args__)}
     if get_origin(hint) is tuple:

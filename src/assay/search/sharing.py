@@ -74,8 +74,6 @@ def share_index(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: P
 
 
 def _table(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKeys) -> IndexTable:
-    """Take the table from the artefacts or make it, in this process alone: others have their own work to do."""
-
     def make() -> IndexTable:
         return build_table(corpus, corpus.files, config.index, workers=1)
 
@@ -97,7 +95,6 @@ def _table(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKe
 def _dense(
     table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys: PartKeys, memo: Memo
 ) -> DenseScores | None:
-    """Put together what models say of units; only settings that shape vectors make others."""
     if not settings.model:
         return None
     read = shelf.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shelf, keys))
@@ -116,7 +113,6 @@ class _Read(NamedTuple):
 
 
 def _vectors(table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys: PartKeys) -> tuple[_Read, ...]:
-    """Take vectors from the artefacts or make them."""
     among = groups(table, settings)
     embedders = [open_embedder(settings, group.model) for group in among]
 
@@ -136,7 +132,6 @@ def _vectors(table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys
 
 
 def _meanings(table: IndexTable, settings: DenseSettings, read: Sequence[_Read]) -> Iterator[DenseIndex]:
-    """Make vectors ready for questions."""
     for one in read:
         yield meaning_of(table, settings, one.group, one.embedder, one.columns)
 
@@ -157,7 +152,6 @@ class _Kept(Generic[T]):
     read: Callable[[Path], T]
 
     def get(self, shelf: BuildCache) -> T:
-        """Find it or make it; where it cannot be kept, that only costs time."""
         made: list[T] = []
 
         def fill(folder: Path) -> None:
@@ -181,7 +175,6 @@ class _Kept(Generic[T]):
             shelf.artefacts.release(self.kind, self.key)  # what is mapped stays, whatever is pruned
 
     def _made(self, shelf: BuildCache) -> T:
-        """Make it, and count that."""
         shelf.made[self.step] += 1
         return self.make()
 
@@ -260,7 +253,6 @@ def model_digest(spec: str) -> str | None:
 
 
 def _folder_digest(folder: str) -> str:
-    """Digest the files of a folder, read again only when one of them has another size or date."""
     found = sorted(os.path.join(path, name) for path, _, names in os.walk(folder) for name in names)
     facts = tuple((path, (stat := os.stat(path)).st_size, stat.st_mtime_ns) for path in found)
     return _files_digest(folder, facts)
@@ -268,7 +260,6 @@ def _folder_digest(folder: str) -> str:
 
 @cache
 def _files_digest(folder: str, facts: tuple[tuple[str, int, int], ...]) -> str:
-    """Digest files by their names in a folder and their contents."""
     digest = hashlib.sha256()
     for path, _, _ in facts:
         with open(path, "rb") as stream:
@@ -279,7 +270,6 @@ def _files_digest(folder: str, facts: tuple[tuple[str, int, int], ...]) -> str:
 
 @cache
 def _versions() -> dict[str, str]:
-    """List the versions of the packages that compute, where they are there."""
     found = {}
     for name in _PACKAGES:
         try:

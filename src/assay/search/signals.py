@@ -103,7 +103,6 @@ class DefinitionName:
         return np.asarray(scores + np.where(seen.view.docs, self.headings, self.spans) * said)
 
     def _said(self, seen: QueryFeatures) -> Values:
-        """Tell how well the best name of each file or unit fits."""
         found = seen.names(seen.view.own, Prefixes(weight=self.prefix))
         fit = np.sqrt(found.precision * found.recall(seen.word_weights))
         if seen.per == "file":
@@ -130,7 +129,6 @@ class ScopeName:
 
     @staticmethod
     def _said(seen: QueryFeatures) -> Values:
-        """Tell how well the names around each unit fit."""
         found = seen.names(seen.view.scope, Prefixes(weight=0.0))
         return best(found.owner, found.precision, seen.view.units)
 
@@ -173,7 +171,6 @@ class Identifier:
         return scores
 
     def _add(self, scores: Values, seen: QueryFeatures, name: int, amount: float) -> Values:
-        """Add to everything that defines a name, once."""
         units = seen.view.definers(name, seen.question.name)
         kinds = _MAJOR[seen.view.table.units.kind[units]]
         share = np.where(kinds | ~kinds.any(), amount, amount * self.minor)
@@ -216,7 +213,6 @@ class Bm25:
         return scores.astype(np.float64)
 
     def _summed(self, wanted: Sequence[Lookup], view: CorpusView) -> NDArray[np.float32]:
-        """Add up what terms say of each unit; of a term and its translations only the one that says most."""
         postings, norm = view.table.postings, view.norm(self.k1, self.b)
         number = np.concatenate([one.number for one in wanted])
         worth = np.concatenate([one.worth for one in wanted]) * np.float32(self.k1 + 1)

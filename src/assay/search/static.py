@@ -83,7 +83,6 @@ def open_static(folder: str | Path | None = None) -> StaticModel:
 
 @lru_cache(maxsize=4)  # the shipped one and those that are being compared
 def _opened(folder: str) -> StaticModel:
-    """Read a model, once."""
     if folder:
         return _read(Path(folder) / WEIGHTS)
     with resources.as_file(resources.files("assay.data").joinpath("model", WEIGHTS)) as shipped:
@@ -91,7 +90,6 @@ def _opened(folder: str) -> StaticModel:
 
 
 def _read(path: Path) -> StaticModel:
-    """Read a model's arrays; whatever is wrong with them is said now and not in the middle of an index."""
     hint = "name the folder that `assay train` wrote; if it is Assay's own, install Assay again"
     try:
         stored = read_store(path)
@@ -106,7 +104,6 @@ def _read(path: Path) -> StaticModel:
 
 
 def _checked(stored: Stored, path: Path) -> StaticModel:
-    """Refuse arrays that do not fit each other."""
     arrays: dict[str, NDArray[Any]] = {name: stored.arrays[name] for name in _ARRAYS}
     model = StaticModel(f"static/{FORMAT} {stored.meta.get('identity')}", **arrays)
     words = len(model.term)
@@ -147,7 +144,6 @@ class StaticEmbedder:
         return unit_rows(self.sum_texts(texts))
 
     def _asked(self, words: Sequence[str]) -> Matrix:
-        """Add up the words of one query: there are few, and what is quick for thousands of units takes 0.1 ms here."""
         row = self.model.rows(np.array([term_hash(word) for word in words], np.uint64))
         row = row[row >= 0]
         factor = self.model.asked[row] * self.model.scale[row]
@@ -174,7 +170,6 @@ class StaticEmbedder:
         return self._summed(held, term, postings.count[rows])
 
     def _summed(self, begin: LongArray, term: Hashes, count: Matrix) -> Matrix:
-        """Add up the known words of each bag; one without any is zero."""
         row = self.model.rows(term)
         known = row >= 0
         owner = np.repeat(np.arange(len(begin) - 1), np.diff(begin))[known]
@@ -182,7 +177,6 @@ class StaticEmbedder:
         return self._sums(owner, row, np.sqrt(count[known]) * self.model.said[row], len(begin) - 1)
 
     def _sums(self, owner: LongArray, row: Rows, factor: Matrix, bags: int) -> Matrix:
-        """Add up weighted rows by owner, which rise; in blocks that end where an owner does."""
         sums = np.zeros((bags, self.dimension), dtype=np.float32)
         scaled = factor * self.model.scale[row]
         first = np.flatnonzero(np.diff(owner, prepend=-1))
@@ -194,7 +188,6 @@ class StaticEmbedder:
 
 
 def _blocks(first: NDArray[np.int64], total: int) -> list[slice]:
-    """Cut groups, given by where each begins, into runs of about a block of rows."""
     if not len(first):
         return []
     cuts = np.searchsorted(first, np.arange(0, total, _BLOCK))
@@ -282,14 +275,12 @@ def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVector
 
 
 def _file_keys(files: FileTable) -> Hashes:
-    """Name each file with its contents and language by 64 bits: that decides its units and their words."""
     facts = zip(files.paths, files.hashes, files.languages, strict=True)
     plain = ("\0".join(fact).encode("utf-8", "surrogatepass") for fact in facts)
     return np.array([int.from_bytes(blake2b(one, digest_size=8).digest(), "little") for one in plain], dtype=np.uint64)
 
 
 def _places(file: Hashes, held: LongArray, known: ChunkVectors | None) -> LongArray:
-    """Find files among the known ones; -1 for those that are new."""
     if known is None or not len(known.file):
         return np.full(len(file), -1, dtype=np.int64)
     order = known.file.argsort(kind="stable")

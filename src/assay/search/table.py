@@ -153,7 +153,6 @@ def add_words(table: IndexTable, term: HashArray, unit: LongArray, weight: float
 
 
 def _members(owner: IntArray, wanted: LongArray, owners: int) -> LongArray:
-    """List the rows of the wanted owners, owner by owner; rows are grouped by rising owner."""
     begin = np.searchsorted(owner, np.arange(owners + 1))
     return ranges(begin[wanted], begin[wanted + 1])
 
@@ -169,7 +168,6 @@ def ranges(start: LongArray, stop: LongArray) -> LongArray:
 
 
 def _pick_files(files: FileTable, wanted: LongArray) -> FileTable:
-    """Take files and their text."""
     rows = wanted.tolist()
     length = np.diff(files.text_offset)[wanted]
     slices = zip(files.text_offset[wanted].tolist(), files.text_offset[wanted + 1].tolist(), strict=True)
@@ -187,7 +185,6 @@ def offsets(length: LongArray) -> LongArray:
 
 
 def _pick_units(units: ChunkTable, rows: LongArray, place: LongArray) -> ChunkTable:
-    """Take units and renumber their files."""
     return ChunkTable(
         place[units.file[rows]].astype(np.int32), units.start[rows], units.end[rows], units.kind[rows],
         units.test[rows], units.length[rows], units.first_byte[rows], units.last_byte[rows],
@@ -195,7 +192,6 @@ def _pick_units(units: ChunkTable, rows: LongArray, place: LongArray) -> ChunkTa
 
 
 def _pick_postings(postings: Postings, place: LongArray) -> Postings:
-    """Take the postings of units that stay."""
     unit = place[postings.unit]
     stays = unit >= 0
     term = np.repeat(np.arange(len(postings.term)), np.diff(postings.offset))[stays]
@@ -203,7 +199,6 @@ def _pick_postings(postings: Postings, place: LongArray) -> Postings:
 
 
 def _sorted_postings(hashes: HashArray, term: LongArray, unit: LongArray, count: FloatArray) -> Postings:
-    """Order postings by (term, unit) and drop terms that nobody holds; sorted runs make this a merge."""
     units = int(unit.max()) + 1 if len(unit) else 1
     key = term * units + unit
     if len(key) and bool(np.any(key[1:] <= key[:-1])):
@@ -214,7 +209,6 @@ def _sorted_postings(hashes: HashArray, term: LongArray, unit: LongArray, count:
 
 
 def _pick_names(names: NameTable, place: LongArray) -> NameTable:
-    """Take the names of owners that stay, in the order of their new owners."""
     owner = place[names.owner]
     rows = np.flatnonzero(owner >= 0)
     rows = rows[np.argsort(owner[rows], kind="stable")]
@@ -229,7 +223,6 @@ def _pick_names(names: NameTable, place: LongArray) -> NameTable:
 
 
 def _pick_mentions(mentions: ReferenceTable, place: LongArray) -> ReferenceTable:
-    """Take the mentions of files that stay."""
     file = place[mentions.file]
     rows = np.flatnonzero(file >= 0)
     rows = rows[np.argsort(file[rows], kind="stable")]
@@ -237,7 +230,6 @@ def _pick_mentions(mentions: ReferenceTable, place: LongArray) -> ReferenceTable
 
 
 def _join(tables: Sequence[IndexTable]) -> IndexTable:
-    """Append tables; only the order of files is not yet right."""
     files = _starts([len(t.files) for t in tables])
     units = _starts([len(t.units) for t in tables])
     return IndexTable(
@@ -253,12 +245,10 @@ def _join(tables: Sequence[IndexTable]) -> IndexTable:
 
 
 def _starts(lengths: list[int]) -> list[int]:
-    """Give the position at which each part begins."""
     return [sum(lengths[:i]) for i in range(len(lengths))]
 
 
 def _join_files(parts: Sequence[FileTable]) -> FileTable:
-    """Append files."""
     return FileTable(
         tuple(path for part in parts for path in part.paths),
         tuple(language for part in parts for language in part.languages),
@@ -272,7 +262,6 @@ def _join_files(parts: Sequence[FileTable]) -> FileTable:
 
 
 def _join_units(parts: Sequence[ChunkTable], starts: list[int]) -> ChunkTable:
-    """Append units; their files are further on."""
     return ChunkTable(
         np.concatenate([part.file + start for part, start in zip(parts, starts, strict=True)]).astype(np.int32),
         np.concatenate([part.start for part in parts]),
@@ -286,7 +275,6 @@ def _join_units(parts: Sequence[ChunkTable], starts: list[int]) -> ChunkTable:
 
 
 def _join_postings(parts: Sequence[Postings], starts: list[int]) -> Postings:
-    """Merge postings; their units are further on."""
     hashes = np.unique(np.concatenate([part.term for part in parts]))
     term = [np.repeat(np.searchsorted(hashes, part.term), np.diff(part.offset)) for part in parts]
     unit = [part.unit.astype(np.int64) + start for part, start in zip(parts, starts, strict=True)]
@@ -295,7 +283,6 @@ def _join_postings(parts: Sequence[Postings], starts: list[int]) -> Postings:
 
 
 def _join_names(parts: Sequence[NameTable], starts: list[int]) -> NameTable:
-    """Append names, their parts renumbered in one vocabulary."""
     words = sorted({word for part in parts for word in part.parts})
     number = {word: i for i, word in enumerate(words)}
     renumbered = [
@@ -315,7 +302,6 @@ def _join_names(parts: Sequence[NameTable], starts: list[int]) -> NameTable:
 
 
 def _join_mentions(parts: Sequence[ReferenceTable], starts: list[int]) -> ReferenceTable:
-    """Append mentions; their files are further on."""
     return ReferenceTable(
         np.concatenate([part.file + start for part, start in zip(parts, starts, strict=True)]).astype(np.int32),
         np.concatenate([part.name for part in parts]),
@@ -348,7 +334,6 @@ def read_table(arrays: Arrays) -> IndexTable:
 
 
 def _read_part(record: type[T], group: str, arrays: Arrays) -> T:
-    """Make one part of a table."""
     hints = _hints(cast(Any, record))
     values = {
         column.name: _read_texts(f"{group}.{column.name}", arrays)
@@ -361,10 +346,8 @@ def _read_part(record: type[T], group: str, arrays: Arrays) -> T:
 
 @cache
 def _hints(record: type) -> dict[str, Any]:
-    """Give the types of a record's columns; finding them out takes longer than opening a file."""
     return get_type_hints(record)
 
 
 def _read_texts(name: str, arrays: Arrays) -> tuple[str, ...]:
-    """Read a column of strings."""
     return tuple(Strings(arrays[f"{name}.text"], arrays[f"{name}.offset"]).all())

@@ -56,7 +56,6 @@ class Trace:
         )
 
     def _steps(self, row: int, ranks: list[LongArray]) -> Iterator[WaterfallStep]:
-        """List what each stage did to one row."""
         score, rank = 0.0, 0
         for stage, placed in zip(self.stages, ranks, strict=True):
             now = float(stage.scores[row])
@@ -119,7 +118,6 @@ def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFil
 
 
 def _best_rank(stage: StageTrace, rows: list[int]) -> int:
-    """Give the best rank among rows; 0 when none matches."""
     ranks = stage.ranks()[rows] if rows else np.zeros(0, dtype=np.int64)
     placed = ranks[ranks > 0]
     return int(placed.min()) if len(placed) else 0
@@ -159,5 +157,4 @@ def matched_words(line: str, weights: Mapping[str, float]) -> list[tuple[int, in
 
 
 def _shared(line: str, weights: Mapping[str, float]) -> set[str]:
-    """List the terms of a line that are asked for, each once."""
     return {term for found in RUN.finditer(line) for term in terms(found.group()) if term in weights}

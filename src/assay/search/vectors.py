@@ -161,7 +161,6 @@ def draw_rotation(dimension: int, rng: np.random.Generator) -> Rotation:
 
 
 def _hadamard(columns: Matrix) -> Matrix:
-    """Multiply by the Hadamard matrix: log2(size) rounds of sums and differences of halves."""
     size, n = columns.shape
     half = 1
     while half < size:
@@ -263,7 +262,6 @@ class CacheConfig:
 
 
 def _at_least(name: str, value: int, least: int) -> None:
-    """Refuse a number that is too small, or none."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigError(f"dense setting {name} = {value!r}", hint=f"{name} must be a whole number, {least} or more")
 
@@ -339,13 +337,11 @@ def _slopes(rotated: Matrix) -> Matrix:
 
 
 def _pack(positive: NDArray[np.bool_]) -> Words:
-    """Pack the signs of (size, n) numbers into (size / 64, n) words."""
     octets = np.packbits(positive, axis=0)
     return np.ascontiguousarray(octets.reshape(-1, 8, octets.shape[1]).transpose(0, 2, 1)).view(np.uint64)[:, :, 0]
 
 
 def _planes(rotated: Matrix, bits: int) -> tuple[Words, float]:
-    """Round a query to levels ±1/2, ±3/2 ... of a step, and give the step and the words of each bit, highest first."""
     levels = 2**bits
     reach = float(np.abs(rotated).max())
     step = 2 * reach / (levels - 1) if reach > 0 else 1.0
@@ -355,7 +351,6 @@ def _planes(rotated: Matrix, bits: int) -> tuple[Words, float]:
 
 
 def _count(words: Words, planes: Words, block: int) -> NDArray[np.int32]:
-    """Count for every row the bits in which it differs from the query, each by the worth of its plane."""
     total = np.zeros(words.shape[1], dtype=np.int32)
     differing, bits = np.empty(block, dtype=np.uint64), np.empty(block, dtype=np.uint8)
     for start in range(0, words.shape[1], block):
@@ -429,7 +424,6 @@ class Vectors:
         return self._rescored(self.codes.estimate(vector, self.config), vector)
 
     def _checked(self, query: Matrix) -> Matrix:
-        """Refuse a query of another model."""
         vector = np.asarray(query, dtype=np.float32)
         if vector.shape != (self.dimension,):
             raise ConfigError(
@@ -448,7 +442,6 @@ class Vectors:
         return scores
 
     def _rescored(self, estimate: Matrix, query: Matrix) -> Matrix:
-        """Put exact scores over the best estimates and everything else below them, in the order of the estimates."""
         best = best_rows(estimate, self.config.rescored)
         exact = self.rows.scores(query, best)
         below = np.nextafter(exact.min(), np.float32(-np.inf))
@@ -490,5 +483,4 @@ def raw_loss(
 
 
 def _share(truth: NDArray[np.int64], found: NDArray[np.int64]) -> float:
-    """Tell what share of the truth was found."""
     return len(np.intersect1d(truth, found)) / len(truth) if len(truth) else 1.0

@@ -100,7 +100,6 @@ class CorpusView:
         return found
 
     def _looked_up(self, term: str, kind: QueryKind | None) -> Lookup:
-        """List a term and its translations, none of them more telling than the term itself."""
         others = self.translator(term, kind) if self.translator and kind else ()
         number = np.array([self.term(term), *(self.number(one.term) for one in others)], dtype=np.int64)
         rarity = np.array([self.idf(one) for one in number.tolist()])
@@ -198,7 +197,6 @@ class CorpusView:
 
     @TableCache
     def _by_whole(self) -> tuple[NDArray[np.uint64], LongArray]:
-        """The names of units by their hash."""
         order = np.argsort(self.table.own.whole, kind="stable")
         return self.table.own.whole[order], order
 
@@ -218,7 +216,6 @@ class CorpusView:
         return {int(own.owner[row]): LineSpan(int(own.start[row]), int(own.end[row])) for row in order}
 
     def _named(self, name: int) -> LongArray:
-        """List the rows of a name among the names of units."""
         hashes, order = self._by_whole
         begin, end = (
             np.searchsorted(hashes, np.array([name], np.uint64), "left")[0],

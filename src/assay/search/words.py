@@ -77,7 +77,6 @@ def name_row(owner: int, text: str, lines: LineSpan = _NOWHERE) -> NameRow:
 
 @lru_cache(maxsize=20_000)  # the methods of a class share their scope; some 5 MB
 def _roots(text: str) -> tuple[str, ...]:
-    """Give the roots of the parts of a name."""
     return tuple(stem(part) for run in runs(text) for part in split(run))
 
 

@@ -148,13 +148,11 @@ def assemble(
 
 
 def _pair(table: ScoreTable, engine: str, baseline: str, measure: MeasureColumn) -> EnginePair:
-    """Line two engines up on one measure."""
     new, old = table.row(engine, measure), table.row(baseline, measure)
     return EnginePair(engine, baseline, measure.name, measure.bounds, new, old)
 
 
 def _declared(scores: Scores, baseline: str, family: Sequence[str] | None) -> tuple[str, ...]:
-    """Give the engines of the family; a name that is not there is an error, not an empty family."""
     names = tuple(engine for engine in scores.engines if engine != baseline) if family is None else tuple(family)
     for name in names:
         check_engine(scores, name, "family member")
@@ -167,7 +165,6 @@ def _declared(scores: Scores, baseline: str, family: Sequence[str] | None) -> tu
 
 
 def _leader(means: Sequence[MeanRow], primary: MeasureColumn) -> str:
-    """Pick the engine with the best mean on the primary measure; the name decides between equals."""
     sign = -1.0 if primary.bounds.higher_is_better else 1.0
     return min(
         (row for row in means if row.measure == primary.name), key=lambda row: (sign * row.mean, row.engine)
@@ -175,14 +172,12 @@ def _leader(means: Sequence[MeanRow], primary: MeasureColumn) -> str:
 
 
 def _leaders(rows: Sequence[ComparisonRow], engines: Sequence[str], leader: str) -> tuple[str, ...]:
-    """Keep the engines that no verdict sets below the leader."""
     beaten = {row.engine for row in rows if row.baseline == leader and row.verdict is Verdict.WORSE}
     beaten |= {row.baseline for row in rows if row.engine == leader and row.verdict is Verdict.BETTER}
     return tuple(engine for engine in engines if engine not in beaten)
 
 
 def _family_note(size: int, settings: Settings) -> str:
-    """Say how large the family is and what its MDE means."""
     power = f"{settings.config.power:.0%} power"
     if size == 1:
         return f"One comparison was declared; its MDE is for {power} at α = {settings.alpha:g}."
@@ -195,7 +190,6 @@ def _notes(
     secondary: Sequence[ComparisonRow],
     settings: Settings,
 ) -> tuple[str, ...]:
-    """Say what the tables do not."""
     notes = [
         _family_note(len(judged), settings),
         UNADJUSTED,
@@ -214,7 +208,6 @@ def _notes(
 
 
 def _outweighed(row: ComparisonRow, settings: Settings) -> bool:
-    """Whether one cluster decides a mean; of a few equal ones each has a large share, and none too much."""
     return row.heaviest > max(settings.config.heaviest_cluster, 2 / row.clusters)
 
 

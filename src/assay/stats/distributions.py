@@ -39,7 +39,6 @@ def normal_quantile(p: float) -> float:
 
 
 def _normal_density(x: float) -> float:
-    """φ(x)."""
     return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
 
 
@@ -57,7 +56,6 @@ def incomplete_beta(a: float, b: float, x: float, y: float) -> float:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
-    """Evaluate 1/(1 + d₁/(1 + d₂/(1 + …))) of DLMF 8.17.22 by modified Lentz."""
     c = 1.0
     d = 1.0 / _nonzero(1.0 - (a + b) * x / (a + 1.0))
     h = d
@@ -74,7 +72,6 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
 
 
 def _nonzero(value: float) -> float:
-    """Keep a denominator of Lentz's method off zero."""
     return value if abs(value) > _TINY else _TINY
 
 
@@ -179,7 +176,6 @@ def chi_square_quantile(p: float, df: float) -> float:
 
 
 def _gamma_cdf(a: float, x: float) -> float:
-    """Regularised lower incomplete gamma P(a, x) by its power series (DLMF 8.11.4)."""
     term = total = 1.0
     for k in range(1, _ITERATIONS):
         term *= x / (a + k)

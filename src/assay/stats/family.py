@@ -52,7 +52,6 @@ def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
 
 
 def _back(order: np.ndarray[tuple[int, ...], np.dtype[np.intp]], values: np.ndarray) -> tuple[float, ...]:
-    """Undo the sort."""
     result = np.empty(len(order))
     result[order] = values
     return tuple(result.tolist())
@@ -78,13 +77,11 @@ def explore(rows: Sequence[ComparisonRow]) -> tuple[ComparisonRow, ...]:
 def _adjust(
     rows: Sequence[ComparisonRow], method: Callable[[Sequence[float]], tuple[float, ...]]
 ) -> tuple[float | None, ...]:
-    """Adjust; a row without a p-value counts as one that shows nothing, so the family keeps its declared size."""
     adjusted = method([1.0 if row.p is None else row.p for row in rows])
     return tuple(None if row.p is None else p for row, p in zip(rows, adjusted, strict=True))
 
 
 def _judged(row: ComparisonRow, p: float | None, size: int, bounds: ValueRange, settings: Settings) -> ComparisonRow:
-    """Give one row of a family its adjusted p, verdict and MDE."""
     verdict = decide(
         row.difference,
         p,
@@ -107,7 +104,6 @@ def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> tuple[str, ..
 
 
 def _disagreement(row: ComparisonRow, alpha: float) -> str:
-    """Return why the interval and the verdict differ, or an empty string where they agree."""
     p, verdict = row.p_adjusted, row.verdict
     decided = verdict in (Verdict.BETTER, Verdict.WORSE)
     excludes = not row.interval.low <= 0.0 <= row.interval.high

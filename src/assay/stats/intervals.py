@@ -82,7 +82,6 @@ def _normal_score(values: FloatArray, weights: FloatArray) -> float:
 
 
 def _saddlepoint(values: FloatArray, weights: FloatArray, low: float, high: float) -> float:
-    """Return the zero of the cumulant function's derivative between the poles `low` < 0 < `high`."""
     point = 0.0
     for _ in range(_STEPS):
         ratios = values / (1.0 - point * values)
@@ -226,12 +225,10 @@ def spreadless_half(clusters: int, bounds: ValueRange, config: StatsConfig = DEF
 
 
 def _quantile(found: ClusteredEstimate, level: float) -> float:
-    """Student quantile for a two-sided level; infinite when there is no degree of freedom to estimate a spread."""
     return t_quantile(0.5 + level / 2.0, float(found.df)) if found.df > 0 else math.inf
 
 
 def _clipped(mean: FloatArray, half: FloatArray, bounds: ValueRange, method: str) -> IntervalEnds:
-    """Give mean ± half inside the range; an unknown half-width is the whole range."""
     half = np.where(np.isnan(half), math.inf, half)
     return IntervalEnds(
         np.clip(mean - half, bounds.low, bounds.high), np.clip(mean + half, bounds.low, bounds.high), method
@@ -267,7 +264,6 @@ def bootstrap_t(
 
 
 def _end(mean: FloatArray, se: FloatArray, quantile: FloatArray) -> FloatArray:
-    """Give m − t*·SE, with 0·∞ read as no spread."""
     return mean - np.multiply(quantile, se, out=np.zeros_like(se), where=se > 0.0)
 
 
@@ -283,7 +279,6 @@ def _counts(table: ClusterTable, rows: int, rng: np.random.Generator) -> FloatAr
 
 
 def _studentised(table: ClusterTable, counts: FloatArray) -> FloatArray:
-    """Give (m* − m)/SE* by column and resample; without spread it is ± ∞, or 0 when the resample hits the mean."""
     drawn = counts.T
     total = np.zeros((table.sums.shape[1], len(counts)))
     spread = np.zeros_like(total)

@@ -61,7 +61,6 @@ def table_means(
 def _rows(
     cells: Sequence[_Cell], values: FloatArray, parts: Partition, repositories: IntArray, alpha: float, left_out: int
 ) -> list[MeanRow]:
-    """Give the rows of the cells that share their queries."""
     found = estimate(cluster_table(values, parts))
     sizes = np.bincount(repositories)
     units = parts.count if parts.shared else len(values)
@@ -86,6 +85,5 @@ def _rows(
 
 
 def _effective_n(found: ClusteredEstimate, at: int) -> float:
-    """Independent queries that would be as precise; never more than there are."""
     se, plain = float(found.se[at]), float(found.plain_se[at])
     return found.n * min(1.0, (plain / se) ** 2) if se > 0.0 and plain > 0.0 else found.n

@@ -74,7 +74,6 @@ def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray
 
 
 def _every_pattern(clusters: int, blocks: Iterator[int]) -> Iterator[FloatArray]:
-    """Enumerate half of all sign patterns; the other half are their mirror images with the same |t|."""
     start = 0
     for rows in blocks:
         numbers = np.arange(start, start + rows)[:, None]

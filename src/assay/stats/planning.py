@@ -99,7 +99,6 @@ class Pilot:
 
     @cached_property
     def _rounded(self) -> Pilot:
-        """The same pilot with few enough distinct values to simulate counts of them."""
         if len(self.values) <= _DISTINCT:
             return self
         step = 2.0 * float(np.abs(self.values).max()) / _DISTINCT
@@ -150,7 +149,6 @@ def read_pilot(
 
 
 def _degrees(freedom: int, n: int, excess: float) -> float:
-    """Degrees of freedom of a variance; tails lighter than normal are not trusted to stay so."""
     return 2.0 / (2.0 / max(1, freedom) + max(0.0, excess) / n)
 
 
@@ -246,16 +244,13 @@ class _Design:
 
     @property
     def by_repository(self) -> bool:
-        """Whether the present repositories are the unit, or the declared tag; else single queries are."""
         few = self.components.repositories < self.config.repositories_as_clusters
         return self.cluster != "intent" and not (self.cluster == "auto" and few)
 
     def mde_of_repositories(self, end: _End, count: int, delta: float) -> float:
-        """MDE of so many repositories of the present size, with the spread that a difference of `delta` has."""
         return self._mde(end.means / count, count - 1, count, delta)
 
     def mde_of_queries(self, end: _End, total: int, delta: float) -> float:
-        """MDE of so many queries in the present repositories."""
         count = self.components.repositories
         if self.by_repository:
             return self._mde(end.between / count + end.within / total, count - 1, count, delta)
@@ -268,12 +263,10 @@ class _Design:
         return planned_minimal_difference(se, df, clusters, alpha=self.alpha, power=self.power, config=self.config)
 
     def correction_of_repositories(self, count: int, delta: float, mde: float) -> float:
-        """Return how many times larger the MDE of so many repositories is in simulation."""
         each = max(1, round(self.components.queries))
         return self._correction(delta, mde, count, each, self.components)
 
     def correction_of_queries(self, total: int, delta: float, mde: float) -> float:
-        """Return how many times larger the MDE of so many queries in the present repositories is in simulation."""
         if self.by_repository:
             count = self.components.repositories
             return self._correction(delta, mde, count, max(1, round(total / count)), self.components)
@@ -399,7 +392,6 @@ def _sizes(
 
 
 def _least(mde: Callable[[int], float], delta: float, start: int) -> int | None:
-    """Find the smallest size from `start` whose MDE is at most delta; the MDE falls with the size."""
     high = start
     while mde(high) > delta:
         high *= 2
@@ -460,7 +452,6 @@ def _range(sizes: SizeRange | None, confidence: str) -> str:
 
 
 def _check_informative(differences: FloatArray, parts: Partition, delta: float, config: StatsConfig) -> None:
-    """Refuse a pilot in which too few clusters differ, or too few queries where the clusters are few anyway."""
     least = config.p_value_clusters
     clustered = parts.count >= least
     clusters = parts.clusters if clustered else np.arange(len(differences))

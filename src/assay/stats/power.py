@@ -119,7 +119,6 @@ def where_most_tie(mde: float, share: float, size: float) -> float:
 
 
 def _attainable_steps(clusters: int, alpha: float, config: StatsConfig) -> int:
-    """How many of the exact test's p-values lie at or below α; 0 where it is not exact or has none."""
     return math.floor(alpha * 2.0 ** (clusters - 1) + config.tie) if clusters <= config.exact_clusters else 0
 
 

@@ -62,7 +62,6 @@ class RunVariance:
         return self._bound(1 - alpha / 2) / math.sqrt(old) + self._bound(1 - alpha) / math.sqrt(new)
 
     def _bound(self, level: float) -> float:
-        """One-sided bound of the luck of one run; no less than what the chance of single queries makes of it."""
         return max(
             t_quantile(level, self.df) * math.sqrt(self.of_run), normal_quantile(level) * math.sqrt(self.of_queries)
         )
@@ -103,13 +102,11 @@ def add_run_variance(
 
 
 def _unjudged(row: ComparisonRow, family: int, settings: Settings) -> ComparisonRow:
-    """Drop the notes of an earlier judgment, which the next one replaces."""
     stale = judgment_notes(row, family, settings.alpha) if row.in_family else ()
     return replace(row, notes=tuple(note for note in row.notes if note not in stale))
 
 
 def _widened(row: ComparisonRow, chance: RunVariance | None, settings: Settings) -> ComparisonRow:
-    """Add the chance between runs to one row; where runs do not differ there is none."""
     if chance is None or chance.variance <= DEFAULT.tie**2:  # rounding of equal means
         return row
     bounds, steady = range_of(row.measure), _steady_share(row, chance)
@@ -133,7 +130,6 @@ _NOTE = "interval and p include chance between whole runs, which alone reaches Â
 
 
 def _steady_share(row: ComparisonRow, chance: RunVariance) -> float:
-    """Return the share of the standard error that is left without the chance of single queries."""
     if not row.se:
         return 1.0
     return math.sqrt(max(0.0, 1.0 - chance.seen_by_queries / row.se**2))

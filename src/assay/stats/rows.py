@@ -102,7 +102,6 @@ def _compute(
 
 
 def _levels(found: ClusteredEstimate, bounds: ValueRange, settings: Settings) -> _Levels:
-    """Cluster-t intervals at 1 − α and at 1 − 2α."""
     return _Levels(
         difference_interval(found, bounds, level=1 - settings.alpha, config=settings.config),
         difference_interval(found, bounds, level=1 - 2 * settings.alpha, config=settings.config),
@@ -110,7 +109,6 @@ def _levels(found: ClusteredEstimate, bounds: ValueRange, settings: Settings) ->
 
 
 def _row(pair: EnginePair, at: int, shared: _Shared, settings: Settings) -> ComparisonRow:
-    """Put one pair's figures together; the family's part follows in `family.judge`."""
     found = shared.found
     differences, se = shared.differences[:, at], float(found.se[at])
     effect = effects(differences, shared.groups, se, higher_is_better=pair.bounds.higher_is_better)
@@ -179,7 +177,6 @@ def _row(pair: EnginePair, at: int, shared: _Shared, settings: Settings) -> Comp
 def _allowing(
     given: Interval, effective_n: float, pair: EnginePair, at: int, shared: _Shared, config: StatsConfig
 ) -> Interval:
-    """Widen an interval to allow for unseen differences, and for unseen clusters where clusters differ."""
     found = widened(given, shared.differences[:, at], pair.bounds, effective_n)
     if shared.found.clusters_differ(at, config.unlike_clusters):
         found = widened_by_clusters(found, shared.table, at, pair.bounds, config)
@@ -198,7 +195,6 @@ def _is_confirmed(effective_n: float, pair: EnginePair, at: int, shared: _Shared
 
 
 def _cross_check(shared: _Shared, at: int, bounds: ValueRange, settings: Settings) -> Interval:
-    """Bootstrap-t of one column, clipped; without spread it has nothing to redraw and takes the rule of three."""
     level, limit = 1 - settings.alpha, bounds.differences
     if not shared.found.se[at] > 0.0:
         return shared.levels[bounds].interval.at(at, level)
@@ -213,7 +209,6 @@ def _skew_note(differences: FloatArray) -> str:
 
 
 def _notes(shared: _Shared, at: int, lopsided: bool, config: StatsConfig) -> tuple[str, ...]:
-    """Say what limits the row."""
     clusters, differing = shared.parts.count, int(shared.differing[at])
     notes = []
     if shared.parts.shared:

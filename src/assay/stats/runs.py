@@ -35,11 +35,9 @@ class _Side:
     name: str
 
     def called(self, engine: str) -> str:
-        """Name an engine of this run."""
         return f"{engine} ({self.name})"
 
     def means(self, settings: Settings) -> tuple[MeanRow, ...]:
-        """Give the means of this run, each under the run's name."""
         rows = table_means(self.table, self.columns, settings.alpha, settings.cluster)
         return tuple(replace(row, engine=self.called(row.engine)) for row in rows)
 
@@ -125,13 +123,11 @@ def take(table: ScoreTable, kept: Sequence[int]) -> ScoreTable:
 
 
 def _with_shared(old: ScoreTable, new: ScoreTable) -> ScoreTable:
-    """Copy the groups of queries that share targets, which older baseline files do not record."""
     pairs = zip(old.units, new.units, strict=True)
     return replace(old, units=tuple(replace(unit, shared=other.shared or unit.shared) for unit, other in pairs))
 
 
 def _partners(a: Scores, b: Scores) -> tuple[_Partners, ...]:
-    """Pair engines of the same name, or the only two there are."""
     shared = tuple(_Partners(engine, engine) for engine in a.engines if engine in b.engines)
     if not shared and len(a.engines) == len(b.engines) == 1:
         return (_Partners(a.engines[0], b.engines[0]),)
@@ -144,7 +140,6 @@ def _partners(a: Scores, b: Scores) -> tuple[_Partners, ...]:
 
 
 def _declared(partners: Sequence[_Partners], new: _Side, family: Sequence[str] | None) -> list[str] | None:
-    """Give the engines of the family as they are called here; one that none of them is in leaves nothing to judge."""
     declared = None if family is None else [new.called(pair.new) for pair in partners if pair.new in family]
     if declared == []:
         raise NotComparableError(
@@ -155,7 +150,6 @@ def _declared(partners: Sequence[_Partners], new: _Side, family: Sequence[str] |
 
 
 def _pairs(partners: Sequence[_Partners], old: _Side, new: _Side) -> list[EnginePair]:
-    """Line the engines up, measure by measure."""
     return [
         EnginePair(
             engine=new.called(pair.new),
@@ -204,7 +198,6 @@ def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngine
 
 
 def _values(side: EngineOfRun, table: ScoreTable, measure: str) -> FloatArray:
-    """Take the values of one engine."""
     if side.engine not in table.engines:
         raise ConfigError(f"no engine {side.engine!r} in {side.run}", hint=f"there are: {', '.join(table.engines)}")
     row: FloatArray = table.values[table.engines.index(side.engine), side.scores.measures.index(measure)]

@@ -94,7 +94,6 @@ def selection_bias(
 
 
 def _worth(choosing: FloatArray, scoring: FloatArray) -> FloatArray:
-    """Score the best column of each row of one table by the other; equals are drawn by lot."""
     best = choosing >= choosing.max(axis=1, keepdims=True) - DEFAULT.tie
     worth: FloatArray = (scoring * best).sum(axis=1) / best.sum(axis=1)
     return worth

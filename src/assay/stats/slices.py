@@ -57,7 +57,6 @@ def compare_slices(
 
 
 def _rows(table: ScoreTable, baseline: str, measure: MeasureColumn, settings: Settings) -> tuple[ComparisonRow, ...]:
-    """Compare the engines with the baseline on one slice."""
     old = table.row(baseline, measure)
     pairs = [
         EnginePair(engine, baseline, measure.name, measure.bounds, table.row(engine, measure), old)
@@ -68,7 +67,6 @@ def _rows(table: ScoreTable, baseline: str, measure: MeasureColumn, settings: Se
 
 
 def _slices(scores: Scores) -> Iterator[_Slice]:
-    """Walk the forms, then the tags of the headline units, in order of name."""
     forms = sorted({unit.form for unit in scores.units})
     for form in forms if len(forms) > 1 else ():
         yield from _large_enough("form", form, part(scores, [unit.form == form for unit in scores.units]))
@@ -80,7 +78,6 @@ def _slices(scores: Scores) -> Iterator[_Slice]:
 
 
 def _large_enough(by: str, value: str, table: ScoreTable) -> Iterator[_Slice]:
-    """Pass on a slice that has queries to compare."""
     if len(table.units) >= SMALLEST_SLICE:
         yield _Slice(by, value, table)
 
@@ -122,7 +119,6 @@ def by_repository(
 
 
 def _change(repository: str, differences: Sequence[float], sign: float) -> RepositoryChange:
-    """Average the differences of one repository; rounding of zero is zero."""
     mean = float(np.mean(differences))
     mean = mean if abs(mean) > DEFAULT.tie else 0.0
     return RepositoryChange(repository, len(differences), mean, sign * mean + 0.0)

@@ -103,7 +103,6 @@ def partition(
 
 
 def _whole(kind: Literal["repository", "tag"], names: Sequence[str], repositories: int, at_least: int) -> Partition:
-    """Make clusters of names that stand side by side, in one stratum; too few of them are told."""
     known, clusters = np.unique(names, return_inverse=True)
     found = Partition(kind, clusters.astype(np.intp), np.zeros(len(known), dtype=np.intp), repositories, "")
     few = f", fewer than the {at_least} that a p-value needs" if len(known) < at_least else ""
@@ -135,7 +134,6 @@ def repository_codes(units: Sequence[Unit]) -> IntArray:
 
 
 def _label(repositories: Sequence[str]) -> str:
-    """Say how far the result reaches; where no repository was named, to the queries and no further."""
     count = len(repositories)
     if count > 1:
         return f"on these {count} repositories only"
@@ -143,7 +141,6 @@ def _label(repositories: Sequence[str]) -> str:
 
 
 def _shared(queries: int, units: int) -> str:
-    """Return a note on how many units queries that share targets form."""
     many = "1 unit" if units == 1 else f"{units} units"
     return f"{queries} queries form {many}: queries that share targets count as one"
 

@@ -61,7 +61,6 @@ def read_values(path: str | Path, *, engine: str | None = None, measure: str | N
 def _own_values(
     lines: Sequence[Mapping[str, str]], file: Path, engine: str | None, measure: str | None
 ) -> tuple[QueryValue, ...]:
-    """Read one engine and one measure of a run's per-query.csv; a query's first form is its headline."""
     engines = list(dict.fromkeys(line["engine"] for line in lines))
     measures = [name for name in (lines[0] if lines else ()) if name not in _OWN_COLUMNS]
     if engine not in engines:
@@ -93,7 +92,6 @@ def _number(text: str | None) -> float | None:
 
 
 def _value(line: Mapping[str | None, str | None], file: Path, number: int) -> QueryValue:
-    """Read one line."""
     query, text, cluster = (line.get(name) for name in _COLUMNS)
     value = _number(text)
     if not query or value is None or None in line:
@@ -137,7 +135,6 @@ def compare_values(
 
 
 def _check_clusters(shared: Sequence[str], old: Mapping[str, QueryValue], new: Mapping[str, QueryValue]) -> None:
-    """Refuse a query that belongs to different clusters in the two tables."""
     for query in shared:
         if old[query].cluster != new[query].cluster:
             raise InputError(
@@ -147,6 +144,5 @@ def _check_clusters(shared: Sequence[str], old: Mapping[str, QueryValue], new: M
 
 
 def _seen(rows: Sequence[QueryValue]) -> ValueRange:
-    """Return [0, 1] when every value fits, else the range of the values and 0: that is what a value may fall to."""
     low, high = min(row.value for row in rows), max(row.value for row in rows)
     return ValueRange() if low >= 0.0 and high <= 1.0 else ValueRange(min(0.0, low), max(0.0, high))

@@ -103,21 +103,18 @@ def read_store(path: Path) -> Stored:
 
 
 def _plain(name: str, array: Array) -> Array:
-    """Lay an array out as the file has it: little-endian, C order."""
     if array.dtype.kind not in _NUMBERS:
         raise TypeError(f"array {name!r} of {array.dtype} cannot be stored, only numbers")
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
 
 
 def _pieces(array: Array) -> Iterator[memoryview | bytes]:
-    """Give the bytes of an array, then what fills them up."""
     if array.nbytes:
         yield array.reshape(-1).view(np.uint8).data
         yield bytes(_padded(array.nbytes) - array.nbytes)
 
 
 def _head(meta: Mapping[str, JSON], places: Iterable[_Place], size: int) -> bytes:
-    """Write the prefix and the header; `size` is that of all arrays."""
     table = [place._asdict() for place in places]
     text = json.dumps({"meta": dict(meta), "arrays": table, "size": size}, sort_keys=True).encode("ascii")
     text = text.ljust(_padded(_PREFIX.size + len(text)) - _PREFIX.size)
@@ -126,7 +123,6 @@ def _head(meta: Mapping[str, JSON], places: Iterable[_Place], size: int) -> byte
 
 
 def _mapped(path: Path) -> mmap.mmap:
-    """Map a regular file into memory; it stays whole however often it is replaced."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for somebody to write
     except (FileNotFoundError, NotADirectoryError):
@@ -146,7 +142,6 @@ def _mapped(path: Path) -> mmap.mmap:
 
 
 def _header(mapped: mmap.mmap) -> tuple[dict[str, Any], int]:
-    """Check and read the header; where the arrays begin comes with it."""
     magic = mapped[: len(_MAGIC)]
     if not _MAGIC.startswith(magic):
         raise IndexFormatError("foreign", "the file is not an index of Assay")
@@ -166,7 +161,6 @@ def _header(mapped: mmap.mmap) -> tuple[dict[str, Any], int]:
 
 
 def _arrays(mapped: mmap.mmap, header: Mapping[str, Any], begin: int) -> Iterator[tuple[str, Array]]:
-    """Check the arrays and give views of them."""
     if len(mapped) != begin + header["size"]:
         raise _damaged("it ends early" if len(mapped) < begin + header["size"] else "it goes on after its end")
     whole = memoryview(mapped)
@@ -180,7 +174,6 @@ def _arrays(mapped: mmap.mmap, header: Mapping[str, Any], begin: int) -> Iterato
 
 
 def _checksum(pieces: Iterable[bytes | memoryview]) -> int:
-    """Give the crc32 of pieces that follow each other."""
     crc = 0
     for piece in pieces:
         crc = zlib.crc32(piece, crc)
@@ -188,22 +181,18 @@ def _checksum(pieces: Iterable[bytes | memoryview]) -> int:
 
 
 def _padded(size: int) -> int:
-    """Round up to the alignment."""
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
 def _damaged(why: str) -> IndexFormatError:
-    """Say that a file was an index and no longer is."""
     return IndexFormatError("damaged", f"the index is damaged: {why}")
 
 
 def _unreadable(path: Path, error: OSError) -> IndexFormatError:
-    """Say that the system does not let us read the file."""
     return IndexFormatError("damaged", f"the index cannot be read: {error.strerror or error}", file=path)
 
 
 def _problem(kind: Trouble, sentence: str, file: str | None) -> IndexFormatError:
-    """Make a problem again on the other side of a pickle."""
     return IndexFormatError(kind, sentence, file=file)
 
 

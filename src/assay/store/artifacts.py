@@ -132,7 +132,6 @@ class ArtifactStore:
             return remove_broken(self.root)
 
     def _found(self, place: EntryPath) -> Path | None:
-        """Find a finished folder that is whole, and hold it."""
         held = shared_lock(place.finished)
         if held is None:
             return None
@@ -148,7 +147,6 @@ class ArtifactStore:
         return place.content
 
     def _is_whole(self, place: EntryPath, handle: int) -> bool:
-        """Check sizes, and the first time in this process every bit."""
         try:
             manifest = read_manifest(place.name, os.pread(handle, os.fstat(handle).st_size, 0))
             if manifest is None:
@@ -163,7 +161,6 @@ class ArtifactStore:
         return whole
 
     def _made(self, place: EntryPath, make: Callable[[Path], None]) -> Path | None:
-        """Make a folder where it lies; its manifest comes last, and what was not finished goes away again."""
         with writing(place.path):
             remove(self.root, place.path)
             place.content.mkdir(parents=True)
@@ -183,13 +180,11 @@ class ArtifactStore:
         return found
 
     def _touch(self, path: Path, used: float) -> None:
-        """Write down that something was used, unless that was written down lately."""
         if time.time() - used >= self.limits.touch:
             with suppress(OSError):  # a store that is only read keeps its dates
                 os.utime(path)
 
     def _grow(self, size: int) -> None:
-        """Look at the sizes of all from time to time, and prune when there is too much."""
         first = not self._grown
         self._grown += size + 1
         if self._grown < self.limits.growth * self.limits.bytes and not (first and self._is_long_ago()):
@@ -201,20 +196,17 @@ class ArtifactStore:
             prune(self.root, low, None, (), leftover=self.limits.leftover, above=self.limits.bytes)
 
     def _is_long_ago(self) -> bool:
-        """Tell whether nobody looked for a while."""
         try:
             return time.time() - (self.root / _LOOKED).stat().st_mtime >= self.limits.leftover
         except OSError:
             return True
 
     def _trouble(self, place: EntryPath, what: str) -> None:
-        """Note what was found broken, once."""
         sentence = f"{place.path} {what}"
         if sentence not in self.troubles:
             self.troubles.append(sentence)
 
 
 def _let_all_go(held: dict[EntryPath, LockFile]) -> None:
-    """Let go of everything that is held."""
     while held:
         let_go(held.popitem()[1])

@@ -26,12 +26,10 @@ def package_digest() -> str:
 
 
 def _is_code(entry: Traversable) -> bool:
-    """Tell rooms and modules from what lies beside them."""
     return entry.name.endswith(".py") or (entry.is_dir() and not entry.name.startswith("_"))
 
 
 def _sources(place: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
-    """List the code and queries of a folder, or a file alone, each with its name."""
     if place.is_file():
         yield name, place
         return

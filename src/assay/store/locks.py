@@ -25,7 +25,6 @@ def build_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
 
 
 def _locked(path: Path, wait: bool) -> LockFile | None:
-    """Lock a file of this name; one that was removed while we waited is not it."""
     while True:
         held = opened(path, os.O_RDWR | os.O_CREAT)
         try:
@@ -76,7 +75,6 @@ def exclusive_lock(path: Path) -> Iterator[bool]:
 
 
 def _is_there(held: LockFile, path: Path) -> bool:
-    """Tell whether a path still leads to the file that was opened."""
     with suppress(OSError):
         there, ours = os.stat(path), os.fstat(held.handle)
         return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)

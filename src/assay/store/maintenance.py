@@ -107,7 +107,6 @@ def entries(root: Path) -> Iterator[StoreEntry]:
 
 
 def _entry(place: EntryPath, found: os.DirEntry[str]) -> StoreEntry:
-    """Look at one thing."""
     facts = found.stat()
     if not found.is_dir():
         return StoreEntry(place, facts.st_size, facts.st_mtime, finished=True)
@@ -121,7 +120,6 @@ def _entry(place: EntryPath, found: os.DirEntry[str]) -> StoreEntry:
 
 
 def _weight(folder: Path) -> int:
-    """Add up the files of a folder."""
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:
@@ -131,7 +129,6 @@ def _weight(folder: Path) -> int:
 
 
 def _removed(entry: StoreEntry) -> bool:
-    """Remove a thing unless somebody makes or uses it; what others removed meanwhile is gone as well."""
     place = entry.place
     if place.path.is_file():
         remove(place.root, place.path)
@@ -151,7 +148,6 @@ def _removed(entry: StoreEntry) -> bool:
 
 
 def _is_whole(place: EntryPath) -> bool:
-    """Check a thing to the last bit; one that goes away meanwhile is nobody's trouble."""
     try:
         if not place.path.is_dir():
             return verify_checksum(place.name, place.path.read_bytes()) is not None
@@ -162,7 +158,6 @@ def _is_whole(place: EntryPath) -> bool:
 
 
 def _sweep(root: Path, before: float) -> None:
-    """Remove what killed processes left in the temporary folder."""
     for one in _listed(root / ".tmp"):
         with suppress(OSError):
             if one.stat(follow_symlinks=False).st_mtime < before:
@@ -170,7 +165,6 @@ def _sweep(root: Path, before: float) -> None:
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:
-    """List a folder by name; one that is not there is empty."""
     try:
         with os.scandir(folder) as found:
             return sorted(found, key=lambda entry: entry.name)
@@ -219,7 +213,6 @@ class ExternalCache:
         return PruneResult(gone, size, 0, left)
 
     def _things(self) -> list[_Thing]:
-        """List the members; what goes away while we look was not there."""
         try:
             names = sorted(os.listdir(self.folder))
         except OSError:
@@ -228,7 +221,6 @@ class ExternalCache:
 
 
 def _thing(path: Path) -> _Thing:
-    """Add up a file, or all files of a folder."""
     below = [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
     files = below if path.is_dir() else [path]
     size, used = 0, 0.0

@@ -33,7 +33,6 @@ def verify_checksum(name: str, sealed: bytes) -> bytes | None:
 
 
 def _checksum(name: str, data: bytes) -> bytes:
-    """Give the checksum as text."""
     return hashlib.sha256(name.encode("ascii") + b"\0" + data).hexdigest().encode("ascii")
 
 
@@ -81,7 +80,6 @@ def same_bytes(folder: Path, manifest: Manifest) -> bool:
 
 
 def _entries(folder: Path, *, hashed: bool, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """List all that is in a folder; what is neither file nor link nor folder cannot be kept and does not count."""
     with os.scandir(folder) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
@@ -96,6 +94,5 @@ def _entries(folder: Path, *, hashed: bool, prefix: str = "") -> Iterator[tuple[
 
 
 def _hash(path: str) -> str:
-    """Hash a file."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

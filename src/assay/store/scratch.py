@@ -46,7 +46,6 @@ def sweep(home: Path) -> None:
 
 
 def _made(prefix: str, stack: ExitStack) -> Path:
-    """Make a folder under a lock that is there before it: nobody sweeps what is only half made."""
     while True:
         try:
             home = _home()
@@ -65,7 +64,6 @@ def _made(prefix: str, stack: ExitStack) -> Path:
 
 
 def _home() -> Path:
-    """Find the place of all our folders; one under our name that is not ours alone is left to whoever made it."""
     wanted = Path(tempfile.gettempdir()).resolve() / f"assay-{os.getuid()}"
     with suppress(FileExistsError):
         wanted.mkdir(mode=0o700)
@@ -76,24 +74,20 @@ def _home() -> Path:
 
 @cache
 def _home_apart(wanted: Path) -> Path:
-    """Make a place that nobody can have foreseen."""
     return Path(tempfile.mkdtemp(dir=wanted.parent, prefix=f"{wanted.name}-"))
 
 
 @cache
 def _swept(home: Path) -> None:
-    """Sweep once in the life of a process."""
     sweep(home)
 
 
 def _remove_home(home: Path) -> None:
-    """Remove the place itself when it is empty."""
     with suppress(OSError):
         home.rmdir()
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, also where somebody took the right to write from a folder in it."""
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
         return

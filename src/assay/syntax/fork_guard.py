@@ -47,7 +47,6 @@ def end_with(parent: int) -> None:
 
 
 def _deliver(work: Callable[[], T], writer: int, seconds: int) -> None:
-    """Work against the clock, write the result and end, whatever happens."""
     import resource
 
     try:

@@ -127,7 +127,6 @@ def _marks(text: str, grammar: str, limits: ColourLimits) -> bytearray | None:
 
 
 def _paint_nodes(tree: Tree, grammar: str, source: bytes, marks: bytearray) -> None:
-    """Paint every node, the outer before the inner; within a comment there is nothing to see."""
     cursor = tree.walk()
     entered = True
     while True:
@@ -159,7 +158,6 @@ def _colour(node: Node, grammar: str, source: bytes, around: int) -> int | None:
 
 @cache
 def _type_colour(type_: str, grammar: str) -> int | None:
-    """Give the colour of a type of node."""
     own = _OWN_TYPES.get(grammar, {}).get(type_)
     if grammar == "sql" and type_.startswith("keyword_"):
         return _KEYWORD
@@ -167,7 +165,6 @@ def _type_colour(type_: str, grammar: str) -> int | None:
 
 
 def _paint_names(tree: Tree, grammar: str, marks: bytearray) -> None:
-    """Paint the names of what is defined, as the outline finds them."""
     from tree_sitter import QueryCursor
 
     cursor = QueryCursor(load_grammar(grammar).query, match_limit=PARSING.open_matches)
@@ -178,7 +175,6 @@ def _paint_names(tree: Tree, grammar: str, marks: bytearray) -> None:
 
 
 def _line_runs(lines: tuple[str, ...], marks: bytearray, limits: ColourLimits) -> Iterator[tuple[HighlightSpan, ...]]:
-    """Cut each line where its colour changes."""
     at = 0
     for line in lines:
         size = len(line) if line.isascii() else len(line.encode("utf-8", "replace"))
@@ -190,7 +186,6 @@ def _line_runs(lines: tuple[str, ...], marks: bytearray, limits: ColourLimits) -
 
 
 def _runs(line: str, marks: bytearray) -> Iterator[HighlightSpan]:
-    """Cut one line."""
     colours = marks if len(marks) == len(line) else _by_character(line, marks)
     at = 0
     for colour, group in groupby(colours):
@@ -200,7 +195,6 @@ def _runs(line: str, marks: bytearray) -> Iterator[HighlightSpan]:
 
 
 def _by_character(line: str, marks: bytearray) -> list[int]:
-    """Give the colour of each character of a line that is not all ASCII."""
     colours, at = [], 0
     for character in line:
         colours.append(marks[at])

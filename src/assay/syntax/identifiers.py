@@ -78,12 +78,10 @@ def parts(text: str) -> list[str]:
 
 
 def _raw(text: str) -> list[str]:
-    """Find the identifiers and words of a text, letters composed."""
     return _ASCII_WORD.findall(text) if text.isascii() else _WORD.findall(normalize("NFC", text))
 
 
 def _shape(character: str) -> str:
-    """Tell the role of a character: U upper, l lower (or without case), s, d digit, - none."""
     if character.isupper() or character.istitle():
         return "U"
     if character.isnumeric() and not character.isalpha():
@@ -94,7 +92,6 @@ def _shape(character: str) -> str:
 
 
 def _tokens(raw: str) -> tuple[str, ...]:
-    """Give the tokens of one raw identifier."""
     compound = raw.strip("_").lower()
     if not compound:
         return ()
@@ -130,7 +127,6 @@ _SHORTEST = 5  # a shorter word that ends in -er or -or is seldom a doer: user, 
 
 @cache
 def _snowball() -> Callable[[str], str]:
-    """Make the stemmer once; words are remembered here, so it need not."""
     from Stemmer import Stemmer
 
     stem_word: Callable[[str], str] = Stemmer("english", 0).stemWord

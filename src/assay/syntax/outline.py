@@ -110,7 +110,6 @@ def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline
 
 
 def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
-    """Parse a source, and look into the tree if that is no wilderness."""
     tree = parsed(source, grammar, limits)
     if tree is None:
         return _unknown("parsing it took too long")
@@ -120,12 +119,10 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
 
 
 def _unknown(problem: str) -> Outline:
-    """Give the outline of a text that nothing is known of, and why."""
     return Outline((), (), (), (), (), broken=True, problem=problem)
 
 
 def _read(tree: Tree, grammar: str, source: bytes) -> Outline:
-    """List what a tree holds."""
     from tree_sitter import QueryCursor
 
     loaded = load_grammar(grammar)
@@ -178,7 +175,6 @@ class _Collected:
 
 
 def _collect(matches: list[tuple[int, dict[str, list[Node]]]], source: bytes) -> _Collected:
-    """Sort matches by what they are; of two definitions of one name node the larger is kept."""
     found = _Collected({}, [], [], {})
     for pattern, captures in matches:
         for capture, nodes in captures.items():
@@ -205,19 +201,16 @@ def _collect(matches: list[tuple[int, dict[str, list[Node]]]], source: bytes) ->
 
 
 def _is_named(captures: dict[str, list[Node]]) -> bool:
-    """Tell whether a match has a name; where the parser recovers from an error it may be empty."""
     return "name" in captures and _size(captures["name"][0]) > 0
 
 
 def _keep(kept: dict[int, _Found], new: _Found) -> None:
-    """Keep a definition unless a larger one, or an earlier pattern's, has the same name node."""
     old = kept.get(new.name.start_byte)
     if old is None or (_size(new.node), -new.pattern) > (_size(old.node), -old.pattern):
         kept[new.name.start_byte] = new
 
 
 def _end_byte(node: Node, body: Node | None, source: bytes) -> int:
-    """Find where a definition ends: some grammars count the blanks after it, some put the body beside it."""
     end = node.end_byte if body is None else max(node.end_byte, body.end_byte)
     while end > node.start_byte and source[end - 1] in _BLANK_BYTES:
         end -= 1
@@ -225,27 +218,22 @@ def _end_byte(node: Node, body: Node | None, source: bytes) -> int:
 
 
 def _size(node: Node) -> int:
-    """Count the bytes of a node."""
     return node.end_byte - node.start_byte
 
 
 def _first(nodes: list[Node] | None) -> Node | None:
-    """Take the first of a capture's nodes."""
     return nodes[0] if nodes else None
 
 
 def _text(node: Node, source: bytes) -> str:
-    """Read the text of a node."""
     return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def _flat(text: str, limit: int) -> str:
-    """Put a text on one line of bounded length."""
     return _BLANKS.sub(" ", text[: 2 * limit]).strip()[:limit]
 
 
 def _above(node: Node, source: bytes, *, comment: bool) -> _Above:
-    """Note where a comment or decorator stands."""
     start, end = node.start_byte, node.end_byte
     row, column = node.start_point
     alone = column <= LIMITS.indent and not source[start - column : start].strip()
@@ -253,18 +241,15 @@ def _above(node: Node, source: bytes, *, comment: bool) -> _Above:
 
 
 def _last_line(node: Node) -> int:
-    """Number the last line of a node; one that ends at column 0 ended on the line before."""
     row, column = node.end_point
     return row if column == 0 and row > node.start_point[0] else row + 1
 
 
 def _line_of(end_byte: int, node: Node, source: bytes) -> int:
-    """Number the line of a definition's last character."""
     return node.start_point[0] + 1 + source.count(b"\n", node.start_byte, end_byte)
 
 
 def _definitions(found: _Collected, source: bytes, grammar: str) -> tuple[Definition, ...]:
-    """Attach what stands above, and find what lies in what."""
     headers = _Headers(found.above, source)
     ordered = sorted(found.definitions.values(), key=lambda d: (d.node.start_byte, -d.end_byte, d.name.start_byte))
     made: list[Definition] = []
@@ -290,7 +275,6 @@ class _Headers(dict[int, _Header]):
     """The headers of lines, each made once: a minified file has thousands of definitions on one line."""
 
     def __init__(self, above: list[_Above], source: bytes) -> None:
-        """Remember what ends where."""
         super().__init__()
         self._ends = {each.end: each for each in above if each.alone}
         self._source = source
@@ -306,12 +290,10 @@ class _Headers(dict[int, _Header]):
 
 
 def _said(comment: str) -> str:
-    """Read what a comment says, without its markers, on one line of bounded length."""
     return _flat(_MARKERS.sub("", comment[: 4 * LIMITS.doc]), LIMITS.doc)  # markers take less than the other three
 
 
 def _definition(one: _Found, headers: _Headers, source: bytes, made: list[Definition], parent: int) -> Definition:
-    """Make the record of one definition."""
     header = headers[one.node.start_point[0] + 1]
     doc = header.doc if one.doc is None else f"{header.doc} {_said(_text(one.doc, source))}".strip()[: LIMITS.doc]
     kind = "method" if one.kind == "function" and parent >= 0 and made[parent].kind in _CONTAINERS else one.kind
@@ -328,7 +310,6 @@ def _definition(one: _Found, headers: _Headers, source: bytes, made: list[Defini
 
 
 def _signature(one: _Found, source: bytes) -> str:
-    """Read from the line of the name to the body, or to the end of that line."""
     start = one.name.start_byte - one.name.start_point[1]
     stop = one.body.start_byte if one.body is not None and one.body.start_byte > one.name.end_byte else -1
     if stop < 0:
@@ -338,7 +319,6 @@ def _signature(one: _Found, source: bytes) -> str:
 
 
 def _clipped(made: list[Definition]) -> list[Definition]:
-    """End a definition before the next one beside it begins: some nodes hold the comment of the next."""
     last: dict[int, int] = {}  # parent -> its latest child so far
     clipped = list(made)
     for position, one in enumerate(made):
@@ -350,7 +330,6 @@ def _clipped(made: list[Definition]) -> list[Definition]:
 
 
 def _joined(made: list[Definition]) -> list[Definition]:
-    """Make one of the clauses of a function that stand one below the other, as Elixir and Haskell write them."""
     place: dict[int, int] = {-1: -1}
     joined: list[Definition] = []
     last: dict[int, int] = {}  # parent -> its latest child so far, after joining
@@ -367,14 +346,12 @@ def _joined(made: list[Definition]) -> list[Definition]:
 
 
 def _same(one: Definition, other: Definition) -> bool:
-    """Tell whether two neighbours are clauses of one function: nothing, not even a comment, lies between."""
     return (
         one.kind == "function" == other.kind and one.name == other.name and other.start <= one.end + 2 and not other.doc
     )
 
 
 def _in_line_order(made: list[Definition]) -> tuple[Definition, ...]:
-    """Order by lines, the outer first, and renumber the parents."""
     order = sorted(range(len(made)), key=lambda i: (made[i].start, -made[i].end, i))
     if order == list(range(len(made))):
         return tuple(made)
@@ -384,7 +361,6 @@ def _in_line_order(made: list[Definition]) -> tuple[Definition, ...]:
 
 
 def _breaks(node: Node, depth: int) -> Iterator[SplitPoint]:
-    """List where the parts of long nodes begin."""
     for child in node.children:
         yield SplitPoint(child.start_point[0] + 1, depth)
         if depth < LIMITS.deep and child.end_point[0] - child.start_point[0] > LIMITS.long_lines:

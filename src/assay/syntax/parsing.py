@@ -56,7 +56,6 @@ class _Feed:
         self.late = False
 
     def __call__(self, offset: int, _point: Point) -> bytes | bytearray:
-        """Give what begins at an offset; when the parser is done, its tree goes on asking for the text of nodes."""
         if not self.parsing:
             return self._source[offset : offset + self._limits.text]
         self.late = self.late or time.thread_time() > self._end
@@ -82,7 +81,6 @@ def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
 
 
 def _tangle(root: Node) -> int:
-    """Foresee what a query costs in a broken tree: it looks at all later children of each child of an error."""
     cost, stack = 0, [root]
     while stack:
         children = stack.pop().children
@@ -144,7 +142,6 @@ def is_malformed(source: bytes, grammar: str) -> bool:
 
 
 def _bracket_depth(source: bytes) -> int:
-    """Count the brackets that are open at once, wherever they stand; a closing one too many closes nothing."""
     brackets = source.translate(None, _NO_BRACKETS)
     if len(brackets) <= LIMITS.brackets:
         return 0
@@ -157,12 +154,10 @@ def _bracket_depth(source: bytes) -> int:
 
 
 def _angle_depth(source: bytes) -> int:
-    """Count the angle brackets that are open at once within one statement."""
     return _depth(_ANGLES.findall(source), b"<", b">") if source.count(b"<") > LIMITS.brackets else 0
 
 
 def _depth(signs: Iterable[bytes], opening: bytes, closing: bytes) -> int:
-    """Count what is open at once; a sign that is neither closes all."""
     depth = deepest = 0
     for sign in signs:
         depth = depth + 1 if sign == opening else max(depth - 1, 0) if sign == closing else 0

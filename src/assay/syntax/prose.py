@@ -124,7 +124,6 @@ def is_trivial(subject: str) -> bool:
 
 
 def _first_paragraph(text: str) -> str:
-    """Read up to the first blank line or section, leading blank lines and rules left out."""
     kept: list[str] = []
     for line in text.split("\n"):
         blank = not line.strip(" \t\r*/#=-~_")
@@ -135,7 +134,6 @@ def _first_paragraph(text: str) -> str:
 
 
 def _broken_off(lines: Sequence[str]) -> int:
-    """Count the lines up to one that ends early and is followed by a capital: a sentence without a full stop."""
     width = max(map(len, lines), default=0)
     for number, (line, following) in enumerate(pairwise(lines), 1):
         fits = len(line) + 1 + len(following.split(" ", 1)[0]) <= width
@@ -145,7 +143,6 @@ def _broken_off(lines: Sequence[str]) -> int:
 
 
 def _sentence_end(text: str) -> int:
-    """Find where the first sentence of a text ends."""
     for stop in _STOP.finditer(text):
         if not _ABBREVIATION.search(text[: stop.start()]):
             return stop.start()
@@ -195,6 +192,5 @@ def unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _is_title(line: str, under: str) -> bool:
-    """Tell a title from a table row or a rule: it begins with a word, and its underline is as long."""
     title = line.strip()
     return bool(title) and title[0].isalnum() and "|" not in title and len(under.strip()) >= min(len(title), 4)

@@ -69,7 +69,6 @@ def scrub(text: str) -> str:
 
 
 def _secrets(text: str) -> Iterator[re.Match[str]]:
-    """Find what looks like a secret: issued keys, long strings that are called one, passwords in addresses."""
     for mark, pattern in _ISSUED:
         if mark in text:
             yield from pattern.finditer(text)

@@ -61,12 +61,10 @@ def enclosing(symbols: Sequence[Symbol], start: int, end: int) -> Symbol | None:
 
 
 def _is_python(path: str, language: str | None) -> bool:
-    """Tell Python by its language, or by its suffix when nobody looked into the file."""
     return language == "python" or (language is None and PurePosixPath(path).suffix in SUPPORTED)
 
 
 def _outlined(path: str, text: str, language: str | None) -> tuple[Symbol, ...]:
-    """List what the parser finds, each with a name that an anchor can hold."""
     grammar = grammar_name(path, language, text)
     if grammar is None:
         return ()
@@ -78,7 +76,6 @@ def _outlined(path: str, text: str, language: str | None) -> tuple[Symbol, ...]:
 
 
 def _parse(text: str) -> ast.Module | str:
-    """Give the tree of a Python file, or the problem."""
     # ast ends a line at a lone \r too; everything else in Assay, and most editors, only at \n.
     source = _LONE_RETURN.sub(" ", text.removeprefix("\ufeff"))
     try:
@@ -99,11 +96,9 @@ class _Scope:
     kind: str = "module"
 
     def inside(self, name: str, kind: str) -> _Scope:
-        """Give the scope of the definition `name` made here."""
         return _Scope((*self.names, name), kind)
 
     def qualified(self, name: str) -> str:
-        """Join a name with its scopes."""
         return ".".join((*self.names, name))
 
 
@@ -126,7 +121,6 @@ class _Definitions:
             stack.extend((child, inner) for child in reversed(children))
 
     def _inner(self, node: ast.AST, scope: _Scope) -> _Scope:
-        """Give the scope that the statements inside a node stand in."""
         if isinstance(node, ast.ClassDef):
             return scope.inside(node.name, "class")
         if isinstance(node, _FUNCTIONS):
@@ -134,7 +128,6 @@ class _Definitions:
         return scope
 
     def _visit(self, node: ast.AST, scope: _Scope) -> Iterator[Symbol]:
-        """Yield what one statement defines in its scope."""
         if isinstance(node, ast.ClassDef):
             yield self._symbol(node, scope, node.name, "class")
         elif isinstance(node, _FUNCTIONS):
@@ -144,14 +137,12 @@ class _Definitions:
                 yield self._symbol(node, scope, name, "constant")
 
     def _symbol(self, node: ast.stmt, scope: _Scope, name: str, kind: str) -> Symbol:
-        """Make the record; decorators belong to what they decorate."""
         decorators: list[ast.expr] = getattr(node, "decorator_list", [])
         start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
         return Symbol(start, node.end_lineno or start, scope.qualified(name), kind)
 
 
 def _assigned(statement: ast.stmt) -> Iterator[str]:
-    """Yield the plain names a statement assigns or declares (a dataclass field), also those inside tuples."""
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         targets = list(statement.targets)
@@ -170,7 +161,6 @@ def _assigned(statement: ast.stmt) -> Iterator[str]:
 
 
 def _numbered(definitions: Iterable[Symbol]) -> Iterator[Symbol]:
-    """Give the second definition of a qualified name `~2`, the third `~3`."""
     seen: Counter[str] = Counter()
     for symbol in definitions:
         seen[symbol.name] += 1
@@ -208,7 +198,6 @@ def qualified_names(definitions: Sequence[Definition], grammar: str) -> tuple[st
 
 
 def _own(one: Definition, grammar: str, outer: str) -> str:
-    """Name a definition inside its parent: with its qualifier, unless the parent says it already."""
     name = _writable(one.name)
     scopes = ".".join(_writable(scope) for scope in _scopes(one, grammar))
     if not scopes or f".{outer}".endswith(f".{scopes}"):
@@ -217,7 +206,6 @@ def _own(one: Definition, grammar: str, outer: str) -> str:
 
 
 def _scopes(one: Definition, grammar: str) -> list[str]:
-    """List the scopes that a definition is written with, from its signature."""
     if grammar == "go":
         receiver = _RECEIVER.match(one.signature) if one.kind == "method" else None
         return [receiver[1]] if receiver else []
@@ -228,7 +216,6 @@ def _scopes(one: Definition, grammar: str) -> list[str]:
 
 
 def _before(name: str, joint: str | None) -> re.Pattern[str]:
-    """Make the pattern of a name with what qualifies it; a name that itself qualifies another is not it."""
     step = rf"{_WORD}{_ARGUMENTS}?\??(?:{joint})"
     return re.compile(rf"(?<![\w$])(?P<scopes>(?:{step})*){re.escape(name)}(?![\w$])(?!{_ARGUMENTS}?(?:{joint})[\w~])")
 

@@ -98,7 +98,6 @@ def as_units(pairs: Pairs, rows: NDArray[np.int64], terms: int) -> Any:  # noqa:
 
 
 def _may_be_right(pairs: Pairs, asked: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say which codes are no wrong answers: the same code, one of the same comment, or the same lines by their name."""
     right: NDArray[np.bool_] = pairs.code_key[asked][:, None] == pairs.code_key[codes][None, :]
     right |= pairs.query_key[asked][:, None] == pairs.query_key[codes][None, :]
     right |= (pairs.file[asked][:, None] == pairs.file[codes][None, :]) & (pairs.kind[codes] == _NAME)[None, :]
@@ -271,7 +270,6 @@ class Miner:
         return read_shard(path)
 
     def _run(self, task: WorkerTask[None]) -> None:
-        """Do the work where a crash does no harm."""
         for grammar in GRAMMARS:
             load_grammar(grammar)
         for done in run_tasks([task], _APART):
@@ -282,7 +280,6 @@ class Miner:
                 raise SetupError(problem, hint="run it again") from done.error
 
     def _write(self, scope: LearningScope, path: Path) -> None:
-        """Mine and keep."""
         shard = mine_repository(self.repository, self.config, OPEN, scope).shard
         if shard is not None:  # one's own repository is never left out
             write_shard(path, shard)
@@ -340,7 +337,6 @@ def extend(parent: BaseModel, terms: Sequence[str]) -> InitialModel:
 
 
 def _logs(weight: NDArray[np.float32], rows: NDArray[np.int64], vocabulary: Vocabulary) -> NDArray[np.float32]:
-    """Give known words the logarithms of their weights, new ones that of the middle."""
     known = np.log(np.maximum(weight, np.finfo(np.float32).tiny))
     logs = np.full(len(vocabulary), np.median(known), dtype=np.float32)
     logs[rows] = known
@@ -431,7 +427,6 @@ def adapt(order: Order, config: AdaptConfig, tell: Tell) -> Adapted:
 
 
 def _adapted(order: Order, config: AdaptConfig, tell: Tell) -> Adapted:
-    """Mine, learn, test, and write."""
     parent, repository = read_parent(order.model), open_repository(order.repository)
     miner = Miner(repository, config.mining, order.out / WORK)
     whole = miner.mine()
@@ -458,7 +453,6 @@ def _adapted(order: Order, config: AdaptConfig, tell: Tell) -> Adapted:
 
 
 def _held_out(whole: PairShard, paths: Sequence[str], config: AdaptConfig) -> frozenset[str]:
-    """Draw the documented files that are not learned from; `paths` are those of all files by number."""
     documented = {paths[number] for number in np.unique(whole.file[whole.kind == _RUN_DOC]).tolist()}
     if len(documented) < _FEWEST:
         problem = f"too few pairs: {len(documented)} files have comments that could be questions, {_FEWEST} are needed"
@@ -467,7 +461,6 @@ def _held_out(whole: PairShard, paths: Sequence[str], config: AdaptConfig) -> fr
 
 
 def _encoded(shard: PairShard, vocabulary: Vocabulary) -> Pairs:
-    """Write pairs in the rows of a model."""
     return encode([shard], vocabulary, HeldOutConfig(share=0.0))
 
 
@@ -482,7 +475,6 @@ class _Course:
     paths: Sequence[str]
 
     def learn(self, parent: BaseModel, work: Path, products: Products, tell: Tell) -> EmbeddingTable:
-        """Move the model, from wherever an earlier run left it."""
         table = place_new(parent, self.start, self.learned, products)
         pairs = self.learned
         config = self.config.training(parent.model.dimension, len(pairs))
@@ -493,13 +485,11 @@ class _Course:
         return train_vectors(pairs, table, config, keep=keep, tell=lambda at: tell(_line(at))).table
 
     def test(self, asked: Questions, table: EmbeddingTable, products: Products) -> PairedTestResult:
-        """Compare with the old model on files that had no part in anything."""
         named = [self.paths[number] for number in asked.files.tolist()]
         old, new = (grade(asked, one, products) for one in (self.start.table, table))
         return compare_models(named, old, new, seed=self.config.seed)
 
     def ask(self, files: Collection[str]) -> Questions:
-        """Ask with the comments of some files; refuse before anything is learned what could not be tested."""
         numbers = [number for number, path in enumerate(self.paths) if path in files]
         asked = find_questions(self.whole, numbers, self.learned)
         if len(np.unique(asked.files)) < DEFAULT.p_value_clusters:
@@ -519,7 +509,6 @@ def mix(old: EmbeddingTable, new: EmbeddingTable, share: float) -> EmbeddingTabl
 
 
 def _line(at: TrainProgress) -> str:
-    """Say where the learning is."""
     return f"step {at.step}/{at.steps}: loss {at.loss:.3f}"
 
 
@@ -531,7 +520,6 @@ def _write(
     parent: BaseModel,
     config: AdaptConfig,
 ) -> None:
-    """Write the folder of the adapted model."""
     packed = pack(table, vocabulary, translations_of(parent, vocabulary))
     about = {"settings": asdict(config), "terms": len(vocabulary), **adapted.about()}
     manifest = {"parent": adapted.parent, "repositories": [about["repository"] | {"pairs": adapted.pairs}]}

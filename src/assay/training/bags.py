@@ -92,7 +92,6 @@ def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Say where each row begins."""
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)))
 
 
@@ -114,7 +113,6 @@ class Products:
 
 
 def _parts(bags: Any, count: int) -> Iterator[Any]:  # noqa: ANN401 - scipy has no stubs
-    """Cut bags into runs of rows with about as many entries each."""
     wanted = np.linspace(0, bags.indptr[-1], count + 1)[1:-1]
     cuts = [0, *np.searchsorted(bags.indptr, wanted).tolist(), bags.shape[0]]
     for begin, end in pairwise(cuts):

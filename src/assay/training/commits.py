@@ -102,13 +102,11 @@ def read_changes(
 
 
 def _read(patch: _Patch | None) -> Iterator[CommitRead]:
-    """Give the changes of a patch."""
     if patch is not None:
         yield from (CommitRead(patch.commit, change) for change in patch.changes())
 
 
 def _patches(stream: IO[bytes], wanted: Callable[[str], bool], config: MiningConfig) -> Iterator[_Patch]:
-    """Read the patches of commits, whole ones only: the one that git stopped in is left out."""
     patch: _Patch | None = None
     for line in stream:
         if patch is not None and patch.inside:
@@ -138,11 +136,9 @@ class _Patch:
 
     @property
     def inside(self) -> bool:
-        """Whether the hunk goes on."""
         return self._old > 0 or self._new > 0
 
     def head(self, line: bytes) -> None:
-        """Read a line between hunks."""
         self.begun = self.begun or line.startswith(b"diff ")
         if line.startswith(b"+++ "):
             path = line[4:].rstrip(b"\n\t").removeprefix(b"b/").decode("utf-8", "surrogateescape")
@@ -151,7 +147,6 @@ class _Patch:
             self._old, self._new = (1 if count is None else int(count) for count in found.groups())
 
     def line(self, line: bytes) -> None:
-        """Read a line of a hunk; a note that a file lacks its last newline is not one of them."""
         sign = line[:1]
         if sign == b"\\":
             return
@@ -164,13 +159,11 @@ class _Patch:
                 self._bytes += len(line)
 
     def changes(self) -> tuple[CommitChange, ...]:
-        """Give what was read, file by file."""
         return tuple(CommitChange(path, b"".join(lines)) for path, lines in self._texts.items())
 
 
 @contextmanager
 def _printed(repository: GitRepo, commits: Sequence[str], *options: str) -> Iterator[IO[bytes]]:
-    """Let git print something of each commit, in their order."""
     with tempfile.TemporaryFile() as names:
         names.write("".join(f"{commit}\n" for commit in commits).encode("ascii"))
         names.seek(0)
@@ -237,7 +230,6 @@ class CommitMiner:
             self._offer(told[each.commit], each.change, languages[each.change.path], number)
 
     def _refused(self, commits: Iterable[_Commit], languages: Mapping[str, str]) -> dict[str, str]:
-        """Say of which files nothing is learned: copies, and those under another licence. Reads what was not yet."""
         found = dict(self.refused)
         changed = {path for commit in commits for path in commit.paths if languages[path]}
         new = [self.entries[path] for path in sorted(changed & self.entries.keys() - found.keys())]
@@ -249,7 +241,6 @@ class CommitMiner:
         return {path: reason for path, reason in found.items() if reason in (COPIED_FILE, OTHER_LICENCE)}
 
     def _narrow(self, languages: Mapping[str, str]) -> list[_Commit]:
-        """Keep the first commits of the draw that are about one place."""
         rules = self.config.commits
         kept: list[_Commit] = []
         telling = sorted(self._telling(), key=lambda commit: (commit.rank, commit.id))
@@ -263,13 +254,11 @@ class CommitMiner:
         return kept[: rules.read]
 
     def _fits(self, paths: Sequence[str], languages: Mapping[str, str]) -> bool:
-        """Tell whether a commit is about one place, and touches nothing that is withheld."""
         code = sum(bool(languages[path]) for path in paths)
         fits = 0 < code <= self.config.commits.files and len(paths) <= self.config.commits.paths
         return fits and not any(self.scope.withholds(path, self.entries) for path in paths)
 
     def _telling(self) -> Iterator[_Commit]:
-        """List the commits whose subjects say something."""
         for commit, subject in list_subjects(self.repository):
             asked = ask_subject(subject, self.config.pairs)
             if asked is None:
@@ -278,7 +267,6 @@ class CommitMiner:
                 yield _Commit(commit, asked, draw_rank(self.config.seed, "commit", commit))
 
     def _offer(self, commit: _Commit, change: CommitChange, language: str, number: int) -> None:
-        """Offer a subject with what it did to one file."""
         rank = draw_rank(self.config.seed, "change", commit.id, change.path)
         if self.collection.wants("commit", rank):
             text = change.text.decode("utf-8", "replace")

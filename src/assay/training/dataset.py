@@ -65,7 +65,6 @@ def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> 
 
 
 def _counted(shards: Iterable[PairShard]) -> tuple[dict[str, int], NDArray[np.int64], NDArray[np.int64]]:
-    """Number the terms, and count the pairs and the repositories that each occurs in."""
     numbers: dict[str, int] = {}
     used: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for shard in shards:
@@ -137,7 +136,6 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
 
 
 def _encoded(shard: PairShard, rows: dict[str, int], seen: set[int]) -> _Part:
-    """Write a shard in the rows of the model; `seen` collects the keys of the pairs that stay."""
     row = np.array([rows.get(word, -1) for word in shard.words], dtype=np.int32)
     query, code, path = (_known(bags, row) for bags in (shard.query, shard.code, shard.path))
     fit = (np.diff(query.offset) > 0) & (np.diff(code.offset) > 0)
@@ -158,7 +156,6 @@ def _encoded(shard: PairShard, rows: dict[str, int], seen: set[int]) -> _Part:
 
 
 def _known(bags: Bags, row: NDArray[np.int32]) -> Bags:
-    """Write bags in the rows of the model; terms that have none go."""
     if not len(row):
         return bags
     term = row[bags.term]
@@ -166,12 +163,10 @@ def _known(bags: Bags, row: NDArray[np.int32]) -> Bags:
 
 
 def _without_asked(path: Bags, kind: NDArray[np.uint8]) -> Bags:
-    """Leave the path out where it is the question."""
     return keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset)))
 
 
 def _together(names: Sequence[str], parts: Sequence[_Part], terms: int, config: HeldOutConfig) -> Pairs:
-    """Join the parts, and mark what pairs share and which are held out."""
     query, code, path = (join_bags([getattr(part, name) for part in parts]) for name in _BAGS)
     sizes = [len(part.kind) for part in parts]
     repository = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)
@@ -201,13 +196,11 @@ def hold_out(
 
 
 def _lowest(ranks: Sequence[bytes], share: float) -> NDArray[np.int64]:
-    """Take the share with the lowest ranks, at least one."""
     most = max(1, round(share * len(ranks)))
     return np.array(sorted(range(len(ranks)), key=lambda place: (ranks[place], place))[:most])
 
 
 def _rank(name: str) -> bytes:
-    """Give a name a place that has nothing to do with it."""
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
@@ -291,7 +284,6 @@ def find_hard(pairs: Pairs, same_file: SameFile, config: HardConfig, seed: int) 
 def _confusions(
     pairs: Pairs, begin: int, end: int, asked: NDArray[np.int64], same_file: SameFile, config: HardConfig
 ) -> Iterator[NDArray[np.int64]]:
-    """Give the wrong rows of each query, the best first."""
     codes = _weighed(pairs, np.arange(begin, end), config.common)
     scores = (as_matrix(take_rows(pairs.query, asked), codes.shape[0]) @ codes).tocsr()
     for place, row in enumerate(asked.tolist()):
@@ -301,12 +293,10 @@ def _confusions(
 
 
 def _best(rows: NDArray[np.int64], scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """Order the best rows by falling score, then by place."""
     return rows[np.lexsort((rows, -scores))[:count]].astype(np.int64)
 
 
 def _may_be_right(pairs: Pairs, row: int, others: NDArray[np.int64], same_file: SameFile) -> NDArray[np.bool_]:
-    """Say which rows are no safe wrong answers: the batch would mask them."""
     right = (pairs.query_key[others] == pairs.query_key[row]) | (pairs.code_key[others] == pairs.code_key[row])
     near = pairs.file[others] == pairs.file[row]
     if same_file == "kinds":
@@ -316,12 +306,10 @@ def _may_be_right(pairs: Pairs, row: int, others: NDArray[np.int64], same_file: 
 
 
 def _filled(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Fill a list up to a size."""
     return np.concatenate((rows, np.full(size - len(rows), _NONE, dtype=np.int64)))
 
 
 def _weighed(pairs: Pairs, rows: NDArray[np.int64], common: float) -> Any:  # noqa: ANN401 - scipy has no stubs
-    """Weigh the terms of codes and paths as BM25 does; terms x codes, common terms left out."""
     code, path = take_rows(pairs.code, rows), take_rows(pairs.path, rows)
     bags = join_rows(Bags(code.offset, code.term, code.count ** (1 / TF_POWER)), path)
     width = int(max(bags.term.max(initial=0), pairs.query.term.max(initial=0))) + 1

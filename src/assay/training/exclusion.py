@@ -101,7 +101,6 @@ def merge_windows(parts: Iterable[Windows]) -> Windows:
 
 
 def _mixed(columns: list[Windows]) -> Windows:
-    """Mix the checksums of lines that follow each other, in their order, into one number."""
     mixed = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
         mixed = (mixed ^ column) * _MIX[0] + _STEP
@@ -183,21 +182,18 @@ def build_exclusions(
 
 
 def _kept(repository: GitRepo, rules: WindowRules, cache: Path) -> Path:
-    """Say where the windows of a repository at its commit are kept."""
     cut = (rules.lines, rules.characters, rules.bytes)
     key = hashlib.sha256(f"{_FORMAT} {repository.commit} {cut}".encode()).hexdigest()[:12]
     return cache / f"{repository.file_name}-{key}.windows"
 
 
 def _keep(repository: GitRepo, rules: WindowRules, cache: Path) -> None:
-    """Collect and keep the windows of a repository."""
     windows = merge_windows(_windows(repository, rules))
     about: dict[str, JSON] = {"windows": _FORMAT, "repository": repository.name}
     write_store(_kept(repository, rules, cache), about, {"windows": windows})
 
 
 def _windows(repository: GitRepo, rules: WindowRules) -> Iterator[Windows]:
-    """Hash the text files of a repository."""
     listed = (one for one in list_files(repository) if one.size <= rules.bytes)
     entries = [one for one in listed if "." not in one.path.rpartition("/")[2] or detect(one.path, b"").kind != "other"]
     for _, data in read_files(repository, entries):
@@ -206,7 +202,6 @@ def _windows(repository: GitRepo, rules: WindowRules) -> Iterator[Windows]:
 
 
 def _merged(parts: Sequence[Path], cache: Path) -> Windows:
-    """Put kept windows together, and keep that too: it is mapped into every process that mines."""
     key = hashlib.sha256("\n".join(part.name for part in parts).encode()).hexdigest()
     place = cache / f"all-{key[:12]}.windows"
     kept = _stored(place)

@@ -79,13 +79,11 @@ class _Child(Generic[T]):
         self._answer = bytearray()
 
     def read(self) -> bool:
-        """Take in what has come; True at the end."""
         piece = os.read(self.pipe, 1 << 16)
         self._answer += piece
         return not piece
 
     def done(self) -> TaskResult[T]:
-        """See the child off and read its answer."""
         self.end()
         try:
             value, error = pickle.loads(self._answer)  # noqa: S301 (our own child, over a pipe nobody else has)
@@ -94,7 +92,6 @@ class _Child(Generic[T]):
         return TaskResult(self.name, value, error)
 
     def end(self) -> None:
-        """End the process, if it has not ended, and forget it."""
         os.close(self.pipe)
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
@@ -102,7 +99,6 @@ class _Child(Generic[T]):
 
 
 def _fork(task: WorkerTask[T], others: Sequence[int]) -> _Child[T]:
-    """Start a child; it ends with this process."""
     reader, writer = os.pipe()
     parent = os.getpid()
     pid = os.fork()
@@ -120,7 +116,6 @@ def _fork(task: WorkerTask[T], others: Sequence[int]) -> _Child[T]:
 
 
 def _attempt(task: WorkerTask[T]) -> tuple[T | None, Exception | None]:
-    """Do a task, or give its error to whoever waits."""
     try:
         return task.work(), None
     except Exception as error:

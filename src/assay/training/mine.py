@@ -71,7 +71,6 @@ def shard_identity(repository: GitRepo, config: MiningConfig, exclusions: str) -
 
 @cache
 def _code_digest() -> str:
-    """Digest the code that mines and the parsers that it asks."""
     versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
     return digest_of([versions, code_digest(*_MINERS)])
 
@@ -134,7 +133,6 @@ def prepare(
 def _reports(
     found: Sequence[GitRepo], config: MiningConfig, shards: Path, barrier: ExclusionIndex, workers: int
 ) -> Iterator[tuple[RepoReport, float]]:
-    """Say what becomes of each repository: excluded, done before, or mined now, the largest first."""
     tasks: list[WorkerTask[tuple[RepoReport, float]]] = []
     for one in sorted(found, key=lambda one: (-one.bytes, one.name)):
         why = barrier.exclusions.why(one)
@@ -168,7 +166,6 @@ class _Mining:
     identity: str
 
     def __call__(self) -> tuple[RepoReport, float]:
-        """Mine a repository and write its shard, then its report, which vouches for the shard."""
         begun = perf_counter()
         one = self.repository
         mined = mine_repository(one, self.config, self.barrier)
@@ -226,7 +223,6 @@ def _mine_files(
     collection: Collection,
     scope: LearningScope,
 ) -> dict[str, str | None]:
-    """Offer what the files of a commit hold; each is read and parsed once. Gives why some were not learned from."""
     chosen = {file.entry.path: file for file in (*choice.code, *choice.docs)}
     code = {file.entry.path for file in choice.code}
     read: dict[str, str | None] = {}
@@ -245,7 +241,6 @@ def _mine_files(
 
 
 def _licences(repository: GitRepo, entries: Sequence[TreeEntry]) -> tuple[Licence, LicensedFolders]:
-    """Read the licence files that decide for all, and those that decide for a folder; no others are read."""
     paths = [entry.path for entry in entries]
     deciding, lower = licence_paths(paths), folder_licences(paths)
     wanted = {*deciding, *lower}
@@ -256,20 +251,17 @@ def _licences(repository: GitRepo, entries: Sequence[TreeEntry]) -> tuple[Licenc
 
 
 def _kept(shards: Path, one: GitRepo, identity: str) -> RepoReport | None:
-    """Give the report of an earlier run on the same repository in the same way, if what it tells of is still there."""
     report = read_report(shards / f"{one.file_name}.json", identity)
     there = report is not None and (report.reason or (shards / f"{one.file_name}.assay").exists())
     return report if there else None
 
 
 def _forget(shards: Path, one: GitRepo) -> None:
-    """Remove what an earlier run made of a repository: the report first, without which the shard counts for nothing."""
     for end in ("json", "assay"):
         (shards / f"{one.file_name}.{end}").unlink(missing_ok=True)
 
 
 def _summarise(out: Path, reports: Sequence[RepoReport], barrier: ExclusionIndex) -> None:
-    """Write down what became of every repository."""
     summary = {
         "repositories": [report.to_json() for report in sorted(reports, key=lambda report: report.repository)],
         "windows": len(barrier.windows),

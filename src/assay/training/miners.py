@@ -54,7 +54,6 @@ class DefinitionMiner:
                 self._offer_name(one, parent, lines, comment)
 
     def _offer_comment(self, one: Definition, lines: range, comment: range) -> None:
-        """Offer what a comment says with the definition under it."""
         rank = self._rank("doc", one)
         if not comment or not self.collection.wants("doc", rank):
             return
@@ -67,7 +66,6 @@ class DefinitionMiner:
         self.collection.offer(self.source.candidate("doc", rank, said, counted), self.source.taint(lines))
 
     def _offer_name(self, one: Definition, parent: str, lines: range, comment: range) -> None:
-        """Offer the words of a name with the body under it, in which the name does not occur."""
         rank = self._rank("name", one)
         short = len(lines) - len(comment) < self.config.pairs.body
         if one.kind not in _NAMED or short or not self.collection.wants("name", rank):
@@ -84,7 +82,6 @@ class DefinitionMiner:
         self.collection.offer(candidate, self.source.taint(lines))
 
     def _rank(self, kind: str, one: Definition) -> int:
-        """Give a definition its place in the draw."""
         return draw_rank(self.config.seed, kind, self.source.file.entry.path, one.start, one.name)
 
 
@@ -103,7 +100,6 @@ def find_comment(source: SourceFileText, one: Definition) -> range:
 
 
 def _string(source: SourceFileText, one: Definition) -> range:
-    """Find the lines of a documentation string in a body, as Python and Elixir have them."""
     pattern = _STRINGS.get(source.file.language)
     if pattern is None:
         return NONE
@@ -121,14 +117,12 @@ def _string(source: SourceFileText, one: Definition) -> range:
 
 
 def _closing(lines: Sequence[str], number: int, begun: re.Match[str], end: int) -> int:
-    """Find the line after the one in which a string ends."""
     if begun[1] in lines[number][begun.end() :]:
         return number + 1
     return next((n + 1 for n in range(number + 1, min(end, len(lines))) if begun[1] in lines[n]), number + 1)
 
 
 def _unquoted(lines: Sequence[str]) -> str:
-    """Take the quotes that a documentation string begins with away."""
     first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", lines[0])
     return "\n".join([first, *lines[1:]])
 
@@ -154,7 +148,6 @@ def mine_headings(source: SourceFileText, config: MiningConfig, collection: Coll
 
 
 def _offer(source: SourceFileText, unit: Chunk, config: MiningConfig, collection: Collection) -> None:
-    """Offer one section, without its heading."""
     rank = draw_rank(config.seed, "heading", source.file.entry.path, unit.start, unit.names[0])
     if not collection.wants("heading", rank):
         return

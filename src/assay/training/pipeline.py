@@ -102,7 +102,6 @@ def learn(
 
 
 def _vocabulary(shards: Sequence[Path], config: TrainConfig, work: Path, base: str, tell: Tell) -> Vocabulary:
-    """Choose the vocabulary, or read it."""
     path = work / f"vocabulary-{key_of(base, asdict(config.vocabulary))}.txt"
     if path.exists():
         return read_vocabulary(path)
@@ -113,7 +112,6 @@ def _vocabulary(shards: Sequence[Path], config: TrainConfig, work: Path, base: s
 
 
 def _pairs(shards: Sequence[Path], vocabulary: Vocabulary, config: TrainConfig, path: Path, tell: Tell) -> Pairs:
-    """Encode the pairs; they are mapped from their file, which may be larger than the memory."""
     if not path.exists():
         pairs = encode(map(read_shard, shards), vocabulary, config.held_out)
         write_pairs(path, pairs)
@@ -122,7 +120,6 @@ def _pairs(shards: Sequence[Path], vocabulary: Vocabulary, config: TrainConfig, 
 
 
 def _hard(pairs: Pairs, config: TrainConfig, work: Path, within: str, tell: Tell) -> HardNegatives | None:
-    """Find hard negatives, if the recipe wants any."""
     own = config.vectors
     if not own.hard.share:
         return None
@@ -134,7 +131,6 @@ def _hard(pairs: Pairs, config: TrainConfig, work: Path, within: str, tell: Tell
 
 
 def _translations(pairs: Pairs, terms: int, config: TrainConfig, work: Path, within: str, tell: Tell) -> Translations:
-    """Learn the translations, or read them."""
     path = work / f"translations-{key_of(within, asdict(config.translations))}.assay"
     if not path.exists():
         write_translations(path, learn_translations(pairs, terms, config.translations))
@@ -143,7 +139,6 @@ def _translations(pairs: Pairs, terms: int, config: TrainConfig, work: Path, wit
 
 
 def _line(at: TrainProgress) -> str:
-    """Say where a training is."""
     seen = at.grade
     return (
         f"step {at.step}/{at.steps}: loss {at.loss:.3f}, temperature {at.temperature:.4f}; {seen.questions} held-out "
@@ -153,7 +148,6 @@ def _line(at: TrainProgress) -> str:
 
 
 def _digests(shards: Sequence[Path]) -> list[str]:
-    """Name shards by their bytes."""
     if not shards:
         raise InputError("there is nothing to train on", hint="name a folder of permissively licensed repositories")
     return sorted(blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in shards)
@@ -266,12 +260,10 @@ def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np
 def _by_hash(
     table: Translations, hashes: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint8]]:
-    """Name the terms of translations by hashes; rows are in their order already, so rising stays rising."""
     return hashes[table.source], table.offset, hashes[table.target], table.strength
 
 
 def _identity(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Name arrays by their bytes."""
     found = sha256()
     for name in sorted(arrays):
         array = arrays[name]
@@ -308,7 +300,6 @@ def write_model(
 def _write_files(
     folder: Path, packed: PackedModel, vocabulary: Vocabulary, about: Mapping[str, Any], manifest: Mapping[str, Any]
 ) -> None:
-    """Write the files of a model."""
     dimension = int(packed.arrays["vector"].shape[1])
     meta: dict[str, JSON] = {"format": FORMAT, "dimension": dimension, "tf": TF_POWER, "identity": packed.identity}
     write_store(folder / WEIGHTS, meta, packed.arrays)
@@ -318,7 +309,6 @@ def _write_files(
 
 
 def _swap(made: Path, folder: Path) -> None:
-    """Put a finished folder into its place; the one before it goes last."""
     if folder.exists():
         old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
         folder.replace(old)
@@ -330,12 +320,10 @@ def _swap(made: Path, folder: Path) -> None:
 
 
 def _json(value: Mapping[str, Any]) -> str:
-    """Write JSON that people read and that is the same every time."""
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _unwritable(folder: Path, error: OSError) -> SetupError:
-    """Say that the model has no place."""
     return SetupError(
         f"the model cannot be written: {error.strerror or error}", file=folder, hint="name another folder with --out"
     )
@@ -413,7 +401,6 @@ def unchecked_line(names: Sequence[str]) -> str:
 
 
 def _mined(ready: MiningPlan, tell: Tell) -> list[RepoReport]:
-    """Mine, and give what became of each repository, by name."""
     reports: list[RepoReport] = []
     for event in ready.mine():
         reports.append(event.report)
@@ -427,14 +414,12 @@ def _mined(ready: MiningPlan, tell: Tell) -> list[RepoReport]:
 
 
 def _line_run(event: Event) -> str:
-    """Say what became of a repository."""
     report = event.report
     found = report.reason or f"{sum(report.pairs.values()):,} pairs, {report.licence}"
     return f"mined {event.done}/{event.total}: {report.repository}: {found}"
 
 
 def _shards(folder: Path, names: set[str]) -> list[Path]:
-    """Find the shards of some repositories; a folder may hold those of an earlier run too."""
     found = ((path, read_report(path)) for path in sorted(folder.glob("*.json")))
     return [path.with_suffix(".assay") for path, report in found if report and report.repository in names]
 
@@ -449,14 +434,12 @@ def make_manifest(reports: Sequence[RepoReport], barrier: ExclusionIndex) -> dic
 
 
 def _category(report: RepoReport) -> str:
-    """Say in short why a repository gave nothing."""
     if "exclusion list" in report.reason:
         return "on the exclusion list"
     return report.reason.partition(":")[0] or "no pairs"
 
 
 def _why_none(reports: Sequence[RepoReport]) -> str:
-    """Say why there is nothing, and what to do."""
     reasons = Counter(_category(report) for report in reports).most_common(_SHOWN)
     shown = ", ".join(f"{reason} ({count})" for reason, count in reasons)
     return f"{shown}; add permissively licensed repositories with documented code"

@@ -133,7 +133,6 @@ def licence_paths(paths: Iterable[str]) -> list[str]:
 
 
 def _distance(path: str) -> int:
-    """Say how far from the root a licence lies."""
     return 1 if path.lower().startswith("licenses/") else 2 * path.count("/")
 
 
@@ -163,7 +162,6 @@ def classify(text: str) -> tuple[str, ...]:
 
 
 def _without_lesser(known: Sequence[str]) -> list[str]:
-    """Leave out texts that are contained in a longer one that was found too."""
     hidden: set[str] = set()
     for longer, shorter in (
         ("BSD-4-Clause", "BSD-3-Clause"),
@@ -177,7 +175,6 @@ def _without_lesser(known: Sequence[str]) -> list[str]:
 
 
 def _offers_choice(text: str) -> bool:
-    """Tell whether a file says at its top that one may choose between licences."""
     return _CHOICE.search(plain_text(text[:_TOP])) is not None
 
 
@@ -262,7 +259,6 @@ def judge_folders(texts: Mapping[str, str], root: Collection[str], paths: Iterab
 
 
 def _passes(files: Mapping[str, str], root: frozenset[str]) -> bool:
-    """Tell whether licence files say no more than those of the root."""
     plain = frozenset(map(plain_text, files.values()))
     if plain == root:
         return True
@@ -271,12 +267,10 @@ def _passes(files: Mapping[str, str], root: frozenset[str]) -> bool:
 
 
 def _points(text: str) -> bool:
-    """Tell whether a text does no more than to point to the licence above."""
     return len(text) <= _POINTER and "licen" in text.lower() and _ABOVE.search(text) is not None
 
 
 def _is_text(path: str) -> bool:
-    """Tell a licence from code and data about licences, by the name; `LICENSES` at the root belongs to the root."""
     if path.lower().startswith("licenses/") or not is_licence(path):
         return False
     return detect(path, b"").kind != "code" and _NO_TEXT.search(path) is None
@@ -363,7 +357,6 @@ def read_files(repository: GitRepo, entries: Sequence[TreeEntry]) -> Iterator[tu
 
 
 def _git_folders(folder: Path, depth: int) -> Iterator[Path]:
-    """Walk down until a folder is a repository; what lies in one belongs to it."""
     if (folder / ".git" / "objects").is_dir():
         yield folder / ".git"
     elif (folder / "objects").is_dir() and (folder / "HEAD").is_file():
@@ -375,14 +368,12 @@ def _git_folders(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _git_file(folder: Path) -> Path | None:
-    """Follow the file that a work tree or a submodule has in place of its git directory."""
     file = folder / ".git"
     text = file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
     return (folder / text.removeprefix("gitdir:").strip()).resolve() if text.startswith("gitdir:") else None
 
 
 def _repository(place: Path, top: Path) -> GitRepo | None:
-    """Name a repository by its remote, else by its folder; None for one without a commit."""
     commit = _git(place, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if commit is None:
         return None
@@ -394,12 +385,10 @@ def _repository(place: Path, top: Path) -> GitRepo | None:
 
 
 def _remote(place: Path) -> str:
-    """Read where a repository was cloned from."""
     return (_git(place, "config", "--get", "remote.origin.url") or b"").decode("utf-8", "replace").strip()
 
 
 def _named(place: Path, top: Path) -> tuple[str, str]:
-    """Name a repository without a remote: `OWNER+NAME` is how mirrors of GitHub are named."""
     folder = place.parent if place.name == ".git" else place
     if folder.name == "repo" and folder != top:
         folder = folder.parent
@@ -408,7 +397,6 @@ def _named(place: Path, top: Path) -> tuple[str, str]:
 
 
 def _entry(line: bytes) -> TreeEntry | None:
-    """Read a line of `git ls-tree -l`: mode, kind, object, size, path."""
     about, _, path = line.partition(b"\t")
     mode, _, oid, size = about.split()
     if mode not in (b"100644", b"100755") or not size.isdigit():
@@ -417,7 +405,6 @@ def _entry(line: bytes) -> TreeEntry | None:
 
 
 def _blob(stream: IO[bytes]) -> bytes | None:
-    """Read one answer of `git cat-file --batch`: `<oid> blob <size>`, the bytes, a newline."""
     header = stream.readline().split()
     if len(header) != 3 or not header[2].isdigit():
         return None
@@ -448,12 +435,10 @@ class LearningScope:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """The names of the withheld files, without their folders."""
         return frozenset(map(_name, self.withheld))
 
 
 def _name(path: str) -> str:
-    """Take the folders off a path."""
     return path.rpartition("/")[2]
 
 

@@ -72,7 +72,6 @@ class Collection:
             self._put(TextCodePair(one.kind, one.rank, query, code, one.path, one.language, one.file, key))
 
     def _put(self, pair: TextCodePair) -> None:
-        """Keep a pair as far as the cap allows; of equal ones the first in the draw stays."""
         same = self._pairs.get(pair.key)
         if same is not None:
             self.dropped["duplicate"] += 1
@@ -106,5 +105,4 @@ def pair_key(query: tuple[str, ...], code: Mapping[str, int]) -> int:
 
 
 def _hashed(text: str) -> int:
-    """Hash a text to 64 bits; half a surrogate pair, of a path that is no UTF-8, counts as it is."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -94,7 +94,6 @@ def read_shard(path: Path) -> PairShard:
 
 
 def _bags(arrays: Mapping[str, Array], name: str) -> Bags:
-    """Take the columns of one side of the pairs."""
     return Bags(arrays[f"{name}.offset"], arrays[f"{name}.term"], arrays[f"{name}.count"])
 
 
@@ -116,7 +115,6 @@ def pack(repository: str, pairs: Sequence[TextCodePair]) -> PairShard:
 
 
 def _bags_packing(rows: Sequence[Mapping[str, int]], number: Mapping[str, int]) -> Bags:
-    """Put rows of counted terms one after the other, each by rising number."""
     offset = np.zeros(len(rows) + 1, dtype=np.int64)
     np.cumsum([len(row) for row in rows], out=offset[1:])
     term = np.fromiter(map(number.__getitem__, chain.from_iterable(rows)), np.int32, offset[-1])

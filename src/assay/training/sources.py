@@ -132,7 +132,6 @@ def is_foreign(path: str) -> bool:
 
 
 def _unfit(entry: TreeEntry, rules: FileRules) -> str | None:
-    """Say why a file is not read, by its name and size."""
     if entry.size > rules.bytes:
         return "large file"
     if _VENDORED.search(entry.path):
@@ -143,12 +142,10 @@ def _unfit(entry: TreeEntry, rules: FileRules) -> str | None:
 
 
 def _unfit_docs(path: str) -> str | None:
-    """Say why documentation is not read."""
     return "idle document" if _IDLE_DOCS.search(path) else None
 
 
 def _draw_code(files: Sequence[SelectedFile], config: MiningConfig) -> list[SelectedFile]:
-    """Draw code files, tests up to their share."""
     plain = [file for file in files if not file.test]
     share = config.files.tests
     room = int(config.files.code * (1 - share)) if len(plain) < len(files) else config.files.code
@@ -158,7 +155,6 @@ def _draw_code(files: Sequence[SelectedFile], config: MiningConfig) -> list[Sele
 
 
 def _draw(files: Sequence[SelectedFile], most: int, seed: int) -> list[SelectedFile]:
-    """Draw files by the hash of their path, given in their order."""
     drawn = sorted(files, key=lambda file: (draw_rank(seed, file.entry.path), file.number))[:most]
     return sorted(drawn, key=lambda file: file.number)
 

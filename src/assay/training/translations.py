@@ -64,7 +64,6 @@ def learn_translations(pairs: Pairs, terms: int, config: TranslationConfig) -> T
 
 
 def _sides(pairs: Pairs, terms: int, config: TranslationConfig) -> _Sides:
-    """Leave out what is held out, the terms that are too rare, and of long codes all but the most telling terms."""
     weights = np.array([getattr(config, kind) for kind in KINDS], dtype=np.float32)[pairs.kind]
     rows = np.flatnonzero(~pairs.held_out & (weights > 0))
     repository = pairs.repository[rows]
@@ -78,14 +77,12 @@ def _sides(pairs: Pairs, terms: int, config: TranslationConfig) -> _Sides:
 
 
 def _frequent(bags: Bags, owner: NDArray[np.int32], terms: int, least: int, owners: int) -> NDArray[np.int64]:
-    """List the terms that enough pairs of enough repositories use."""
     uses = np.bincount(bags.term, minlength=terms)
     met = np.unique(owner[row_numbers(bags.offset)].astype(np.int64) * terms + bags.term) % terms
     return np.flatnonzero((uses >= least) & (np.bincount(met, minlength=terms) >= owners))
 
 
 def _within(bags: Bags, chosen: NDArray[np.int64], terms: int) -> Bags:
-    """Write bags in places of chosen terms; the others go."""
     places = np.full(terms, -1, dtype=np.int32)
     places[chosen] = np.arange(len(chosen), dtype=np.int32)
     term = places[bags.term]
@@ -93,7 +90,6 @@ def _within(bags: Bags, chosen: NDArray[np.int64], terms: int) -> Bags:
 
 
 def _first(bags: Bags, value: NDArray[np.float32], most: int) -> Bags:
-    """Keep the entries of each row with the highest values, each counted once."""
     keep = np.zeros(len(value), dtype=np.bool_)
     for begin in range(0, len(bags), _CHUNK):
         offset = bags.offset[begin : begin + _CHUNK + 1]
@@ -108,14 +104,12 @@ def _first(bags: Bags, value: NDArray[np.float32], most: int) -> Bags:
 
 
 def _share(sides: _Sides) -> NDArray[np.float32]:
-    """Give the share of each term among all query terms."""
     count = np.bincount(sides.query.term, np.repeat(sides.weight, np.diff(sides.query.offset)), len(sides.asked))
     found: NDArray[np.float32] = (count / max(count.sum(), 1e-9)).astype(np.float32)
     return found
 
 
 def _supported(sides: _Sides, least: int) -> NDArray[np.bool_]:
-    """Say which query terms meet which code terms in enough repositories."""
     met = np.zeros((len(sides.asked), len(sides.said)), dtype=np.uint16)
     owners = np.unique(sides.repository)
     edges = np.append(np.searchsorted(sides.repository, owners), len(sides.repository))
@@ -127,7 +121,6 @@ def _supported(sides: _Sides, least: int) -> NDArray[np.bool_]:
 
 
 def _expected(sides: _Sides, table: NDArray[np.float32], nowhere: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Count how often each code term is expected to have been asked for as each query term."""
     explained = np.concatenate([*_explained(sides, table, nowhere), np.zeros(0, dtype=np.float32)])
     worth = np.repeat(sides.weight, np.diff(sides.query.offset)) / explained
     query = as_matrix(Bags(sides.query.offset, sides.query.term, worth), len(sides.asked)).T.tocsr()
@@ -142,7 +135,6 @@ def _expected(sides: _Sides, table: NDArray[np.float32], nowhere: NDArray[np.flo
 def _explained(
     sides: _Sides, table: NDArray[np.float32], nowhere: NDArray[np.float32]
 ) -> Iterator[NDArray[np.float32]]:
-    """Add up, for each term of each query, what the code terms of its pair give for it."""
     width = table.shape[1]
     rows = row_numbers(sides.query.offset)
     sizes = np.diff(sides.code.offset)
@@ -157,7 +149,6 @@ def _explained(
 
 
 def _maximised(expected: NDArray[np.float32], smoothing: float) -> NDArray[np.float32]:
-    """Give each code term's share of what it was asked for as."""
     total = expected.sum(axis=0, keepdims=True, dtype=np.float64) + smoothing
     found: NDArray[np.float32] = expected / np.maximum(total, np.finfo(np.float32).tiny).astype(np.float32)
     return found
@@ -166,7 +157,6 @@ def _maximised(expected: NDArray[np.float32], smoothing: float) -> NDArray[np.fl
 def _strongest(
     sides: _Sides, table: NDArray[np.float32], share: NDArray[np.float32], config: TranslationConfig
 ) -> Translations:
-    """Take the best translations of each query term that are not itself."""
     found = [_best(sides, place, table[place], float(share[place]), config) for place in range(len(sides.asked))]
     sizes = np.array([len(targets) for targets, _ in found], dtype=np.int64)
     kept = sizes > 0
@@ -181,7 +171,6 @@ def _strongest(
 def _best(
     sides: _Sides, place: int, chance: NDArray[np.float32], share: float, config: TranslationConfig
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Give the targets of one query term and their strength, the strongest first."""
     lifted = np.flatnonzero(chance > share)
     lifted = lifted[sides.said[lifted] != sides.asked[place]]
     strength = np.log(chance[lifted] / share) / -np.log(share)

@@ -144,7 +144,6 @@ def _thinned(
     bags: Bags, shared: NDArray[np.bool_] | None, rows: NDArray[np.int64], bare: NDArray[np.bool_], share: float,
     draw: np.random.Generator,
 ) -> Bags:  # fmt: skip
-    """Take rows and leave out terms: some by chance, and in bare rows those that the query has; never all of them."""
     places = entries_of(bags.offset, rows)
     sizes = bags.offset[rows + 1] - bags.offset[rows]
     offset = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
@@ -158,7 +157,6 @@ def _thinned(
 
 
 def _kept(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Take another choice for the rows that a choice would empty."""
     empty = sums(keep, offset) == 0
     return np.where(np.repeat(empty, np.diff(offset)), instead, keep)
 
@@ -185,7 +183,6 @@ def masks(
 
 
 def _same(values: NDArray[Any], rows: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Compare a column of the rows with that of the codes; small numbers compare faster than keys."""
     number = np.unique(values[codes], return_inverse=True)[1].astype(np.int32)
     found: NDArray[np.bool_] = number[: len(rows), None] == number[None, :]
     return found
@@ -216,7 +213,6 @@ def loss_and_gradient(own: Parameters, batch: Batch, products: Products) -> tupl
 
 
 def _contrast(query: Floats, code: Floats, sharpness: float, masked: NDArray[np.bool_]) -> tuple[float, Floats]:
-    """Give the loss, and its slope by the products of unit vectors."""
     scale, size = query.dtype.type(np.exp(sharpness)), len(query)
     right = np.arange(size)
     chance = (query * scale) @ code.T
@@ -286,8 +282,6 @@ def evaluate_held_out(pairs: Pairs, exam: HeldOutTest, own: Parameters, products
 def _ranks(
     pairs: Pairs, rows: NDArray[np.int64], asked: NDArray[np.int64], own: Parameters, products: Products
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the rank of each answer, whole and bare."""
-
     def vectors(bags: Bags, weight: Floats) -> Floats:
         return pool(as_matrix(bags, len(own.vectors)), weight, own.vectors, products).unit
 
@@ -301,13 +295,11 @@ def _ranks(
 
 
 def _same_validation(keys: NDArray[np.uint64], rows: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Compare the keys of those who ask with those of all; everybody is the same as itself."""
     found: NDArray[np.bool_] = keys[rows[asked]][:, None] == keys[rows][None, :]
     return found
 
 
 def _rank(answer: Floats, others: Floats, right: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Rank answers among wrong ones; ties share the middle."""
     above = ((others > answer[:, None]) & ~right).sum(axis=1)
     beside = ((others == answer[:, None]) & ~right).sum(axis=1)
     found: NDArray[np.float64] = 1.0 + above + beside / 2
@@ -381,7 +373,6 @@ class _State:
 
     @classmethod
     def begin(cls, start: EmbeddingTable, config: VectorTrainConfig) -> _State:
-        """Begin with a table that stays as it is."""
         sharpness = np.array([-np.log(config.temperature)], dtype=np.float32)
         arrays = {"vectors": start.vectors.copy(), "asked": start.asked.copy(), "said": start.said.copy()}
         arrays["sharpness"] = sharpness
@@ -390,25 +381,21 @@ class _State:
 
     @classmethod
     def read(cls, path: Path) -> _State:
-        """Go on where a training was left."""
         stored = read_store(path)
         meta = cast(dict[str, Any], stored.meta)
         reports = [TrainProgress(**one | {"grade": HeldOutScore(**one["grade"])}) for one in meta["reports"]]
         return cls({name: array.copy() for name, array in stored.arrays.items()}, meta["step"], meta["loss"], reports)
 
     def write(self, path: Path) -> None:
-        """Keep everything that the next step depends on."""
         reports: list[JSON] = [asdict(one) for one in self.reports]
         meta: dict[str, JSON] = {"step": self.step, "loss": self.loss, "reports": reports}
         write_store(path, meta, self._arrays)
 
     def parameters(self, terms: NDArray[np.int64] | slice) -> Parameters:
-        """Give what is known of some terms."""
         vectors, asked, said = (self._arrays[name][terms] for name in _LEARNED[:3])
         return Parameters(vectors, asked, said, float(self._arrays["sharpness"][0]))
 
     def learn(self, batch: Batch, config: VectorTrainConfig, products: Products) -> None:
-        """Take one step down."""
         loss, slope = loss_and_gradient(self.parameters(batch.terms), batch, products)
         self.loss = loss if not self.step else _MEMORY * self.loss + (1 - _MEMORY) * loss
         rate = _rate(self.step, config)
@@ -421,7 +408,6 @@ class _State:
         self._arrays["sharpness"] = np.clip(self._arrays["sharpness"] + sharper, 0.0, _SHARPEST)
 
     def report(self, config: VectorTrainConfig, pairs: Pairs, exam: HeldOutTest, products: Products) -> TrainProgress:
-        """Say where the training is."""
         own = self.parameters(slice(None))
         seen = evaluate_held_out(pairs, exam, own, products)
         return TrainProgress(
@@ -429,14 +415,12 @@ class _State:
         )
 
     def result(self) -> Trained:
-        """Give the table as it is now."""
         own = self._arrays
         table = EmbeddingTable(own["vectors"], own["asked"], own["said"])
         return Trained(table, float(np.exp(-own["sharpness"][0])), tuple(self.reports))
 
 
 def _rate(step: int, config: VectorTrainConfig) -> float:
-    """Rise to the full rate, then fall to nothing in a straight line."""
     return config.rate * min(1.0, (step + 1) / max(1, config.warmup)) * (1 - step / config.steps)
 
 

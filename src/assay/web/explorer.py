@@ -82,7 +82,6 @@ def pair_page(old: CachedRun, new: CachedRun, *, moved: bool = False) -> bytes:
 
 
 def _made(case: ScoredRun, results: Results, source: CachedRun, live: Mapping[str, Any]) -> bytes:
-    """Make the page, with the source of a run as far as a page holds it."""
     try:
         return build_page(case, results, texts=corpus_texts(source.run), live=live).data
     except TooSmallError:
@@ -160,12 +159,10 @@ class Explorer:
         return _shown(lambda: self._pair_page(request.parts["old"], request.parts["new"], moved=moved))
 
     def _run_page(self, run_id: str) -> bytes:
-        """Make the page of a run, once for each generation of it."""
         opened = self._runs.open(run_id)
         return self._pages.get((opened.found.id, opened.digest), lambda: run_page(opened))
 
     def _pair_page(self, first: str, second: str, *, moved: bool) -> bytes:
-        """Make the page of two runs, once for each generation of both."""
         if first == second:
             raise HttpError(400, "a run is not compared with itself", hint="go back and pick two")
         old, new = self._runs.open(first), self._runs.open(second)
@@ -200,7 +197,6 @@ class Explorer:
 
 
 def _shown(make: Callable[[], bytes]) -> Response:
-    """Answer with a page, or with one that says why it cannot be made."""
     try:
         return page_response(make())
     except AssayError as error:
@@ -220,7 +216,6 @@ def _known(opened: CachedRun, request: WebRequest) -> JudgedQuery | None:
 
 
 def _own_words(opened: CachedRun, request: WebRequest) -> str:
-    """Read the words that somebody typed; those of a sealed query are sealed too, whoever types them."""
     text, gold = request.text("text"), opened.gold(request.text("gold"))
     for query in gold.queries:
         if _folded(text) in map(_folded, query.forms.values()):
@@ -234,14 +229,12 @@ def _folded(text: str) -> str:
 
 
 def _refuse_sealed(query: Query) -> None:
-    """Refuse to try settings on a sealed query: it would be sealed no more."""
     if part_of(query) == SEALED:
         hint = "try settings on the dev part; `assay run` asks the sealed one, and logs that"
         raise HttpError(403, "this query is sealed: nothing is tuned on it", hint=hint)
 
 
 def _changes(request: WebRequest) -> Mapping[str, object]:
-    """Read the settings that are to be changed."""
     changes = request.data.get("changes", {})
     if not isinstance(changes, dict):
         raise HttpError(400, "'changes' must be a table of settings", hint="reload the page")

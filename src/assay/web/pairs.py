@@ -66,14 +66,12 @@ def pair_runs(old: Run, new: Run, names: RunNames, *, moved: bool = False) -> Ru
 
 
 def _set_anew(old: Run, new: Run) -> list[str]:
-    """Say whose settings changed between the runs."""
     was = {engine.name: engine.config for engine in old.engines}
     changed = [engine.name for engine in new.engines if engine.name in was and was[engine.name] != engine.config]
     return [f"Settings changed between the runs: {', '.join(changed)}."] if changed else []
 
 
 def _asked(run: Run) -> set[tuple[_Key, str]]:
-    """List what every engine of a run was asked, with the hash of the query: no hash agrees with nothing."""
     of_each = [{(ranking.gold, ranking.query, ranking.form) for ranking in engine.rankings} for engine in run.engines]
     asked = set.intersection(*of_each) if of_each else set()
     known = ((key, run.hashes.get(f"{key[0]}/{key[1]}", "")) for key in asked)
@@ -81,27 +79,23 @@ def _asked(run: Run) -> set[tuple[_Key, str]]:
 
 
 def _sentence(old: Run, new: Run, shared: set[tuple[_Key, str]], names: RunNames) -> str:
-    """Say how many queries are the same; refuse when too few are."""
     intents = {key[:2] for key, _ in shared}
     return shared_sentence(len(intents), max(len(old.hashes), len(new.hashes)), names)
 
 
 def _only(gold: GoldSet, shared: set[tuple[_Key, str]]) -> GoldSet:
-    """Keep the queries and forms that both runs asked."""
     keys = {key for key, _ in shared}
     kept = (_only_forms(gold, query, keys) for query in gold.queries)
     return replace(gold, queries=tuple(query for query in kept if query.forms))
 
 
 def _only_forms(gold: GoldSet, query: Query, keys: set[_Key]) -> Query:
-    """Keep the forms of a query that both runs asked."""
     return replace(
         query, forms={form: text for form, text in query.forms.items() if (gold.name, query.id, form) in keys}
     )
 
 
 def _taken(old: Run, new: Run, names: RunNames) -> dict[str, tuple[int, str]]:
-    """Name the engines of both runs; a reference that answered the same in both stands for both."""
     same = {
         engine.name
         for engine in new.engines
@@ -117,12 +111,10 @@ def _taken(old: Run, new: Run, names: RunNames) -> dict[str, tuple[int, str]]:
 
 
 def _answers(engine: EngineRun) -> dict[_Key, object]:
-    """Give all that an engine answered."""
     return {(one.gold, one.query, one.form): (one.hits, one.status) for one in engine.rankings}
 
 
 def _renamed(run: Run, name: str, called: str, shared: set[tuple[_Key, str]]) -> EngineRun:
-    """Give an engine its name beside those of the other run, with what it was asked in both."""
     engine = next(one for one in run.engines if one.name == name)
     keys = {key for key, _ in shared}
     kept: list[Ranking] = [one for one in engine.rankings if (one.gold, one.query, one.form) in keys]
@@ -139,7 +131,6 @@ def _renamed(run: Run, name: str, called: str, shared: set[tuple[_Key, str]]) ->
 
 
 def _claim(old: Run, new: Run, names: RunNames) -> AnalysisPlan:
-    """Compare with the first run: with the engine that both have, the best known of the second before others."""
     before, after = engines_under_test(old), engines_under_test(new)
     shared = [name for name in after if name in before]
     if not before or not after:
@@ -192,25 +183,21 @@ def rerun_payload(opened: CachedRun, answered: RerunResult, known: JudgedQuery |
 
 
 def _row(hit: Hit, mark: HitMark, rank: int | None, before: int | None) -> dict[str, Any]:
-    """Describe a result with where it stands and stood; None: not among those that are followed."""
     place = {"path": hit.path, "start": hit.start, "end": hit.end, "score": hit.score}
     return place | {"rank": rank, "before": before, "target": mark.target, "adversary": mark.adversary}
 
 
 def _marks(opened: CachedRun, hits: Sequence[Hit], known: JudgedQuery | None) -> Sequence[HitMark]:
-    """Mark the hits as the report does; of a query that nobody labelled nothing is known."""
     if known is None:
         return [HitMark(rank) for rank in range(1, len(hits) + 1)]
     return HitMarker(known.query, _level(opened))(hits)
 
 
 def _level(opened: CachedRun) -> Level:
-    """Give the level at which answers are right: that of the primary measure."""
     return level_of(opened.claim.primary)
 
 
 def _values(opened: CachedRun, answered: RerunResult, known: JudgedQuery) -> dict[str, Any] | None:
-    """Score both answers by the primary measure; one over several phrasings by the measure that it is made of."""
     measure = parse_measure(opened.claim.primary)
     measure = measure.of or measure
     run = _run_of_one(opened.run, answered, known)
@@ -221,7 +208,6 @@ def _values(opened: CachedRun, answered: RerunResult, known: JudgedQuery) -> dic
 
 
 def _run_of_one(run: Run, answered: RerunResult, known: JudgedQuery) -> Run:
-    """Make a run of one query and two engines: before and after."""
     query = replace(known.query, forms={known.form: known.query.forms[known.form]})
     sizes = answered.place.sizes
     sides = {"before": answered.before[: run.k], "after": answered.after[: run.k]}
@@ -235,14 +221,12 @@ def _run_of_one(run: Run, answered: RerunResult, known: JudgedQuery) -> Run:
 
 
 def _engine_of_one(name: str, hits: Sequence[Hit], answered: RerunResult, known: JudgedQuery) -> EngineRun:
-    """Make the record of one answer."""
     shown = tuple(Hit(hit.path, hit.start, hit.end, hit.score) for hit in hits)
     tokens = tuple(answered.place.sizes.tokens(hit) for hit in shown)
     return EngineRun(name, (Ranking(known.gold.name, known.query.id, known.form, shown, tokens, Status.OK),))
 
 
 def _notes(run: Run, answered: RerunResult, known: JudgedQuery | None) -> list[str]:
-    """Say what is not as it was when the run was made."""
     gold = answered.place.gold.name
     facts = run.header.corpora.get(gold)
     notes = []
@@ -256,7 +240,6 @@ def _notes(run: Run, answered: RerunResult, known: JudgedQuery | None) -> list[s
 
 
 def _recorded(engine: EngineRun, known: JudgedQuery) -> list[tuple[str, int | None, int | None]] | None:
-    """Find what the engine answered in the run."""
     key = (known.gold.name, known.query.id, known.form)
     for one in engine.rankings:
         if (one.gold, one.query, one.form) == key and one.status is Status.OK:

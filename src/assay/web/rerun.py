@@ -85,7 +85,6 @@ class RerunService:
         return self._places.get((opened.found.id, opened.digest, gold.name, moment), lambda: _reopened(opened, gold))
 
     def _session(self, engine: FullEngine, place: PreparedGold, *, keep: bool) -> _Locked:
-        """Open an engine on the index that its settings need; only that of a run's own settings is kept for good."""
         shares = sharing(engine)
         steps = shares.steps()[:2] if shares else ()
         key = (place.corpus.digest, str(place.corpus.root), *(step.digest for step in steps))
@@ -107,19 +106,16 @@ class _Locked:
     lock: threading.Lock
 
     def search(self, text: str, k: int) -> Sequence[Hit]:
-        """Ask it."""
         with self.lock:
             answer = self.session.search(text, k)
         return answer.hits if isinstance(answer, EngineReply) else answer
 
     def explain(self, text: str, k: int, also: Sequence[str]) -> Waterfall:
-        """Ask it why."""
         with self.lock:
             return cast(ExplainingSession, self.session).explain(text, k, also)
 
 
 def _reopened(opened: CachedRun, gold: GoldSet) -> PreparedGold:
-    """Open a corpus that lies on this machine."""
     facts = opened.run.header.corpora.get(gold.name)
     base = Path(gold.source).parent if gold.source else None
     check_home(gold)

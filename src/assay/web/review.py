@@ -191,12 +191,10 @@ class AdjudicationApi:
         return json_response({"item": said.item})
 
     def _standings(self) -> tuple[ItemStatus, ...]:
-        """Tell where each item stands now."""
         return read_standings(self.room.desk.queue, self.room.rules)
 
 
 def _disputed(standing: ItemStatus) -> dict[str, object]:
-    """Write a disputed item with what everybody said."""
     return listed(standing.item) | {
         "values": [value for value in values_for(standing.item.kind) if value != UNSURE],
         "votes": [vote_mapping(vote) for vote in standing.votes],
@@ -204,7 +202,6 @@ def _disputed(standing: ItemStatus) -> dict[str, object]:
 
 
 def _settled(standing: ItemStatus) -> dict[str, object]:
-    """Write an item that would be accepted, or turned down, and by whom."""
     return listed(standing.item) | {"value": standing.value, "by": list(standing.supporters)}
 
 
@@ -283,7 +280,6 @@ class VotingApi:
         return json_response({"adjudicates": True})
 
     def _cast(self, ballot: VoteLog, item: Item, said: VoteInput, request: WebRequest) -> Vote:
-        """Cast a vote once; one that would replace a vote the page has not seen, from another tab, is refused."""
         vote = make_vote(self.room.desk, ballot.reviewer, item, said, engines=request.data.get("engines") is True)
         seen = request.data.get("after")
         try:
@@ -292,28 +288,23 @@ class VotingApi:
             raise HttpError(409, error.message, hint=error.hint) from error
 
     def _adjudicates(self, ballot: VoteLog) -> bool:
-        """Tell whether the reviewer gave up voting."""
         return self.room.adjudicates(ballot.reviewer)
 
 
 def _listed(item: Item, vote: Vote | None) -> dict[str, object]:
-    """Write an item as a line of the queue."""
     return listed(item) | {"mine": _said(vote) if vote else None}
 
 
 def _said(vote: Vote) -> dict[str, object]:
-    """Write one's own vote."""
     return {"value": vote.value, "reason": vote.reason, "on": vote.on, "engines": bool(vote.shown)}
 
 
 def _place(place: CodeExcerpt) -> dict[str, object]:
-    """Write where a place is; its lines come with the file."""
     where = {"role": place.role, "anchor": place.anchor, "path": place.path}
     return where | ({"problem": place.problem} if place.problem else {"start": place.start, "end": place.end})
 
 
 def _query(item: Item) -> dict[str, object]:
-    """Write what is asked, and why its answer is one."""
     query, why = item.query, item.query.rationale
     return {
         "id": query.id,
@@ -324,7 +315,6 @@ def _query(item: Item) -> dict[str, object]:
 
 
 def _adversary(item: Item) -> dict[str, str] | None:
-    """Write what makes an adversary one."""
     if item.kind != "adversary":
         return None
     one = item.adversary
@@ -391,7 +381,6 @@ class SourceBrowser:
         return json_response({"paths": sorted(found, key=key)[: self.limits.paths], "total": len(found)})
 
     def _file(self, request: WebRequest) -> SourceFile:
-        """Find the file that was asked for among those of the corpus: no other is ever read."""
         path = request.query.get("path", "")
         for file in self.desk.corpus.files:
             if file.path == path:
@@ -399,7 +388,6 @@ class SourceBrowser:
         raise HttpError(404, f"the corpus has no file '{path[:200]}'", hint="choose one that the search lists")
 
     def _row(self, runs: tuple[HighlightSpan, ...]) -> list[list[object]]:
-        """Write the runs of a line, cut where nobody reads on."""
         row: list[list[object]] = []
         left = self.limits.columns
         for run in runs:
@@ -413,7 +401,6 @@ class SourceBrowser:
 
 
 def _number(request: WebRequest, name: str, otherwise: int) -> int:
-    """Read a line number of an address."""
     text = request.query.get(name, "")
     if not text:
         return otherwise
@@ -469,13 +456,11 @@ def review_routes(
 
 
 def _code(desk: ReviewWorkspace) -> str:
-    """Name the code for people: a folder by its whole path, for "." says nothing on a page."""
     spec = desk.corpus.spec
     return str(desk.corpus.root) if spec.kind == "path" else spec_text(spec)
 
 
 def _page(desk: ReviewWorkspace, name: str) -> bytes:
-    """Make the page: it has no item in it, for who asks is not known yet."""
     about = {
         "set": desk.path.name,
         "place": str(desk.path.absolute()),  # drafts of one set must not turn up in another

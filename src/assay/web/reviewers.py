@@ -128,7 +128,6 @@ class ReviewerRegistry:
         self._tell(f"{name} was taken over by that browser")
 
     def _check_free(self, seating: ReviewerState, browser: str, name: str) -> None:
-        """Refuse a name that another browser has, one that somebody voted under, and a second one for one browser."""
         self._check_own(seating, browser, name)
         taken = name.casefold() in seating.browsers
         if taken or self._has_spoken(name):
@@ -139,7 +138,6 @@ class ReviewerRegistry:
 
     @staticmethod
     def _check_own(seating: ReviewerState, browser: str, name: str) -> None:
-        """Refuse a second name for one browser."""
         own = seating.names.get(browser)
         if own is not None and own.casefold() != name.casefold():
             hint = f"go on as {own}, or sign out first: click the name in the bar"
@@ -182,7 +180,6 @@ def with_cookie(request: WebRequest, response: Response) -> Response:
 
 
 def _seating(rows: Iterable[YamlNode]) -> ReviewerState:
-    """Work out who sits where from all that was done."""
     browsers: dict[str, str] = {}
     names: dict[str, str] = {}
     saw: dict[str, frozenset[str]] = {}
@@ -200,5 +197,4 @@ def _seating(rows: Iterable[YamlNode]) -> ReviewerState:
 
 
 def _line(what: str, browser: str, name: str) -> dict[str, object]:
-    """Write what a browser did."""
     return {"what": what, "browser": browser, "name": name, "on": now()}

@@ -84,17 +84,14 @@ def changed_config(engine: EngineRun, changes: Mapping[str, object]) -> dict[str
 
 
 def _flat(config: Mapping[str, object]) -> dict[str, object]:
-    """Name recorded settings by dotted keys; lists as JSON has them."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in flat(config).items()}
 
 
 def _default(page: SettingPage) -> object:
-    """Read a default back from how it is written down."""
     return None if page.default in (None, "none") else json.loads(page.default)
 
 
 def _names_model(name: str) -> bool:
-    """Tell a setting that names a model."""
     return name.endswith("model")
 
 
@@ -161,7 +158,6 @@ class RunList:
         return self._known[run_id]
 
     def _called(self, root: Path, folder: Path) -> str:
-        """Name a run; where several folders are served, beginning with the folder's own name."""
         way = folder.relative_to(root).as_posix()
         if way == ".":
             return root.name or str(root)
@@ -169,7 +165,6 @@ class RunList:
 
 
 def _root(folder: Path) -> Path:
-    """Check a folder that is to be served."""
     if not folder.is_dir():
         what = "is a file, not a folder of results" if folder.exists() else "no such folder"
         raise ConfigError(what, file=folder, hint="name a folder of results, or one that holds several")
@@ -177,7 +172,6 @@ def _root(folder: Path) -> Path:
 
 
 def _run_folders(root: Path, limits: ExploringLimits) -> Iterator[Path]:
-    """List the folders with a run, a folder before those in it; links are not followed, so nothing leads out."""
     left, looked = [(root, 0)], 0
     while left and looked < limits.folders:
         folder, depth = left.pop(0)
@@ -189,7 +183,6 @@ def _run_folders(root: Path, limits: ExploringLimits) -> Iterator[Path]:
 
 
 def _inner_folders(folder: Path) -> list[Path]:
-    """List the folders in a folder where runs may be; one that cannot be read has none."""
     try:
         with os.scandir(folder) as entries:
             names = sorted(
@@ -223,7 +216,6 @@ def card(found: RunFolder) -> dict[str, Any]:
 
 
 def _written(folder: Path) -> dict[str, Any]:
-    """Say when the run was written: as a number to sort by, and for people, UTC."""
     for path in (folder / COMMITTED / MANIFEST, folder / MANIFEST):
         try:
             moment = path.stat().st_mtime
@@ -248,7 +240,6 @@ def _made(date: str, written: float) -> float:
 
 
 def _from_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Take what the records say without being scored."""
     claim = manifest["header"].get("claim") or {}
     return {
         "suite": str(manifest.get("suite") or "+".join(manifest["header"]["corpora"])),
@@ -265,7 +256,6 @@ def _from_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from_results(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the numbers from results.json, if it is about this run."""
     results = _results(folder)
     if results is None or _identity(results["header"]) != _identity(manifest["header"]):
         return {}
@@ -295,13 +285,11 @@ def _results(folder: Path) -> dict[str, Any] | None:
 
 
 def _identity(header: Mapping[str, Any]) -> tuple[object, ...]:
-    """Tell runs apart by what they were made with."""
     corpora = sorted((name, facts["digest"]) for name, facts in header["corpora"].items())
     return header["gold_hash"], header["date"], header["assay"], tuple(corpora)
 
 
 def _best(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Give the best engine's mean with its interval."""
     if row is None:
         return None
     return {
@@ -313,7 +301,6 @@ def _best(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _verdict(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the verdict on the best rival of the baseline, in the words and the tone that the report has for it."""
     kept = {name: row[name] for name in ("engine", "baseline", "measure", "verdict", "difference")}
     compared = _comparison(row)
     told = {"said": compared.said, "tone": verdict_tone(compared)}
@@ -321,7 +308,6 @@ def _verdict(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _comparison(row: Mapping[str, Any]) -> ComparisonRow:
-    """Read a comparison, as far as its words and its tone depend on it."""
     known = {field.name: row[field.name] for field in fields(ComparisonRow) if field.name in row}
     return ComparisonRow(**{**known, "verdict": None if row["verdict"] is None else Verdict(row["verdict"])})
 

@@ -200,7 +200,6 @@ def cookies(headers: Message) -> list[tuple[str, str]]:
 
 
 def _same(given: str, secret: str) -> bool:
-    """Compare with a secret in a time that says nothing of it."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode("utf-8"))
 
 
@@ -318,7 +317,6 @@ class Handler(BaseHTTPRequestHandler):
         raise AttributeError(name)
 
     def _answer(self) -> None:
-        """Answer one request, whatever it is."""
         path = self.path.partition("?")[0]
         try:
             response = self._respond()
@@ -333,7 +331,6 @@ class Handler(BaseHTTPRequestHandler):
         self._send(response)
 
     def _respond(self) -> Response:
-        """Check a request and hand it to its route."""
         guard = self.server.house.guard
         guard.check_host(self.headers)
         path, query = self._address()
@@ -362,7 +359,6 @@ class Handler(BaseHTTPRequestHandler):
         return cut.path, dict(pairs)
 
     def _data(self) -> dict[str, object]:
-        """Read the JSON object of a POST."""
         kind = self.headers.get_content_type()
         if kind != "application/json":
             raise HttpError(415, f"{kind} is not taken", hint="send application/json")
@@ -376,7 +372,6 @@ class Handler(BaseHTTPRequestHandler):
         return value
 
     def _body(self) -> bytes:
-        """Read as many bytes as were announced, and no more than are taken."""
         lengths, most = self.headers.get_all("Content-Length") or [], self.server.house.limits.body
         if self.headers.get("Transfer-Encoding") or len(lengths) != 1 or not lengths[0].isascii():
             raise HttpError(411, "the request does not say how long it is")
@@ -393,15 +388,12 @@ class Handler(BaseHTTPRequestHandler):
         return raw
 
     def _asks_page(self) -> bool:
-        """Tell whether somebody typed or followed the address."""
         return "text/html" in self.headers.get("Accept", "")
 
     def _refusal(self, error: AssayError) -> Response:
-        """Answer with the sentence of an error."""
         return error_response(status_of(error), sentence_of(error), error.hint, as_page=self._asks_page())
 
     def _send(self, response: Response) -> None:
-        """Send an answer with all that keeps a browser from doing more with it than it should."""
         self.connection.settimeout(self.server.house.limits.writing)
         self.send_response(response.status)
         policy = f"{response.policy}; frame-ancestors 'none'"
@@ -429,11 +421,9 @@ class _Timed(io.RawIOBase):
         self._connection, self._until = connection, until
 
     def readable(self) -> bool:
-        """Say that it can be read."""
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Read what is there, waiting no longer than until the moment."""
         left = self._until - time.monotonic()
         if left <= 0:
             raise TimeoutError("the request took too long")
@@ -442,7 +432,6 @@ class _Timed(io.RawIOBase):
 
 
 def _drain(connection: socket.socket, most: int = 1 << 21, seconds: float = 1.0) -> None:
-    """Take what a refused client still sends: closing over unread bytes would take the answer back from it."""
     try:
         connection.shutdown(socket.SHUT_WR)
         connection.settimeout(seconds)
@@ -454,7 +443,6 @@ def _drain(connection: socket.socket, most: int = 1 << 21, seconds: float = 1.0)
 
 
 def _no_constant(name: str) -> float:
-    """Refuse the numbers that JSON does not have."""
     raise ValueError(name)
 
 
@@ -566,7 +554,6 @@ class _Listener(socketserver.ThreadingTCPServer):
         self._strangers: OrderedDict[_Socket, None] = OrderedDict()  # that have not said who they are, the oldest first
 
     def process_request(self, request: _Socket, client_address: _Address) -> None:
-        """Answer in a thread, or say at once that all are busy."""
         if not (self._free.acquire(blocking=False) or self._make_room()):
             _turn_away(request)
             self.shutdown_request(request)
@@ -575,7 +562,6 @@ class _Listener(socketserver.ThreadingTCPServer):
         super().process_request(request, client_address)
 
     def _make_room(self) -> bool:
-        """Have the connection go that has longest not said who it is: whoever opens many keeps nobody out."""
         try:
             oldest = self._strangers.popitem(last=False)[0]
         except KeyError:
@@ -585,11 +571,9 @@ class _Listener(socketserver.ThreadingTCPServer):
         return self._free.acquire(timeout=self.house.limits.yielding)
 
     def recognise(self, connection: _Socket) -> None:
-        """Let a connection stay: it has said who it is."""
         self._strangers.pop(connection, None)
 
     def process_request_thread(self, request: _Socket, client_address: _Address) -> None:
-        """Answer, and give the thread back."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -597,11 +581,9 @@ class _Listener(socketserver.ThreadingTCPServer):
             self._free.release()
 
     def handle_error(self, request: _Socket, client_address: _Address) -> None:  # noqa: ARG002  # the library's names
-        """Say nothing of a client that went away; show a mistake of ours to whoever looks for it."""
         show_trace()
 
     def drain(self) -> None:
-        """Wait for the answers under way, as long as they may take."""
         until, got = time.monotonic() + self.house.limits.closing, 0
         while got < self.house.limits.threads and self._free.acquire(timeout=max(0.0, until - time.monotonic())):
             got += 1
@@ -610,7 +592,6 @@ class _Listener(socketserver.ThreadingTCPServer):
 
 
 def _turn_away(connection: socket.socket) -> None:
-    """Tell a client that all threads are busy."""
     body = b'{"error": "too many requests at once", "hint": "try again in a moment"}'
     head = f"HTTP/1.0 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
     try:
@@ -646,7 +627,6 @@ class LruCache(Generic[K, V]):
         return future.result()
 
     def _make(self, key: K, future: Future[V], make: Callable[[], V]) -> None:
-        """Make a value, and let go of what was not used for the longest time."""
         try:
             future.set_result(make())
         except BaseException as error:
@@ -659,7 +639,6 @@ class LruCache(Generic[K, V]):
                 self._drop(old.result())
 
     def _surplus(self) -> list[Future[V]]:
-        """Take out what is too much; what is still being made stays."""
         with self._lock:
             done = [key for key, future in self._made.items() if future.done()]
             return [self._made.pop(key) for key in done[: max(0, len(self._made) - self._most)]]

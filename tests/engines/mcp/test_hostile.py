@@ -154,5 +154,5 @@ def test_mcp_without_the_package_says_how_to_get_it() -> None:
         "make_engine({'kind': 'mcp', 'command': 'x', 'tool': 'search'})"
     )
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "EnvironmentFailure: engine mcp: the mcp package is not installed" in finished.stderr
+    assert "SetupError: engine mcp: the mcp package is not installed" in finished.stderr
     assert "pip install '.[mcp]'" in finished.stderr

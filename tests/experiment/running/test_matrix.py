@@ -214,7 +214,7 @@ def test_a_cell_that_failed_is_asked_again(counting):
 def test_a_corpus_that_changes_midway_is_noticed(spec):
     class Meddling(SerialExecutor):
         def submit(self, function, /, *args):
-            if function.__name__ == "visit":
+            if function.__name__ == "run_task":
                 Path("shop/more.py").write_text("changed = True\n")
             return super().submit(function, *args)
 

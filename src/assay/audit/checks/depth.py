@@ -27,7 +27,6 @@ def _counted(
     breaks: Callable[[AuditRanking, int], bool],
     what: str,
 ) -> AuditFinding:
-    """Count the answers that break a law by themselves."""
     asked = [(text, k) for text in bench.texts for k in levels if bench.answer(text, k).ok]
     broken = [(text, k) for text, k in asked if breaks(bench.answer(text, k), k)]
     if not broken:
@@ -46,7 +45,6 @@ def _counted(
 
 
 def _short(bench: AuditSessions, levels: list[int]) -> AuditFinding:
-    """Count the answers that stop short though a deeper one goes on; repeats are told apart."""
     law, asked, broken = "k where there are k", 0, []
     for text in bench.texts:
         for k, deeper in pairwise(levels):
@@ -72,12 +70,10 @@ def _short(bench: AuditSessions, levels: list[int]) -> AuditFinding:
 
 
 def _is_over(one: AuditRanking, k: int) -> bool:
-    """Tell whether there are more results than were asked for."""
     return len(one.places) > k
 
 
 def _repeats(one: AuditRanking) -> bool:
-    """Tell whether a place comes twice."""
     return len(set(one.places)) < len(one.places)
 
 

@@ -55,14 +55,12 @@ def check(bench: AuditSessions) -> Iterator[AuditFinding]:
 
 
 def _repeats(bench: AuditSessions, base: Sequence[AuditRanking]) -> AuditFinding:
-    """Ask each query again in the session that has answered it; other queries come in between."""
     trial = _Trial("repeats", f"when asked {bench.config.repeats + 1} times in one session")
     rounds = [[bench.main.ask(text, bench.config.k) for text in bench.texts] for _ in range(bench.config.repeats)]
     return _compared(bench, trial, base, *rounds)
 
 
 def _new_session(bench: AuditSessions, base: Sequence[AuditRanking]) -> AuditFinding:
-    """Ask each query once in a new session, on an index of its own."""
     index = "on the index that the server has" if bench.is_remote else "with a fresh index"
     trial = _Trial("new session", f"in a new session {index}")
     try:
@@ -75,7 +73,6 @@ def _new_session(bench: AuditSessions, base: Sequence[AuditRanking]) -> AuditFin
 
 
 def _other_processes(bench: AuditSessions) -> Iterator[AuditFinding]:
-    """Ask in processes that differ in the hash seed, then in the number of threads."""
     seeds, threads = bench.config.hash_seeds, available_threads()
     usual = ProcessConditions(seeds[0], threads)
     names = ("hash seed", "threads")
@@ -106,7 +103,6 @@ def _other_processes(bench: AuditSessions) -> Iterator[AuditFinding]:
 def _elsewhere(
     bench: AuditSessions, trial: _Trial, base: Sequence[AuditRanking], others: Sequence[ProcessConditions]
 ) -> AuditFinding:
-    """Compare what other processes answer with what a first one did."""
     try:
         rounds = [query_in_subprocess(bench, other) for other in others]
     except AssayError as problem:
@@ -118,7 +114,6 @@ def _elsewhere(
 def _compared(
     bench: AuditSessions, trial: _Trial, base: Sequence[AuditRanking], *rounds: Sequence[AuditRanking]
 ) -> AuditFinding:
-    """Count the queries that got another answer; other scores at the same places weigh less."""
     pairs = [[(own[at], first) for own in rounds] for at, first in enumerate(base)]
     moved = [at for at, own in enumerate(pairs) if any(a.outcome != b.outcome for a, b in own)]
     total = len(base)
@@ -144,7 +139,6 @@ def _told(
     which: Sequence[int],
     pairs: Sequence[Sequence[tuple[AuditRanking, AuditRanking]]],
 ) -> AuditFinding:
-    """Make the finding, with the first query that shows it."""
     text, k = bench.texts[which[0]], bench.config.k
     other, first = next((a, b) for a, b in pairs[which[0]] if differ(a, b))
     rank = first_difference(first.places, other.places)
@@ -160,12 +154,10 @@ def _told(
 
 
 def _untried(bench: AuditSessions, law: str, reason: str) -> AuditFinding:
-    """Say that a law could not be looked at."""
     return bench.finding(CHECK.name, law, Severity.NOT_TRIED, reason)
 
 
 def _variables(conditions: ProcessConditions) -> str:
-    """Write the variables that most libraries read."""
     return " ".join(f"{name}={conditions.threads}" for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"))
 
 

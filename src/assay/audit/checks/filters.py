@@ -109,19 +109,16 @@ def _choose(
 
 
 def _folder_of(path: str) -> str:
-    """Name the folder that a file lies in; nothing at the root."""
     parent = PurePosixPath(path).parent.as_posix()
     return "" if parent == "." else parent
 
 
 def _language_of(bench: AuditSessions) -> Callable[[str], str]:
-    """Make the function that tells the language of a file."""
     languages = {file.path: file.language or "" for file in bench.subject.corpus.files}
     return lambda path: languages.get(path, "")
 
 
 def _passes(bench: AuditSessions, wanted: SearchFilter) -> Callable[[str], bool]:
-    """Make the function that tells whether a file is wanted."""
     if wanted.languages:
         language = _language_of(bench)
         return lambda path: language(path) in wanted.languages
@@ -130,7 +127,6 @@ def _passes(bench: AuditSessions, wanted: SearchFilter) -> Callable[[str], bool]
 
 
 def _failures(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> Iterator[AuditFinding]:
-    """Say how many filtered questions failed."""
     failed = [case for case in cases if not case.answer.ok]
     if failed:
         said = f"{len(failed)} of {len(cases)} questions with a filter for {field} failed"
@@ -139,7 +135,6 @@ def _failures(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> Itera
 
 
 def _leaks(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFinding:
-    """Count the answers that hold results outside the filter."""
     law, leaking = f"{field}: nothing outside", [case for case in cases if case.leaked]
     if not leaking:
         telling = [case for case in cases if case.outside and case.answer.places]
@@ -156,7 +151,6 @@ def _leaks(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFin
 
 
 def _struck(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFinding:
-    """Count the answers that are not the full ranking with the others struck out, as far as that was seen."""
     law, k = f"{field}: only strikes out", bench.config.k
     if not cases:
         said = "not tried: results from outside the filter came in every query"
@@ -182,23 +176,19 @@ def _struck(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFi
 
 
 def _nothing_to_strike(field: str) -> str:
-    """Say why a filter could not be seen at work."""
     return f"not tried: no query has results on both sides of a filter for {field}"
 
 
 def _is_steady(bench: AuditSessions, query: str) -> bool:
-    """Tell whether the full ranking is the same at k as far down as it was asked for."""
     return is_prefix(bench.answer(query, bench.config.k).places, bench.answer(query, bench.config.deep).places)
 
 
 def _is_struck(case: _Case, k: int) -> bool:
-    """Compare with the full ranking; beyond the depth that was asked there may be more."""
     got, expected = case.answer.places[:k], case.expected[:k]
     return got == expected if case.whole else is_prefix(expected, got)
 
 
 def _nothing(bench: AuditSessions, field: str) -> AuditFinding:
-    """Ask under a filter that no file passes, what gives results without it."""
     law = f"{field}: nothing passes"
     texts = [text for text in bench.texts if bench.answer(text, bench.config.k).places][: bench.config.nothing]
     if not texts:
@@ -223,7 +213,6 @@ def _nothing(bench: AuditSessions, field: str) -> AuditFinding:
 def _told(
     bench: AuditSessions, law: str, severity: Severity, said: str, cases: Sequence[_Case], total: int, shown: str
 ) -> AuditFinding:
-    """Make a finding with its first case."""
     first, k = cases[0], bench.config.k
     example = [
         f"query: {first.query}",

@@ -31,7 +31,6 @@ class EdgeCase:
 
 
 def _filled(words: str, size: int) -> str:
-    """Repeat words up to a number of bytes."""
     return (words * (size // len(words) + 1))[:size]
 
 
@@ -120,7 +119,6 @@ def check(bench: AuditSessions) -> Iterator[AuditFinding]:
 
 
 def _sit(bench: AuditSessions, control: str, *, always: bool) -> _Sitting:
-    """Ask odd queries one after the other; `always` asks the ordinary one after each, not only after failures."""
     k, outcomes, culprit = bench.config.k, list[_Outcome](), None
     with bench.session() as session:
         before, again = session.ask(control, k), session.ask(control, k)
@@ -137,13 +135,11 @@ def _sit(bench: AuditSessions, control: str, *, always: bool) -> _Sitting:
 
 
 def _asked(bench: AuditSessions, session: EngineClient, odd: EdgeCase) -> _Outcome:
-    """Ask one odd query."""
     reading = session.ask(odd.text, bench.config.k)
     return _Outcome(odd, reading, odd.option and _is_option(bench, reading))
 
 
 def _is_option(bench: AuditSessions, reading: AuditRanking) -> bool:
-    """Tell whether an answer is what a program says of its options: usage, or results none of which exist."""
     if not reading.ok:
         return bool(_USAGE.search(reading.error))
     known = {file.path for file in bench.subject.corpus.files}
@@ -151,7 +147,6 @@ def _is_option(bench: AuditSessions, reading: AuditRanking) -> bool:
 
 
 def _outcomes(bench: AuditSessions, outcomes: Sequence[_Outcome]) -> Iterator[AuditFinding]:
-    """Say of each odd query that did not end well how it ended; the rest in one sentence."""
     bad = [one for one in outcomes if _severity(one) != Severity.FINE]
     for one in bad:
         problem = "was taken for an option" if one.option else _PROBLEMS.get(one.reading.status, "failed")
@@ -171,7 +166,6 @@ def _outcomes(bench: AuditSessions, outcomes: Sequence[_Outcome]) -> Iterator[Au
 
 
 def _severity(one: _Outcome) -> Severity:
-    """Judge how an odd query ended."""
     if one.option:
         return Severity.BROKEN
     if one.reading.ok:
@@ -180,7 +174,6 @@ def _severity(one: _Outcome) -> Severity:
 
 
 def _aftermath(bench: AuditSessions, control: str, sitting: _Sitting) -> AuditFinding:
-    """Say whether an ordinary query is still answered as before; where no failure is to blame, find out who is."""
     law, k, before, after = "afterwards", bench.config.k, sitting.before, sitting.after
     if sitting.culprit is None and _same(after, before):
         said = "after the odd queries an ordinary one is answered as before"
@@ -195,12 +188,10 @@ def _aftermath(bench: AuditSessions, control: str, sitting: _Sitting) -> AuditFi
 
 
 def _same(one: AuditRanking, other: AuditRanking) -> bool:
-    """Tell whether two answers are the same to a user."""
     return one.outcome == other.outcome
 
 
 def _forms(bench: AuditSessions, outcomes: Sequence[_Outcome]) -> Iterator[AuditFinding]:
-    """Compare the two ways in which Unicode writes the same letters."""
     read = {one.odd.name: one for one in outcomes}
     composed, apart = read.get("composed (NFC)"), read.get("decomposed (NFD)")
     if composed is None or apart is None or not (composed.reading.ok and apart.reading.ok):

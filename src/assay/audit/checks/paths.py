@@ -58,7 +58,6 @@ def check(bench: AuditSessions) -> Iterator[AuditFinding]:
 
 
 def _ranges(bench: AuditSessions, tally: _Tally) -> AuditFinding:
-    """Say how many ranges leave their files."""
     if not tally.ranged:
         return bench.finding(CHECK.name, "lines", Severity.NOT_APPLICABLE, "the engine gives files without lines")
     if not tally.ranges:
@@ -69,7 +68,6 @@ def _ranges(bench: AuditSessions, tally: _Tally) -> AuditFinding:
 
 
 def _told(bench: AuditSessions, law: str, severity: Severity, said: str, seen: list[_Seen], total: int) -> AuditFinding:
-    """Make a finding with its first case."""
     first = seen[0]
     return bench.finding(
         CHECK.name, law, severity, said,
@@ -79,7 +77,6 @@ def _told(bench: AuditSessions, law: str, severity: Severity, said: str, seen: l
 
 
 def _count(bench: AuditSessions) -> _Tally:
-    """Sort every result by what is wrong with it."""
     corpus = bench.main.corpus
     known = {file.path for file in corpus.files}
     lines: dict[str, int] = {}
@@ -101,7 +98,6 @@ def _count(bench: AuditSessions) -> _Tally:
 
 
 def _path_problem(hit: Hit, place: ResultLocation, corpus: Corpus, known: set[str]) -> str:
-    """Name what is wrong with a path; nothing when it is a file of the corpus, written from its root."""
     given = str(hit.path)
     if place.path in known:
         return "absolute" if given.startswith("/") else ""
@@ -114,7 +110,6 @@ def _path_problem(hit: Hit, place: ResultLocation, corpus: Corpus, known: set[st
 
 
 def _inside(hit: Hit, last: int) -> bool:
-    """Tell whether a range is made of lines of its file."""
     start, end = hit.start, hit.start if hit.end is None else hit.end
     whole = all(isinstance(at, int) and not isinstance(at, bool) for at in (start, end))
     return whole and start is not None and end is not None and 1 <= start <= end <= max(last, 1)

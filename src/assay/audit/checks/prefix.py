@@ -34,12 +34,10 @@ def check(bench: AuditSessions) -> Iterator[AuditFinding]:
 
 
 def _begins(bench: AuditSessions, text: str, short: int, long: int) -> bool:
-    """Tell whether the shorter ranking begins the longer; how many results there are is for `depth` to say."""
     return is_prefix(bench.answer(text, short).places[:short], bench.answer(text, long).places)
 
 
 def _broken(bench: AuditSessions, broken: Sequence[str], asked: int, short: int, long: int) -> AuditFinding:
-    """Show the first query on which it is not."""
     text = broken[0]
     one, other = bench.answer(text, short), bench.answer(text, long)
     rank = first_difference(one.places[:short], other.places[:short])

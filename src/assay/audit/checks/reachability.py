@@ -48,7 +48,6 @@ def check(bench: AuditSessions) -> Iterator[AuditFinding]:
 def _told(
     bench: AuditSessions, queries: Sequence[Query], sought: Sequence[_Sought], lost: Sequence[_Sought], how: str
 ) -> AuditFinding:
-    """Say how many targets are out of reach, and the ceiling that leaves."""
     k, known = bench.config.k, bench.subject.reach is not None
     top = _ceiling(queries, lost, k)
     verb = "can never be returned" if known else "were not returned"
@@ -70,7 +69,6 @@ def _told(
 
 
 def _method(bench: AuditSessions) -> str:
-    """Say what asking shows and what it does not."""
     return (
         f"each was asked for at k = {bench.config.deep} by its query and by its name and path and text, which shows "
         "what can be returned but does not prove that the rest never is"
@@ -78,7 +76,6 @@ def _method(bench: AuditSessions) -> str:
 
 
 def _drawn(bench: AuditSessions, gold: Sequence[Query]) -> list[Query]:
-    """Draw whole queries until there are targets enough; where nothing need be asked, take all."""
     import numpy as np
 
     if bench.subject.reach is not None:
@@ -92,19 +89,16 @@ def _drawn(bench: AuditSessions, gold: Sequence[Query]) -> list[Query]:
 
 
 def _in_chunks(bench: AuditSessions, target: Target) -> bool:
-    """Look whether a known chunk shares a line with a target."""
     reach = bench.subject.reach
     chunks = None if reach is None else reach.chunks(target.span.path)
     return chunks is None or any(chunk.common_lines(target.span) for chunk in chunks)
 
 
 def _is_found(bench: AuditSessions, sought: _Sought) -> bool:
-    """Ask for a target in several ways until one answer holds it."""
     return any(_holds(bench, probe, sought.target.span) for probe in _probes(bench, sought))
 
 
 def _holds(bench: AuditSessions, probe: str, span: Span) -> bool:
-    """Tell whether the answer to a question shares a line with a place."""
     reading = bench.answer(probe, bench.config.deep)
     for hit, place in zip(reading.hits, reading.places, strict=True):
         lines = (hit.start, hit.start if hit.end is None else hit.end)
@@ -115,7 +109,6 @@ def _holds(bench: AuditSessions, probe: str, span: Span) -> bool:
 
 
 def _probes(bench: AuditSessions, sought: _Sought) -> list[str]:
-    """List the questions that a target is asked for with, the cheapest to have been asked already first."""
     target = sought.target
     name = (target.symbol or "").rpartition(".")[2].partition("~")[0]
     probes = [sought.query.headline, name, target.span.path, _text_of(bench, target.span)]
@@ -123,14 +116,12 @@ def _probes(bench: AuditSessions, sought: _Sought) -> list[str]:
 
 
 def _text_of(bench: AuditSessions, span: Span) -> str:
-    """Give the beginning of a target's own text, on one line."""
     lines = read_text(bench.subject.corpus, span.path).split("\n")
     own = lines if span.start is None else lines[span.start - 1 : span.end]
     return " ".join(" ".join(own).split())[: bench.config.passage]
 
 
 def _ceiling(queries: Sequence[Query], lost: Sequence[_Sought], k: int) -> Ceiling:
-    """Average the best that is left of each query."""
     gone = {(one.query.id, one.target.anchor) for one in lost}
     tops = []
     for query in queries:

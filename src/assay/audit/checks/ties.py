@@ -27,7 +27,6 @@ def check(bench: AuditSessions) -> Iterator[AuditFinding]:
 
 
 def _numbers(bench: AuditSessions, scored: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
-    """Find scores that are no number, or missing beside others that are there."""
     bad = [(text, one) for text, one in scored if not all(map(_is_number, one.scores))]
     if not bad:
         said = f"the scores of all {len(scored)} answers are numbers"
@@ -43,7 +42,6 @@ def _numbers(bench: AuditSessions, scored: Sequence[tuple[str, AuditRanking]]) -
 
 
 def _falling(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
-    """Find scores that go up and down along the ranking; those that always rise are distances."""
     rising = [(text, one) for text, one in clean if any(b > a for a, b in pairwise(_floats(one)))]
     falling = [(text, one) for text, one in clean if any(b < a for a, b in pairwise(_floats(one)))]
     worse = rising if len(rising) <= len(falling) else falling
@@ -61,7 +59,6 @@ def _falling(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) ->
 
 
 def _equal(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
-    """Count neighbours with one score."""
     pairs = [(text, a == b) for text, one in clean for a, b in pairwise(_floats(one))]
     tied = sum(equal for _, equal in pairs)
     said = f"{tied} of {len(pairs)} neighbouring results have equal scores"
@@ -76,7 +73,6 @@ def _equal(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> A
 
 
 def _stable(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
-    """Look whether results of equal score keep their order when they are asked for again, at any depth."""
     tied = [text for text, one in clean if _groups(one)]
     if not tied:
         return bench.finding(CHECK.name, "stable", Severity.NOT_APPLICABLE, "no answer has equal scores")
@@ -97,7 +93,6 @@ def _stable(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> 
 
 
 def _swaps(bench: AuditSessions, text: str, k: int) -> bool:
-    """Ask again at a depth and compare the order inside each group of equal scores."""
     own, other = bench.answer(text, bench.config.k), bench.main.ask(text, k)
     at = {place: rank for rank, place in enumerate(other.places)}
     for group in _groups(own):
@@ -108,19 +103,16 @@ def _swaps(bench: AuditSessions, text: str, k: int) -> bool:
 
 
 def _groups(one: AuditRanking) -> list[list[ResultLocation]]:
-    """List the places that share a score, in groups of two and more."""
     pairs = zip(_floats(one), one.places, strict=True)
     groups = [[place for _, place in group] for _, group in groupby(pairs, key=lambda pair: pair[0])]
     return [group for group in groups if len(group) > 1]
 
 
 def _floats(one: AuditRanking) -> list[float]:
-    """Give scores that are known to be numbers."""
     return [float(score) for score in one.scores if isinstance(score, int | float)]
 
 
 def _is_number(score: object) -> bool:
-    """Tell whether a score can be compared."""
     return isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
 
 

@@ -54,7 +54,6 @@ def check(bench: AuditSessions) -> Iterator[AuditFinding]:
 
 
 def _asked(bench: AuditSessions, session: EngineClient, corpus: Corpus, edit: _Edit) -> dict[str, AuditRanking]:
-    """Ask before an edit what should show it: the new word, the names of its files, the text of those that go."""
     names = [" ".join(PurePosixPath(path).stem.split("_")) for path in edit.files]
     gone = [read_bytes(corpus, path).decode("utf-8", "replace") for path, data in edit.files.items() if data is None]
     passages = [" ".join(text.split())[: bench.config.passage] for text in gone]
@@ -65,7 +64,6 @@ def _asked(bench: AuditSessions, session: EngineClient, corpus: Corpus, edit: _E
 def _compared(
     bench: AuditSessions, session: EngineClient, corpus: Corpus, edit: _Edit, before: Mapping[str, AuditRanking]
 ) -> AuditFinding:
-    """Update, build anew, and compare what both answer; an edit that shows in no answer proves nothing."""
     texts = list(before)
     updated = session.update(corpus)
     if updated is not None and not updated.ok:
@@ -89,7 +87,6 @@ def _compared(
 
 
 def _unseen(bench: AuditSessions, edit: _Edit, asked: int) -> AuditFinding:
-    """Say that an engine built anew on the edited files answers as if nothing had happened, and why that may be."""
     why = (
         "its settings do not name {root}, so the server reads files of its own"
         if bench.is_remote
@@ -102,7 +99,6 @@ def _unseen(bench: AuditSessions, edit: _Edit, asked: int) -> AuditFinding:
 def _is_fickle(
     bench: AuditSessions, session: EngineClient, corpus: Corpus, moved: Sequence[tuple[str, AuditRanking, AuditRanking]]
 ) -> bool:
-    """Ask again, in the same session and in one more new one: an engine that differs from itself proves nothing."""
     if any(differ(session.ask(text, bench.config.k), updated) for text, updated, _ in moved):
         return True
     with bench.session(_moved(bench, corpus)) as third:
@@ -112,7 +108,6 @@ def _is_fickle(
 def _told(
     bench: AuditSessions, edit: _Edit, texts: Sequence[str], pairs: Sequence[tuple[AuditRanking, AuditRanking]]
 ) -> AuditFinding:
-    """Say how many queries part the two."""
     moved = [at for at, (a, b) in enumerate(pairs) if a.outcome != b.outcome]
     rescored = [at for at, (a, b) in enumerate(pairs) if score_gap(a, b)]
     total = len(texts)
@@ -134,7 +129,6 @@ def _told(
 
 
 def _remedy(bench: AuditSessions) -> str:
-    """Say what to do about an index that lags behind."""
     if bench.subject.engine.config.get("kind") not in _ADAPTED:
         return "its update leaves something of the old files behind"
     return "declare in its settings as `update` what takes changed files in; if that is there, the tool itself is stale"
@@ -147,7 +141,6 @@ def _untried(bench: AuditSessions, edit: _Edit) -> AuditFinding:
 
 
 def _edits(bench: AuditSessions, corpus: Corpus) -> list[_Edit]:
-    """Plan edits of drawn source files, one after the other; a small corpus gets fewer."""
     import numpy as np
 
     fit = [f.path for f in corpus.files if f.kind == "code" and 0 < f.size <= bench.config.largest_edited]
@@ -158,7 +151,6 @@ def _edits(bench: AuditSessions, corpus: Corpus) -> list[_Edit]:
 
 
 def _changed(corpus: Corpus, path: str) -> _Edit:
-    """Cut a file in the middle, and put a new line there."""
     lines = read_bytes(corpus, path).split(b"\n")
     middle = len(lines) // 2
     new = [*lines[:middle], f"{_NEW_WORD} = {_NEW_WORD}".encode(), *lines[middle + middle // 2 :]]
@@ -166,31 +158,26 @@ def _changed(corpus: Corpus, path: str) -> _Edit:
 
 
 def _added(corpus: Corpus, path: str) -> _Edit:
-    """Add a file that is a copy of another, which also makes ties, with a new line."""
     new = _beside(path, "added")
     data = read_bytes(corpus, path) + f"\n{_NEW_WORD} = 1\n".encode()
     return _Edit("add", f"the addition of {new}", {new: data})
 
 
 def _renamed(corpus: Corpus, path: str) -> _Edit:
-    """Give a file another name."""
     new = _beside(path, "renamed")
     return _Edit("rename", f"the renaming of {path}", {path: None, new: read_bytes(corpus, path)})
 
 
 def _deleted(_corpus: Corpus, path: str) -> _Edit:
-    """Remove a file."""
     return _Edit("delete", f"the deletion of {path}", {path: None})
 
 
 def _beside(path: str, word: str) -> str:
-    """Name a new file in the same folder, of the same kind."""
     place = PurePosixPath(path)
     return place.with_name(f"{word}_{place.name}").as_posix()
 
 
 def _apply(corpus: Corpus, edit: _Edit) -> Corpus:
-    """Make an edit on disk, and give the corpus as it is then."""
     files = {file.path: file for file in corpus.files}
     hashes = dict(corpus.hashes)
     for path, data in edit.files.items():

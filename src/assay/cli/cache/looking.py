@@ -52,7 +52,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _blocks(data: dict[str, Any]) -> list[Block]:
-    """Say it in a table and a sentence."""
     from assay.report.render.document import Cell, Column, Paragraph, Table
 
     if not data["kinds"]:
@@ -79,7 +78,6 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
 
 
 def _meanings() -> Block:
-    """Say what every kind is, also those of which nothing is there."""
     from assay.report.render.document import Cell, Column, Table
     from assay.store import KINDS
 

@@ -49,7 +49,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _named(store: ArtifactStore, kinds: tuple[str, ...]) -> set[str]:
-    """Check the kinds that were named."""
     from assay.store import KINDS
 
     known = {one.kind for one in store.usage()} | {other.kind for other in others()}
@@ -62,13 +61,11 @@ def _named(store: ArtifactStore, kinds: tuple[str, ...]) -> set[str]:
 
 
 def _total(done: list[PruneResult]) -> dict[str, int]:
-    """Add up what several prunings took."""
     parts = [asdict(one) for one in done]
     return {name: sum(part[name] for part in parts) for name in ("entries", "bytes", "held", "left")}
 
 
 def _sentence(data: Mapping[str, int], *, dry_run: bool) -> str:
-    """Say what went, and what stays."""
     went = "would go" if dry_run else "went"
     held = pluralize(data["held"], "entry", "entries")
     stayed = f" {held} stayed because somebody uses them." if data["held"] else ""

@@ -34,5 +34,4 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _said(broken: int) -> str:
-    """Say how many were broken, and what became of them."""
     return f"{broken} broken, and removed" if broken else "none is broken"

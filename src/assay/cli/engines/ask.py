@@ -70,7 +70,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _ask(bench: AuditSessions, args: argparse.Namespace) -> AuditRanking:
-    """Ask, under a filter when one is given."""
     wanted = _wanted(args)
     if wanted is None:
         return bench.main.ask(args.query, args.k)
@@ -82,7 +81,6 @@ def _ask(bench: AuditSessions, args: argparse.Namespace) -> AuditRanking:
 
 
 def _wanted(args: argparse.Namespace) -> SearchFilter | None:
-    """Read the filter, if one is given; a language may be named by its extension."""
     from assay.corpus.languages import language_name
     from assay.engines.base import SearchFilter
 
@@ -91,7 +89,6 @@ def _wanted(args: argparse.Namespace) -> SearchFilter | None:
 
 
 def _document(args: argparse.Namespace, rows: Sequence[Mapping[str, object]]) -> Document:
-    """Show the ranking, one result a line."""
     from assay.report.render.document import Document, Paragraph, table
 
     lines = [[str(row["rank"]), _place(row), "" if row["score"] is None else str(row["score"])] for row in rows]
@@ -100,5 +97,4 @@ def _document(args: argparse.Namespace, rows: Sequence[Mapping[str, object]]) ->
 
 
 def _place(row: Mapping[str, object]) -> str:
-    """Write where a result points."""
     return str(row["path"]) if row["start"] is None else f"{row['path']}:{row['start']}-{row['end']}"

@@ -76,7 +76,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _corpus(path: str | None, config: str | None) -> Corpus:
-    """Open what was named; else this folder if it has code, else a part of the standard library."""
     from assay.corpus import open_corpus, parse_spec
     from assay.types import CorpusSpec
 
@@ -92,14 +91,12 @@ def _corpus(path: str | None, config: str | None) -> Corpus:
 
 
 def _make(recipe: EngineFactory, gold: GoldSet) -> FullEngine:
-    """Make the engine for some questions."""
     from assay.types import Suite
 
     return replace(recipe, suite=Suite((gold,))).make()
 
 
 def _data(checked: _Checked) -> dict[str, object]:
-    """Give everything, for programs."""
     engine, corpus, found = checked.engine, checked.corpus, checked.found
     answers = [
         {
@@ -136,7 +133,6 @@ def _data(checked: _Checked) -> dict[str, object]:
 
 
 def _document(checked: _Checked) -> Document:
-    """Show what it took, what each answer meant, and what is wrong."""
     from assay.report.render.document import Document, Paragraph
 
     engine, corpus, found = checked.engine, checked.corpus, checked.found
@@ -152,7 +148,6 @@ def _document(checked: _Checked) -> Document:
 
 
 def _measured(found: EngineCheck) -> list[Block]:
-    """Show times, sizes and answers."""
     from assay.report.render.document import table
 
     took = found.resources
@@ -169,7 +164,6 @@ def _measured(found: EngineCheck) -> list[Block]:
 
 
 def _row(one: ParsedReply) -> list[str | Cell]:
-    """Show what one answer meant."""
     from assay.report.render.document import Cell
 
     total = len(one.hits)
@@ -184,7 +178,6 @@ def _row(one: ParsedReply) -> list[str | Cell]:
 
 
 def _place(one: ParsedReply) -> Cell:
-    """Say whether the file that holds the answer was found."""
     from assay.report.render.document import Cell
 
     if not one.expected:
@@ -195,7 +188,6 @@ def _place(one: ParsedReply) -> Cell:
 
 
 def _verdict(checked: _Checked) -> Block:
-    """Close with a sentence and the next step; an engine that assay.toml declares is part of its runs."""
     import shlex
 
     from assay.experiment.spec import FILE
@@ -211,22 +203,18 @@ def _verdict(checked: _Checked) -> Block:
 
 
 def _share(part: int, total: int, what: str) -> str:
-    """Say how many of how many."""
     return f"all {what}" if part == total and total else f"{part} of {total} {what}" if total else ""
 
 
 def _seconds(value: float | None) -> str:
-    """Write a time."""
     return "not measured" if value is None else f"{value:.2f} s"
 
 
 def _bytes(value: int | None) -> str:
-    """Write a size."""
     return "not measured" if value is None else f"{value / 1e6:.1f} MB"
 
 
 def _shown(spec: CorpusSpec) -> str:
-    """Name a corpus as it is written on the command line."""
     from assay.corpus import spec_text
 
     return spec_text(spec)

@@ -65,7 +65,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _row(preset: Preset, found: Installed) -> PresetRow:
-    """Put together what is known of a tool."""
     facts = preset.facts
     return PresetRow(
         name=preset.name,
@@ -83,7 +82,6 @@ def _row(preset: Preset, found: Installed) -> PresetRow:
 
 
 def _document(kinds: list[dict[str, str | None]], rows: list[PresetRow]) -> Document:
-    """Show kinds, then presets with what is here and how to get the rest."""
     from assay.report.render.document import Document, Heading, Paragraph, table
 
     named = [[str(kind["name"]), str(kind["about"])] for kind in kinds]
@@ -102,7 +100,6 @@ def _document(kinds: list[dict[str, str | None]], rows: list[PresetRow]) -> Docu
 
 
 def _state(row: PresetRow) -> Cell:
-    """Say whether a tool is here, else what to do."""
     from assay.report.render.document import Cell
 
     if row.missing:
@@ -113,7 +110,6 @@ def _state(row: PresetRow) -> Cell:
 
 
 def _proof(row: PresetRow) -> Cell:
-    """Say whether the preset was run with its tool."""
     from assay.report.render.document import Cell
 
     return Cell(f"with {row.verified}", "good") if row.verified else Cell("unverified", "quiet")

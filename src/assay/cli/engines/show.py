@@ -36,7 +36,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _declared(name: str, config: str | None) -> tuple[str, str] | None:
-    """Find the lines of assay.toml that declare an engine, if they do."""
     from pathlib import Path
 
     from assay.cli.options import config_file
@@ -59,7 +58,6 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
 
 
 def _toml(name: str) -> tuple[str, str | None]:
-    """Find the text, and the file it is in when it is in one."""
     from pathlib import Path
 
     from assay.engines import KINDS, describe
@@ -75,7 +73,6 @@ def _toml(name: str) -> tuple[str, str | None]:
 
 
 def _skeleton(page: KindPage) -> Iterator[str]:
-    """Write a table for assay.toml with every setting of a kind; what may be left out is commented out."""
     yield f"# {page.about}"
     yield f"[engines.my-{page.name}]"
     yield f'kind = "{page.name}"'
@@ -83,7 +80,6 @@ def _skeleton(page: KindPage) -> Iterator[str]:
 
 
 def _line(setting: SettingPage) -> str:
-    """Write one setting with what it means."""
     if setting.default is None:
         return f"# {setting.name} = ...  # must be given, {setting.type}: {setting.about}"
     value = "..." if setting.default == "none" else setting.default

@@ -56,7 +56,6 @@ def show_status(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
 
 
 def _standings(args: argparse.Namespace, desk: ReviewWorkspace) -> tuple[ItemStatus, ...]:
-    """Tell where each item stands; votes that a torn line cost are told."""
     from assay.gold.review.accepting import read_standings
 
     warn_truncated(desk)
@@ -64,7 +63,6 @@ def _standings(args: argparse.Namespace, desk: ReviewWorkspace) -> tuple[ItemSta
 
 
 def _note_look(args: argparse.Namespace, desk: ReviewWorkspace, disputed: Sequence[ItemStatus] = ()) -> None:
-    """Write down who is shown what others said, where somebody is named."""
     from assay.gold.review.votes import VoteLog, log_unblinding
 
     if args.reviewer:
@@ -92,7 +90,6 @@ def adjudicate(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
 
 
 def _asked(args: argparse.Namespace, desk: ReviewWorkspace, standing: ItemStatus, place: str) -> VoteInput | None:
-    """Ask for one decision."""
     from assay.gold.review.viewing import describe
     from assay.gold.review.votes import UNSURE, values_for
 
@@ -103,12 +100,10 @@ def _asked(args: argparse.Namespace, desk: ReviewWorkspace, standing: ItemStatus
 
 
 def _vote_lines(standing: ItemStatus) -> list[str]:
-    """Write what everybody said."""
     return [f"{vote.reviewer} ({vote.reader}): {vote.value}, {vote.reason}" for vote in standing.votes]
 
 
 def _list_disputed(args: argparse.Namespace, desk: ReviewWorkspace, disputed: Sequence[ItemStatus]) -> int:
-    """Show what is disputed, for a pipe or an agent."""
     from assay.gold.review.viewing import view_mapping
     from assay.gold.review.votes import vote_mapping
     from assay.report.render.document import Document, Paragraph, table
@@ -133,7 +128,6 @@ def take_decisions(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
 
 
 def _decide(args: argparse.Namespace, desk: ReviewWorkspace, reviewer: str, said: Sequence[VoteInput]) -> int:
-    """Check every decision, then write all in one go."""
     from assay.gold.review.reviewers import make_decision
     from assay.gold.review.votes import decide
 
@@ -145,7 +139,6 @@ def _decide(args: argparse.Namespace, desk: ReviewWorkspace, reviewer: str, said
 
 
 def _decided(args: argparse.Namespace, taken: int, left: int) -> int:
-    """Say what was decided."""
     from assay.report.render.document import Document, Paragraph
 
     text = f"{taken} decided" + (f", {left} still disputed." if left else ".")
@@ -184,7 +177,6 @@ def set_problems(desk: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProblem, .
 
 
 def _tell_accepted(args: argparse.Namespace, desk: ReviewWorkspace, made: Acceptance) -> None:
-    """Say what became gold, what was turned down, and what could not be taken."""
     from assay.report.render.document import Document, Paragraph, table
 
     turned = len(made.taken) - made.added
@@ -213,12 +205,10 @@ def _tell_accepted(args: argparse.Namespace, desk: ReviewWorkspace, made: Accept
 
 
 def _queries(number: int) -> str:
-    """Count queries."""
     return "1 query" if number == 1 else f"{number} queries"
 
 
 def _still(left: Mapping[str, int]) -> str:
-    """Say what is not settled, and what would settle it."""
     needs = {"open": "without a vote", "waiting": "waiting for another vote", "disputed": "disputed (--adjudicate)"}
     return f"Not settled: {', '.join(f'{left[name]} {needs[name]}' for name in needs if left[name])}."
 

@@ -50,7 +50,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _blocks(kind: KindAgreement) -> list[Block]:
-    """Show the agreement on one kind of item."""
     from assay.report.render.document import Heading, Paragraph, table
 
     many = (
@@ -78,14 +77,12 @@ _COLUMNS = ["", ">value", ">interval", ">items"]
 
 
 def _cells(value: Coefficient) -> list[str]:
-    """Write a coefficient."""
     if value.value is None:
         return ["–", "", str(value.items)]
     return [f"{value.value:.3f}", f"[{value.low:.3f}, {value.high:.3f}]", str(value.items)]
 
 
 def _confusion(kind: KindAgreement, pair: PairAgreement) -> Table:
-    """Show what two reviewers said of the same items."""
     from assay.report.render.document import table
 
     columns = [f"{pair.first} ↓ {pair.second} →", *(f">{value}" for value in kind.values)]

@@ -67,7 +67,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _warn(known: Format, converted: _Converted) -> None:
-    """Tell what is not in the files: what the format cannot hold, and what was not taken from the source."""
     from assay.gold.formats.export import unseals
 
     for sentence in converted.lost:
@@ -89,12 +88,10 @@ class _Converted:
 
     @property
     def places(self) -> list[str]:
-        """All that is written, folders of documents as one."""
         return [str(path) for path in (*self.documents, *self.files)]
 
 
 def _writable(name: str) -> Format:
-    """Find a format that can be written."""
     from assay.gold.formats.registry import FORMATS, named
 
     known = named(name, write=True)
@@ -105,7 +102,6 @@ def _writable(name: str) -> Format:
 
 
 def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converted:
-    """Make the files of another format."""
     from assay.gold.formats.documents import unpack
     from assay.gold.formats.export import FieldLoss, describe_losses
 
@@ -130,7 +126,6 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
 
 
 def _with_lines(args: argparse.Namespace, gold: GoldSet, known: Format) -> LineAnchored:
-    """Look up the lines of targets in the corpus, for a format that holds nothing else."""
     from assay.corpus import open_corpus
     from assay.gold.formats.export import LineAnchored, lacks_lines, lined
 
@@ -141,7 +136,6 @@ def _with_lines(args: argparse.Namespace, gold: GoldSet, known: Format) -> LineA
 
 
 def _folder(gold: GoldSet) -> Path:
-    """Give the folder that a set names its corpus from."""
     return Path(gold.source).parent if gold.source else Path()
 
 
@@ -162,7 +156,6 @@ def missing_folder(out: Path) -> Path | None:
 
 
 def _check_out(out: Path, known: Format, *, force: bool) -> None:
-    """Refuse a folder with something in it, which would be read as part of the set."""
     if known.folder is not None and not force and out.is_dir() and any(out.iterdir()):
         raise ConfigError(
             f"the folder is not empty, and {known.name} is read as a whole folder",
@@ -172,7 +165,6 @@ def _check_out(out: Path, known: Format, *, force: bool) -> None:
 
 
 def _write(converted: _Converted, *, force: bool) -> None:
-    """Write the files, none of them when one is in the way."""
     from assay.files import write_atomic
     from assay.gold.formats.documents import is_ours, write_documents
 
@@ -192,7 +184,6 @@ def _write(converted: _Converted, *, force: bool) -> None:
 
 
 def _document(suite: Suite, known: Format, converted: _Converted, made: Path | None) -> Document:
-    """Show what was written."""
     from assay.report.render.document import Document, Paragraph, table
 
     rows = [[gold.name, str(len(gold.queries))] for gold in suite.golds]

@@ -82,7 +82,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _handle(args: argparse.Namespace) -> int:
-    """Lint the sets that can be read."""
     from assay.gold.lint import LintConfig, join, read_chunks
 
     selection, config = _selection(args), LintConfig()
@@ -96,7 +95,6 @@ def _handle(args: argparse.Namespace) -> int:
 
 
 def _selection(args: argparse.Namespace) -> RuleSelection:
-    """Read which rules count."""
     from assay.gold.lint import RuleSelection
 
     given = {key: _codes(getattr(args, key)) for key in ("select", "ignore") if getattr(args, key) is not None}
@@ -104,12 +102,10 @@ def _selection(args: argparse.Namespace) -> RuleSelection:
 
 
 def _codes(text: str) -> tuple[str, ...]:
-    """Read codes that are joined by commas."""
     return tuple(code.strip() for code in text.split(",") if code.strip())
 
 
 def _load(args: argparse.Namespace) -> Suite:
-    """Read all sets; a corpus given here is found from where the command runs."""
     from assay.corpus import parse_spec
     from assay.gold import load_gold
     from assay.gold.loading import join
@@ -121,7 +117,6 @@ def _load(args: argparse.Namespace) -> Suite:
 
 
 def _declared(args: argparse.Namespace) -> Suite:
-    """Read the sets of an assay.toml, as a run would."""
     from assay.cli.options import declared, reject_flags
     from assay.experiment.running.loading import load_suite
 
@@ -133,13 +128,11 @@ def _declared(args: argparse.Namespace) -> Suite:
 
 
 def _here(spec: CorpusSpec) -> CorpusSpec:
-    """Make a folder's path absolute: a gold file would have it relative to itself."""
     local = spec.kind in ("path", "git") and Path(spec.value).exists()
     return replace(spec, value=str(Path(spec.value).absolute())) if local else spec
 
 
 def _lint(args: argparse.Namespace, gold: GoldSet, rules: _Rules) -> _Linted:
-    """Lint one set, and repair it if asked to."""
     from assay.corpus import open_corpus
     from assay.gold.lint import fix_all, lint
 
@@ -156,7 +149,6 @@ def _lint(args: argparse.Namespace, gold: GoldSet, rules: _Rules) -> _Linted:
 
 
 def _save(old: GoldSet, new: GoldSet) -> None:
-    """Write a set over its file, with the corpus that stands there."""
     from assay.gold.native.editing import save
 
     written = _written_corpus(old)
@@ -166,7 +158,6 @@ def _save(old: GoldSet, new: GoldSet) -> None:
 
 
 def _written_corpus(gold: GoldSet) -> CorpusSpec:
-    """Give the corpus that a native file names, whatever was given on the command line."""
     from assay.gold.building import read_source
     from assay.gold.formats.registry import detect
     from assay.gold.native.layers import read_native
@@ -176,7 +167,6 @@ def _written_corpus(gold: GoldSet) -> CorpusSpec:
 
 
 def _power(margin: float) -> Power:
-    """Say what a number of queries can show, by the plan that `assay plan` makes."""
     from assay.gold.lint import Power
     from assay.stats import components_of, plan
     from assay.stats.config import DEFAULT
@@ -192,7 +182,6 @@ def _power(margin: float) -> Power:
 
 
 def _emit(args: argparse.Namespace, suite: Suite, report: LintReport, repaired: Sequence[LintFinding]) -> None:
-    """Print the findings, or all of them with every field as JSON."""
     from assay.cli.gold.lint_report import document
     from assay.gold.lint import SEVERITIES
 
@@ -210,7 +199,6 @@ def _emit(args: argparse.Namespace, suite: Suite, report: LintReport, repaired: 
 
 
 def _tell_github(shown: Document, report: LintReport) -> None:
-    """Show findings beside their lines, and every one in the job summary."""
     from assay.report.github import SUMMARY_BYTES, of_findings, summarise, to_summary
 
     stage = _stage()
@@ -220,14 +208,12 @@ def _tell_github(shown: Document, report: LintReport) -> None:
 
 
 def _tell_error(error: AssayError) -> None:
-    """Show what cannot be read at its line."""
     from assay.report.github import of_error
 
     _stage().annotate([of_error(error, "assay gold lint")], "")
 
 
 def _stage() -> JobOutput:
-    """Say where GitHub listens."""
     import os
 
     from assay.report.github import JobOutput, read_context
@@ -236,7 +222,6 @@ def _stage() -> JobOutput:
 
 
 def _plain(finding: LintFinding) -> dict[str, object]:
-    """Give the fields of a finding."""
     repair = None if finding.repair is None else asdict(finding.repair)
     fields = ("code", "severity", "gold", "query", "file", "line", "anchor", "message", "hint", "fixable")
     return {name: getattr(finding, name) for name in fields} | {"repair": repair}

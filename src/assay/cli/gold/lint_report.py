@@ -34,27 +34,23 @@ def document(report: LintReport, repaired: Sequence[LintFinding], *, every: bool
 
 
 def _table(findings: Sequence[LintFinding], every: bool) -> Block:
-    """Show the findings of one set, the worst first."""
     listed = _each if every else _rows
     rows = [row for severity in SEVERITIES for row in listed([f for f in findings if f.severity == severity])]
     return table(["code", "query", "line", "finding"], rows)
 
 
 def _each(findings: Sequence[LintFinding]) -> Iterator[list[str | Cell]]:
-    """Yield a row for every finding of one severity, by code."""
     for finding in sorted(findings, key=lambda one: one.code):  # the order inside of a code stays
         yield _row([finding])
 
 
 def _row(same: Sequence[LintFinding]) -> list[str | Cell]:
-    """Write one fact with the queries it is true of, and the line of the first."""
     first = same[0]
     line = "" if first.line is None else str(first.line)
     return [Cell(first.code, _TONES[first.severity]), _queries(same), line, _fact(first)]
 
 
 def _rows(findings: Sequence[LintFinding]) -> Iterator[list[str | Cell]]:
-    """Yield the rows of one severity, by code, each fact once; beyond some they are counted."""
     for code in sorted({finding.code for finding in findings}):
         facts: dict[str, list[LintFinding]] = {}
         for finding in findings:
@@ -66,33 +62,28 @@ def _rows(findings: Sequence[LintFinding]) -> Iterator[list[str | Cell]]:
 
 
 def _fact(finding: LintFinding) -> str:
-    """Say what was found and what to do."""
     mark = " [--fix]" if finding.fixable else ""
     return f"{finding.message}{mark}" + (f" → {finding.hint}" if finding.hint else "")
 
 
 def _queries(findings: Sequence[LintFinding]) -> str:
-    """Name the queries that a fact is true of."""
     names = list(dict.fromkeys(finding.query for finding in findings if finding.query))
     more = f" +{len(names) - _QUERIES}" if len(names) > _QUERIES else ""
     return ", ".join(names[:_QUERIES]) + more
 
 
 def _repair(finding: LintFinding) -> str:
-    """Say what was changed."""
     assert finding.repair is not None
     done = f"became {finding.repair.instead}" if finding.repair.instead else "was dropped"
     return f"{finding.code} {finding.gold}/{finding.query}: {finding.repair.anchor} {done}"
 
 
 def _leaks(leaks: Sequence[Leaks]) -> Block:
-    """Count the queries by how much of their answer's path or symbol they name."""
     rows = [[leak.gold, str(leak.none), str(leak.some), str(leak.half)] for leak in leaks]
     return table(["set", ">no word", ">some", ">half of the words or more"], rows)
 
 
 def _counts(report: LintReport) -> Block:
-    """Count what was found."""
     counts = {severity: report.count(severity) for severity in SEVERITIES}
     named = ", ".join(pluralize(counts[key], word) for key, word in _WORDS)
     fixable = sum(finding.fixable for finding in report.findings)

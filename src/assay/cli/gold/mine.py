@@ -105,7 +105,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse flags that mean nothing together, before any work."""
     asks = args.propose or args.phrasings
     problems = {
         "--count is less than 1": args.count < 1,
@@ -122,7 +121,6 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
-    """Give the sources of the repository that were named; the usual ones when nothing at all was asked for."""
     from assay.gold.mining import DEFAULT_SOURCES, SOURCES
 
     if args.sources is None:
@@ -140,7 +138,6 @@ def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _load(path: Path, *, needed: bool) -> GoldSet | None:
-    """Read the set, if it is there."""
     from assay.gold import load_gold
 
     if path.is_dir():
@@ -159,7 +156,6 @@ def _load(path: Path, *, needed: bool) -> GoldSet | None:
 
 
 def _run(folder: str, gold: GoldSet) -> Run:
-    """Read a run, and refuse one that shows how engines fare on a sealed query, sealed then or since."""
     from assay.cli.options import read_results
     from assay.gold.split import refuse_sealed, sealed_queries
     from assay.types import Suite
@@ -173,7 +169,6 @@ def _run(folder: str, gold: GoldSet) -> Run:
 
 
 def _spec(repo: str, gold: GoldSet | None) -> CorpusSpec:
-    """Say which code is meant: the named one, cut as the set cuts its own, or its paths would be others."""
     from assay.corpus import parse_spec
 
     spec = parse_spec(repo)
@@ -188,7 +183,6 @@ def _spec(repo: str, gold: GoldSet | None) -> CorpusSpec:
 def _work(
     args: argparse.Namespace, spec: CorpusSpec, gold: GoldSet | None, wanted: SampleSize, run: Run | None
 ) -> _Work:
-    """Read the code and the queue."""
     from assay.cli.gold.lint import lint_dependencies
     from assay.corpus import open_corpus
     from assay.gold.history import commit_of, today
@@ -210,7 +204,6 @@ def _work(
 
 
 def _sources(work: _Work) -> Iterator[tuple[str, Iterable[IntakeResult | MinedItems]]]:
-    """Yield each thing to do with what it gives, batch by batch; nothing is done before its turn."""
     from assay.gold import mining
 
     args, ground, wanted = work.args, work.ground, work.wanted
@@ -234,14 +227,12 @@ def _once(miner: Callable[..., MinedItems], *arguments: object) -> Iterator[Mine
 
 
 def _adversaries(work: _Work, gold: GoldSet) -> Iterator[IntakeResult]:
-    """Propose wrong answers, with a run's results where one is named."""
     from assay.gold.mining import mine_adversaries
 
     yield mine_adversaries(work.intake, gold, work.run)
 
 
 def _phrasings(work: _Work, gold: GoldSet) -> Iterator[IntakeResult]:
-    """Propose phrasings, by the endpoint where one is named, else by rules."""
     from assay.gold.mining import ask_phrasings, mine_phrasings
 
     if work.args.endpoint:
@@ -251,7 +242,6 @@ def _phrasings(work: _Work, gold: GoldSet) -> Iterator[IntakeResult]:
 
 
 def _collect(work: _Work, tallies: list[_Tally], batches: Iterable[IntakeResult | MinedItems]) -> None:
-    """Queue batch by batch; when one fails, what was queued before stays and is told."""
     try:
         for batch in batches:
             _take(work, tallies[-1], batch)
@@ -265,7 +255,6 @@ def _collect(work: _Work, tallies: list[_Tally], batches: Iterable[IntakeResult 
 
 
 def _take(work: _Work, tally: _Tally, batch: IntakeResult | MinedItems) -> None:
-    """Let a batch through, and queue it."""
     from assay.gold.mining import MinedItems
 
     if isinstance(batch, MinedItems):
@@ -286,7 +275,6 @@ def _take(work: _Work, tally: _Tally, batch: IntakeResult | MinedItems) -> None:
 
 
 def _emit(work: _Work, tallies: list[_Tally]) -> None:
-    """Show what there is."""
     from assay.gold.review.items import item_mapping
 
     data = {
@@ -310,7 +298,6 @@ def _emit(work: _Work, tallies: list[_Tally]) -> None:
 
 
 def _document(work: _Work, tallies: list[_Tally]) -> Document:
-    """Show how many there are of each source, what was refused, and what to do next."""
     from assay.report.render.document import Block, Document, Heading, Paragraph, table
 
     rows = [[t.source, str(len(t.items)), str(t.known), str(len(t.refused)), str(len(t.unplaced))] for t in tallies]
@@ -336,7 +323,6 @@ def _document(work: _Work, tallies: list[_Tally]) -> Document:
 
 
 def _shown(item: Item) -> list[str]:
-    """Show a proposal in one row."""
     text = item.query.headline
     if item.kind == "adversary":
         wrong = item.adversary
@@ -346,7 +332,6 @@ def _shown(item: Item) -> list[str]:
 
 
 def _next(work: _Work, count: int) -> str:
-    """Say what to do next."""
     if work.args.dry_run:
         return "Nothing was queued. Run it without --dry-run to queue them."
     if not count:
@@ -356,5 +341,4 @@ def _next(work: _Work, count: int) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    """Write a number of things."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

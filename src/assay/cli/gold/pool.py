@@ -57,7 +57,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _gold(path: Path) -> GoldSet:
-    """Read the set."""
     from assay.gold import load_gold
 
     if not path.is_file():
@@ -71,7 +70,6 @@ def _gold(path: Path) -> GoldSet:
 
 
 def _run(args: argparse.Namespace, gold: GoldSet) -> Run:
-    """Put the runs together, with the labels that the set has today."""
     from assay.cli.options import read_results
     from assay.scoring.joining import join_runs, restrict_run
 
@@ -85,7 +83,6 @@ def _run(args: argparse.Namespace, gold: GoldSet) -> Run:
 
 
 def _queries(number: int) -> str:
-    """Count queries."""
     return "1 query" if number == 1 else f"{number} queries"
 
 
@@ -106,12 +103,10 @@ def _todays(gold: GoldSet, run: Run) -> tuple[Suite, int]:
 
 
 def _same_forms(one: Query, other: Query) -> bool:
-    """Tell whether two records of a query ask the same; a phrasing that came later was not asked."""
     return all(one.forms.get(form) == text for form, text in other.forms.items())
 
 
 def _resolved(gold: GoldSet, changed: list[Query]) -> dict[str, Query]:
-    """Find the lines of labels that came since the run."""
     from assay.corpus import open_corpus
     from assay.gold import resolve
 
@@ -123,7 +118,6 @@ def _resolved(gold: GoldSet, changed: list[Query]) -> dict[str, Query]:
 
 
 def _judged(queue: Queue) -> Judged:
-    """Make the function that knows which places reviewers turned down; the name of the set is the queue's."""
     from assay.gold.review.accepting import read_standings
     from assay.gold.review.standing import AGAINST
 
@@ -135,7 +129,6 @@ def _judged(queue: Queue) -> Judged:
 
 
 def _items(listed: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[Item]:
-    """Make a proposal of each candidate; who returned it is kept, and shown to no reviewer who does not ask."""
     from assay.gold.history import today
     from assay.gold.review import Origin, make_item
 
@@ -155,7 +148,6 @@ def _items(listed: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[I
 
 
 def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
-    """Make the function that anchors lines with their content hash; a corpus that is gone or changed gives none."""
     from assay.corpus import open_corpus, read_text
     from assay.gold.anchors import content_digest
     from assay.syntax.text import line_bytes, split_lines
@@ -182,7 +174,6 @@ def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
 
 
 def _data(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: Added | None) -> dict[str, object]:
-    """Give the pool as data."""
     contest = found.contest
     return {
         "schema": "assay/gold-pool/1",
@@ -199,13 +190,11 @@ def _data(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: Added
 
 
 def _contest_data(contest: TopTwoGap, run: Run) -> dict[str, object]:
-    """Give the contest of the two best engines as data, with the verdict in each case."""
     names = ("first", "second", "gap", "least", "most", "labels")
     return {name: getattr(contest, name) for name in names} | {"verdicts": _verdicts(contest, run)}
 
 
 def _verdicts(contest: TopTwoGap, run: Run) -> dict[str, str]:
-    """Say what would be claimed of the two engines as it is, and at either end."""
     from assay.experiment.spec.model import claim_of
     from assay.stats import compare
     from assay.stats.config import settings_of
@@ -224,7 +213,6 @@ def _verdicts(contest: TopTwoGap, run: Run) -> dict[str, str]:
 
 
 def _document(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: Added | None) -> Document:
-    """Show the pool."""
     from assay.report.render.document import Document, Heading, Paragraph, table
 
     many = f"{pluralize(len(found.candidates), 'result')} of {_queries(found.queries)}, at {found.level} level"
@@ -245,7 +233,6 @@ def _document(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: A
 
 
 def _contest_blocks(contest: TopTwoGap, run: Run) -> list[Block]:
-    """Say whether labels could turn the order or the verdict of the two best."""
     from assay.report.render.document import Heading, Paragraph, table
 
     said = _verdicts(contest, run)
@@ -261,7 +248,6 @@ _SAFE = "No way to label these results was found that turns the order."
 
 
 def _row(one: PoolCandidate, names: list[str]) -> list[str]:
-    """Write a candidate as a row."""
     by = ", ".join(f"{returned.engine} #{returned.rank}" for returned in one.returned)
     first, *others = one.effects
     gap = f"{first.gap:+.4f}" + "".join(f" ({other.gap:+.4f})" for other in others)

@@ -69,7 +69,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _assumed(args: argparse.Namespace, gold: GoldSet) -> tuple[str, ...]:
-    """Tell of anchors that are taken to be of the commit that the labels of others name."""
     from assay.gold.reanchor import made_at, unlabelled
 
     count = unlabelled(gold)
@@ -80,7 +79,6 @@ def _assumed(args: argparse.Namespace, gold: GoldSet) -> tuple[str, ...]:
 
 
 def _one(args: argparse.Namespace) -> GoldSet:
-    """Read the one set of a file; one that names no corpus is about the repository that was given."""
     from assay.gold import load_gold
     from assay.gold.formats.multi_repo import NO_CORPUS
     from assay.types import CorpusSpec
@@ -101,7 +99,6 @@ def _one(args: argparse.Namespace) -> GoldSet:
 
 
 def _written(args: argparse.Namespace, gold: GoldSet, applied: ReanchoredGold | None) -> tuple[str, ...]:
-    """Write the set where it was asked for, and say what its format could not hold."""
     from assay.cli.gold.convert import missing_folder, named_from
     from assay.gold.native.editing import save
 
@@ -116,7 +113,6 @@ def _written(args: argparse.Namespace, gold: GoldSet, applied: ReanchoredGold | 
 
 
 def _hash(args: argparse.Namespace, gold: GoldSet) -> int:
-    """Add content hashes to the set as it stands."""
     from assay.gold.reanchor import with_digests
     from assay.report.render.document import Document, Paragraph
 
@@ -130,7 +126,6 @@ def _hash(args: argparse.Namespace, gold: GoldSet) -> int:
 
 
 def _reader(args: argparse.Namespace, gold: GoldSet) -> Lines:
-    """Make the function that reads a file of the corpus: of a commit where one is named, else as it is opened."""
     from assay.corpus import open_corpus, read_text
     from assay.gold.reanchor import DEFAULT, locate, read_tree
     from assay.syntax.text import split_lines
@@ -145,7 +140,6 @@ def _reader(args: argparse.Namespace, gold: GoldSet) -> Lines:
 
 
 def _document(moves: Moves, notes: Sequence[str], *, every: bool) -> Document:
-    """Show how many went how, what moved, and what a person should look at."""
     from assay.report.render.document import Document, Paragraph, table
 
     counts = [[confidence, str(count)] for confidence, count in moves.counts.items()]
@@ -161,7 +155,6 @@ def _document(moves: Moves, notes: Sequence[str], *, every: bool) -> Document:
 
 
 def _listed(title: str, moves: Moves, confidences: Sequence[Confidence]) -> list[Block]:
-    """List the moves of some confidence, old place and new; nothing where there is none."""
     from assay.report.render.document import Heading, table
 
     rows = [row for row in moves.rows if row.move.confidence in confidences]
@@ -170,7 +163,6 @@ def _listed(title: str, moves: Moves, confidences: Sequence[Confidence]) -> list
 
 
 def _where(done: Move) -> str:
-    """Say where a target went, or may have gone, and why."""
     if done.new is not None:
         return f"{done.new.anchor} ({done.likeness:.2f}, {done.reason})"
     found = [f"{one.span}? ({one.likeness:.2f}, {one.reason})" for one in done.candidates]
@@ -178,7 +170,6 @@ def _where(done: Move) -> str:
 
 
 def _data(moves: Moves, notes: Sequence[str]) -> dict[str, object]:
-    """Give all of it for programs."""
     rows = [
         {
             "query": row.query,

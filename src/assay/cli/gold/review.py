@@ -85,7 +85,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace, action: str) -> None:
-    """Refuse flags that mean nothing for what was asked, and half of an endpoint."""
     endpoint_of(args)
     for name, actions in _GOES_WITH.items():
         if getattr(args, name) and action not in actions:
@@ -94,5 +93,4 @@ def _check(args: argparse.Namespace, action: str) -> None:
 
 
 def _flag(name: str) -> str:
-    """Write a flag as it is typed."""
     return f"--{name.replace('_', '-')}"

@@ -58,7 +58,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _save(args: argparse.Namespace, suite: Suite, divided: SplitSuite, division: SplitOptions) -> list[str]:
-    """Write the sets that changed; say what a format could not hold, and that a part was seen before it changed."""
     from assay.gold.looks import log_division, looks_file
     from assay.gold.native.editing import save
     from assay.gold.split import store_split_method
@@ -76,7 +75,6 @@ def _save(args: argparse.Namespace, suite: Suite, divided: SplitSuite, division:
 
 
 def _remarks(division: SplitOptions, divided: SplitSuite, before: SplitMethod | None) -> list[str]:
-    """Say where the parts are not what was asked for."""
     from assay.gold.split import SplitMethod, looser
 
     total = sum(divided.sizes.values())
@@ -97,7 +95,6 @@ _OFF = 0.1
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse numbers that mean nothing."""
     if args.depth is not None and args.depth < 1:
         raise ConfigError(f"--depth {args.depth}", hint="at least one folder names a module")
     if not Path(args.set).exists():  # nor is a set that ships with Assay to be changed
@@ -107,21 +104,18 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _shows(queries: int, sd: float) -> float:
-    """Give the smallest difference that so many queries of one repository could show."""
     from assay.stats.power import minimal_difference
 
     return minimal_difference(sd / math.sqrt(queries), queries - 1) if queries > 1 else math.inf
 
 
 def _worth(difference: float) -> str:
-    """Show a difference that can be: no measure differs by more than 1."""
     return f"{difference:.1g}" if difference <= 1 else "–"
 
 
 def _data(
     args: argparse.Namespace, divided: SplitSuite, division: SplitOptions, warnings: list[str]
 ) -> dict[str, object]:
-    """Give the division as data."""
     shows = {part: _shows(size, args.sd) for part, size in divided.sizes.items()}
     return {
         "schema": "assay/gold-split/1",
@@ -139,7 +133,6 @@ def _data(
 def _document(
     args: argparse.Namespace, suite: Suite, divided: SplitSuite, division: SplitOptions, warnings: list[str]
 ) -> Document:
-    """Show the parts."""
     from assay.report.render.document import Document, Paragraph, table
 
     total = sum(divided.sizes.values())

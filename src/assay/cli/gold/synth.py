@@ -60,14 +60,12 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _name(spec: CorpusSpec) -> str:
-    """Call the sets after the repository; a name has no blank and no slash."""
     repository = spec.repository.partition(":")[2] if spec.kind != "path" else Path(spec.value).resolve().name
     last = repository.removesuffix(f"/{spec.root}").rstrip("/").rpartition("/")[2]
     return "-".join(last.split()) or spec.kind
 
 
 def _document(sets: Sets, files: tuple[Path, ...], folder: Path) -> Document:
-    """Show what was made, and what was not."""
     from assay.report.render.document import Document, Paragraph, table
 
     rows = [

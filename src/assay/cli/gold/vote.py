@@ -266,7 +266,6 @@ class _Read:
 
 
 def _read_votes(path: Path) -> _Read:
-    """Read a CSV of votes, with or without its header."""
     import csv
 
     from assay.files import read_utf8
@@ -295,7 +294,6 @@ _WANTED = "write item,vote,reason; a reason with a comma needs quotes"
 
 
 def _check_header(path: Path, cells: list[str], line: int) -> None:
-    """Refuse a file with other columns, or another separator, at its first line: every line would be wrong."""
     if line != 1:
         return
     mark = next((name for sign, name in _SEPARATORS.items() if len(cells) == 1 and sign in cells[0]), None)
@@ -321,7 +319,6 @@ def _all_wrong(wrong: Sequence[GoldError]) -> GoldError:
 
 
 def _ballot(args: argparse.Namespace, desk: ReviewWorkspace) -> VoteLog:
-    """Open the votes of the one who votes; who gave that up is told before anything is asked."""
     from assay.gold.review.votes import VoteLog, check_votes
 
     ballot = VoteLog(desk.queue, reviewer_of(args))
@@ -331,7 +328,6 @@ def _ballot(args: argparse.Namespace, desk: ReviewWorkspace) -> VoteLog:
 
 
 def _next_items(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog) -> list[Item]:
-    """Give what the reviewer is asked now: what is open, or the first of it."""
     from assay.gold.review.reviewers import open_items
 
     if args.most is not None and args.most < 1:
@@ -340,21 +336,18 @@ def _next_items(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog
 
 
 def _vote(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog, item: Item, said: VoteInput) -> Vote:
-    """Make the record of a person's vote."""
     from assay.gold.review.reviewers import make_vote
 
     return make_vote(desk, ballot.reviewer, item, said, engines=args.show_engines)
 
 
 def _places(item: Item) -> str:
-    """Name the places that an item is about: the one to be judged, or the answers of the query."""
     if item.kind == "adversary":
         return item.adversary.target.anchor
     return ", ".join(target.anchor for target in item.query.targets)
 
 
 def _report(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog, cast: int) -> int:
-    """Say what was voted and what is left."""
     from assay.gold.review.reviewers import open_items
     from assay.report.render.document import Document, Paragraph
 

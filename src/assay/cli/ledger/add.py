@@ -61,7 +61,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _claim(args: argparse.Namespace, run: Run) -> AnalysisPlan:
-    """Take the claim that the run was made for, changed by the flags."""
     from assay.experiment.spec.model import changed, claim_of
 
     flags = {**claim_flags(args), "baseline": None}
@@ -70,7 +69,6 @@ def _claim(args: argparse.Namespace, run: Run) -> AnalysisPlan:
 
 
 def _log_looks(run: Run, engine: str) -> None:
-    """Write down a look at sealed queries; where it cannot be written down, nothing is shown of them."""
     from assay.gold.loading import log_reaccess
     from assay.gold.split import sealed_queries
 
@@ -84,7 +82,6 @@ def _log_looks(run: Run, engine: str) -> None:
 
 
 def _inside(args: argparse.Namespace, run: Run, claim: AnalysisPlan) -> MeasuredChange:
-    """Compare two engines of one run, in the family that the run declared or ran."""
     from assay.experiment.ledger import MeasuredChange
     from assay.experiment.spec.model import check_claim
     from assay.report.comparison import compare_engines
@@ -108,7 +105,6 @@ def _inside(args: argparse.Namespace, run: Run, claim: AnalysisPlan) -> Measured
 
 
 def _between(args: argparse.Namespace, old: Run, new: Run, claim: AnalysisPlan) -> MeasuredChange:
-    """Compare an engine of one run with one of an earlier run."""
     from assay.experiment.ledger import MeasuredChange
     from assay.report.comparison import require_comparable
     from assay.report.scored_run import failed_engines
@@ -141,7 +137,6 @@ def _between(args: argparse.Namespace, old: Run, new: Run, claim: AnalysisPlan) 
 
 
 def _engine(run: Run, name: str) -> EngineRun:
-    """Find an engine of a run."""
     found = next((engine for engine in run.engines if engine.name == name), None)
     if found is None:
         raise ConfigError(
@@ -151,5 +146,4 @@ def _engine(run: Run, name: str) -> EngineRun:
 
 
 def _silent(names: Sequence[str]) -> EngineError:
-    """Say that an engine answered nothing: that is no evidence."""
     return EngineError(f"{', '.join(names)} answered no query", hint="assay score shows what they said")

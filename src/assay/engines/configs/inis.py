@@ -19,7 +19,6 @@ class _Names(configparser.RawConfigParser):
     """A parser that leaves names as they are."""
 
     def optionxform(self, optionstr: str) -> str:
-        """Keep capitals."""
         return optionstr
 
 
@@ -82,12 +81,10 @@ class _Line:
 
     @property
     def indent(self) -> int:
-        """How far in it begins."""
         return len(self.text) - len(self.text.lstrip())
 
 
 def _look(text: str) -> tuple[dict[Path, _Value], dict[str, int]]:
-    """Find where every value stands, and where every header ends; what is further in goes on with a value."""
     spots: dict[Path, _Value] = {}
     headers: dict[str, int] = {}
     section, option, indent = "", "", 0
@@ -106,7 +103,6 @@ def _look(text: str) -> tuple[dict[Path, _Value], dict[str, int]]:
 
 
 def _value(line: _Line, option: str) -> _Value:
-    """Find the value of a line."""
     name_end = line.indent + len(option)
     sign = _SIGN.match(line.text, name_end)
     start = sign.end() if sign else name_end
@@ -115,7 +111,6 @@ def _value(line: _Line, option: str) -> _Value:
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """List the lines that say something, with where they begin."""
     position = 0
     for line in io.StringIO(text, newline="\n"):  # as configparser reads them
         if line.strip() and not line.strip().startswith(("#", ";")):

@@ -74,7 +74,6 @@ def same(left: object, right: object) -> bool:
 
 
 def _child(tree: object, part: str) -> object:
-    """Give one step of the way."""
     if isinstance(tree, list) and part.isdecimal() and int(part) < len(tree):
         return tree[int(part)]
     if isinstance(tree, dict) and part in tree:

@@ -131,7 +131,6 @@ class ConfigTemplate:
         return file
 
     def _check_keys(self, tree: Tree, changes: Mapping[Path, object]) -> None:
-        """Refuse an edit of what is not there."""
         for path in () if self.new_keys else changes:
             try:
                 find(tree, path)
@@ -139,7 +138,6 @@ class ConfigTemplate:
                 raise self._unknown(path) from None
 
     def _unknown(self, path: Path) -> ConfigError:
-        """Say that a key is not there, and which may have been meant."""
         known = [joined(key) for key in keys(self.tree)]
         near = closest_match(joined(path), known)
         meant = f"; did you mean {near[0]!r}?" if near else ""
@@ -148,7 +146,6 @@ class ConfigTemplate:
         return ConfigError(f"no key {joined(path)!r}{meant}", file=self.file, hint=f"keys: {there or 'none'}{more}")
 
     def _check_rendered(self, rendered: str, tree: Tree, wanted: Mapping[Path, object]) -> None:
-        """Make sure that the new file says what it should and nothing else."""
         expected = copy.deepcopy(tree)
         for path, value in wanted.items():
             put(expected, path, value)
@@ -198,12 +195,10 @@ def recorded_config(config: ConfigTemplate | None, index_keys: Sequence[str] | N
 
 
 def _values(way: _Format, changes: Mapping[Path, object]) -> dict[Path, object]:
-    """Give values as they are read back, refusing those that a format does not have."""
     return {path: way.value(value) for path, value in changes.items()}
 
 
 def _real(tree: Tree, changes: Mapping[Path, object]) -> dict[Path, object]:
-    """Leave out what says what stands there already; a whole number in the place of a fraction is written as one."""
     real = {}
     for path, value in changes.items():
         try:
@@ -228,7 +223,6 @@ class _Blamed:
         """Begin."""
 
     def __exit__(self, _: object, problem: BaseException | None, __: object) -> None:
-        """Make an error of ours of what a parser says."""
         if isinstance(problem, ValueError | IndexError | TypeError | RecursionError):
             line = re.search(r"line (\d+)", str(problem))
             raise ConfigError(

@@ -34,7 +34,6 @@ def edited(text: str, tree: Tree, changes: Mapping[Path, object]) -> str:  # noq
 
 
 def _added(text: str, path: Path, value: object) -> str:
-    """Add a key: below the header of its table, before all headers, or with a header of its own."""
     *parent, name = path
     line = f"{write_key((name,))} = {write_value(value)}"
     source = text.encode("utf-8")
@@ -51,7 +50,6 @@ def _added(text: str, path: Path, value: object) -> str:
 
 
 def _as_text(source: bytes) -> str:
-    """Give bytes as characters of the same number."""
     return source.decode("latin-1")
 
 
@@ -72,7 +70,6 @@ class _Spots:
             self._see(node)
 
     def _see(self, node: Node) -> None:
-        """Take in a pair at the top, or a table with its header."""
         if node.type == "pair":
             self._pair((), node)
         elif node.type.startswith("table"):
@@ -84,7 +81,6 @@ class _Spots:
                     self._pair(path, child)
 
     def _header(self, names: Path, counted: bool) -> Path:
-        """Give the path of a table: inside lists of tables, the last of each is meant."""
         path: Path = ()
         for number, name in enumerate(names):
             path = (*path, name)
@@ -95,12 +91,10 @@ class _Spots:
         return path
 
     def _pair(self, table: Path, node: Node) -> None:
-        """Take in a key and its value."""
         key, value = node.named_children[0], node.named_children[1]
         self._value((*table, *self._names(key)), value)
 
     def _value(self, path: Path, node: Node) -> None:
-        """Take in a value, and what stands in it."""
         self.values[path] = TextSpan(node.start_byte, node.end_byte)
         inside = [child for child in node.named_children if child.type != "comment"]
         if node.type == "inline_table":
@@ -111,11 +105,9 @@ class _Spots:
                 self._value((*path, str(number)), child)
 
     def _names(self, node: Node) -> Path:
-        """Read a key."""
         return tuple(self._parts(node))
 
     def _parts(self, node: Node) -> Iterator[str]:
-        """List the parts of a key."""
         if node.type == "dotted_key":
             for child in node.named_children:
                 yield from self._parts(child)

@@ -70,7 +70,6 @@ class _Pair:
 
 
 def _pairs(path: Path, node: yaml.Node, key: yaml.Node | None) -> Iterator[tuple[Path, _Pair]]:
-    """List the nodes of a document by their keys; what an alias repeats stands where it was first."""
     yield path, _Pair(node, key)
     for number, child in enumerate(node.value if isinstance(node.value, list) else ()):
         if isinstance(child, tuple):
@@ -80,7 +79,6 @@ def _pairs(path: Path, node: yaml.Node, key: yaml.Node | None) -> Iterator[tuple
 
 
 def _changed(text: str, pair: _Pair, value: object) -> TextEdit:
-    """Replace a value; a block goes with all its lines."""
     node, start = pair.value, pair.value.start_mark.index
     block = isinstance(node.value, list) and not _in_braces(node)
     if pair.key is not None and (block or _is_blank(node)):
@@ -90,7 +88,6 @@ def _changed(text: str, pair: _Pair, value: object) -> TextEdit:
 
 
 def _added(text: str, node: yaml.Node, new: Mapping[str, object]) -> TextEdit:
-    """Add keys to a mapping."""
     if _in_braces(node):
         end = node.end_mark.index - 1
         return TextEdit(TextSpan(end, end), f"{', ' if node.value else ''}{_flow(dict(new))[1:-1]}")
@@ -100,7 +97,6 @@ def _added(text: str, node: yaml.Node, new: Mapping[str, object]) -> TextEdit:
 
 
 def _end(text: str, node: yaml.Node) -> int:
-    """Find where a node's own text ends: a block ends for YAML only where the next thing begins."""
     if isinstance(node.value, list) and node.value and not _in_braces(node):
         last = node.value[-1]
         return _end(text, last[1] if isinstance(last, tuple) else last)
@@ -109,17 +105,14 @@ def _end(text: str, node: yaml.Node) -> int:
 
 
 def _in_braces(node: yaml.Node) -> bool:
-    """Tell whether a node is a collection in the style of JSON."""
     return isinstance(node.value, list) and bool(getattr(node, "flow_style", False))
 
 
 def _is_blank(node: yaml.Node) -> bool:
-    """Tell whether nothing stands where a value could."""
     return node.start_mark.index == node.end_mark.index
 
 
 def _nested(changes: Mapping[Path, object]) -> dict[str, object]:
-    """Give edits as a table of tables."""
     table: dict[str, Any] = {}
     for path, value in changes.items():
         put(table, path, value)
@@ -127,7 +120,6 @@ def _nested(changes: Mapping[Path, object]) -> dict[str, object]:
 
 
 def _flow(value: object) -> str:
-    """Write a value on one line; it may stand in any place."""
     import yaml
 
     text = yaml.safe_dump([value], default_flow_style=True, width=sys.maxsize, allow_unicode=True, sort_keys=False)
@@ -135,7 +127,6 @@ def _flow(value: object) -> str:
 
 
 def _block(value: object) -> str:
-    """Write a table on lines of its own."""
     import yaml
 
     return yaml.safe_dump(value, width=sys.maxsize, allow_unicode=True, sort_keys=False)

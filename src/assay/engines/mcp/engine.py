@@ -201,7 +201,6 @@ def named_templates(settings: Settings, templates: McpTemplates) -> Mapping[str,
 
 
 def _read_calls(calls: ToolCalls, known: Sequence[str], name: str) -> tuple[ToolCall, ...]:
-    """Give calls as a sequence, checked."""
     listed = (calls,) if isinstance(calls, ToolCall) else calls
     for call in listed:
         check_template(call.arguments, known, f"{WHERE}: {name}")
@@ -209,7 +208,6 @@ def _read_calls(calls: ToolCalls, known: Sequence[str], name: str) -> tuple[Tool
 
 
 def _check_asking(settings: Settings) -> None:
-    """Refuse a search that asks nothing, and answers that cannot be read as they are said to be."""
     if not names_place(settings.arguments, "query"):
         raise ConfigError(f"{WHERE}: arguments have no {{query}}", hint="put {query} where the question goes")
     if settings.content == "structured" and (settings.pattern or settings.format in ("jsonl", "text")):
@@ -217,7 +215,6 @@ def _check_asking(settings: Settings) -> None:
 
 
 def _check_update(settings: Settings) -> None:
-    """Refuse an update that means nothing."""
     update = settings.update
     if isinstance(update, str) and update not in (AGAIN, RESTART):
         hint = f'write "{RESTART}", "{AGAIN}", or a tool and its arguments'
@@ -229,7 +226,6 @@ def _check_update(settings: Settings) -> None:
 
 
 def _check_server(settings: Settings) -> None:
-    """Refuse a server with two addresses or none, and what the chosen one has no use for."""
     if bool(settings.command) == bool(settings.url):
         both = "both command and url" if settings.url else "neither command nor url"
         raise ConfigError(f"{WHERE}: {both}", hint='write command = ["server"] or url = "http://host/mcp"')
@@ -243,7 +239,6 @@ def _check_server(settings: Settings) -> None:
 
 
 def _check_url(url: str) -> None:
-    """Refuse addresses that are none, or that hold a password."""
     if url.startswith("{env:"):
         return  # checked when it is filled in
     parts = urlsplit(url)
@@ -346,7 +341,7 @@ class McpEngine(SharedIndexEngine):
         """Start the server where the index is, or where it is to make one."""
         sessions = _session_module()
         follows = self.settings.update or self.templates.update
-        session = (sessions.FollowingMcpSession if follows else sessions.McpSession)(self, spot, indexed=indexed)
+        session = (sessions.UpdatableMcpSession if follows else sessions.McpSession)(self, spot, indexed=indexed)
         with _closed_on_failure(session):
             session.start(seconds)
         return cast("McpSession", session)
@@ -368,7 +363,6 @@ class McpEngine(SharedIndexEngine):
         return [*file_facts(self.templates.commands(), self.places), digest_of(named_secrets(named))]
 
     def _for_index(self) -> McpEngine:
-        """Give the engine with what belongs to its index alone."""
         named = self.indexing.named
         settings = replace(self.settings, env=index_env(self.settings.env, named))
         return replace(self, settings=settings, template=index_config(self.template, named))
@@ -376,7 +370,6 @@ class McpEngine(SharedIndexEngine):
 
 @contextmanager
 def _closed_on_failure(session: McpSession) -> Iterator[None]:
-    """Leave nothing behind when a server does not open, and keep what it said."""
     try:
         yield
     except BaseException as problem:
@@ -403,7 +396,6 @@ def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
 def _indexing(
     settings: Settings, templates: McpTemplates, places: Mapping[str, str], config: ConfigTemplate | None
 ) -> IndexSettings:
-    """Say what decides the index: that of a server that makes it itself is decided by the server's command too."""
     texts = [named_templates(settings, templates), *(config.said if config else ())]
     calls = bool(templates.index) and settings.index_keys is not None
     starts = not templates.index_command and bool(templates.command) and names_place(texts, "store")
@@ -422,7 +414,6 @@ def _indexing(
 
 
 def _session_module() -> ModuleType:
-    """Import what needs the mcp package, or say how to get it."""
     try:
         from assay.engines.mcp import session
     except ModuleNotFoundError as problem:
@@ -478,20 +469,17 @@ def read_answer(result: CallToolResult, content: Content, layout: OutputLayout, 
 
 
 def _texts(content: Sequence[ContentBlock]) -> list[str]:
-    """Give the texts of an answer, those of embedded files too."""
     plain = [item.text if isinstance(item, TextContent) else _embedded(item) for item in content]
     return [text for text in plain if text is not None]
 
 
 def _embedded(item: ContentBlock) -> str | None:
-    """Give the text of an embedded file."""
     if isinstance(item, EmbeddedResource) and isinstance(item.resource, TextResourceContents):
         return item.resource.text
     return None
 
 
 def _unread(content: Sequence[ContentBlock]) -> tuple[str, ...]:
-    """Tell of pictures and the like."""
     counts = Counter(item.type for item in content if not isinstance(item, TextContent) and _embedded(item) is None)
     return tuple(f"{count} of type {name} in the answer not read" for name, count in sorted(counts.items()))
 
@@ -518,7 +506,6 @@ def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -
 
 
 def _names(takes: Mapping[str, object], schema: Mapping[str, Any]) -> str:
-    """List what a tool takes; what it needs first."""
     needs = [name for name in takes if name in (schema.get("required") or ())]
     rest = [name for name in takes if name not in needs]
     return f"it takes {', '.join(takes and [*needs, *rest]) or 'nothing'}" + (

@@ -105,7 +105,6 @@ class ServerProcess:
         self._restarts.started(time.monotonic() - begin)
 
     def _get_ready(self, connection: McpConnection, clock: Deadline) -> None:
-        """See that the server has all tools that will be called, and let it index."""
         for asking in (*self._plan.index, *self._plan.used):
             check_call(connection.server.tools, asking.tool, asking.arguments)
         self.prepare(self._plan.index, clock)
@@ -155,7 +154,6 @@ class ServerProcess:
             self._line = None
 
     def _connect(self, clock: Deadline) -> McpConnection:
-        """Shake hands as all servers do; one that refuses that is asked in the way of the newest."""
         modes: tuple[ConnectMode, ...] = ("legacy", "auto")
         for mode in modes:
             self._line = self._plan.dial()
@@ -172,7 +170,6 @@ class ServerProcess:
         raise AssertionError("one of the ways ends in a connection or an error")
 
     def _call(self, asking: ToolInvocation, clock: Deadline, limit: str) -> CallToolResult:
-        """Call a tool; a server that died or hung is let go of."""
         if self._connection is None:
             raise EngineError("the server is not running", hint="open the engine again")
         try:
@@ -188,7 +185,6 @@ class ServerProcess:
         return check_answer(asking.tool, result)
 
     def _drop(self) -> None:
-        """Let go of a server that is of no use any more."""
         self._restarts.lose()
         line = self._line
         self.end(politely=False)
@@ -196,12 +192,10 @@ class ServerProcess:
             self._witness.note_failure(line.child.stderr)
 
     def _is_broken(self, problem: Exception) -> bool:
-        """Tell whether nothing more can come from a server."""
         closed = isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED
         return closed or (isinstance(self._line, StdioTransport) and self._line.problem is not None)
 
     def _explain(self, problem: Exception, clock: Deadline, limit: str) -> EngineError:
-        """Say what became of a call, in the engines' own errors."""
         pipes = self._line if isinstance(self._line, StdioTransport) else None
         said = f": {pipes.child.last_words}" if pipes and pipes.child.last_words else ""
         if isinstance(problem, TimeoutError):
@@ -221,7 +215,6 @@ class ServerProcess:
 
 
 def _one_line(problem: Exception) -> str:
-    """Put what an exception says on one line of bounded length."""
     return " ".join(str(problem).split())[: ANSWER_LIMITS.words]
 
 
@@ -305,7 +298,6 @@ class McpSession(ExternalSession):
         return self._leftovers.remarks()
 
     def _prepare(self, clock: Deadline, what: str) -> None:
-        """Run the index command, if there is one."""
         if self._templates.index_command:
             limit = clock.within(self._settings.index_timeout).rest()
             places, command = self._folders.index_places, self._templates.index_command
@@ -313,16 +305,13 @@ class McpSession(ExternalSession):
             prepare(task, limit, what, self._witness.see_index)
 
     def _check_programs(self) -> None:
-        """Say before the first query that a program is missing."""
         for template in self._templates.commands():
             check_program(self._task(template))
 
     def _task(self, template: tuple[str, ...]) -> ProgramSpec:
-        """Fill a command in."""
         return make_task(template, self._folders.places, self._settings.env, self._leftovers.marker)
 
     def _plan(self) -> StartupPlan:
-        """Say how the server is brought up."""
         settings, templates = self._settings, self._templates
         tables = (settings.arguments, settings.path_filter, settings.language_filter)
         names = {name: None for table in tables for name in table}
@@ -339,7 +328,6 @@ class McpSession(ExternalSession):
         )
 
     def _by_hand(self) -> str:
-        """Say how to see for oneself what the server does."""
         return (
             repro_command(self._task(self._templates.command))
             if self._templates.command
@@ -347,7 +335,6 @@ class McpSession(ExternalSession):
         )
 
     def _dial(self) -> Transport:
-        """Start the server's program, or give its address."""
         settings, places = self._settings, self._folders.places
         if not settings.url:
             return StdioTransport(self._task(self._templates.command))
@@ -357,14 +344,12 @@ class McpSession(ExternalSession):
         return HttpTransport(fill_url(settings.url, places), headers)
 
     def _asking(self, query: str, k: int, wanted: SearchFilter) -> ToolInvocation:
-        """Fill in what a search is given."""
         places = {**self._folders.places, "query": query, "k": k}
         arguments = fill_json(self._settings.arguments, places)
         added = self.filtering.table(wanted, places)
         return ToolInvocation(self._settings.tool, cast("Mapping[str, object]", merge(arguments, added)))
 
     def _filled(self, calls: tuple[ToolCall, ...]) -> tuple[ToolInvocation, ...]:
-        """Fill in what is called besides searches."""
         filled = ((call.tool, fill_json(call.arguments, self._folders.places)) for call in calls)
         return tuple(ToolInvocation(tool, cast("Mapping[str, object]", arguments)) for tool, arguments in filled)
 
@@ -384,7 +369,6 @@ class UpdatableMcpSession(McpSession):
                 self._keeper.prepare(self._filled(self._templates.update), clock)
 
     def _renew(self, clock: Deadline) -> None:
-        """Start the server anew, and make its index before that where the settings say so."""
         self._keeper.end()
         if self._settings.update == AGAIN:
             self._prepare(clock, "updating")

@@ -76,7 +76,6 @@ class McpConnection:
     """A client that has shaken hands with a server. One thread at a time uses it."""
 
     def __init__(self, line: Transport, root: Path, mode: ConnectMode, deadline: float | None) -> None:
-        """Connect; whatever goes wrong is raised as it comes, TimeoutError included, with nothing left running."""
         self._line = line
         self._root = root
         self._mode = mode
@@ -114,17 +113,14 @@ class McpConnection:
                 self._thread.join(CLIENT_LIMITS.leave)
 
     def _cancel(self) -> None:
-        """Cut short what does not end by itself."""
         if self._task is not None:
             self._task.cancel()
 
     def _run(self) -> None:
-        """Run the event loop to its end, and close it."""
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner, suppress(asyncio.CancelledError):
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        """Be connected until told to stop; what goes wrong before that is for whoever waits for the connection."""
         self._task = cast("asyncio.Task[None]", asyncio.current_task())
         if self._ended:  # nobody waits any more
             return
@@ -142,12 +138,10 @@ class McpConnection:
             self._client = None
 
     async def _list_roots(self, context: Any) -> types.ListRootsResult:  # noqa: ANN401, ARG002 - as the package calls it
-        """Name the corpus to servers that ask where the work is."""
         return types.ListRootsResult(roots=[types.Root(uri=cast(Any, self._root.as_uri()))])
 
 
 def _result(future: concurrent.futures.Future[T], deadline: float | None) -> T:
-    """Wait for a result until the deadline."""
     return future.result(None if deadline is None else max(0.0, deadline - time.monotonic()))
 
 
@@ -160,13 +154,11 @@ def innermost(problem: BaseException) -> BaseException:
 
 
 def _version(client: Client) -> str:
-    """Give name and version of a server, as far as it says them."""
     info = client.server_info
     return "" if info is None else f"{info.name} {info.version}".strip()
 
 
 async def _list_tools(client: Client) -> dict[str, types.Tool]:
-    """List the tools of a server, page by page."""
     tools: dict[str, types.Tool] = {}
     cursor: str | None = None
     for _ in range(CLIENT_LIMITS.pages):
@@ -198,7 +190,6 @@ class StdioTransport:
     """A server's program and the thread that talks to it."""
 
     def __init__(self, task: ProgramSpec) -> None:
-        """Start the program; EnvironmentFailure when that fails."""
         self.child = Child(task)
         self.problem: ChildError | None = None  # why the talk ended
         self.junk = 0  # lines on stdout that were no message
@@ -229,12 +220,10 @@ class StdioTransport:
         self.child.end()
 
     def _hang_up(self) -> None:
-        """Let the thread come to its end."""
         self._closing.set()
         self._outgoing.put(None)
 
     def _talk(self, loop: asyncio.AbstractEventLoop, incoming: Incoming) -> None:
-        """Send and listen in turn until the program is gone or the client is."""
         try:
             while not self._closing.is_set():
                 self._send()
@@ -248,7 +237,6 @@ class StdioTransport:
                 loop.call_soon_threadsafe(incoming.close)
 
     def _send(self) -> None:
-        """Write a message that is there, or that comes within a moment while no answer is awaited."""
         try:
             message = self._outgoing.get(not self._awaited, TIMES.idle)
         except queue.Empty:
@@ -261,7 +249,6 @@ class StdioTransport:
         self.child.write(data + b"\n", None)  # a server that takes no input is ended by whoever waits for its answer
 
     def _listen(self, loop: asyncio.AbstractEventLoop, incoming: Incoming) -> None:
-        """Take a line that comes within a moment."""
         patience = TIMES.awaiting if self._awaited else TIMES.glance
         try:
             line = self.child.read_line(time.monotonic() + patience)
@@ -274,7 +261,6 @@ class StdioTransport:
             self._deliver(SessionMessage(message), loop, incoming)
 
     def _read(self, line: bytes) -> JSONRPCMessage | None:
-        """Read a message, also one behind progress that was to be overwritten; count what is none."""
         text = line.decode("utf-8", "replace").strip()
         for form in dict.fromkeys((text, strip_ansi(text).strip().rpartition("\r")[2])):
             with suppress(ValueError):
@@ -285,7 +271,6 @@ class StdioTransport:
         return None
 
     def _deliver(self, message: SessionMessage, loop: asyncio.AbstractEventLoop, incoming: Incoming) -> None:
-        """Hand a message over and wait until it is taken: a server that floods us is slowed down."""
         handed = asyncio.run_coroutine_threadsafe(incoming.send(message), loop)
         while not self._closing.is_set():
             with suppress(concurrent.futures.TimeoutError):
@@ -304,7 +289,6 @@ class _Outbox:
         self._outgoing = outgoing
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Leave a message for the thread."""
         self._outgoing.put(item)
 
     async def aclose(self) -> None:
@@ -348,7 +332,6 @@ class HttpTransport:
             yield streams
 
     async def _look(self, response: httpx2.Response) -> None:
-        """Keep a status of failure, refuse packed answers, whose size nobody knows, and bound the rest."""
         self.refusal = response.status_code if response.is_error else None
         if response.headers.get("content-encoding", "identity") != "identity":
             raise httpx2.DecodingError("the server packs its answers, though asked not to", request=response.request)
@@ -374,5 +357,4 @@ class _BoundedStream(httpx2.AsyncByteStream):
             yield piece
 
     async def aclose(self) -> None:
-        """Let go of the connection."""
         await self._inner.aclose()

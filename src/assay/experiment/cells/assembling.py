@@ -63,6 +63,5 @@ def make_header(
 
 
 def _lines(ground: CorpusSnapshot, cells: Mapping[CellId, CellResult], names: Sequence[str]) -> Lines:
-    """Keep the line sizes of every file of the corpus that a hit, a target or an adversary names."""
     tables = (cells[CellId(ground.gold.name, name)].lines for name in names)
     return join_lines([ground.lines, *{id(table): table for table in tables}.values()])  # cells have theirs in common

@@ -93,7 +93,6 @@ def kind_of(plan: RunPlan, engine: str) -> str:
 
 
 def _seen(plan: RunPlan, work: PlanResult, kind: str) -> Rate | None:
-    """Tell what the cells of a kind took in this run; those that were kept took nothing."""
     mine = [(slot, cell) for slot, cell in work.cells.items() if kind_of(plan, slot.engine) == kind]
     fresh = [(slot, cell) for slot, cell in mine if cell.spent.worker and slot not in work.kept]
     if not fresh:
@@ -106,5 +105,4 @@ def _seen(plan: RunPlan, work: PlanResult, kind: str) -> Rate | None:
 
 
 def _mixed(old: float, new: float) -> float:
-    """Let the newest count as much as it should; nothing new leaves the old."""
     return (1 - _NEWEST) * old + _NEWEST * new if new else old

@@ -97,10 +97,8 @@ class CellStore:
 
     @property
     def _unfinished(self) -> ArtifactStore:
-        """What is kept for this run only."""
         return ArtifactStore(self.folder / UNFINISHED)
 
     def _tell(self, text: str) -> None:
-        """Remember a trouble, once."""
         if text not in self.troubles:
             self.troubles.append(text)

@@ -107,7 +107,6 @@ class RunPlan:
         return [self._visit(names, grounds[gold]) for gold, names in divided]
 
     def _visit(self, names: Sequence[str], ground: CorpusSnapshot) -> CellTask:
-        """Make the task."""
         recipes = tuple(replace(self.asked[name].recipe, suite=None) for name in names)
         return CellTask(self.way(ground.gold), ground.facts.digest, recipes, self.k, self.limits, self.reuse_index)
 
@@ -116,13 +115,11 @@ _Group = tuple[str, list[str]]
 
 
 def _work(group: _Group, grounds: Mapping[str, CorpusSnapshot]) -> int:
-    """Guess how long a visit takes, for comparison only: an index by its bytes, a question by as many as 20 kB cost."""
     gold, names = group
     return grounds[gold].size + 20_000 * len(names) * grounds[gold].questions
 
 
 def _divide(groups: Iterable[_Group], grounds: Mapping[str, CorpusSnapshot], wanted: int) -> list[_Group]:
-    """Halve the largest groups until there are enough; halves find the index that the first of them made."""
     heap = [(-len(names) * grounds[gold].questions, gold, names) for gold, names in groups]
     heapq.heapify(heap)
     done: list[_Group] = []

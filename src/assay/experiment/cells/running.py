@@ -68,7 +68,6 @@ def run_cells(plan: RunPlan, slots: Iterable[CellId], fleet: Fleet, keeper: Cell
 def _near(
     task: CellTask, plan: RunPlan, grounds: Mapping[str, CorpusSnapshot], fleet: Fleet, keeper: CellStore
 ) -> CellTask:
-    """Let workers on this machine keep their cells themselves, one by one."""
     if not fleet.near:
         return task
     gold = task.way.gold.name
@@ -89,7 +88,6 @@ def lost_cells(plan: RunPlan, task: CellTask, grounds: Mapping[str, CorpusSnapsh
 
 
 def _slim(cell: CellResult, known: dict[str, tuple[int, ...]]) -> CellResult:
-    """Let the cells of one gold set have one table of line sizes: variants find the same files, and cells are many."""
     for path, sizes in cell.lines.items():
         known.setdefault(path, sizes)
     return replace(cell, lines=known)

@@ -51,7 +51,6 @@ def _repository(corpus: Corpus) -> str:
 
 
 def _corpus_facts(place: PreparedGold) -> CorpusInfo:
-    """Describe one corpus."""
     corpus = place.corpus
     return CorpusInfo(
         repository=_repository(corpus),
@@ -65,7 +64,6 @@ def _corpus_facts(place: PreparedGold) -> CorpusInfo:
 
 
 def _skipped(corpus: Corpus) -> dict[str, int]:
-    """Count what was left out, by reason; how much lies in folders of results is no property of a corpus."""
     ours: dict[PurePosixPath, bool] = {}
 
     def is_results(folder: PurePosixPath) -> bool:

@@ -68,7 +68,6 @@ def kept_indexes(
 
 
 def _path(plan: RunPlan, name: str, grounds: Mapping[str, CorpusSnapshot], keeper: CellStore | None) -> _Path:
-    """Follow one engine over all gold sets."""
     one = plan.asked[name]
     if keeper is None:
         return _Path(name, one.steps, (0,) * len(one.steps), 0)
@@ -81,7 +80,6 @@ def _path(plan: RunPlan, name: str, grounds: Mapping[str, CorpusSnapshot], keepe
 
 
 def _branches(paths: Sequence[_Path], depth: int, golds: int) -> tuple[Node, ...]:
-    """Group ways by the step at a depth; the last step of a way is its engine's own."""
     groups: dict[tuple[str, str], list[_Path]] = {}
     for path in paths:
         last = depth >= len(path.steps) - 1
@@ -91,7 +89,6 @@ def _branches(paths: Sequence[_Path], depth: int, golds: int) -> tuple[Node, ...
 
 
 def _node(group: Sequence[_Path], depth: int, golds: int) -> Node:
-    """Make a step with all below it, or a leaf."""
     first = group[0]
     if depth >= len(first.steps) - 1:
         return Node(first.engine, first.steps[-1].about, golds, first.cells, 1)

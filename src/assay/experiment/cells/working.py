@@ -102,7 +102,6 @@ def run_engines(task: CellTask, tell: Tell) -> dict[str, CellResult]:
 
 
 def _changed(place: PreparedGold) -> CorpusError:
-    """Say that the corpus is not the one that was planned for: its answers would stand under a wrong name."""
     return CorpusError(
         f"the corpus of {place.gold.name} is not what it was when the run began",
         file=place.corpus.root,
@@ -129,7 +128,6 @@ def _asked(
 
 
 def _keep(keeping: CellSink, cells: Mapping[str, CellResult]) -> None:
-    """Keep cells; where they cannot be kept, whoever sent for them says so."""
     keeper = CellStore(keeping.folder)
     with suppress(SetupError):
         for name, cell in cells.items():
@@ -145,17 +143,14 @@ def _cell(said: EngineRun, place: PreparedGold, stay: EngineOutcome, made: tuple
 
 
 def _worker() -> str:
-    """Name this process."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def _named(place: PreparedGold, way: CorpusAccess) -> PreparedGold:
-    """Write a gold set down with its file as it was named, wherever this process stands."""
     return replace(place, gold=replace(place.gold, source=way.gold.source))
 
 
 def _check_code(way: CorpusAccess) -> None:
-    """Refuse work that another Assay planned."""
     if way.code and way.code != package_digest():
         raise SetupError(
             f"{socket.gethostname()} has another Assay than the one that planned this",
@@ -164,7 +159,6 @@ def _check_code(way: CorpusAccess) -> None:
 
 
 def _from_here(way: CorpusAccess) -> GoldSet:
-    """Give the gold set with its file as it is found from where this process stands."""
     source = way.gold.source
     if source is None or way.folder is None or way.folder == Path.cwd():
         return way.gold
@@ -172,7 +166,6 @@ def _from_here(way: CorpusAccess) -> GoldSet:
 
 
 def _recipe_here(recipe: EngineFactory, way: CorpusAccess) -> EngineFactory:
-    """Give a recipe with its paths as they are found from where this process stands."""
     if way.folder is None or way.folder == Path.cwd():
         return recipe
     file = None if recipe.file is None else str(way.folder / recipe.file)

@@ -124,7 +124,6 @@ def _next(again: deque[_Flight[T]], new: Iterator[T]) -> _Flight[T] | None:
 
 
 def _lost(flight: _Flight[T], problem: BaseException) -> TaskLost:
-    """Make the error for a task that lost its worker; raise whatever else is wrong with one."""
     if not isinstance(problem, _GONE):
         raise problem
     times = "once" if flight.sent == 1 else f"{flight.sent} times"
@@ -136,7 +135,6 @@ def _lost(flight: _Flight[T], problem: BaseException) -> TaskLost:
 
 
 def _name(task: object) -> str:
-    """Name a task by what it says of itself."""
     text = str(task)
     return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
 
@@ -175,7 +173,6 @@ class FuturesAdapter:
     near = False  # nobody knows where they are
 
     def __init__(self, executor: FuturesExecutor, *, width: int | None = None) -> None:
-        """Take an executor; without a width its own count of workers is asked, then the processors of this machine."""
         self._executor = executor
         # One more than there are workers: the next task waits there, not here, while a result is put away.
         self.width = width or cast(int, getattr(executor, "_max_workers", None) or available_threads()) + 1

@@ -107,7 +107,6 @@ def unpacked(packed: bytes) -> Any:  # noqa: ANN401 (whatever was packed)
 
 
 def _located(error: AssayError) -> AssayError:
-    """Say on which host an error was."""
     hint = error.hint
     if isinstance(error, CorpusError | GoldError):
         hint = f"{hint}; {_THERE}" if hint else _THERE
@@ -176,7 +175,6 @@ class DaskExecutor:
     near = False
 
     def __init__(self, address: str, patience: DaskTimeouts | None = None) -> None:
-        """Connect, wait for the first worker, and make sure that all that are there have the same Assay."""
         self.address = address
         self.traffic = SchedulerTraffic()
         self.troubles: list[str] = []  # what people should know, each once
@@ -220,7 +218,6 @@ class DaskExecutor:
         return ours
 
     def _send(self, message: bytes) -> Future[bytes]:
-        """Hand a task to Dask, which needs no more of it than that it is a pickle."""
         from distributed.client import ClosedClientError
 
         try:
@@ -240,7 +237,6 @@ class DaskExecutor:
                 self._executor.shutdown(wait=False)
 
     def _settle(self, theirs: Future[bytes], ours: Future[T]) -> None:
-        """Hand on what became of a task, in our own words."""
         with self._lock:
             self._state.open.discard(ours)
         try:
@@ -255,7 +251,6 @@ class DaskExecutor:
             ours.set_result(value)
 
     def _explained(self, error: BaseException) -> BaseException:
-        """Tell the cluster's troubles from the task's."""
         from distributed import KilledWorker
 
         if isinstance(error, KilledWorker):
@@ -274,12 +269,10 @@ class DaskExecutor:
 
     @staticmethod
     def _fail(ours: Future[T], problem: BaseException) -> None:
-        """Give a future an error, unless somebody cancelled it."""
         with suppress(InvalidStateError):
             ours.set_exception(problem)
 
     def _weigh(self, size: int, args: tuple[object, ...]) -> None:
-        """Keep what is large away from the scheduler."""
         if size > self._patience.refused:
             raise SetupError(
                 f"{_name(args)} takes {size / MB:.0f} MB to send; {self._patience.refused / MB:.0f} MB is the most",
@@ -291,13 +284,11 @@ class DaskExecutor:
             )
 
     def _keep_looking(self) -> None:
-        """See who is there until all is closed."""
         while not self._closing.wait(self._patience.look):
             with suppress(OSError):  # the scheduler went away: Dask cancels what is in flight
                 self._look()
 
     def _look(self) -> None:
-        """See who is there; when nobody was for too long, what is in flight fails."""
         threads = sum(self._client.nthreads().values())
         state = self._state
         state.threads = threads or state.threads
@@ -314,7 +305,6 @@ class DaskExecutor:
 
 
 def _connect(address: str, patience: DaskTimeouts, leaving: ExitStack) -> Client:
-    """Connect to a scheduler until we leave; what goes wrong on the way is told by us alone."""
     try:
         import distributed
     except ImportError as error:
@@ -334,7 +324,6 @@ def _connect(address: str, patience: DaskTimeouts, leaving: ExitStack) -> Client
 
 
 def _wait_for_workers(client: Client, address: str, patience: DaskTimeouts) -> None:
-    """Wait until one worker is there."""
     try:
         client.wait_for_workers(1, timeout=patience.workers)
     except TimeoutError as error:
@@ -342,13 +331,11 @@ def _wait_for_workers(client: Client, address: str, patience: DaskTimeouts) -> N
 
 
 def _nobody(address: str, seconds: float) -> SetupError:
-    """Make the error for a scheduler without workers."""
     hint = f"start some with `dask worker {address} --nthreads 1`; what is done is kept"
     return SetupError(f"{address} had no worker for {seconds:.0f} s", hint=hint)
 
 
 def _went_away(address: str) -> SetupError:
-    """Make the error for a scheduler that is no longer there."""
     hint = "start it again and run again; what is done is kept"
     return SetupError(f"the scheduler at {address} went away, or cancelled a task", hint=hint)
 
@@ -386,5 +373,4 @@ def _refused(answer: object, wanted: WorkerEnvironment, where: str) -> SetupErro
 
 
 def _name(args: tuple[object, ...]) -> str:
-    """Name a task."""
     return str(args[0])[:200] if args else "a task"

@@ -76,7 +76,6 @@ class Worker:
                 self._process.join()
 
     def _end(self) -> str:
-        """Say how it ended."""
         self.join()
         code = self._process.exitcode
         if code is None or code >= 0:
@@ -108,7 +107,6 @@ def _one_thread() -> Iterator[None]:
 
 
 def _serve(pipe: Connection) -> None:
-    """Do tasks until the pipe ends: the whole life of a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent has it too, and tidies up
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_end_with_parent, name="assay-parent", daemon=True).start()
@@ -123,7 +121,6 @@ def _serve(pipe: Connection) -> None:
 
 
 def _answer(packed: bytes) -> bytes:
-    """Do one task and pickle what came of it."""
     try:
         function, args = pickle.loads(packed)  # noqa: S301 (from our own parent)
         return pickle.dumps(_Said(value=function(*args)), protocol=5)
@@ -139,13 +136,11 @@ def _answer(packed: bytes) -> bytes:
 
 
 def _leave(number: int, _frame: object) -> NoReturn:
-    """Leave at once, through every `finally` on the way; a second signal ends it."""
     signal.signal(number, signal.SIG_DFL)
     raise SystemExit(128 + number)
 
 
 def _end_with_parent() -> None:
-    """End when the parent does, even killed: nobody would hear the answer."""
     parent = parent_process()
     if parent is not None:
         parent.join()
@@ -164,7 +159,6 @@ class ProcessExecutor:
     near = True
 
     def __init__(self, count: int = 0) -> None:
-        """Take as many workers as there are processors, or `count`; each is started when it is first needed."""
         if count < 0:
             raise ConfigError(f"{count} processes", hint="name one or more; 0 is as many as there are processors")
         self._count = count or available_threads()
@@ -203,7 +197,6 @@ class ProcessExecutor:
         self._threads.shutdown(cancel_futures=True)
 
     def _do(self, packed: bytes) -> object:
-        """Have a worker do a task; runs in a thread, of which there are as many as workers."""
         worker = self._idle.get()
         try:
             if worker is None:
@@ -219,7 +212,6 @@ class ProcessExecutor:
             self._idle.put(worker)
 
     def _start(self) -> Worker:
-        """Start a worker, unless everything is being closed."""
         with self._lock:
             if self._closed:
                 raise WorkerLost("the workers were ended")
@@ -228,7 +220,6 @@ class ProcessExecutor:
             return worker
 
     def _bury(self, worker: Worker) -> None:
-        """Clear away a worker that died."""
         with self._lock:
             self._alive.discard(worker)
         worker.join()

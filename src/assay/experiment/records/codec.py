@@ -47,7 +47,6 @@ def ranking_json(ranking: types.Ranking) -> dict[str, object]:
 
 
 def _hit_json(hit: types.Hit, tokens: int) -> dict[str, object]:
-    """Turn a hit into JSON, leaving out what it does not have."""
     values = (("path", hit.path), ("start", hit.start), ("end", hit.end), ("score", hit.score), ("tokens", tokens))
     return {key: value for key, value in values if value is not None}
 
@@ -115,7 +114,6 @@ def read_engine(row: Mapping[str, Any], rankings: Iterable[Mapping[str, Any]]) -
 
 
 def _sorted(value: object) -> object:
-    """Put the keys of settings in order, however deep; lists keep theirs."""
     if isinstance(value, Mapping):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
@@ -161,12 +159,10 @@ def read_query(row: Mapping[str, Any]) -> types.Query:
 
 
 def _label(row: Mapping[str, Any]) -> types.LabelProvenance:
-    """Read where one label comes from."""
     return types.LabelProvenance(**{**row, "by": tuple(row["by"]), "shown_by": tuple(row["shown_by"])})
 
 
 def _target(row: Mapping[str, Any]) -> types.Target:
-    """Read one target."""
     unit = row["unit"]
     return types.Target(
         span=types.Span(**row["span"]),
@@ -224,7 +220,6 @@ def named_lines(tables: LinesBySet, suite: Suite, engines: Iterable[EngineRun]) 
 
 
 def _named(table: Lines, gold: GoldSet, rankings: Iterable[Ranking]) -> _Table:
-    """Keep what is named on one set."""
     named = query_paths(gold.queries) | hit_paths(ranking for ranking in rankings if ranking.gold == gold.name)
     return {path: table[path] for path in sorted(named) if path in table}
 
@@ -243,7 +238,6 @@ def gold_text(suite: types.Suite) -> str:
 
 
 def _gold_rows(gold: types.GoldSet) -> Iterator[dict[str, Any]]:
-    """Give a set and its queries as JSON."""
     whole = gold_json(gold)
     queries = whole.pop("queries")
     yield {**whole, "queries": len(queries), "lines": [query.pop("line") for query in queries]}
@@ -290,7 +284,6 @@ def engine_text(run: types.Run, engine: types.EngineRun) -> str:
 
 
 def _engine_header(run: types.Run, engine: types.EngineRun) -> dict[str, object]:
-    """Say how an engine was run; an engine that was asked in another run keeps what that one was made with."""
     return {
         "assay_records": _RECORDS,
         "assay": engine.assay or run.header.assay,
@@ -319,17 +312,14 @@ def config_hash(config: Mapping[str, object]) -> str:
 
 
 def _text(rows: Iterable[object]) -> str:
-    """Write one line for each row."""
     return "".join(f"{dump(row)}\n" for row in rows)
 
 
 def _rows(text: str) -> Iterator[Any]:
-    """Read one row from each line; other characters that end a line elsewhere may stand inside one."""
     return (_row(line) for line in text.split("\n") if line)
 
 
 def _row(line: str) -> Any:  # noqa: ANN401 - what a line holds is its reader's to know
-    """Read a line as `json.loads` does, without looking for gaps around it: `dump` leaves none."""
     found, end = _DECODER.raw_decode(line)
     if end != len(line):
         raise ValueError(f"more than one value in a line: {line[end : end + 20]!r}")

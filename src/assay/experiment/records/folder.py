@@ -126,7 +126,6 @@ def write_gitignore(folder: Path) -> None:
 
 
 def _write_once(path: Path, text: str) -> None:
-    """Write a file that is not there yet."""
     if not path.exists():
         write_atomic(path, text)
 
@@ -217,7 +216,6 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _stage(folder: Path, manifest: str, members: Mapping[str, str]) -> None:
-    """Write down what is new beside what holds."""
     staged = folder / STAGED
     shutil.rmtree(staged, ignore_errors=True)
     for name, text in members.items():
@@ -227,7 +225,6 @@ def _stage(folder: Path, manifest: str, members: Mapping[str, str]) -> None:
 
 
 def _has(path: Path, text: str) -> bool:
-    """Tell whether a file has this text already: then it need not move."""
     try:
         return path.read_bytes() == text.encode("utf-8")
     except OSError:
@@ -235,7 +232,6 @@ def _has(path: Path, text: str) -> bool:
 
 
 def _finish(folder: Path) -> None:
-    """Move a generation that holds to its place, run.json last; without one there is nothing to finish."""
     new = folder / COMMITTED
     if (new / MANIFEST).exists():
         named = json.loads((new / MANIFEST).read_text(encoding="utf-8"))["members"]
@@ -252,7 +248,6 @@ def _finish(folder: Path) -> None:
 
 
 def _named(folder: Path) -> set[str]:
-    """List the members of the generation that is leaving; a broken one names none."""
     try:
         named = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["members"]
         return {name for name in named if _is_inside(name)}
@@ -261,13 +256,11 @@ def _named(folder: Path) -> set[str]:
 
 
 def _remove(folder: Path, names: Iterable[str]) -> None:
-    """Remove members that no generation has any more."""
     for name in names:
         (folder / name).unlink(missing_ok=True)
 
 
 def _manifest_text(folder: Path) -> str:
-    """Read the manifest that holds."""
     for path in (folder / COMMITTED / MANIFEST, folder / MANIFEST):
         try:
             return path.read_text(encoding="utf-8")
@@ -279,7 +272,6 @@ def _manifest_text(folder: Path) -> str:
 
 
 def _elsewhere(folder: Path) -> str:
-    """Say where there is a run: in a folder of repeats there is one in each, in a repository perhaps below it."""
     repeats = repeats_in(folder)
     if repeats:
         return f"there are repeats of one: try {repeats[0]}; `assay gate {folder}` takes them together"
@@ -290,7 +282,6 @@ def _elsewhere(folder: Path) -> str:
 
 
 def _manifest(folder: Path, text: str) -> dict[str, Any]:
-    """Read a manifest and check that it is one of ours."""
     try:
         manifest = json.loads(text)
     except ValueError as error:
@@ -328,7 +319,6 @@ def _member(folder: Path, name: str, digest: str) -> str:
 
 
 def _is_inside(name: str) -> bool:
-    """Tell whether a name stays inside its folder."""
     path = PurePosixPath(name)
     return not path.is_absolute() and ".." not in path.parts and len(path.parts) > 0
 
@@ -350,7 +340,6 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _file_name(name: str, *, alone: bool) -> str:
-    """Keep what every file system takes; where something is lost, the hash of the whole name says what it was."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_LONGEST].strip("-.") or "engine"
     digest = text_digest(name)[:_DIGITS]
     return plain if plain == name and alone else f"{plain}-{digest}"
@@ -397,7 +386,6 @@ def from_here(suite: Suite, folder: Path, ways: Mapping[str, str]) -> Suite:
 
 
 def _found(gold: GoldSet, folder: Path, way: str | None) -> GoldSet:
-    """Follow the way to a gold file."""
     file = None if way is None else Path(os.path.normpath(os.path.join(os.path.realpath(folder), way)))
     if gold.source is None or file is None or not file.exists() or _real(Path(gold.source)) == file:
         return gold
@@ -406,7 +394,6 @@ def _found(gold: GoldSet, folder: Path, way: str | None) -> GoldSet:
 
 
 def _real(file: Path) -> Path:
-    """Resolve the folder of a file; a link stays one, for what lies beside it is meant."""
     return Path(os.path.realpath(file.parent)) / file.name
 
 

@@ -61,7 +61,6 @@ class RetainedEngine:
 
 
 def _differ(one: str, other: str) -> bool:
-    """Tell whether two digests differ, as far as both are known."""
     return bool(one and other) and one != other
 
 
@@ -105,7 +104,6 @@ def merge_runs(old: Run | None, new: Run, declared: Mapping[str, RetainedEngine]
 
 
 def _why_not(engine: EngineRun, new: Run, moved: str, declared: Mapping[str, RetainedEngine] | None) -> str:
-    """Say why an engine of an earlier run takes no part; nothing where it does."""
     if engine.name in new.header.skipped:
         return skipped_now(new.header.skipped[engine.name])
     if declared is not None and engine.name not in declared:
@@ -115,7 +113,6 @@ def _why_not(engine: EngineRun, new: Run, moved: str, declared: Mapping[str, Ret
 
 
 def _code_moved(engine: EngineRun, new: Run) -> bool:
-    """Tell whether the new run was asked by other code; only what decides answers counts, for all else is made anew."""
     return any(_differ(engine.code, asked.code) for asked in new.engines)
 
 
@@ -144,7 +141,6 @@ def day_of(engine: EngineRun, run: Run) -> str:
 def _ordered(
     old: Run, engines: Sequence[EngineRun], declared: Mapping[str, RetainedEngine] | None
 ) -> tuple[EngineRun, ...]:
-    """Put engines in the order they are declared in; else in that of the earlier run, with new ones behind."""
     names = [*(declared or (engine.name for engine in old.engines)), *(engine.name for engine in engines)]
     place = {name: at for at, name in reversed(list(enumerate(names)))}
     return tuple(sorted(engines, key=lambda engine: place[engine.name]))
@@ -153,7 +149,6 @@ def _ordered(
 def _skipped(
     old: Run, new: Run, kept: Sequence[str], declared: Mapping[str, RetainedEngine] | None
 ) -> Mapping[str, str]:
-    """Keep the reasons of engines that nobody tried to run now."""
     there = {*kept, *(engine.name for engine in new.engines)}
     before = {
         name: why
@@ -175,7 +170,6 @@ def declared_hashes(spec: Spec, suite: Suite) -> dict[str, RetainedEngine]:
 
 
 def _declared(spec: Spec, name: str, suite: Suite) -> RetainedEngine:
-    """Say what an engine would be now; nothing is known of one that cannot be made here."""
     from assay.experiment.spec import recipe_of
 
     try:

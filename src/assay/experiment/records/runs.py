@@ -86,17 +86,14 @@ def earlier_run(folder: Path) -> types.Run | None:
 
 
 def _read_members(found: Snapshot) -> dict[str, Any]:
-    """Read gold sets and line sizes."""
     return {"suite": read_suite(found.members[GOLD]), "lines": read_lines(found.members[LINES])}
 
 
 def _read_older(found: Snapshot) -> dict[str, Any]:
-    """Read gold sets and line sizes of the first format: one line each, under names with a hash of the content."""
     plain = {name.rpartition("-")[0]: text for name, text in found.members.items()}
     golds, lines = json.loads(plain["gold"]), json.loads(plain["lines"])
     return {"suite": types.Suite(tuple(map(read_gold, golds))), "lines": {g: _sizes(f) for g, f in lines.items()}}
 
 
 def _sizes(files: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Read the line sizes of some files."""
     return {path: tuple(sizes) for path, sizes in files.items()}

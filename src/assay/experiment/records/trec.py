@@ -32,14 +32,12 @@ def trec_files(run: Run) -> dict[str, str]:
 
 
 def _run(engine: EngineRun, *, as_files: bool) -> str:
-    """Write the rankings of an engine; a query that failed has no lines, which is what it is worth."""
     tag = TAG + to_column(engine.name)
     answered = [ranking for ranking in engine.rankings if ranking.status is Status.OK]
     return "".join([_lines(ranking, tag, as_files=as_files) for ranking in answered])
 
 
 def _lines(ranking: Ranking, tag: str, *, as_files: bool) -> str:
-    """Write one line a result, each place once."""
     first: dict[str, Hit] = {}
     for hit in ranking.hits:
         first.setdefault(path_column(hit.path) if as_files else to_docno(hit), hit)
@@ -49,7 +47,6 @@ def _lines(ranking: Ranking, tag: str, *, as_files: bool) -> str:
 
 
 def _scores(hits: Sequence[Hit]) -> list[str]:
-    """Return the engine's scores where they alone say the order, else ones that do: TREC tools go by scores."""
     own = [hit.score for hit in hits if hit.score is not None]
     single = np.array(own, dtype=np.float64).astype(np.float32)  # trec_eval's precision
     if len(own) == len(hits) and bool((single[:-1] > single[1:]).all()):
@@ -58,12 +55,10 @@ def _scores(hits: Sequence[Hit]) -> list[str]:
 
 
 def _query_id(gold: str, query: str, form: str) -> str:
-    """Name one form of a query, in one column."""
     return to_column(f"{gold}/{query}/{form}")
 
 
 def _qrels(gold: GoldSet, asked: Iterable[tuple[str, str, str]]) -> str:
-    """Write the judgements of a set: every file with its highest grade, adversaries and irrelevant ones with 0."""
     known = set(asked)
     return "".join(
         f"{_query_id(gold.name, query.id, form)} 0 {docno} {grade}\n"
@@ -75,7 +70,6 @@ def _qrels(gold: GoldSet, asked: Iterable[tuple[str, str, str]]) -> str:
 
 
 def _grades(query: Query) -> dict[str, int]:
-    """Give each file that a query names its grade, in the order they are named."""
     grades: dict[str, int] = {}
     for target in query.targets:
         docno = path_column(target.span.path)

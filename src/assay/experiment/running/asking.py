@@ -102,7 +102,6 @@ class _Order:
 
 @contextmanager
 def _desk(name: str, engine: FullEngine, order: _Order) -> Iterator[_EngineSlot]:
-    """Give an engine its place and open it there; whatever happens, it is closed and its place is cleared."""
     place = order.place
     order.tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
     shares = order.shelf is not None and sharing(engine) is not None
@@ -140,7 +139,6 @@ class _EngineSlot:
         self._notes: list[str] = []
 
     def open(self) -> None:
-        """Open the engine; one that does not open costs the engine, never the run."""
         measured = self.engine.private and self._shelf is None
         before = folder_bytes(self._corpus.root) if measured else 0
         try:
@@ -159,17 +157,14 @@ class _EngineSlot:
             self._left = max(0, folder_bytes(self._corpus.root) - before)
 
     def ask(self, question: PhrasedQuery) -> None:
-        """Ask one question and keep what became of it."""
         self._keep(question, self._put(question))
 
     def ask_side_by_side(self, questions: Sequence[PhrasedQuery]) -> None:
-        """Ask with several questions in flight; the answers are kept in the order of the questions."""
         with ThreadPoolExecutor(self.parallel, thread_name_prefix="assay-asking") as pool:
             for question, answer in zip(questions, pool.map(self._put, questions), strict=True):
                 self._keep(question, answer)
 
     def leave(self) -> EngineOutcome:
-        """Close the engine and tell all that happened."""
         usage = SessionUsage() if self._session is None else session_usage(self._session)
         self.close()
         rankings = tuple(self._rankings[number] for number in range(len(self._rankings)))
@@ -184,14 +179,12 @@ class _EngineSlot:
         )
 
     def close(self) -> None:
-        """Close the engine, once."""
         session, self._session = self._session, None
         if session is not None:
             trouble = close_session(session)
             self._notes += [*session_notes(session), *([trouble] if trouble else [])]
 
     def _put(self, question: PhrasedQuery) -> QueryOutcome:
-        """Put one question to the engine, unless there is no use in it."""
         if self._session is None:
             return QueryOutcome(Status.ERROR, error=self._problem)
         if self._limits.give_up and self._timeouts >= self._limits.give_up:
@@ -204,17 +197,14 @@ class _EngineSlot:
         return asked
 
     def _watching(self) -> AbstractContextManager[None]:
-        """Watch the memory of a call, unless the engine has processes of its own or shares what it takes."""
         apart = isinstance(self.engine, TimedEngine) or self._shelf is not None
         return nullcontext() if apart else self._memory.watching()
 
     def _tell_trouble(self, text: str) -> None:
-        """Say at once that no more answers will come: whoever waits may want to stop the run."""
         done, total = len(self._rankings), len(self._place.questions)
         self._tell(Progress(self.name, self._place.gold.name, done, total, "trouble", text))
 
     def _keep(self, question: PhrasedQuery, answer: QueryOutcome) -> None:
-        """Make the record of one answer."""
         normal = self._normaliser(answer.hits, self._k, oversample=self.engine.oversample)
         shown = [Hit(self._clean_path(hit.path), hit.start, hit.end, hit.score) for hit in normal.hits]
         ours = [hit.path for hit in shown if self._place.is_ours(hit.path)]
@@ -237,12 +227,10 @@ class _EngineSlot:
 
     @cached_property
     def _normaliser(self) -> Normaliser:
-        """Know the files of the place where the engine was opened, and of the original."""
         original = self._place.corpus.root
         return Normaliser(self._corpus, lambda path: len(self._place.sizes.lines(path)), also=(original,))
 
     def _resources(self, usage: SessionUsage) -> Resources:
-        """Put together what was measured from outside and what the session knows."""
         sizes = [size for size in (self._left, usage.store_bytes) if size is not None]
         return Resources(
             None if usage.startup_seconds is None else round(usage.startup_seconds, _DIGITS),
@@ -251,15 +239,12 @@ class _EngineSlot:
         )
 
     def _clean(self, text: str) -> str:
-        """Take secrets and the place of the copy out of a text."""
         short = text.replace(str(self._corpus.root), "{root}") if self.engine.private else text
         return self._redactor.text(short)
 
     def _clean_path(self, path: str) -> str:
-        """Take secrets out of a path, unless it is one of the corpus."""
         return path if path in self._place.sizes else self._clean(path)
 
 
 def _dropped(ours: Sequence[str]) -> list[str]:
-    """Say that results were our own files."""
     return [f"results that are Assay's own files were dropped, e.g. {ours[0]}"] if ours else []

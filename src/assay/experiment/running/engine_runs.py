@@ -68,11 +68,9 @@ def joined(name: str, parts: Sequence[EngineRun], variation: VariantInfo | None 
 
 
 def _agreed(values: Iterable[str]) -> str:
-    """Give what all parts say; where they differ, what fits nothing that comes later."""
     said = dict.fromkeys(values)
     return next(iter(said)) if len(said) == 1 else _MIXED
 
 
 def _by_gold(parts: Sequence[EngineRun], of: Callable[[EngineRun], Mapping[str, T]]) -> dict[str, T]:
-    """Put together what each part says of its gold set."""
     return {gold: value for part in parts for gold, value in of(part).items()}

@@ -97,7 +97,6 @@ def run_experiment(
 def _take_turns(
     spec: Spec, suite: Suite, missing: Missing | None, progress: Tell | None, how: ExecutionOptions
 ) -> CompletedRun:
-    """Run engines that take turns, with what is there."""
     asked = select_engines(spec)
     engines = {subject.name: recipe_of(spec, subject.name, suite).make() for subject in asked.run}
     keeper = CellStore(how.folder, fresh=how.fresh) if how.folder else None

@@ -90,7 +90,6 @@ def plan_of(spec: Spec, suite: Suite, missing: Missing | None = None, *, reuse_i
 
 
 def _asked(spec: Spec, subject: RunEntry, suite: Suite) -> PlannedEngine:
-    """Make one engine of the matrix."""
     recipe = recipe_of(spec, subject.name, suite)
     return PlannedEngine(recipe, recipe.make(), subject.variation)
 

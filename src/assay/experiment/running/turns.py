@@ -131,7 +131,6 @@ def _ask(
     *,
     interleave: bool,
 ) -> dict[str, CellResult]:
-    """Ask engines on one gold set, together or one after the other."""
     cells = {}
     for group in _groups(engines, interleave=interleave):
         for name, stay in run_interleaved(group, place, k, limits, tell).items():
@@ -141,5 +140,4 @@ def _ask(
 
 
 def _groups(engines: Mapping[str, FullEngine], *, interleave: bool) -> list[dict[str, FullEngine]]:
-    """Say who is asked together."""
     return [dict(engines)] if interleave else [{name: engine} for name, engine in engines.items()]

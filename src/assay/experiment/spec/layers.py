@@ -95,7 +95,6 @@ def stack(layers: Sequence[ConfigLayer]) -> MergedConfig:
 
 
 def _without(table: Mapping[str, Any], keys: Keys, layer: ConfigLayer, above: Keys = ()) -> dict[str, Any]:
-    """Take a key out of a table, or out of the tables in it; one that is not there is an error."""
     first, *rest = keys
     inner = table.get(first)
     if first not in table or (rest and not isinstance(inner, Mapping)):
@@ -108,12 +107,10 @@ def _without(table: Mapping[str, Any], keys: Keys, layer: ConfigLayer, above: Ke
 
 
 def _shown(name: str) -> str:
-    """Write one key as a file has it."""
     return joined((name,))
 
 
 def _keys(table: Mapping[str, Any], outer: Keys = ()) -> Iterator[Keys]:
-    """List the keys of a table and of the tables in it."""
     for key, value in table.items():
         yield (*outer, key)
         if isinstance(value, Mapping):
@@ -159,7 +156,6 @@ def flag_layer(text: str) -> ConfigLayer:
 
 
 def _reached(path: Path, chain: tuple[Path, ...], by: ConfigLayer | None) -> Iterator[ConfigLayer]:
-    """Walk what a file extends, then the file."""
     real = path.resolve()
     if real in chain and by is not None:
         names = " → ".join(one.name for one in (*chain[chain.index(real) :], real))
@@ -173,7 +169,6 @@ def _reached(path: Path, chain: tuple[Path, ...], by: ConfigLayer | None) -> Ite
 
 
 def _extended(layer: ConfigLayer) -> Sequence[str]:
-    """Read what a file extends."""
     value = layer.data.get(EXTENDS, [])
     named = [value] if isinstance(value, str) else value
     if not isinstance(named, list) or not all(isinstance(one, str) and one for one in named):
@@ -182,7 +177,6 @@ def _extended(layer: ConfigLayer) -> Sequence[str]:
 
 
 def _found(named: str, layer: ConfigLayer) -> Path:
-    """Find what a file extends, from its own folder."""
     if named.startswith(PRESET):
         return _shipped(named.removeprefix(PRESET), layer)
     path = layer.folder / named
@@ -192,7 +186,6 @@ def _found(named: str, layer: ConfigLayer) -> Path:
 
 
 def _shipped(name: str, layer: ConfigLayer | None) -> Path:
-    """Find an experiment that ships."""
     known = shipped_experiments()
     if name in known:
         return known[name]
@@ -211,7 +204,6 @@ def _normal(layer: ConfigLayer) -> ConfigLayer:
 
 
 def _dropped(layer: ConfigLayer) -> Iterator[Keys]:
-    """Read what a layer takes out of what it extends: dotted names, such as variants.x."""
     value = layer.data.get(DROP, [])
     named = [value] if isinstance(value, str) else value
     if not isinstance(named, list) or not all(isinstance(one, str) and one for one in named):
@@ -224,7 +216,6 @@ def _dropped(layer: ConfigLayer) -> Iterator[Keys]:
 
 
 def _settled(keys: Keys) -> Keys:
-    """Write the setting that a name ends in as one key, with quotes or without: knobs are kept by their whole names."""
     dotted = len(keys) > _SETTING and keys[2] in _DOTTED.get(keys[0], ())
     at = _SETTING + 1 if dotted and keys[2] == "parts" else _SETTING
     if not dotted or len(keys) <= at:
@@ -233,7 +224,6 @@ def _settled(keys: Keys) -> Keys:
 
 
 def _flattened(layer: ConfigLayer, place: tuple[str, str], table: object, inner: Sequence[str]) -> object:
-    """Write the dotted tables of one variant or sweep by whole names; what is no table is refused later."""
     if not isinstance(table, Mapping):
         return table
     changed: dict[str, Any] = dict(table)
@@ -249,7 +239,6 @@ def _flattened(layer: ConfigLayer, place: tuple[str, str], table: object, inner:
 
 
 def _part(value: object) -> object:
-    """Write the settings of one part by whole names."""
     return flat(value) if isinstance(value, Mapping) else value
 
 

@@ -68,7 +68,6 @@ def load_spec(path: Path | None = None, *, preset: str | None = None, sets: Sequ
 
 
 def _check_tables(sheet: MergedConfig) -> None:
-    """Refuse unknown tables, and tables that are none."""
     for name, value in sheet.data.items():
         if name == EXTENDS:  # only a flag can say it here: a file's is read before
             raise sheet.error("extends cannot be set", "name the file with --config, or --preset", name)
@@ -81,14 +80,12 @@ def _check_tables(sheet: MergedConfig) -> None:
 
 
 def _check_known(sheet: MergedConfig, key: str, known: Sequence[str], outer: tuple[str, ...], shown: str) -> None:
-    """Refuse an unknown key: a dead knob is worse than none."""
     if key not in known:
         hint = did_you_mean(key, known) or f"known here: {', '.join(known)}"
         raise sheet.error(f"unknown key {shown}", hint, *outer, key)
 
 
 def _run_values(sheet: MergedConfig) -> dict[str, Any]:
-    """Read [run]: known keys, values of their types; a single string stands for a list of one."""
     values, hints = {}, get_type_hints(Spec)
     for key, value in sheet.data.get("run", {}).items():
         _check_known(sheet, key, KEYS, ("run",), f"[run] {key}")
@@ -97,7 +94,6 @@ def _run_values(sheet: MergedConfig) -> dict[str, Any]:
 
 
 def _fitted(sheet: MergedConfig, value: object, hint: Any, *keys: str) -> Any:  # noqa: ANN401 - a type hint is any object
-    """Fit a value to its type; what does not fit is told with its place."""
     if hint == tuple[str, ...] and isinstance(value, str):
         value = [value]
     try:
@@ -107,7 +103,6 @@ def _fitted(sheet: MergedConfig, value: object, hint: Any, *keys: str) -> Any:  
 
 
 def _engines(sheet: MergedConfig) -> Mapping[str, Settings]:
-    """Read [engines]: each has a kind or a preset; what else it takes its kind knows."""
     engines: dict[str, Mapping[str, Any]] = dict(sheet.data.get("engines", {}))
     if OWN in engines and not {"kind", "preset"} & set(engines[OWN]):  # --set engines.builtin.search.… without a file
         engines[OWN] = {"kind": OWN, **engines[OWN]}
@@ -126,7 +121,6 @@ def _engines(sheet: MergedConfig) -> Mapping[str, Settings]:
 
 
 def _records(sheet: MergedConfig, table: str, record: type[T], known: Sequence[str]) -> Iterator[tuple[str, T]]:
-    """Read variants or sweeps."""
     hints = get_type_hints(record)
     for name, values in sheet.data.get(table, {}).items():
         for key in values:
@@ -140,7 +134,6 @@ def _records(sheet: MergedConfig, table: str, record: type[T], known: Sequence[s
 
 
 def _check_knobs(sheet: MergedConfig, table: str, name: str, knobs: object) -> None:
-    """Refuse a knob with a single value, and show how a list of one is written."""
     for key, value in knobs.items() if isinstance(knobs, Mapping) else ():
         if not isinstance(value, list | tuple):
             hint = f"a list of values to try, such as [{json.dumps(value, default=str)}]"
@@ -148,7 +141,6 @@ def _check_knobs(sheet: MergedConfig, table: str, name: str, knobs: object) -> N
 
 
 def _places(sheet: MergedConfig) -> Iterator[tuple[str, ConfigLocation]]:
-    """Find where everything is declared. An engine belongs to the file that says its kind."""
     for table, value in sheet.data.items():
         for name in value:
             layer = sheet.file_of(table, name) or ConfigLayer({})
@@ -161,10 +153,7 @@ def _places(sheet: MergedConfig) -> Iterator[tuple[str, ConfigLocation]]:
 
 
 def _placed(spec: Spec, sheet: MergedConfig) -> Spec:
-    """Make the paths of files relative to where the command runs; what no file says is the named file's."""
-
     def folder(key: str) -> Path:
-        """Give the folder that a key of [run] starts from."""
         layer = sheet.by("run", key)
         return layer.folder if layer else spec.folder
 
@@ -178,7 +167,6 @@ def _placed(spec: Spec, sheet: MergedConfig) -> Spec:
 
 
 def _checked(spec: Spec, sheet: MergedConfig) -> Spec:
-    """Check a specification; a mistake is told where its key stands."""
     try:
         return check(spec)
     except ConfigError as error:
@@ -207,7 +195,6 @@ def check(spec: Spec) -> Spec:
 
 
 def _check_way(spec: Spec) -> None:
-    """Refuse what contradicts itself, and tables that nobody makes."""
     if spec.times and spec.jobs is not None:
         raise ConfigError(
             "times = true with jobs", hint="engines that run side by side disturb one another's times: choose one"
@@ -219,7 +206,6 @@ def _check_way(spec: Spec) -> None:
 
 
 def _check_names(engines: Mapping[str, Settings]) -> None:
-    """Keep the names of the references for themselves: every table and sentence relies on them."""
     check_writable(engines)
     for name, engine in engines.items():
         kind = engine.partition(":")[0] if isinstance(engine, str) else engine.get("kind")

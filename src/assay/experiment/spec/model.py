@@ -305,7 +305,6 @@ class EngineFactory:
             raise self._told(error) from error
 
     def _told(self, error: ConfigError) -> ConfigError:
-        """Tell a mistake in the settings with the engine's name and where it is declared."""
         message = f"{self.name}: {error.message}" if self.name else error.message
         flag = self._blamed(error)
         if flag:
@@ -314,11 +313,9 @@ class EngineFactory:
         return ConfigError(message, file=file, line=line, hint=error.hint)
 
     def _blamed(self, error: ConfigError) -> str | None:
-        """Find the flag that an error is about: the last one whose setting it names."""
         words = set(re.findall(r"[\w-]+", error.message))
 
         def blamed(flag: str) -> bool:
-            """Tell whether the error names all of a flag's setting, or quotes a part of it as unknown."""
             table, _, *names = re.findall(r"[\w-]+", flag.partition("=")[0].removeprefix("--set "))
             path = names if table == "engines" else names[1:]  # after `set` or `knobs`
             return bool(path) and (words.issuperset(path) or any(f"'{name}'" in error.message for name in path))
@@ -327,7 +324,6 @@ class EngineFactory:
 
 
 def _check_settings(spec: str | Mapping[str, object], folder: Path) -> None:
-    """Read settings into the record of their kind, and make nothing of it."""
     from assay.engines import KINDS, table_of
     from assay.engines.presets import named_preset, place, settings_of
 

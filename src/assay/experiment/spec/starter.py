@@ -172,14 +172,12 @@ def _pick(corpus: Corpus) -> list[_Draft]:
 
 
 def _best(corpus: Corpus, file: SourceFile) -> _Draft:
-    """Choose the longest definition of a file that is still one answer, or else the file."""
     found = sorted(_definitions(corpus, file), key=lambda d: (-d.lines, d.anchor))
     stem = re.sub(r"\.\w+$", "", file.path.rpartition("/")[2])
     return found[0] if found else _Draft(file.path, " ".join(split(stem)) or stem, 0)
 
 
 def _definitions(corpus: Corpus, file: SourceFile) -> Iterator[_Draft]:
-    """List the public functions and methods of a file, its tests aside."""
     text = read_text(corpus, file.path)
     found = symbols(file.path, text, file.language)
     tests = _tests(found, text)
@@ -194,30 +192,25 @@ def _definitions(corpus: Corpus, file: SourceFile) -> Iterator[_Draft]:
 
 
 def _tests(found: Sequence[Symbol], text: str) -> list[Symbol]:
-    """Find the definitions that are tests, by their name or by what stands above them."""
     lines = split_lines(text)
     return [one for one in found if _is_test_name(one.name) or any(map(_MARK.match, _head(lines, one)))]
 
 
 def _is_test_name(name: str) -> bool:
-    """Tell a name that begins with the word test: test_total, testTotal, TestTotal, tests."""
     return split(name.rpartition(".")[2])[:1] in _TEST_WORDS
 
 
 def _head(lines: Sequence[str], symbol: Symbol) -> Iterator[str]:
-    """Yield the comments and attributes that a definition begins with."""
     inside = (line.strip() for line in lines[symbol.start - 1 : symbol.end])
     return takewhile(lambda line: not line or line.startswith(("#", "@", "/", "*")), inside)
 
 
 def _is_test(path: str) -> bool:
-    """Recognise test files: nobody's first question is about them."""
     names = ("test", "tests", "testing", "conftest.py")
     return any(part in names or _TEST_FILE.search(part) for part in path.split("/"))
 
 
 def _entry(number: int, draft: _Draft) -> str:
-    """Write one draft."""
     return (
         f"  - id: draft-{number}\n"
         f"    retrieval: {{primary: [{_quoted(draft.anchor)}]}}\n"
@@ -228,10 +221,8 @@ def _entry(number: int, draft: _Draft) -> str:
 
 
 def _name(corpus: Corpus) -> str:
-    """Name a gold set after its folder."""
     return corpus.root.resolve().name or "gold"
 
 
 def _quoted(text: str) -> str:
-    """Write a YAML string that needs no second look; JSON's are YAML's."""
     return json.dumps(text, ensure_ascii=False)

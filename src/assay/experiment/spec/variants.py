@@ -85,7 +85,6 @@ def points(
 
 
 def _grid(name: str, sweep: Sweep, labels: Mapping[str, str]) -> Iterator[Point]:
-    """Combine every value with every other; the last knob turns fastest."""
     shortest = short_labels(tuple(sweep.knobs))  # what the name of the sweep may call them
     for values in product(*sweep.knobs.values()):
         chosen = dict(zip(sweep.knobs, values, strict=True))
@@ -97,7 +96,6 @@ def _grid(name: str, sweep: Sweep, labels: Mapping[str, str]) -> Iterator[Point]
 
 
 def _around(name: str, sweep: Sweep, labels: Mapping[str, str], centre: Callable[[str], object]) -> Iterator[Point]:
-    """Change one knob at a time; a value that the engine has anyway is the engine."""
     for key, values in sweep.knobs.items():
         own = canonical(centre(key))
         for value in values:
@@ -108,10 +106,7 @@ def _around(name: str, sweep: Sweep, labels: Mapping[str, str], centre: Callable
 
 
 def _named(sweep: Sweep, usual: str, fields: Mapping[str, str]) -> str:
-    """Name a point as the sweep says, or as usual."""
-
     def filled(match: re.Match[str]) -> str:
-        """Fill one field in."""
         if match[1] not in fields:
             raise ConfigError(
                 f"name: nothing is called {{{match[1]}}} here",
@@ -182,7 +177,6 @@ def missing_requirement(requires: Sequence[str]) -> str | None:
 
 
 def _missing(need: str) -> str | None:
-    """Say why one need is not met."""
     kind, _, name = need.partition(":")
     if kind == "env":
         return None if os.environ.get(name) else f"the variable {name} is not set"
@@ -209,7 +203,6 @@ def extras() -> dict[str, tuple[str, ...]]:
 
 
 def _installed(package: str) -> bool:
-    """Tell whether a package is there, by its metadata: importing it would cost seconds."""
     try:
         metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -246,7 +239,6 @@ def declared_engines(spec: Spec) -> dict[str, RunEntry]:
 
 
 def _declared(spec: Spec, name: str, settings: Settings) -> RunEntry:
-    """Read one engine."""
     place = place_of(spec, f"engines.{name}") if isinstance(settings, Mapping) else ConfigLocation(folder=spec.folder)
     if isinstance(settings, str):
         return RunEntry(name, with_environment(settings, place.folder), place=place)
@@ -267,7 +259,6 @@ def place_of(spec: Spec, dotted: str) -> ConfigLocation:
 
 
 def _varied(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[RunEntry]:
-    """Make the variants, then the points of the sweeps."""
     for name, variant in spec.variants.items():
         place = place_of(spec, f"variants.{name}")
         with _told(place, name):
@@ -288,7 +279,6 @@ def _varied(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[RunEntry]:
 
 @contextmanager
 def _told(place: ConfigLocation, name: str) -> Iterator[None]:
-    """Tell a mistake in a variant or a sweep with its name and its place."""
     try:
         yield
     except ConfigError as problem:
@@ -296,14 +286,12 @@ def _told(place: ConfigLocation, name: str) -> Iterator[None]:
 
 
 def _error(place: ConfigLocation, message: str, hint: str | None) -> ConfigError:
-    """Say what is wrong at a place; what only a flag declared is the flag's."""
     if place.file is None and place.flags:
         message = f"{place.flags[-1]}: {message}"
     return ConfigError(message, file=place.file, line=place.line, hint=hint)
 
 
 def _taken(subject: RunEntry, other: RunEntry | None) -> ConfigError:
-    """Say that a name has been given already."""
     if other is None:
         return _error(subject.place, f"{subject.name} is the name of a reference engine", "give it a name of its own")
     where = f" at {other.place.file}:{other.place.line}" if other.place.file else ""
@@ -312,7 +300,6 @@ def _taken(subject: RunEntry, other: RunEntry | None) -> ConfigError:
 
 
 def _base(name: str, declared: Mapping[str, RunEntry], spec: Spec) -> RunEntry:
-    """Find the engine that is varied."""
     if name not in declared and name in spec.variants:
         engine = spec.variants[name].engine
         raise ConfigError(f"engine = {name!r}: {name} is a variant", hint=f"name its engine, {engine}")
@@ -323,7 +310,6 @@ def _base(name: str, declared: Mapping[str, RunEntry], spec: Spec) -> RunEntry:
 
 
 def _needs(requires: object) -> tuple[str, ...]:
-    """Read what is needed; a single text is a list of one."""
     items = [requires] if isinstance(requires, str) else requires
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
         raise ConfigError(f"requires = {requires!r}", hint='a list such as ["env:NAME", "tool:rg", "extra:parquet"]')
@@ -334,7 +320,6 @@ def _needs(requires: object) -> tuple[str, ...]:
 def _variant(
     name: str, base: RunEntry, variation: VariantInfo, needs: tuple[str, ...], place: ConfigLocation
 ) -> RunEntry:
-    """Change an engine; its relative paths stay those of the file that declares it."""
     if not name.strip() or not name.isprintable():
         raise ConfigError(f"{name!r} is no name", hint="a name has no line breaks and is not empty")
     settings = apply_overrides(_table(base.settings), variation.changes)
@@ -343,7 +328,6 @@ def _variant(
 
 
 def _table(settings: Settings) -> Mapping[str, Any]:
-    """Write an engine that is named by a text as a table."""
     from assay.engines import table_of
 
     return table_of(settings) if isinstance(settings, str) else settings
@@ -358,7 +342,6 @@ def own_value(settings: Settings, key: str) -> object:
 
 @cache
 def _default(kind: str, key: str) -> object:
-    """Find the default of a setting by its dotted key."""
     from assay.engines import KINDS
 
     record = getattr(import_module(KINDS[kind].module), "Settings", None) if kind in KINDS else None
@@ -401,7 +384,6 @@ def twin_notes(spec: Spec) -> tuple[str, ...]:
 
 
 def _identity(subject: RunEntry) -> str:
-    """Write what an engine is made of."""
     return f"{subject.place.folder}|{canonical(subject.settings)}"
 
 
@@ -411,7 +393,6 @@ def engine_table(specs: Sequence[str], declared: Mapping[str, Settings] | None =
 
 
 def _labelled(specs: Sequence[str]) -> dict[str, str]:
-    """Name each engine of some flags: as it says, or after its kind or file."""
     table: dict[str, str] = {}
     for text in specs:
         name, equals, rest = text.partition("=")

@@ -60,7 +60,6 @@ def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> Gol
 
 
 def _topics(records: list[Record]) -> dict[str, Topic]:
-    """Read the queries; no id stands for two."""
     topics: dict[str, Topic] = {}
     for record in records:
         name = record.verbatim("_id")
@@ -72,7 +71,6 @@ def _topics(records: list[Record]) -> dict[str, Topic]:
 
 
 def _judgements(source: GoldSource) -> list[Judgment]:
-    """Read `query-id<TAB>corpus-id<TAB>score`, below a header or without one."""
     found: list[Judgment] = []
     for number, line in enumerate(source.text.split("\n"), 1):
         place, cells = source.at(number), _cells(line.rstrip("\r"), source.at(number))
@@ -87,7 +85,6 @@ def _judgements(source: GoldSource) -> list[Judgment]:
 
 
 def _cells(line: str, place: GoldLocation) -> list[str]:
-    """Read the cells of a line; one with a quote in it is quoted, as BEIR's own tools do it."""
     try:
         return next(csv.reader([line], delimiter="\t", strict=True), [])
     except csv.Error as error:
@@ -95,12 +92,10 @@ def _cells(line: str, place: GoldLocation) -> list[str]:
 
 
 def _in_corpus(judgement: Judgment, grade: int) -> Target:
-    """Read a document id as a target."""
     return parse_target(judgement.document, judgement.place, grade=grade)
 
 
 def _among(folder: Path) -> Callable[[Judgment, int], Target]:
-    """Find documents among those of the folder, which become files."""
     names = document_paths(document_ids(folder))
 
     def target(judgement: Judgment, grade: int) -> Target:
@@ -132,22 +127,18 @@ def write_beir(suite: Suite) -> WriterOutput:
 
 
 def _anchors(gold: GoldSet) -> dict[str, None]:
-    """List all that a set judges, each target once."""
     return dict.fromkeys(target.anchor for query in gold.queries for target in (*query.targets, *query.irrelevant))
 
 
 def _headline(query: Query) -> str:
-    """Give the first phrasing."""
     return query.headline
 
 
 def _lines(entries: list[dict[str, str]]) -> str:
-    """Write one JSON object a line."""
     return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
 
 
 def _table(gold: GoldSet) -> str:
-    """Write the judgements of a set."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
     writer.writerow(_HEADER)

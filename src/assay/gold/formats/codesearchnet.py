@@ -36,7 +36,6 @@ class _Question:
 
     @property
     def id(self) -> str:
-        """Name it by its words."""
         return f"{self.language.lower()} {self.text}"
 
 
@@ -70,7 +69,6 @@ def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None)
 
 
 def _judgement(row: CsvRow) -> _Judgement:
-    """Read one row."""
     url = _URL.fullmatch(row.text("GitHubUrl"))
     if url is None:
         raise row.place.error(
@@ -87,7 +85,6 @@ def _judgement(row: CsvRow) -> _Judgement:
 def _entries(
     question: _Question, judged: Mapping[Span, Sequence[_Judgement]], ids: Mapping[str, str]
 ) -> list[RepoQuery | Omitted]:
-    """Make a query of what was judged; a question that nothing in the repository answers is left out."""
     means = {span: _mean([one.relevance for one in judgements]) for span, judgements in judged.items()}
     here = f"'{question.text}' in {question.code.label}"
     targets = [Target(span, mean) for span, mean in means.items()]
@@ -100,12 +97,10 @@ def _entries(
 
 
 def _mean(relevance: Sequence[int]) -> int:
-    """Give the mean, a half rounded up."""
     return (2 * sum(relevance) + len(relevance)) // (2 * len(relevance))
 
 
 def _agreement(questions: Mapping[_Question, Mapping[Span, Sequence[_Judgement]]]) -> dict[str, str]:
-    """Tell how many functions several people judged, and how many of these they were far apart on."""
     several = [
         [j.relevance for j in spans[span]] for spans in questions.values() for span in spans if len(spans[span]) > 1
     ]
@@ -116,6 +111,5 @@ def _agreement(questions: Mapping[_Question, Mapping[Span, Sequence[_Judgement]]
 
 
 def _notes(table: CsvTable) -> dict[str, str]:
-    """Tell how many remarks of the judges are not read."""
     notes = sum(bool(row.get("Notes")) for row in table.rows)
     return {"not read": f"{notes} notes of judges"} if notes else {}

@@ -63,12 +63,10 @@ def completed(path: str, before: int, text: str, place: GoldLocation) -> Target:
 
 
 def _question(prompt: str, asking: PromptStyle) -> str:
-    """Give the last lines of a prompt."""
     return "\n".join(prompt.rstrip().split("\n")[-asking.lines :]).strip("\r\n")
 
 
 def _numbered(task_ids: Sequence[str]) -> list[str]:
-    """Number an id that stands for several tasks: RepoEval's functions have one for each repository."""
     times, seen = Counter(task_ids), Counter[str]()
     numbered: list[str] = []
     for task_id in task_ids:

@@ -43,7 +43,6 @@ def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) 
 
 
 def _entry(record: Record, ids: Mapping[str, str]) -> list[RepoQuery | Omitted]:
-    """Read one issue and its context."""
     instance = record.text("instance_id")
     code = _code(record)
     context = _context(record, instance)
@@ -64,7 +63,6 @@ def _code(record: Record) -> RepoRevision:
 
 
 def _context(record: Record, instance: str) -> _Context:
-    """Read the spans of a task: a list, JSON in a text, or the blocks of the older export."""
     value = record.values.get("gold_context")
     if isinstance(value, str):
         text = record.verbatim("gold_context")
@@ -89,12 +87,10 @@ _HINT = 'write it as [{"file": "src/a.py", "start_line": 1, "end_line": 9, "cont
 
 
 def _json(text: str, record: Record) -> object:
-    """Read a list that stands in a text."""
     return parse(text, record.place, f"'gold_context' of {record.what}")
 
 
 def _blocks(text: str, record: Record) -> list[dict[str, object]]:
-    """Read the older export; blocks are numbered from 0, so none can be missed."""
     blocks = list(_BLOCK.finditer(text))
     if [block["number"] for block in blocks] != [str(number) for number in range(text.count("\nfile: "))]:
         raise record.place.error(f"'gold_context' of {record.what} has blocks that cannot be told apart", _HINT)
@@ -102,12 +98,10 @@ def _blocks(text: str, record: Record) -> list[dict[str, object]]:
 
 
 def _whole(digits: str) -> object:
-    """Read a line number; what is none stays a text and is refused as one."""
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else digits
 
 
 def _spans(values: Sequence[object], record: Record) -> Iterator[Record]:
-    """Yield the spans as records of their own."""
     for number, value in enumerate(values, 1):
         if not isinstance(value, dict):
             raise record.place.error(f"entry {number} of 'gold_context' of {record.what} is not an object", _HINT)
@@ -115,7 +109,6 @@ def _spans(values: Sequence[object], record: Record) -> Iterator[Record]:
 
 
 def _path(span: Record) -> str | None:
-    """Give the path in the repository; None for a file of the annotator's own, beside it."""
     written = span.text("file")
     inside = _CONTAINER.fullmatch(written)
     if inside:

@@ -26,7 +26,6 @@ def read_crosscodeeval(source: GoldSource, name: str, corpus: CorpusSpec | None)
 
 
 def _completion(record: Record, task: Record) -> Completion:
-    """Read one completion."""
     before = task.number("groundtruth_start_lineno")
     target = completed(task.text("file"), before, record.verbatim("groundtruth"), task.place)
     return Completion(check_path(task.text("repository"), task.place), record.verbatim("prompt"), target)

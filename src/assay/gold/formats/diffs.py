@@ -51,11 +51,9 @@ class _Cursor:
 
     @property
     def line(self) -> str:
-        """The line that is read next."""
         return self.lines[self.at]
 
     def step(self, count: int = 1) -> _Cursor:
-        """Go on."""
         return _Cursor(self.lines, self.place, self.at + count)
 
 
@@ -80,7 +78,6 @@ def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
 
 
 def _git_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
-    """Read what follows `diff --git`: headers, and with them names and hunks where lines changed."""
     head, place, made = cursor.line.removeprefix("diff --git "), cursor.place, False
     cursor = cursor.step()
     old = new = None
@@ -97,7 +94,6 @@ def _git_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
 
 
 def _named_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
-    """Read `---`, `+++` and the hunks below them."""
     old, new = _name(cursor.line, "a/", cursor.place), _name(cursor.step().line, "b/", cursor.place)
     cursor = cursor.step(2)
     changed: list[OldLines] = []
@@ -110,7 +106,6 @@ def _named_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
 
 
 def _hunk(cursor: _Cursor, hunk: re.Match[str]) -> tuple[_Cursor, list[OldLines]]:
-    """Read one hunk; its counts say where it ends, since a changed line may look like a header."""
     start, left, added = int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1)
     number = start if left else start + 1  # of the next old line; without old lines the hunk follows `start`
     floor = min(number, 1) if left else 0
@@ -136,17 +131,14 @@ def _hunk(cursor: _Cursor, hunk: re.Match[str]) -> tuple[_Cursor, list[OldLines]
 
 
 def _cut_off(cursor: _Cursor, left: int, added: int) -> bool:
-    """Tell whether a patch ends here with only blank context missing, which a strip() takes from its end."""
     return _at_end(cursor) and left == added <= _CONTEXT
 
 
 def _at_end(cursor: _Cursor) -> bool:
-    """Tell whether nothing follows but the end of the last line."""
     return not cursor or (cursor.line == "" and cursor.at + 1 == len(cursor.lines))
 
 
 def _sign(cursor: _Cursor, first: _Cursor) -> str:
-    """Tell what a line of a hunk is; an empty one is a blank line of context whose sign an editor took."""
     if _at_end(cursor):
         raise first.place.error(f"the patch ends inside the hunk of its line {first.at + 1}", _HINT)
     sign = cursor.line[:1].strip() or " "
@@ -156,7 +148,6 @@ def _sign(cursor: _Cursor, first: _Cursor) -> str:
 
 
 def _changed(block: Sequence[str], number: int, floor: int) -> Iterator[OldLines]:
-    """Give the old lines of a block of changes that ends before old line `number`."""
     removed = sum(sign == "-" for sign in block)
     if removed:
         yield OldLines(number - removed, number - 1)
@@ -165,7 +156,6 @@ def _changed(block: Sequence[str], number: int, floor: int) -> Iterator[OldLines
 
 
 def _merged(found: Sequence[OldLines]) -> tuple[OldLines, ...]:
-    """Put together what touches."""
     merged: list[OldLines] = []
     for lines in sorted(found):
         before = merged.pop() if merged and lines.start <= merged[-1].end + 1 else lines
@@ -174,26 +164,22 @@ def _merged(found: Sequence[OldLines]) -> tuple[OldLines, ...]:
 
 
 def _has_names(cursor: _Cursor) -> bool:
-    """Tell whether `---` and `+++` stand here."""
     return cursor.line.startswith("--- ") and bool(cursor.step()) and cursor.step().line.startswith("+++ ")
 
 
 def _name(line: str, prefix: str, place: GoldLocation) -> str | None:
-    """Read the path of a `---` or `+++` line; other tools put a tab and a date after it."""
     written = line[4:].rstrip("\r")
     name = _unquoted(written, place) if written.startswith('"') else written.partition("\t")[0]
     return None if name == _NOWHERE else name.removeprefix(prefix)
 
 
 def _after(cursor: _Cursor, words: Sequence[str]) -> str | None:
-    """Give the path that follows one of the words at the beginning of a line."""
     line = cursor.line.rstrip("\r")
     written = next((line.removeprefix(word) for word in words if line.startswith(word)), None)
     return _unquoted(written, cursor.place) if written and written.startswith('"') else written
 
 
 def _same_name(head: str, place: GoldLocation) -> str:
-    """Find the path in `a/path b/path`, which is the same twice where there is no rename."""
     half = head.strip()[: len(head.strip()) // 2]
     if head.startswith('"'):
         half = _unquoted(half, place)
@@ -201,7 +187,6 @@ def _same_name(head: str, place: GoldLocation) -> str:
 
 
 def _unquoted(name: str, place: GoldLocation) -> str:
-    """Undo git's quoting of a path with unusual bytes."""
     inner = name[1:].partition('"\t')[0].removesuffix('"').encode("utf-8", "surrogatepass")
     raw = _ESCAPE.sub(lambda found: bytes([_ESCAPED.get(found[1]) or int(found[1], 8)]), inner)
     try:

@@ -54,7 +54,6 @@ def unpack(golds: Sequence[GoldSet]) -> Unpacked:
 
 
 def _textless(folder: Path) -> Iterator[str]:
-    """Tell of documents without a text: what Assay writes as BEIR has none, for its gold is places."""
     records = _records(folder)
     count = sum(not record.values.get("text") for record in records.values())
     if count:
@@ -65,7 +64,6 @@ def _textless(folder: Path) -> Iterator[str]:
 
 
 def _renamed(folder: Path) -> Iterator[str]:
-    """Count the documents whose ids cannot be file names."""
     renamed = {name: path for name, path in document_paths(_records(folder)).items() if name != path}
     if renamed:
         name, path = next(iter(renamed.items()))
@@ -95,7 +93,6 @@ def document_ids(folder: Path) -> tuple[str, ...]:
 
 
 def _records(folder: Path) -> dict[str, Record]:
-    """Read the documents by their ids; no id stands for two."""
     path = folder / CORPUS
     if not path.is_file():
         raise GoldError(f"there is no {CORPUS}", file=folder, hint=corpus_hint(folder))
@@ -109,7 +106,6 @@ def _records(folder: Path) -> dict[str, Record]:
 
 
 def _text(record: Record) -> str:
-    """Put title and text of a document together; either may be missing."""
     parts = [str(record.values.get(key) or "") for key in ("title", "text")]
     return "\n\n".join(part for part in parts if part)
 
@@ -180,7 +176,6 @@ def judge(
 
 
 def _by_query(judgements: Sequence[Judgment]) -> dict[str, dict[str, Judgment]]:
-    """Sort the judgements by query and document; each pair is judged once."""
     by_query: dict[str, dict[str, Judgment]] = {}
     for one in judgements:
         first = by_query.setdefault(one.query, {}).setdefault(one.document, one)

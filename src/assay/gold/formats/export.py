@@ -139,7 +139,6 @@ def describe_losses(losses: Sequence[FieldLoss]) -> tuple[str, ...]:
 
 
 def _sentence(kind: str, count: int, losses: Sequence[FieldLoss]) -> str:
-    """Say `3 tags (category, difficulty)`."""
     words = KINDS[kind]
     details = sorted({loss.detail for loss in losses if loss.kind == kind and loss.detail})
     names = f" ({', '.join(details)})" if details else ""
@@ -147,7 +146,6 @@ def _sentence(kind: str, count: int, losses: Sequence[FieldLoss]) -> str:
 
 
 def _unwritable(suite: Suite, error: GoldError) -> GoldError:
-    """Say that a set cannot be written: what would stand in the file is no sound set of the format."""
     written = Path(error.file).stem if error.file else ""
     gold = next((gold for gold in suite.golds if gold.name == written), suite.golds[0])
     return GoldError(
@@ -156,7 +154,6 @@ def _unwritable(suite: Suite, error: GoldError) -> GoldError:
 
 
 def _missing(suite: Suite, back: Sequence[GoldSet]) -> Iterator[FieldLoss]:
-    """Compare what was read back with what was written, set by set."""
     named = {gold.name: gold for gold in back}
     if len(back) != len(suite.golds):
         raise GoldError(
@@ -171,7 +168,6 @@ def _missing(suite: Suite, back: Sequence[GoldSet]) -> Iterator[FieldLoss]:
 
 
 def _of_set(gold: GoldSet, back: GoldSet) -> Iterator[FieldLoss]:
-    """Compare a set."""
     if gold.name != back.name:
         yield FieldLoss("name", gold.name)
     if gold.corpus != back.corpus:
@@ -192,7 +188,6 @@ def _of_set(gold: GoldSet, back: GoldSet) -> Iterator[FieldLoss]:
 
 
 def _of_query(query: Query, back: Query) -> Iterator[FieldLoss]:
-    """Compare a query."""
     if query.id != back.id:
         yield FieldLoss("id")
     if query.tags.get(TAG) == SEALED != back.tags.get(TAG):
@@ -213,7 +208,6 @@ def _of_query(query: Query, back: Query) -> Iterator[FieldLoss]:
 
 
 def _of_forms(query: Query, back: Query) -> Iterator[FieldLoss]:
-    """Compare the phrasings; one that comes back under another name is lost under its own."""
     for form in _unequal(query.forms, back.forms):
         if form not in back.forms:
             yield FieldLoss("form", form)
@@ -222,7 +216,6 @@ def _of_forms(query: Query, back: Query) -> Iterator[FieldLoss]:
 
 
 def _of_targets(query: Query, back: Query) -> Iterator[FieldLoss]:
-    """Compare the targets, which are written in their order."""
     if len(query.targets) != len(back.targets):
         yield from (FieldLoss("target") for _ in range(abs(len(query.targets) - len(back.targets))))
         return
@@ -238,13 +231,11 @@ def _of_targets(query: Query, back: Query) -> Iterator[FieldLoss]:
 
 
 def _place(target: Target) -> Target:
-    """Give where a target points and nothing else; the lines of a symbol are looked up again when it is read."""
     span = target.span if target.symbol is None else replace(target.span, start=None, end=None)
     return Target(span, symbol=target.symbol)
 
 
 def _unequal(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Give the keys whose values differ."""
     return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
 
 
@@ -260,7 +251,6 @@ def restyled(source: GoldSource, columns: Sequence[str], rows: Mapping[str, Sequ
 
 
 def _raw(source: GoldSource, rows: Sequence[CsvRow]) -> dict[str, str]:
-    """Cut a text into its rows, each with the blank lines below it; the header is called nothing."""
     lines = [f"{line}\n" for line in source.text.removesuffix("\n").split("\n")]
     starts = [1, *(row.place.line or 1 for row in rows), len(lines) + 1]
     names = ["", *(row_id(number) for number in range(1, len(rows) + 1))]
@@ -269,19 +259,16 @@ def _raw(source: GoldSource, rows: Sequence[CsvRow]) -> dict[str, str]:
 
 
 def _written(cells: Sequence[str], row: CsvRow | None, raw: str, end: str) -> str:
-    """Keep a row that still says the same, in whatever order its results stand; else write it anew."""
     if row is not None and _says(cells) == _says(list(row.cells.values())):
         return raw
     return _line(cells, end, quoted=raw.startswith('"')) + raw[len(raw.rstrip("\r\n")) :].partition("\n")[2]
 
 
 def _says(cells: Sequence[str]) -> tuple[str, list[str]]:
-    """Give what a row says: its first cell, and the rest in any order."""
     return cells[0], sorted(cell for cell in cells[1:] if cell)
 
 
 def _line(cells: Sequence[str], end: str, *, quoted: bool = False) -> str:
-    """Write one row; its first cell in quotes where the row had them before."""
     text = render_table(cells, ())
     if not quoted or text.startswith('"'):
         return text.removesuffix("\n") + end
@@ -316,7 +303,6 @@ def renamed(ids: Mapping[str, str]) -> dict[str, str]:
 
 
 def _free(wanted: str, taken: set[str]) -> str:
-    """Find an id that no other query has."""
     number, free = 1, wanted
     while free in taken:
         number += 1
@@ -353,17 +339,14 @@ def lacks_lines(gold: GoldSet, *, symbols: bool, whole_files: bool) -> bool:
 
 
 def _place_lining(gold: GoldSet, query: Query) -> GoldLocation:
-    """Say where a query stands."""
     return GoldLocation(gold.source or gold.name, query.line)
 
 
 def _is_whole(target: Target) -> bool:
-    """Tell a target that is a whole file."""
     return target.symbol is None and target.span.start is None
 
 
 def _lined(target: Target, library: AnchorIndex, corpus: Corpus, place: GoldLocation, whole_files: bool) -> Target:
-    """Give one target its lines."""
     if target.span.start is not None or (_is_whole(target) and whole_files):
         return target
     found = library.look_up(target)
@@ -378,7 +361,6 @@ def _lined(target: Target, library: AnchorIndex, corpus: Corpus, place: GoldLoca
 
 
 def _distinct(targets: list[Target]) -> Iterator[Target]:
-    """Leave out what has the lines of an earlier target; primaries come first, so the higher grade stays."""
     seen: set[Span] = set()
     for target in targets:
         if target.span not in seen:

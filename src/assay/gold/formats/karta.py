@@ -106,18 +106,15 @@ def texts(field: YamlNode | None) -> tuple[str, ...]:
 
 
 def _is_null(field: YamlNode) -> bool:
-    """Tell a null: a plain scalar, never a quoted one."""
     quoted = getattr(field.node, "style", None) in ("'", '"', "|", ">")
     return not quoted and field.node.value in ("", "~", "null", "Null", "NULL")
 
 
 def _entries(field: YamlNode | None) -> list[YamlNode]:
-    """Give the entries of a list; none when there is no such key."""
     return field.sequence() if field else []
 
 
 def _either(entry: YamlNode, fields: Mapping[str, YamlNode], first: str, second: str) -> YamlNode:
-    """Give the value of the one of two keys that is there."""
     found = [fields[key] for key in (first, second) if key in fields]
     if len(found) != 1:
         raise entry.place.error(f"{entry.what} needs one of '{first}' and '{second}'", f"add '{first}:'")
@@ -125,7 +122,6 @@ def _either(entry: YamlNode, fields: Mapping[str, YamlNode], first: str, second:
 
 
 def _forms(fields: Mapping[str, YamlNode], query_id: str, entry: YamlNode, notes: Notes) -> dict[str, str]:
-    """Read the phrasings; a bare `query` is the human one where the layer has none."""
     layer = present(fields["cognitive"]) if "cognitive" in fields else {}
     notes.skip(layer, FORMS, " of cognitive")
     forms = {form: layer[form].text().strip() for form in FORMS if form in layer}
@@ -137,7 +133,6 @@ def _forms(fields: Mapping[str, YamlNode], query_id: str, entry: YamlNode, notes
 
 
 def _targets(field: YamlNode | None, query_id: str, entry: YamlNode) -> list[Target]:
-    """Read what counts as right; another key than these two would be another grade, so it is refused."""
     if field is None:
         raise entry.place.error(f"query '{query_id}' has no retrieval layer", "name its primary files")
     field.mapping(schema.RETRIEVAL)
@@ -148,7 +143,6 @@ def _targets(field: YamlNode | None, query_id: str, entry: YamlNode) -> list[Tar
 
 
 def _rationale(field: YamlNode | None, notes: Notes) -> Rationale | None:
-    """Read why the answer is right: prose, or owner, reason and boundary."""
     if field is None:
         return None
     if not _is_mapping(field):
@@ -159,7 +153,6 @@ def _rationale(field: YamlNode | None, notes: Notes) -> Rationale | None:
 
 
 def _measures(field: YamlNode | None, notes: Notes) -> tuple[str, ...]:
-    """Read which metric families matter; one that is no measure here is told."""
     measures: dict[str, None] = {}
     for word in (entry.text() for entry in _metrics(field, notes)):
         match = _METRIC.fullmatch(word.strip())
@@ -172,7 +165,6 @@ def _measures(field: YamlNode | None, notes: Notes) -> tuple[str, ...]:
 
 
 def _metrics(field: YamlNode | None, notes: Notes) -> list[YamlNode]:
-    """Give the entries of the evaluation layer: a list, or a mapping that holds one."""
     if field is None or not _is_mapping(field):
         return _entries(field)
     fields = present(field)
@@ -181,7 +173,6 @@ def _metrics(field: YamlNode | None, notes: Notes) -> list[YamlNode]:
 
 
 def _is_mapping(field: YamlNode) -> bool:
-    """Tell a mapping from a list and a text."""
     return type(field.node).__name__ == "MappingNode"
 
 
@@ -232,7 +223,6 @@ def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
 
 
 def _id(entry: YamlNode) -> str:
-    """Give the id of an entry."""
     fields = entry.mapping()
     if "id" not in fields:
         raise entry.place.error(f"{entry.what} lacks the key 'id'", "add 'id:'")
@@ -240,12 +230,10 @@ def _id(entry: YamlNode) -> str:
 
 
 def _query(entry: YamlNode, query_id: str, notes: Notes) -> Query:
-    """Read an entry: one with a retrieval layer has five of them."""
     return read_layers(entry, query_id, notes) if "retrieval" in entry.mapping() else _first(entry, query_id, notes)
 
 
 def _first(entry: YamlNode, query_id: str, notes: Notes) -> Query:
-    """Read an entry of v0.1, whose own loader takes no other keys either."""
     entry.mapping(_QUERY)
     fields = present(entry)
     for key in _QUERY.required:
@@ -265,7 +253,6 @@ def _first(entry: YamlNode, query_id: str, notes: Notes) -> Query:
 
 
 def _check_flag(flag: YamlNode | None, adversaries: int, query_id: str) -> None:
-    """Refuse an entry that says it has adversaries and names none, or the other way round."""
     if flag is None:
         return
     said = _TRUTH.get(flag.text().casefold())
@@ -279,7 +266,6 @@ def _check_flag(flag: YamlNode | None, adversaries: int, query_id: str) -> None:
 
 
 def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -> CorpusSpec:
-    """Give where the code is, with the globs and the tag of the file beside the set."""
     beside = _beside(source)
     if beside is not None and beside.id.text() != corpus_id.text():
         raise beside.id.place.error(
@@ -298,7 +284,6 @@ def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -
 
 
 def _narrowed(given: CorpusSpec, beside: KartaCorpus | None) -> CorpusSpec:
-    """Take what a corpus that was named leaves open from the file beside the set."""
     if beside is None:
         return given
     rev = given.rev or (beside.tag if given.kind == "git" else None)
@@ -307,7 +292,6 @@ def _narrowed(given: CorpusSpec, beside: KartaCorpus | None) -> CorpusSpec:
 
 
 def _beside(source: GoldSource) -> KartaCorpus | None:
-    """Read the description of the corpus, if one lies beside the set."""
     path = source.path.parent / CORPUS_FILE
     if path == source.path or not path.is_file():
         return None

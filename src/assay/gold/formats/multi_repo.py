@@ -144,6 +144,5 @@ def github_code(repository: str, commit: str, place: GoldLocation) -> RepoRevisi
 
 
 def _first(which: Sequence[str]) -> str:
-    """Name the first few."""
     more = ", ..." if len(which) > _EXAMPLES else ""
     return ", ".join(which[:_EXAMPLES]) + more

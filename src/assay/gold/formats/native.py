@@ -44,7 +44,6 @@ def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
 
 
 def _of_set(gold: GoldSet) -> Iterator[str]:
-    """Say it for one set; a native file tells of an earlier reading, and is itself read whole."""
     notes = [(key, gold.provenance[key]) for key in KEYS if gold.provenance.get(key)]
     if not notes or _is_native(gold):
         return
@@ -53,6 +52,5 @@ def _of_set(gold: GoldSet) -> Iterator[str]:
 
 
 def _is_native(gold: GoldSet) -> bool:
-    """Tell a set that was read from a native file."""
     named = gold.source is not None and Path(gold.source).suffix in SUFFIXES
     return named and comes_from(gold, matches) is not None

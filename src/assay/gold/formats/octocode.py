@@ -37,7 +37,6 @@ def read_octocode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> G
 
 
 def _query(row: CsvRow, number: int) -> Query:
-    """Read one row."""
     results = [cell for column, cell in row.cells.items() if column != "query" and cell]
     if not results:
         raise row.place.error(f"row {number} has no result", "add path:start-end:2, or remove the row")
@@ -46,7 +45,6 @@ def _query(row: CsvRow, number: int) -> Query:
 
 
 def _target(result: str, place: GoldLocation) -> Target:
-    """Read `path:start-end:grade`."""
     match = _RESULT.fullmatch(result)
     if match is None:
         raise place.error(f"'{result}' is not a result", "write it as path:start-end:grade, as in src/main.rs:10-42:2")
@@ -68,7 +66,6 @@ def write_octocode(suite: Suite) -> WriterOutput:
 
 
 def _render(gold: GoldSet) -> str:
-    """Write the CSV of one set; over a file of octocode's, with its columns and its own way of writing them."""
     rows = {q.id: [q.headline, *(_result(target, q, gold) for target in q.targets)] for q in gold.queries}
     source = comes_from(gold, matches)
     before = len(header(source.text)) - 1 if source else _RESULTS
@@ -79,7 +76,6 @@ def _render(gold: GoldSet) -> str:
 
 
 def _result(target: Target, query: Query, gold: GoldSet) -> str:
-    """Write `path:start-end:grade`."""
     if target.span.start is None:
         raise GoldLocation(gold.source or gold.name, query.line).error(
             f"octocode's format holds line ranges only, and query '{query.id}' has the target {target.anchor}",

@@ -51,18 +51,15 @@ def read_plain(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
 
 
 def _is_json(source: GoldSource) -> bool:
-    """Tell JSON from CSV, whose first column may have any name but no such bracket."""
     return opening(source) in ("{", "[")
 
 
 def _json_table(source: GoldSource) -> CsvTable:
-    """Read JSON lines as the rows of a table."""
     rows = tuple(row for record in read_entries(source) for row in _json_rows(record))
     return CsvTable(tuple(dict.fromkeys(column for row in rows for column in row.cells)), rows)
 
 
 def _json_rows(record: Record) -> Iterator[CsvRow]:
-    """Make a row of an object, or one for each of its targets."""
     record.check_keys((*COLUMNS, "targets"), required=("query",))
     cells = {key: _cell(record, key) for key in record.values if key != "targets"}
     if ("path" in cells) == ("targets" in record.values):
@@ -77,12 +74,10 @@ def _json_rows(record: Record) -> Iterator[CsvRow]:
 
 
 def _cell(record: Record, key: str) -> str:
-    """Give a value as the text of a cell; ids and grades may be numbers."""
     return record.word(key) if key in ("id", "grade") else record.text(key)
 
 
 def _check_header(source: GoldSource, table: CsvTable) -> None:
-    """Refuse a header with a column we would have to ignore, or without one we need."""
     for column in table.columns:
         if column not in COLUMNS:
             raise source.at(1).error(f"unknown column '{column}'", suggest(column, COLUMNS))
@@ -92,7 +87,6 @@ def _check_header(source: GoldSource, table: CsvTable) -> None:
 
 
 def _intents(table: CsvTable, ids: Mapping[str, str]) -> dict[str, list[CsvRow]]:
-    """Group the rows by intent, in the order the intents begin."""
     groups: dict[str, list[CsvRow]] = {}
     names: dict[str, str] = {}
     for number, row in enumerate(table.rows, 1):
@@ -124,7 +118,6 @@ def _query(intent: str, rows: Sequence[CsvRow]) -> Query:
 
 
 def _form(row: CsvRow) -> str:
-    """Give the form of a row, `human` when it says nothing."""
     form = row.get("form", "human")
     if form not in FORMS:
         raise row.place.error(f"unknown form '{form}'", suggest(form, FORMS))
@@ -132,7 +125,6 @@ def _form(row: CsvRow) -> str:
 
 
 def _target(row: CsvRow) -> Target:
-    """Give the target of a row, primary when it says nothing."""
     grade = row.get("grade", str(PRIMARY))
     if grade not in _GRADES and not _GRADE.fullmatch(grade):
         hint = "grades are whole numbers: 2 (primary), 1 (secondary), 0 (judged, not relevant), or others"
@@ -141,7 +133,6 @@ def _target(row: CsvRow) -> Target:
 
 
 def _agree(row: CsvRow, what: str, first: object, now: object) -> None:
-    """Refuse a row that says something else than an earlier one of the same intent."""
     if first != now:
         raise row.place.error(f"{what} was '{first}' in an earlier row and is '{now}' here", "make the rows agree")
 
@@ -158,12 +149,10 @@ def write_plain(suite: Suite) -> WriterOutput:
 
 
 def _render(gold: GoldSet) -> str:
-    """Write the CSV of one set."""
     return render_table(_WRITTEN, [row for query in gold.queries for row in _rows(query)])
 
 
 def _rows(query: Query) -> Iterator[list[str]]:
-    """Give the rows of a query: what it judges under its headline, and each other phrasing with the first target."""
     headline, *others = query.ordered_forms
     cluster = query.tags.get("cluster", "")
     pairs = [(headline, target) for target in (*query.targets, *query.irrelevant)]

@@ -49,11 +49,9 @@ class _Scope:
     kinds: dict[str, Kind] = field(default_factory=dict)
 
     def owner(self, name: str) -> _Scope:
-        """Find where a name lives."""
         return self if name in self.own or self.above is None else self.above.owner(name)
 
     def kind(self, name: str) -> Kind | None:
-        """Tell what a name stands for."""
         return self.owner(name).kinds.get(name)
 
 
@@ -102,7 +100,6 @@ class _Code:
             pass
 
     def _walk(self, tree: ast.AST, top: _Scope) -> Iterator[_Place]:
-        """Yield every node but those of the list itself, each with its scope."""
         stack = [_Place(tree, top)]
         while stack:
             place = stack.pop()
@@ -116,7 +113,6 @@ class _Code:
             stack.extend(_Place(part, inner) for part in reversed(parts))
 
     def _follow(self, place: _Place) -> bool:
-        """Give names their kinds by one node; tell whether something is new."""
         node, scope = place.node, place.scope
         if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
             inside = self._mentions(node.iter, scope)
@@ -136,7 +132,6 @@ class _Code:
         return False
 
     def _bind(self, target: ast.expr, kind: Kind, scope: _Scope) -> bool:
-        """Follow the names of a target from now on; of a list taken apart they are parts."""
         if isinstance(target, ast.Name):
             return self._note(target.id, kind, scope)
         if isinstance(target, ast.Starred):
@@ -153,7 +148,6 @@ class _Code:
         return True
 
     def _called(self, call: ast.Call, scope: _Scope) -> bool:
-        """Follow arguments into the file's own functions, and a list into the functions called on its entries."""
         name = _called_name(call)
         given = [(one, pair) for one in self.functions.get(name, ()) if name for pair in self._given(one, call, scope)]
         lambdas = [value for value in _values(call) if isinstance(value, ast.Lambda)]
@@ -162,7 +156,6 @@ class _Code:
         return any(self._note(parameter, kind, self.scopes[one]) for one, (parameter, kind) in given)
 
     def _given(self, function: Function, call: ast.Call, scope: _Scope) -> Iterator[tuple[str, Kind]]:
-        """Yield the parameters of a function that get the list or a part of it."""
         names = _parameters(function)
         if isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ["cls"]):
             names = names[1:]
@@ -173,7 +166,6 @@ class _Code:
                 yield name, kind
 
     def _defined(self, function: ast.FunctionDef | ast.AsyncFunctionDef, scope: _Scope) -> bool:
-        """Follow the defaults of parameters."""
         args = function.args
         positional = zip([*args.posonlyargs, *args.args][::-1], args.defaults[::-1], strict=False)
         pairs = [*positional, *zip(args.kwonlyargs, args.kw_defaults, strict=True)]
@@ -181,7 +173,6 @@ class _Code:
         return any(self._note(name, kind, self.scopes[function]) for name, kind in kinds if kind is not None)
 
     def _returned(self, value: ast.expr, scope: _Scope) -> bool:
-        """Follow what a function gives back."""
         kind = self.kind(value, scope)
         if kind is None or not scope.function or self.returns.get(scope.function) in (kind, "list"):
             return False
@@ -189,7 +180,6 @@ class _Code:
         return True
 
     def _mentions(self, expression: ast.expr, scope: _Scope) -> bool:
-        """Tell whether an expression has the list, a copy or a part of it as a value to go through."""
         if self.kind(expression, scope) is not None:
             return True
         if not isinstance(expression, ast.Call):
@@ -197,7 +187,6 @@ class _Code:
         return any(self.kind(value, scope) in ("list", "copy") for value in _values(expression))
 
     def kind(self, node: ast.expr, scope: _Scope) -> Kind | None:
-        """Tell what an expression gives: the list, a copy, a part, or something else."""
         if isinstance(node, ast.Name):
             return scope.kind(node.id)
         if isinstance(node, ast.Subscript):
@@ -219,11 +208,9 @@ class _Code:
         return None
 
     def _item(self, kind: Kind | None, index: ast.expr) -> Kind | None:
-        """Tell what a subscript gives."""
         return kind and ("copy" if isinstance(index, ast.Slice) and kind != "part" else "part")
 
     def _result(self, call: ast.Call, scope: _Scope) -> Kind | None:
-        """Tell what a call gives: functions that pass a list on, methods that give what is inside."""
         name = _called_name(call)
         if isinstance(call.func, ast.Attribute) and name in _PASSED:
             kind = self.kind(call.func.value, scope)
@@ -235,12 +222,10 @@ class _Code:
         return self.returns.get(name)
 
     def _strongest(self, nodes: Sequence[ast.expr], scope: _Scope) -> Kind | None:
-        """Give the kind that forbids most."""
         kinds = {self.kind(node, scope) for node in nodes}
         return next((kind for kind in _STRENGTH if kind in kinds), None)
 
     def changes(self, place: _Place) -> bool:
-        """Tell whether a node changes the list or a part of it, or could do so unseen."""
         node, scope = place.node, place.scope
         if node not in self.firsts and binds(node, self.name) and scope.owner(self.name).above is None:
             return True
@@ -258,12 +243,10 @@ _STRENGTH: Final[tuple[Kind, ...]] = ("list", "part", "copy")
 
 
 def _by_attribute(code: _Code, node: ast.Attribute, scope: _Scope) -> bool:
-    """Tell a method that changes what it is called on."""
     return (node.attr in _METHODS or node.attr.startswith("__")) and code.fixed(node.value, scope)
 
 
 def _by_subscript(code: _Code, node: ast.Subscript, scope: _Scope) -> bool:
-    """Tell an assignment to an item, or its deletion."""
     named = isinstance(node.slice, ast.Constant) and node.slice.value == code.name  # of the names of the file
     return named or (not isinstance(node.ctx, ast.Load) and code.fixed(node.value, scope))
 
@@ -274,13 +257,11 @@ def _in_place(code: _Code, node: ast.AugAssign, scope: _Scope) -> bool:
 
 
 def _put_away(code: _Code, node: ast.Assign, scope: _Scope) -> bool:
-    """Tell the whole list being put where it cannot be followed."""
     kept = any(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets)
     return kept and (node is code.assigned or code.kind(node.value, scope) == "list")
 
 
 def _by_call(code: _Code, node: ast.Call, scope: _Scope) -> bool:
-    """Tell a function that changes its argument, or that can set any name."""
     name, values = _called_name(node), _values(node)
     if isinstance(node.func, ast.Name) and (name in _BLIND or (name in _OWN_NAMES and not values)):
         return True
@@ -301,22 +282,18 @@ _RULES: Final[dict[type[ast.AST], Callable[..., bool]]] = {
 
 
 def _called_name(call: ast.Call) -> str:
-    """Give the last word of what is called."""
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _values(call: ast.Call) -> list[ast.expr]:
-    """Give the arguments of a call."""
     return [*call.args, *(word.value for word in call.keywords)]
 
 
 def _parameters(function: Function) -> list[str]:
-    """Name the parameters of a function in order."""
     return [arg.arg for arg in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
 
 
 def _own_names(function: Function) -> set[str]:
-    """Name what lives inside a function: its parameters, and what it assigns without saying that it is global."""
     every, args = list(_inside(function)), function.args
     others = {name for node in every if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     stored = {node.id for node in every if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -325,7 +302,6 @@ def _own_names(function: Function) -> set[str]:
 
 
 def _inside(function: Function) -> Iterator[ast.AST]:
-    """Yield the nodes of a function without those of the functions in it."""
     stack: list[ast.AST] = [*function.body] if isinstance(function.body, list) else [function.body]
     while stack:
         node = stack.pop()
@@ -365,7 +341,6 @@ class _Assigned:
 
 
 def _parse(source: GoldSource) -> ast.Module:
-    """Parse a file, or say in which line it is not Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an odd escape in somebody else's file is not ours to complain about
@@ -379,7 +354,6 @@ def _parse(source: GoldSource) -> ast.Module:
 
 
 def _assigned(source: GoldSource, tree: ast.Module) -> _Assigned:
-    """Find the list: the one called EVAL_SET, or the only list of dicts there is."""
     found = [assigned for node in tree.body for assigned in _assignments(node)]
     named = [assigned for assigned in found if assigned.name == NAME]
     if not named:
@@ -404,7 +378,6 @@ def _check_no_other(source: GoldSource, tree: ast.Module) -> None:
 
 
 def _assignments(node: ast.stmt) -> Iterator[_Assigned]:
-    """Yield the names a statement assigns a value to."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
     for target in targets:
@@ -413,7 +386,6 @@ def _assignments(node: ast.stmt) -> Iterator[_Assigned]:
 
 
 def _check_unchanged(source: GoldSource, tree: ast.Module, assigned: _Assigned) -> None:
-    """Refuse a file that changes the list afterwards: what is written would not be what the set holds."""
     line = first_change(tree, assigned.name, assigned.node, assigned.value)
     if line is not None:
         raise source.at(line).error(
@@ -423,7 +395,6 @@ def _check_unchanged(source: GoldSource, tree: ast.Module, assigned: _Assigned) 
 
 
 def _record(source: GoldSource, entry: ast.expr) -> Record:
-    """Read one dict."""
     place = source.at(entry.lineno)
     if not isinstance(entry, ast.Dict):
         raise place.error("an entry of the list is not a dict", 'write it as {"query": "...", "expected": "..."}')
@@ -438,7 +409,6 @@ def _record(source: GoldSource, entry: ast.expr) -> Record:
 
 
 def _plain(source: GoldSource, node: ast.expr) -> object:
-    """Give the value of a literal; tuples are lists, as JSON has them."""
     for part in ast.walk(node):
         if not isinstance(part, _LITERALS):
             raise source.at(getattr(part, "lineno", node.lineno)).error("this is not a literal", _RUN)
@@ -472,12 +442,10 @@ def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gol
 
 
 def _is_python(source: GoldSource) -> bool:
-    """Tell a Python file."""
     return source.path.suffix == ".py" or (opening(source) not in _JSON and _ASSIGNED.search(source.text) is not None)
 
 
 def _listing(source: GoldSource) -> JsonListing:
-    """Read the entries, whatever they are written in."""
     if json_has(source, "{", _RESULTS):
         return read_listing(source, _RESULTS)
     records = read_entries(source) if opening(source) in _JSON else read_literal(source)
@@ -485,12 +453,10 @@ def _listing(source: GoldSource) -> JsonListing:
 
 
 def _id(record: Record, number: int) -> str:
-    """Give the id of an entry, or name it by its place."""
     return record.word("id") if "id" in record.values else row_id(number)
 
 
 def _query(record: Record, query_id: str) -> Query:
-    """Read one pair."""
     record.check_keys(tuple(record.values), required=("query", "expected"))
     expected = record.values["expected"]
     paths = record.texts("expected") if isinstance(expected, list) else (record.text("expected"),)

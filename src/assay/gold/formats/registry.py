@@ -194,7 +194,6 @@ def named(name: str, *, write: bool = False) -> Format:
 
 
 def _meant(name: str, formats: Sequence[Format]) -> str:
-    """Say which format was meant: one of those in such files where a suffix was written, else one of that name."""
     suffix = f".{name.lower().removeprefix('.')}"
     found = [known for known in reversed(formats) if suffix in known.suffixes]  # from the plainest on
     if found:
@@ -203,7 +202,6 @@ def _meant(name: str, formats: Sequence[Format]) -> str:
 
 
 def _looks(formats: Sequence[Format]) -> str:
-    """Tell formats by name and look."""
     return "; ".join(f"{known.name}: {known.looks}" for known in formats)
 
 

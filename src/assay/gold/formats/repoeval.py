@@ -23,7 +23,6 @@ def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
 
 
 def _completion(record: Record, task: Record) -> Completion:
-    """Read one completion."""
     steps = task.entries("fpath_tuple")
     if len(steps) < 2 or not all(isinstance(step, str) for step in steps):
         raise task.place.error(

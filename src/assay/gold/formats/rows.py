@@ -141,19 +141,16 @@ class _Cursor:
 
     @property
     def place(self) -> GoldLocation:
-        """Where the cursor is."""
         self._line += self._text.count("\n", self._counted, self._position)
         self._counted = self._position
         return self._source.at(self._line)
 
     def value(self) -> object:
-        """Read a value, whatever it is."""
         value, after = _decode(self._source, self._position)
         self._position = _skip(self._text, after)
         return value
 
     def objects(self) -> Iterator[Record]:
-        """Yield each object of a list."""
         self._expect("[", "list")
         if self._take("]"):
             return
@@ -168,7 +165,6 @@ class _Cursor:
             self._expect(",", "list")
 
     def members(self) -> Iterator[str]:
-        """Yield each key of an object; whoever asks reads its value before the next."""
         self._expect("{", "object")
         if self._take("}"):
             return
@@ -183,12 +179,10 @@ class _Cursor:
             self._expect(",", "object")
 
     def end(self) -> None:
-        """Refuse anything after the last value."""
         if self._position < len(self._text):
             raise self.place.error("there is more after the end of the JSON value", FIX)
 
     def _take(self, mark: str) -> bool:
-        """Step over a mark, if it is there."""
         if not self._text.startswith(mark, self._position):
             return False
         self._position = _skip(self._text, self._position + 1)
@@ -201,7 +195,6 @@ class _Cursor:
 
 
 def _decode(source: GoldSource, position: int) -> tuple[object, int]:
-    """Decode the value that begins at a position and say where it ends."""
     try:
         return json.JSONDecoder(object_pairs_hook=unique_keys).raw_decode(source.text, position)
     except json.JSONDecodeError as error:
@@ -224,7 +217,6 @@ def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _skip(text: str, position: int) -> int:
-    """Step over blanks."""
     match = _BLANK.match(text, position)
     return match.end() if match else position
 
@@ -268,12 +260,10 @@ def unread(records: Sequence[Record], read: Sequence[str]) -> dict[str, str]:
 
 
 def _is_list(source: GoldSource) -> bool:
-    """Tell a JSON list from JSON lines."""
     return source.text.lstrip(" \t\r\n").startswith("[")
 
 
 def _lines(source: GoldSource) -> Iterator[tuple[str, GoldLocation]]:
-    r"""Yield the lines that are not blank; only `\n` ends one, since a JSON text may hold other separators raw."""
     for number, line in enumerate(source.text.split("\n"), 1):
         if line.strip():
             yield line, source.at(number)
@@ -340,7 +330,6 @@ def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _row(source: GoldSource, columns: tuple[str, ...], line: int, cells: list[str]) -> CsvRow:
-    """Put the cells under their columns; missing ones at the end are empty."""
     if len(cells) > len(columns):
         raise source.at(line).error(
             f"the row has {len(cells)} cells, the header {len(columns)}", "put quotes around a text with commas in it"
@@ -349,7 +338,6 @@ def _row(source: GoldSource, columns: tuple[str, ...], line: int, cells: list[st
 
 
 def _lines_table(source: GoldSource) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank with the line it begins in."""
     passed = [0]  # lines that are read; csv counts carriage returns inside a cell as well, an editor does not
     reader = csv.reader(_counted(io.StringIO(source.text, newline=""), passed), strict=True)
     begin = 1
@@ -366,14 +354,12 @@ def _lines_table(source: GoldSource) -> Iterator[tuple[int, list[str]]]:
 
 
 def _counted(stream: Iterable[str], passed: list[int]) -> Iterator[str]:
-    """Yield the pieces of a text and count its lines."""
     for piece in stream:
         passed[0] += piece.endswith("\n")
         yield piece
 
 
 def _broken(source: GoldSource, line: int, error: csv.Error) -> GoldError:
-    """Say what the csv module found wrong."""
     return source.at(line).error(f"not CSV: {error}", 'check the quotes: a quote inside a quoted text is written ""')
 
 
@@ -415,7 +401,6 @@ def rows_as_lines(path: Path, limits: ParquetLimits | None = None) -> str:
 
 
 def _pyarrow(path: Path) -> ModuleType:
-    """Import the library that reads Parquet."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -426,7 +411,6 @@ def _pyarrow(path: Path) -> ModuleType:
 
 
 def _check(file: ParquetFile, path: Path, limits: ParquetLimits) -> None:
-    """Refuse a file that would not fit in memory, or whose columns cannot be told apart."""
     metadata = file.metadata
     size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     if metadata.num_rows > limits.rows or size > limits.bytes:
@@ -442,7 +426,6 @@ def _check(file: ParquetFile, path: Path, limits: ParquetLimits) -> None:
 
 
 def _lines_parquet(rows: Iterator[Mapping[str, object]], file: str) -> Iterator[str]:
-    """Write each row as a line; bytes become text, and what JSON has no word for is written as Python writes it."""
     for number, row in enumerate(rows, 1):
         try:
             yield json.dumps(row, default=_plain) + "\n"
@@ -453,12 +436,10 @@ def _lines_parquet(rows: Iterator[Mapping[str, object]], file: str) -> Iterator[
 
 
 def _plain(value: object) -> str:
-    """Give a text for a value that JSON has no word for, such as a date."""
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
 def _broken_parquet(path: Path, error: Exception) -> GoldError:
-    """Say that a file is not sound Parquet; the library's message may go over several lines."""
     said = str(error).partition("\n")[0] or type(error).__name__
     return GoldError(f"not a Parquet file that can be read: {said}", file=path, hint="fetch or export it again")
 
@@ -500,5 +481,4 @@ def yaml_has(source: GoldSource, *keys: str) -> bool:
 
 
 def _has_key(source: GoldSource, key: str) -> bool:
-    """Find `"key":`."""
     return re.search(rf'"{re.escape(key)}"\s*:', source.text) is not None

@@ -72,7 +72,6 @@ def read_semble(source: GoldSource, corpus: CorpusSpec | None) -> GoldSet:
 
 
 def _read(source: GoldSource, repos: Mapping[str, Repo], corpus: CorpusSpec | None) -> GoldSet:
-    """Read the queries of one repository."""
     name = source.at().name(source.path.stem, "the name of the file")
     repo = repos.get(name)
     spec = corpus or (repo.corpus if repo else None)
@@ -86,7 +85,6 @@ def _read(source: GoldSource, repos: Mapping[str, Repo], corpus: CorpusSpec | No
 
 
 def _repos(source: GoldSource) -> dict[str, Repo]:
-    """Read the list of repositories."""
     repos: dict[str, Repo] = {}
     for record in read_records(source):
         record.check_keys(_REPO, required=("name", "url", "revision"))
@@ -108,7 +106,6 @@ def _corpus(record: Record) -> CorpusSpec:
 
 
 def _query(record: Record, number: int, language: str) -> Query:
-    """Read one annotation."""
     record.check_keys(_ANNOTATION, required=("query", "relevant"))
     grades = (("relevant", PRIMARY), ("secondary", SECONDARY))
     targets = [Target(span, grade) for key, grade in grades for span in _spans(record, key)]
@@ -119,12 +116,10 @@ def _query(record: Record, number: int, language: str) -> Query:
 
 
 def _spans(record: Record, key: str) -> Sequence[Span]:
-    """Read a list of paths, some with line numbers."""
     return [_span(entry, record, key) for entry in record.entries(key)]
 
 
 def _span(entry: object, record: Record, key: str) -> Span:
-    """Read `path` or `{path, start_line, end_line}`."""
     if isinstance(entry, str):
         return Span(check_path(entry, record.place))
     if not isinstance(entry, Mapping):
@@ -153,17 +148,14 @@ def write_semble(suite: Suite) -> WriterOutput:
 
 
 def _read_back(path: Path, repos: Mapping[str, Repo], gold: GoldSet) -> GoldSet:
-    """Read what was written of a set; only one that `repos.json` does not name needs its corpus told."""
     return _read(read_source(path), repos, None if gold.name in repos else gold.corpus)
 
 
 def _is_pinned(spec: CorpusSpec) -> bool:
-    """Tell a corpus that `repos.json` can name: the url of a repository and a revision."""
     return spec.kind == "git" and is_url(spec.value) and bool(spec.rev)
 
 
 def _repository(gold: GoldSet) -> dict[str, object]:
-    """Give the entry of a repository; one folder that is included whole is its root."""
     spec = gold.corpus
     entry: dict[str, object] = {"name": gold.name}
     languages = {query.tags.get("language", "") for query in gold.queries}
@@ -176,7 +168,6 @@ def _repository(gold: GoldSet) -> dict[str, object]:
 
 
 def _annotation(query: Query, gold: GoldSet) -> dict[str, object]:
-    """Give the entry of a query: its headline, its targets in the two grades of the format."""
     primaries = query.primaries
     others = [target for target in query.targets if target not in primaries]
     entry: dict[str, object] = {"query": query.headline}
@@ -186,7 +177,6 @@ def _annotation(query: Query, gold: GoldSet) -> dict[str, object]:
 
 
 def _place(target: Target, query: Query, gold: GoldSet) -> object:
-    """Give `path` or `{path, start_line, end_line}`."""
     span = target.span
     if span.start is not None:
         return {"path": span.path, "start_line": span.start, "end_line": span.end}
@@ -199,5 +189,4 @@ def _place(target: Target, query: Query, gold: GoldSet) -> object:
 
 
 def _lines(entries: Sequence[object]) -> str:
-    """Write a JSON list for people and for diffs."""
     return json.dumps(entries, ensure_ascii=False, indent=2) + "\n"

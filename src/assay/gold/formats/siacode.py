@@ -39,7 +39,6 @@ def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Go
 
 
 def _query(record: Record, query_id: str) -> Query:
-    """Read one query; all documents count the same."""
     targets = [_target(document, record) for document in record.texts("relevant_docs")]
     metadata = _metadata(record)
     tags = {key: metadata.text(key) for key in _TAGS if key in metadata.values}
@@ -47,14 +46,12 @@ def _query(record: Record, query_id: str) -> Query:
 
 
 def _target(document: str, record: Record) -> Target:
-    """Read `path`, `path:symbol`, or a target as it is written natively."""
     path, colon, symbol = document.rpartition(":")
     native = not colon or path.endswith(":") or symbol.replace("-", "").isdigit()
     return parse_target(document if native else f"{path}::{symbol}", record.place)
 
 
 def _metadata(record: Record) -> Record:
-    """Give the notes on a query."""
     values = record.values.get("metadata", {})
     if not isinstance(values, Mapping):
         raise record.place.error("'metadata' of an entry is not an object", 'write "metadata": {...}')
@@ -62,7 +59,6 @@ def _metadata(record: Record) -> Record:
 
 
 def _not_read(listing: JsonListing) -> dict[str, str]:
-    """Say what the dataset holds that has no place in a gold set."""
     notes = sorted({key for record in listing.records for key in _metadata(record).values}.difference(_TAGS))
     left: Sequence[str] = [key for key in _UNREAD if key in listing.about.values]
     unread = [*left, *(f"metadata {key} of queries" for key in notes)]

@@ -31,7 +31,6 @@ def read_swebench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
 
 
 def _entry(record: Record, ids: dict[str, str]) -> list[RepoQuery | Omitted]:
-    """Read one issue; what its patch does to files without an old side is told."""
     instance = record.text("instance_id")
     code = github_code(record.text("repo"), record.text("base_commit"), record.place)
     files = read_diff(record.verbatim("patch"), record.place)
@@ -44,7 +43,6 @@ def _entry(record: Record, ids: dict[str, str]) -> list[RepoQuery | Omitted]:
 
 
 def _targets(files: Sequence[FileDiff]) -> list[Target]:
-    """Give the lines that a patch changes, each file's together; lines put into an empty file are the whole file."""
     spans = [
         Span(file.old, lines.start, lines.end) if lines.start else Span(file.old)
         for file in files
@@ -55,7 +53,6 @@ def _targets(files: Sequence[FileDiff]) -> list[Target]:
 
 
 def _unusable(files: Sequence[FileDiff]) -> list[tuple[str, str]]:
-    """Name the files of a patch that can be no target, and why."""
     found: list[tuple[str, str]] = []
     for file in files:
         if file.old is None:

@@ -68,18 +68,15 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
 
 
 def _judged(folder: Path) -> list[Path]:
-    """List the files of judgements that have plain names; others are told by their suffix."""
     return sorted(path for path in folder.glob("qrels*") if path.is_file() and path.suffix != QRELS)
 
 
 def _beside(folder: Path, stem: str) -> Path | None:
-    """Find the topics that belong to judgements."""
     names = (f"{stem}{TOPICS}", f"{stem}{TOPICS}.tsv", f"{stem}{TOPICS}.txt", *_BESIDE)
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def _judgements(source: GoldSource) -> list[Judgment]:
-    """Read the lines of a file of judgements."""
     found: list[Judgment] = []
     for place, line in _lines(source):
         cells = _BLANKS.split(line.strip(" \t"))
@@ -92,7 +89,6 @@ def _judgements(source: GoldSource) -> list[Judgment]:
 
 
 def _topics(source: GoldSource) -> dict[str, Topic]:
-    """Read the topics, whichever way they are written; no id stands for two."""
     topics: dict[str, Topic] = {}
     for name, topic in _classic(source) if _is_classic(source) else _tabbed(source):
         if name in topics:
@@ -104,7 +100,6 @@ def _topics(source: GoldSource) -> dict[str, Topic]:
 
 
 def _tabbed(source: GoldSource) -> Iterator[tuple[str, Topic]]:
-    """Read `query<TAB>text`."""
     for place, line in _lines(source):
         name, tab, text = line.partition("\t")
         if not tab:
@@ -113,7 +108,6 @@ def _tabbed(source: GoldSource) -> Iterator[tuple[str, Topic]]:
 
 
 def _classic(source: GoldSource) -> Iterator[tuple[str, Topic]]:
-    """Read `<top>`: the description is what a person asks, the title its keywords, the narrative why it is answered."""
     end = 0
     for top in _TOP.finditer(source.text):
         _check_blank(source, end, top.start())
@@ -130,7 +124,6 @@ def _classic(source: GoldSource) -> Iterator[tuple[str, Topic]]:
 
 
 def _check_blank(source: GoldSource, start: int, end: int) -> None:
-    """Refuse text that is in no topic: it may be one whose tags are broken."""
     rest = source.text[start:end].lstrip()
     if rest:
         place = source.at(line_at(source.text, end - len(rest)))
@@ -138,7 +131,6 @@ def _check_blank(source: GoldSource, start: int, end: int) -> None:
 
 
 def _fields(text: str, place: GoldLocation) -> dict[str, str]:
-    """Read the fields of a topic, closed or not, without the words that only label them."""
     before, *parts = _FIELD.split(text)
     fields: dict[str, str] = {}
     for key, value in zip(parts[0::2], parts[1::2], strict=True):
@@ -152,28 +144,23 @@ def _fields(text: str, place: GoldLocation) -> dict[str, str]:
 
 
 def _number(written: str) -> str:
-    """Give the number of a classic topic as judgements name it, without zeros in front."""
     return written.lstrip("0") or "0" if written.isdecimal() else written
 
 
 def _unread(source: GoldSource) -> dict[str, str]:
-    """Tell which fields of classic topics are not read."""
     fields = sorted(set(_FIELD.findall(source.text)).difference(_READ)) if _is_classic(source) else []
     return {"not read": ", ".join(fields)} if fields else {}
 
 
 def _is_classic(source: GoldSource) -> bool:
-    """Tell classic topics from lines with a tab."""
     return source.text.lstrip().startswith("<top>")
 
 
 def _plain(text: str, place: GoldLocation) -> str:
-    """Give a text on one line."""
     return place.text(" ".join(text.split()), "the text of the topic")
 
 
 def _lines(source: GoldSource) -> Iterator[tuple[GoldLocation, str]]:
-    """Yield the lines that are not blank."""
     for number, line in enumerate(source.text.split("\n"), 1):
         if line.strip():
             yield source.at(number), line.rstrip("\r")
@@ -194,12 +181,10 @@ def write_trec(suite: Suite) -> WriterOutput:
 
 
 def _headline(query: Query) -> str:
-    """Give the first phrasing on one line."""
     return " ".join(query.headline.split())
 
 
 def _written(query: Query, gold: GoldSet) -> str:
-    """Write the judgements of a query; a path with a blank in it does not fit, and one of several may be left out."""
     fitting = [target for target in (*query.targets, *query.irrelevant) if not _has_blank(target)]
     if not any(target in fitting for target in query.primaries):
         raise GoldLocation(gold.source or gold.name, query.line).error(
@@ -209,5 +194,4 @@ def _written(query: Query, gold: GoldSet) -> str:
 
 
 def _has_blank(target: Target) -> bool:
-    """Tell whether a target has any kind of blank in it."""
     return any(character.isspace() for character in target.anchor)

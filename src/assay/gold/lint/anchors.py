@@ -160,12 +160,10 @@ class _Cases:
             self._paths.setdefault(path.casefold(), []).append(path)
 
     def same(self, path: str) -> list[str]:
-        """Give the files whose path differs by case only."""
         return self._paths.get(path.casefold(), [])
 
 
 def _problem(view: LintContext, problem: AnchorProblem, query: Query | None, cases: _Cases) -> LintFinding:
-    """Give a problem of resolving its code, and its repair where there is one."""
     if problem.code != "path" or query is None:
         repair = _shorter(view, problem, query) if problem.code == "range" and query else None
         return _told(_BY_PROBLEM[problem.code], view, problem, problem.message, problem.hint or "", repair)
@@ -183,7 +181,6 @@ def _problem(view: LintContext, problem: AnchorProblem, query: Query | None, cas
 
 
 def _found_again(view: LintContext, target: Target, anchor: str) -> Repair | None:
-    """Find where a file of the same name went by what the anchor's lines say, if that is one place and no other."""
     start, end, digest = target.span.start, target.span.end, target.digest
     if start is None or end is None or digest is None:
         return None
@@ -198,7 +195,6 @@ def _found_again(view: LintContext, target: Target, anchor: str) -> Repair | Non
 def _told(
     rule: LintRule, view: LintContext, problem: AnchorProblem, message: str, hint: str, repair: Repair | None = None
 ) -> LintFinding:
-    """Make a finding where the problem stands."""
     return LintFinding(
         rule.code, rule.severity, view.gold.name, problem.query, problem.anchor, message, hint, problem.file,
         problem.line, repair,
@@ -206,7 +202,6 @@ def _told(
 
 
 def _target(query: Query, anchor: str) -> Target:
-    """Find what a query points to by its anchor."""
     named = (*query.targets, *(adversary.target for adversary in query.adversaries))
     return next(target for target in named if target.anchor == anchor)
 
@@ -217,7 +212,6 @@ def moved(target: Target, path: str) -> str:
 
 
 def _shorter(view: LintContext, problem: AnchorProblem, query: Query) -> Repair | None:
-    """Take off the empty line after the last line end, when that is all that a range is too long by."""
     target = _target(query, problem.anchor)
     start, end, text = target.span.start, target.span.end, view.text(target.span.path)
     if start is None or end is None or target.digest is not None or not text.endswith("\n"):
@@ -229,7 +223,6 @@ def _shorter(view: LintContext, problem: AnchorProblem, query: Query) -> Repair 
 
 
 def _pinning(view: LintContext) -> Iterator[LintFinding]:
-    """Yield what is not known of the corpus; nothing about one that is given by hand, which names itself."""
     spec, opened = view.gold.corpus, view.corpus.revision
     if unpinned := _unpinned(view):
         hint = f"what was opened is {opened}" if opened else "name it"
@@ -243,7 +236,6 @@ def _pinning(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _unpinned(view: LintContext) -> str:
-    """Say what the corpus lacks to stay the same."""
     spec = view.gold.corpus
     if spec.kind == "git" and spec.rev is None:
         return f"the corpus {spec.repository} has no revision: whatever is newest will be opened"

@@ -78,7 +78,6 @@ class _Pages:
             self.by_content.setdefault(view.corpus.hashes.get(path, ""), []).append(path)
 
     def lines(self, path: str) -> tuple[_Line, ...]:
-        """Give the lines of a file without blanks, comments, imports and lone brackets."""
         if path not in self._lines:
             aside = _HEADING if self._view.files[path].kind == "docs" else _COMMENT
             self._lines[path] = tuple(_telling(self._view.text(path), aside))
@@ -86,7 +85,6 @@ class _Pages:
 
 
 def _telling(text: str, aside: re.Pattern[str]) -> Iterator[_Line]:
-    """Yield the lines that say something and are no comment, heading or import."""
     for number, line in enumerate(text.split("\n"), 1):
         said = " ".join(line.split())
         if re.search(r"\w", said) and not aside.match(said) and not _IMPORT.match(said):
@@ -94,25 +92,21 @@ def _telling(text: str, aside: re.Pattern[str]) -> Iterator[_Line]:
 
 
 def _said(lines: Sequence[_Line], span: Span) -> tuple[str, ...]:
-    """Give what the lines of a span say."""
     start, end = span.start or 1, span.end or 0
     return tuple(line.text for line in lines if start <= line.number <= end)
 
 
 def _is_long(said: Sequence[str], view: LintContext) -> bool:
-    """Tell code that is long enough to be a copy from what is alike by idiom."""
     config = view.config
     return len(said) >= config.copied_lines and sum(map(len, said)) >= config.copied_characters
 
 
 def _is_labelled(query: Query, span: Span) -> bool:
-    """Tell whether a query says anything of a place."""
     labels = (*query.targets, *(adversary.target for adversary in query.adversaries))
     return any(label.span.common_lines(span) for label in labels)
 
 
 def _file_copies(view: LintContext, query: Query, target: Target, pages: _Pages) -> Iterator[LintFinding]:
-    """Yield files with the content of a target, and files of its name that are nearly the same."""
     path = target.span.path
     digest = view.corpus.hashes.get(path)
     same = pages.by_content.get(digest or "", ()) if len(pages.lines(path)) >= view.config.copied_lines else ()
@@ -129,7 +123,6 @@ def _file_copies(view: LintContext, query: Query, target: Target, pages: _Pages)
 
 
 def _likeness(one: Sequence[str], other: Sequence[str], view: LintContext) -> float:
-    """Give the share of lines that two texts have in common, in order; 0 when their lengths rule it out."""
     if not one or not other or min(len(one), len(other)) < view.config.near_length * max(len(one), len(other)):
         return 0.0
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
@@ -137,7 +130,6 @@ def _likeness(one: Sequence[str], other: Sequence[str], view: LintContext) -> fl
 
 
 def _range_copies(view: LintContext, stretches: Sequence[_Stretch], pages: _Pages) -> Iterator[LintFinding]:
-    """Yield the places where the lines of a target stand again, then definitions that are nearly the same."""
     if not stretches:
         return
     keys = [max(stretch.said, key=lambda text: (len(text), text)) for stretch in stretches]
@@ -151,7 +143,6 @@ def _range_copies(view: LintContext, stretches: Sequence[_Stretch], pages: _Page
 
 
 def _again(view: LintContext, stretch: _Stretch, path: str, pages: _Pages) -> Iterator[LintFinding]:
-    """Yield copies of one stretch in one file: exact ones, else a definition of the same name that is near."""
     exact = [span for span in _exact(stretch.said, pages.lines(path), path) if not _is_labelled(stretch.query, span)]
     anchor = written(stretch.query, stretch.target)
     for span in exact:
@@ -168,7 +159,6 @@ def _again(view: LintContext, stretch: _Stretch, path: str, pages: _Pages) -> It
 
 
 def _exact(said: Sequence[str], lines: Sequence[_Line], path: str) -> Iterator[Span]:
-    """Yield where lines stand one after the other."""
     texts = [line.text for line in lines]
     for at in range(len(texts) - len(said) + 1):
         if texts[at] == said[0] and texts[at : at + len(said)] == list(said):
@@ -176,7 +166,6 @@ def _exact(said: Sequence[str], lines: Sequence[_Line], path: str) -> Iterator[S
 
 
 def _near(view: LintContext, stretch: _Stretch, path: str, pages: _Pages) -> Iterator[tuple[Span, float]]:
-    """Yield definitions of the target's name, in the same scopes, that are nearly the same code."""
     scopes, outline = _scopes(view, stretch.target), view.outline(path)
     for one in outline.definitions if scopes and outline else ():
         span = Span(path, one.start, one.end)
@@ -187,7 +176,6 @@ def _near(view: LintContext, stretch: _Stretch, path: str, pages: _Pages) -> Ite
 
 
 def _scopes(view: LintContext, target: Target) -> tuple[str, ...]:
-    """Give the name of the definition that a target is, with its scopes; nothing if it is none."""
     outline = view.outline(target.span.path)
     for one in outline.definitions if outline else ():
         if outline and one.end == target.span.end and one.start <= (target.span.start or 0) <= one.name_line:
@@ -196,7 +184,6 @@ def _scopes(view: LintContext, target: Target) -> tuple[str, ...]:
 
 
 def _chain(one: Definition, outline: Outline) -> tuple[str, ...]:
-    """List the names of a definition and of those around it: two constructors are alike in all but the class."""
     names = [simple(one.name)]
     while one.parent >= 0:
         one = outline.definitions[one.parent]

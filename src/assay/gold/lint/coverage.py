@@ -76,7 +76,6 @@ def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[LintF
 
 
 def _counted(count: int, one: str, many: str) -> str:
-    """Write a number of things."""
     return f"{count} {one if count == 1 else many}"
 
 
@@ -115,7 +114,6 @@ class _Groups:
 
 
 def _groups(paths: Sequence[str], top: str | None = None) -> _Groups:
-    """Group files by the first folder below the one they share; files directly in it belong to none."""
     if top is None:
         top = commonpath([PurePosixPath(path).parent for path in paths]) if paths else ""
         top = "" if top == "." else top
@@ -124,14 +122,12 @@ def _groups(paths: Sequence[str], top: str | None = None) -> _Groups:
 
 
 def _module(path: str, top: str) -> str:
-    """Name the folder below the shared one that a file lies in; nothing when it lies in that one itself."""
     below = path[len(top) + 1 :] if top and path.startswith(f"{top}/") else path
     first, slash, _ = below.partition("/")
     return (f"{top}/{first}" if top else first) if slash else ""
 
 
 def _categories(view: LintContext) -> Iterator[LintFinding]:
-    """Yield the categories that are too small to be reported apart."""
     counts = Counter(query.tags["category"] for query in view.gold.queries if "category" in query.tags)
     small = sorted(name for name, count in counts.items() if count < view.config.few_queries)
     if small and len(counts) > 1:
@@ -142,7 +138,6 @@ def _categories(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _forms(view: LintContext) -> Iterator[LintFinding]:
-    """Yield the phrasings that only some queries have; a cross-module one is for a few by design."""
     counts = Counter(form for query in view.gold.queries for form in query.forms if form != "cross_module")
     total = len(view.gold.queries)
     missing = [(form, total - count) for form, count in sorted(counts.items()) if count < total]

@@ -47,7 +47,6 @@ def _repaired(query: Query, repair: Repair) -> Query | None:
 
 
 def _is_sound(query: Query, least: int) -> bool:
-    """Tell whether a set with this query could be read again."""
     place = GoldLocation("--fix")
     try:
         build_query(
@@ -65,7 +64,6 @@ def _is_sound(query: Query, least: int) -> bool:
 
 
 def _targets(targets: Sequence[Target], repair: Repair) -> Iterator[Target]:
-    """Yield targets, one of them changed or dropped."""
     for target in targets:
         if target.anchor != repair.anchor:
             yield target
@@ -74,7 +72,6 @@ def _targets(targets: Sequence[Target], repair: Repair) -> Iterator[Target]:
 
 
 def _adversaries(adversaries: Sequence[Adversary], repair: Repair) -> Iterator[Adversary]:
-    """Yield adversaries, one of them changed or dropped."""
     for adversary in adversaries:
         changed = list(_targets([adversary.target], repair))
         if changed:
@@ -84,7 +81,6 @@ def _adversaries(adversaries: Sequence[Adversary], repair: Repair) -> Iterator[A
 def _labels(
     labels: Sequence[LabelProvenance], repair: Repair, anchors: Mapping[str, object] | set[str]
 ) -> Iterator[LabelProvenance]:
-    """Yield where labels come from, as they are written now."""
     for label in labels:
         if label.target != repair.anchor:
             yield label

@@ -53,7 +53,6 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _pair(view: LintContext, query: Query, one: Target, other: Target) -> Iterator[LintFinding]:
-    """Compare two targets."""
     if not one.span.common_lines(other.span) or (_is_whole(one) and _is_whole(other)):
         return
     first, second = written(query, one), written(query, other)
@@ -70,7 +69,6 @@ def _pair(view: LintContext, query: Query, one: Target, other: Target) -> Iterat
 
 
 def _adversary(view: LintContext, query: Query, wrong: Target, targets: tuple[Target, ...]) -> Iterator[LintFinding]:
-    """Compare an adversary with the targets; whole files were compared when the set was read."""
     for target in targets:
         common = wrong.span.common_lines(target.span)
         if common:
@@ -80,19 +78,16 @@ def _adversary(view: LintContext, query: Query, wrong: Target, targets: tuple[Ta
 
 
 def _is_whole(target: Target) -> bool:
-    """Tell whether a target is a whole file."""
     return target.span.start is None
 
 
 def _holds(outer: Target, inner: Target) -> bool:
-    """Tell whether every line of one target is a line of another."""
     if _is_whole(outer) or _is_whole(inner):
         return _is_whole(outer)
     return outer.span.common_lines(inner.span) == inner.span.common_lines(inner.span)
 
 
 def _repair(query: Query, one: Target, other: Target) -> Repair | None:
-    """Drop the anchor that is no symbol, if the grades agree; of two symbols nobody knows which is meant."""
     if one.grade != other.grade or (one.symbol and other.symbol):
         return None
     return Repair(written(query, one if other.symbol else other), None)

@@ -94,7 +94,6 @@ def definition_sites(
 
 
 def _candidates(shelf: SourceCache, file: SourceFile, names: Sequence[str]) -> Iterator[str]:
-    """Yield the names that a file may define, by the look of its text."""
     text = shelf.text(file.path)
     for name in names:
         if name not in text:
@@ -106,7 +105,6 @@ def _candidates(shelf: SourceCache, file: SourceFile, names: Sequence[str]) -> I
 
 
 def _homes(shelf: SourceCache, file: SourceFile, name: str) -> Iterator[DefinitionSite]:
-    """Yield the definitions of a name at the top of a file."""
     outline = shelf.outline(file)
     if outline is None:
         return
@@ -116,7 +114,6 @@ def _homes(shelf: SourceCache, file: SourceFile, name: str) -> Iterator[Definiti
 
 
 def _is_home(one: Definition, outline: Outline, file: SourceFile) -> bool:
-    """Tell a definition of its own from an addition, a specialisation, an alias, and what lies inside another."""
     modules = {"module"} if file.language == "elixir" and len(_JOINTS.split(one.name)) <= _DEEPEST else set()
     if one.kind not in _HOMES | modules or _adds(one):
         return False
@@ -129,7 +126,6 @@ def _is_home(one: Definition, outline: Outline, file: SourceFile) -> bool:
 
 
 def _at_top(one: Definition, outline: Outline) -> bool:
-    """Tell whether only modules, none of them of tests, stand around a definition."""
     while one.parent >= 0:
         one = outline.definitions[one.parent]
         if one.kind != "module" or _TESTS.search(one.name):
@@ -138,7 +134,6 @@ def _at_top(one: Definition, outline: Outline) -> bool:
 
 
 def _adds(one: Definition) -> bool:
-    """Tell an `impl`, an `extension` and their like."""
     return bool(_ADDITION.match(one.signature))
 
 
@@ -202,18 +197,15 @@ def subject(text: str) -> str:
 
 
 def _looks_like_code(name: str) -> bool:
-    """Tell camelCase and snake_case from words."""
     return name not in _BRANDS and bool(_CAMEL.search(name) or _SNAKE.search(name))
 
 
 def _begins(text: str, position: int) -> bool:
-    """Tell whether a word begins a sentence, where any word has a capital."""
     before = text[:position].rstrip()
     return not before or before[-1] in ".?!:"
 
 
 def _last(token: str) -> str:
-    """Take the scopes and brackets off a name."""
     return _SEPARATOR.split(token.removesuffix("()"))[-1]
 
 
@@ -272,7 +264,6 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _topics(view: LintContext) -> frozenset[str]:
-    """Give the names that are what the program is about, not what is asked: in many queries, or of a folder."""
     prose = [headline(query) for query in view.gold.queries if not is_symbol_query(query)]
     said = Counter(name for text in prose for name in identifiers(text))
     common = {name for name, count in said.items() if count >= view.config.topic_queries}
@@ -281,7 +272,6 @@ def _topics(view: LintContext) -> frozenset[str]:
 
 
 def _asked(view: LintContext, query: Query) -> _Asked | None:
-    """Take the name that a query asks for, if all that is labelled is code that can be parsed."""
     symbol = asked_symbol(query)
     name = symbol or subject(headline(query))
     paths = tuple(dict.fromkeys(target.span.path for target in query.targets))
@@ -291,7 +281,6 @@ def _asked(view: LintContext, query: Query) -> _Asked | None:
 
 
 def _at_home(view: LintContext, one: _Asked) -> bool:
-    """Tell whether the name of a query may be defined in a labelled file; where more is asked, a part of it will do."""
     for path in one.paths:
         outline, text = view.outline(path), view.text(path)
         if outline is None or defines(outline, text, path, one.name, exact=one.symbol):
@@ -302,20 +291,17 @@ def _at_home(view: LintContext, one: _Asked) -> bool:
 
 
 def _mentioned(view: LintContext, one: _Asked) -> bool:
-    """Tell whether a labelled file holds the name."""
     return any(mentions(view.text(path), one.name) for path in one.paths)
 
 
 def _homes_owners(
     view: LintContext, shelf: SourceCache, names: Sequence[str], skip: Sequence[str]
 ) -> dict[str, tuple[DefinitionSite, ...]]:
-    """Find the homes of names, what only surrounds the code left out."""
     found = definition_sites(shelf, names, skip)
     return {name: tuple(home for home in places if not view.aside(home.path)) for name, places in found.items()}
 
 
 def _outside(view: LintContext, names: Sequence[str]) -> dict[str, tuple[DefinitionSite, ...]]:
-    """Find the homes of names in the files that the globs of the corpus leave out."""
     if not names or view.tools.whole is None or not (view.corpus.spec.include or view.corpus.spec.exclude):
         return {}
     whole = view.tools.whole()
@@ -328,7 +314,6 @@ def _homeless(
     inside: dict[str, tuple[DefinitionSite, ...]],
     outside: dict[str, tuple[DefinitionSite, ...]],
 ) -> Iterator[LintFinding]:
-    """Yield that a name is at home elsewhere."""
     for rule, found in ((ELSEWHERE, inside.get(one.name, ())), (OUTSIDE, outside.get(one.name, ()))):
         if found and len({home.path for home in found}) <= view.config.owners:
             yield _finding(view, rule, one, found)
@@ -336,7 +321,6 @@ def _homeless(
 
 
 def _finding(view: LintContext, rule: LintRule, one: _Asked, found: Sequence[DefinitionSite]) -> LintFinding:
-    """Say where a name is defined, and that no label is there."""
     where = ", ".join(map(str, found[: view.config.listed]))
     labelled = one.paths[0] if len(one.paths) == 1 else f"none of what is labelled ({', '.join(one.paths)})"
     outside = ", outside the corpus" if rule is OUTSIDE else ""
@@ -347,7 +331,6 @@ def _finding(view: LintContext, rule: LintRule, one: _Asked, found: Sequence[Def
 
 
 def _signed(view: LintContext, one: _Asked) -> str:
-    """Name the definition that differs from a name by a sign only, if a labelled file has one."""
     for path in one.paths:
         outline = view.outline(path)
         for known in outline.definitions if outline else ():
@@ -357,7 +340,6 @@ def _signed(view: LintContext, one: _Asked) -> str:
 
 
 def _several(view: LintContext, one: _Asked, inside: dict[str, tuple[DefinitionSite, ...]]) -> Iterator[LintFinding]:
-    """Yield the other homes of a name that is all that was asked."""
     if not one.symbol:
         return
     name = one.name

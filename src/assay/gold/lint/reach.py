@@ -66,7 +66,6 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _empty(view: LintContext, query: Query, target: Target) -> Iterator[LintFinding]:
-    """Yield a range that holds no code; a definition always does."""
     if target.span.start is None or target.symbol is not None:
         return
     lines = lines_of(target.span, view.text(target.span.path))
@@ -80,7 +79,6 @@ def _empty(view: LintContext, query: Query, target: Target) -> Iterator[LintFind
 
 
 def _is_comment(start: int, lines: Sequence[str], outline: Outline) -> bool:
-    """Tell whether every line that says something is part of a comment, and of nothing else."""
     whole, edges = set[int](), set[int]()
     for comment in outline.comments:
         whole.update(range(comment.start + 1, comment.end))
@@ -90,7 +88,6 @@ def _is_comment(start: int, lines: Sequence[str], outline: Outline) -> bool:
 
 
 def _stands_alone(line: str) -> bool:
-    """Tell a comment on a line of its own from one behind code."""
     return line.startswith(_MARKS) or line.endswith("*/")
 
 
@@ -134,7 +131,6 @@ def _unreachable(view: LintContext, reach: EngineReach, *, symbols: bool = False
 
 
 def _reaches(reach: EngineReach, span: Span) -> bool:
-    """Tell whether a chunk shares a line with a place; what nothing is known of can be reached."""
     chunks = reach.chunks(span.path)
     return chunks is None or any(chunk.common_lines(span) for chunk in chunks)
 
@@ -146,19 +142,16 @@ def ceiling(targets: Sequence[Target], reachable: Sequence[Target], k: int) -> C
 
 
 def _gain(targets: Sequence[Target], k: int) -> float:
-    """Sum the discounted grades of targets in their best order."""
     grades = sorted((target.grade for target in targets), reverse=True)[:k]
     return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))
 
 
 def _left(top: Ceiling, view: LintContext) -> str:
-    """Say how much can be won."""
     k = view.config.cutoff
     return f"at best R@{k} is {top.recall:.3f} and nDCG@{k} {top.ndcg:.3f}"
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Average."""
     return sum(values) / len(values)
 
 
@@ -179,7 +172,6 @@ def read_chunks(path: Path) -> EngineReach:
 
 
 def _span(line: str, place: GoldLocation) -> Span:
-    """Read one chunk."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -82,7 +82,6 @@ def join(
 
 
 def _ordered(gold: GoldSet, findings: Sequence[LintFinding]) -> list[LintFinding]:
-    """Order by query as the set has them, what concerns the whole set first; then by code and words."""
     place = {query.id: number for number, query in enumerate(gold.queries, 1)}
     distinct = dict.fromkeys(findings)
     return sorted(distinct, key=lambda one: (place.get(one.query, 0), one.code, one.anchor, one.message))

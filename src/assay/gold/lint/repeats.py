@@ -41,7 +41,6 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _repeats(view: LintContext, target: Target) -> list[Symbol]:
-    """Give the later definitions of a target's name, the other halves of properties left out."""
     path = target.span.path
     if not _may_repeat(target, view.text(path)):
         return []
@@ -52,7 +51,6 @@ def _repeats(view: LintContext, target: Target) -> list[Symbol]:
 
 
 def _may_repeat(target: Target, text: str) -> bool:
-    """Look before a Python file is parsed; in other languages too much looks like a definition."""
     name = re.escape((target.symbol or "").rpartition(".")[2])
     if not target.span.path.endswith((".py", ".pyi")):
         return True

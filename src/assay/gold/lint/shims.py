@@ -73,7 +73,6 @@ def is_shim(text: str, outline: Outline) -> bool:
 
 
 def _is_shim(view: LintContext, path: str) -> bool:
-    """Tell whether a code file of the corpus is a shim."""
     if not view.is_code(path) or view.text(path).count("\n") > view.config.shim_lines:
         return False
     outline = view.outline(path)
@@ -81,7 +80,6 @@ def _is_shim(view: LintContext, path: str) -> bool:
 
 
 def _without_comments(text: str, outline: Outline) -> str:
-    """Blank what is comment: all lines inside one, and on its first and last line what its marks enclose."""
     lines = text.split("\n")
     for comment in outline.comments:
         for number in range(comment.start, min(comment.end, len(lines)) + 1):

@@ -92,7 +92,6 @@ class SourceCache:
 
 
 def _outline(file: SourceFile, text: str) -> Outline | None:
-    """Parse a text, if there is a grammar for it."""
     from assay.syntax.grammars import grammar_name
     from assay.syntax.outline import outline
 
@@ -122,6 +121,5 @@ def written(query: Query, found: Target) -> str:
 
 
 def _anchor(query: Query, found: Target) -> str:
-    """Look the anchor of a range up: one found by its content stands elsewhere than it is written."""
     same = [t.anchor for t in query.targets if t.digest is not None and t.digest == found.digest]
     return same[0] if len(same) == 1 else found.anchor

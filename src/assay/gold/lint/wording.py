@@ -76,7 +76,6 @@ def leaks(view: LintContext) -> Leaks:
 
 
 def _alike(view: LintContext) -> Iterator[LintFinding]:
-    """Yield queries that say the same words as an earlier one."""
     for earlier, query in duplicates(view.gold.queries):
         rule = TWICE if same_answers(earlier, query) else SAME_WORDS
         which = "the same primary targets" if rule is TWICE else "other primary targets"
@@ -99,7 +98,6 @@ def same_answers(one: Query, other: Query) -> bool:
 
 
 def _said(text: str) -> tuple[str, ...]:
-    """Give the words that say something; in order, for `json to yaml` is not `yaml to json`. Names keep their case."""
     names = set(identifiers(text))
     words = WORD.findall(text)
     if len(words) == 1:
@@ -108,12 +106,10 @@ def _said(text: str) -> tuple[str, ...]:
 
 
 def _primaries(query: Query) -> frozenset[str]:
-    """Give the anchors that a query is about."""
     return frozenset(target.anchor for target in query.primaries)
 
 
 def _wrong_term(view: LintContext, query: Query) -> Iterator[LintFinding]:
-    """Compare the wrong form with the human one, word by word."""
     human, wrong = query.forms.get("human"), query.forms.get("wrong_terminology")
     if human is None or wrong is None:
         return
@@ -126,7 +122,6 @@ def _wrong_term(view: LintContext, query: Query) -> Iterator[LintFinding]:
 
 
 def _changed(human: str, wrong: str) -> str:
-    """Say how two forms differ; what keeps less than half of the words is no form of the question with an error."""
     same, every = kept(human, wrong)
     if 2 * same < every:
         return f"is another question: it keeps {same} of the {every} words of its human form"
@@ -134,7 +129,6 @@ def _changed(human: str, wrong: str) -> str:
 
 
 def _given(view: LintContext, query: Query) -> Iterator[LintFinding]:
-    """Yield the first target whose name the query quotes."""
     text = headline(query)
     if is_symbol_query(query):
         return
@@ -146,7 +140,6 @@ def _given(view: LintContext, query: Query) -> Iterator[LintFinding]:
 
 
 def _quoted(text: str, target: Target) -> str:
-    """Give the name of a target as a query quotes it: the very identifier, or all words of a compound file name."""
     names = _names(target)
     said = identifiers(text)
     if exact := next((name for name in names if name in said), ""):
@@ -157,7 +150,6 @@ def _quoted(text: str, target: Target) -> str:
 
 
 def _names(target: Target) -> list[str]:
-    """Give the names a target goes by: its symbol without scopes, and its file's, unless that is a common one."""
     symbol = [target.symbol.partition("~")[0].rpartition(".")[2]] if target.symbol else []
     file = PurePosixPath(target.span.path)
     own = [] if file.stem.lower().strip("_") in _PLAIN else [file.stem]
@@ -165,7 +157,6 @@ def _names(target: Target) -> list[str]:
 
 
 def _stands_in(words: Sequence[str], text: str) -> bool:
-    """Tell whether words follow each other in a text as they are; `JsonReader` is two, `JsonReaderTest` is none."""
     said = [split(token) for token in _TOKEN.findall(text)]
     for at in range(len(said)):
         run: tuple[str, ...] = ()

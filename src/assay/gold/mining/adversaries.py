@@ -98,7 +98,6 @@ class CodeRelations:
         yield from sorted(found, key=lambda one: STRENGTHS.index(one.strength))
 
     def _namesakes(self, target: DefinitionRef) -> Iterator[SimilarCode]:
-        """Yield definitions of the same name elsewhere; a name of one word, or one that many have, says little."""
         if _COMMON.match(target.name):
             return
         every = self.ground.by_name.get(joined(target.name), ())
@@ -112,7 +111,6 @@ class CodeRelations:
             yield SimilarCode(spot, "mock" if _is_stand_in(spot) else "namesake", strength, where)
 
     def _kin(self, target: DefinitionRef) -> Iterator[SimilarCode]:
-        """Yield bases, subclasses and other subclasses of the same base; of a method, the methods of its name there."""
         owner = target if target.definition.kind in _CLASSES else self._owner(target)
         if owner is None or target.name in _BEGIN:
             return
@@ -124,7 +122,6 @@ class CodeRelations:
                 yield SimilarCode(spot, relationship, strength, f"{what}: {relative.name} is {said} {owner.name}")
 
     def _relatives(self, owner: DefinitionRef) -> Iterator[tuple[DefinitionRef, str, str]]:
-        """Yield the classes around a class, with how they are related."""
         for base in bases_of(owner):
             for spot in self._classes(base):
                 interface = spot.definition.kind == "interface" or "Protocol" in spot.definition.signature
@@ -137,22 +134,18 @@ class CodeRelations:
             yield child, "mock" if _is_stand_in(child) else "child", "made from"
 
     def _classes(self, name: str) -> list[DefinitionRef]:
-        """Give the classes of a name."""
         same = self.ground.by_name.get(joined(name), ())
         return [s for s in same if s.name == name and s.definition.kind in _CLASSES and self.ground.answers(s)]
 
     def _owner(self, target: DefinitionRef) -> DefinitionRef | None:
-        """Give the class that a method is in."""
         parent = target.definition.parent
         return self.ground.spot(target.path, parent) if parent >= 0 else None
 
     def _members(self, owner: DefinitionRef, name: str) -> list[DefinitionRef]:
-        """Give the definitions of a name inside a class."""
         same = self.ground.by_name.get(joined(name), ())
         return [spot for spot in same if spot.path == owner.path and spot.definition.parent == owner.position]
 
     def _alike(self, target: DefinitionRef) -> Iterator[SimilarCode]:
-        """Yield definitions of the same folder whose names share most of their words with the target's."""
         own = set(split(target.name))
         found: list[tuple[float, DefinitionRef]] = []
         for spot in self.folders[str(PurePosixPath(target.path).parent)]:
@@ -167,7 +160,6 @@ class CodeRelations:
             yield SimilarCode(spot, "sibling", "medium", said)
 
     def _tests(self, target: DefinitionRef) -> Iterator[SimilarCode]:
-        """Yield tests that are called after the target: they hold its words, and nothing of how it works."""
         own, stem = joined(target.name), PurePosixPath(target.path).stem
         for spot in self.tests:
             tested = joined(spot.name).removeprefix("test")
@@ -179,7 +171,6 @@ class CodeRelations:
                 yield SimilarCode(spot, "test", "medium", f"{spot.name} tests {target.name} and uses its words")
 
     def _callers(self, target: DefinitionRef) -> Iterator[SimilarCode]:
-        """Yield definitions that call a target whose name stands for it alone, where these are few."""
         if len(self.ground.by_name.get(joined(target.name), ())) != 1 or len(split(target.name)) < 2:
             return
         used = re.compile(rf"\b{re.escape(target.name)}\s*\(")
@@ -205,7 +196,6 @@ def bases_of(spot: DefinitionRef) -> tuple[str, ...]:
 
 
 def _is_stand_in(spot: DefinitionRef) -> bool:
-    """Tell whether something is called a mock, or lies in one."""
     return any(_STAND_IN.search(name) for name in spot.names)
 
 
@@ -219,7 +209,6 @@ def base_names(signature: str) -> list[str]:
 
 
 def _holds(spot: DefinitionRef, target: DefinitionRef) -> bool:
-    """Tell whether one of two definitions lies in the other."""
     if spot.path != target.path:
         return False
     one, other = spot.definition, target.definition
@@ -227,7 +216,6 @@ def _holds(spot: DefinitionRef, target: DefinitionRef) -> bool:
 
 
 def _innermost_users(spots: Sequence[DefinitionRef], used: re.Pattern[str], ground: CodeIndex) -> list[DefinitionRef]:
-    """Give the definitions that hold a call, without those that only hold another of them."""
     users = [spot for spot in spots if used.search(ground.text(spot)) and spot.definition.kind not in _CLASSES]
     return [s for s in users if not any(o is not s and _holds(s, o) and o.lines < s.lines for o in users)]
 
@@ -263,7 +251,6 @@ def confusions(ground: CodeIndex, run: Run, gold: str, query: Query) -> Iterator
 
 
 def _distinct(run: Run, gold: str, query: str) -> list[EngineRun]:
-    """Give the engines that compete; of those that answer the same, hit for hit, one speaks."""
     kept: dict[tuple[tuple[Hit, ...], ...], EngineRun] = {}
     for engine in run.engines:
         if engine.role in ("contestant", "yardstick"):
@@ -273,19 +260,16 @@ def _distinct(run: Run, gold: str, query: str) -> list[EngineRun]:
 
 
 def _bare(hit: Hit) -> Hit:
-    """Leave of a result where it points."""
     return Hit(hit.path, hit.start, hit.end)
 
 
 def _rankings(engine: EngineRun, gold: str, query: str) -> list[Ranking]:
-    """Give what an engine answered to any form of a query."""
     return [ranking for ranking in engine.rankings if ranking.gold == gold and ranking.query == query]
 
 
 def _note(
     ground: CodeIndex, engine: str, ranking: Ranking, targets: Sequence[Target], seen: dict[tuple[str, int], _Seen]
 ) -> None:
-    """Note what stands above the first right answer; where there is none in the list, all of it is above."""
     for rank, hit in enumerate(ranking.hits, 1):
         if any(hit.span.common_lines(target.span) for target in targets):
             return
@@ -296,7 +280,6 @@ def _note(
 
 
 def _spot(ground: CodeIndex, hit: Hit) -> DefinitionRef | None:
-    """Find the definition that a result is: the one that holds it, or the largest one in it."""
     if hit.path not in ground.files or hit.start is None or hit.end is None:
         return None
     inside = [s for s in ground.in_file(hit.path) if hit.start <= s.definition.name_line <= hit.end]
@@ -306,12 +289,10 @@ def _spot(ground: CodeIndex, hit: Hit) -> DefinitionRef | None:
 
 
 def _common(spot: DefinitionRef, hit: Hit) -> int:
-    """Count the lines that a definition and a result share."""
     return min(spot.definition.end, hit.end or 0) - max(spot.definition.start, hit.start or 0)
 
 
 def _neighbour(ground: CodeIndex, seen: _Seen, targets: Sequence[Target], engines: int) -> SimilarCode:
-    """Say how strong a confusion is, and what it rests on; whether it is one, is for reviewers to say."""
     count, best = len(seen.ranks), min(seen.ranks.values())
     strength = "strong" if count >= NEIGHBOURS.strong else "medium" if count > 1 else "weak"
     said = f"{count} of {engines} engines rank it above the right answer, at best on rank {best}"
@@ -319,7 +300,6 @@ def _neighbour(ground: CodeIndex, seen: _Seen, targets: Sequence[Target], engine
 
 
 def _relationship(ground: CodeIndex, spot: DefinitionRef, targets: Sequence[Target]) -> str:
-    """Name how a definition is related to the right answers, as far as that shows."""
     answers = [right for target in targets for right in ground.spots_of(target)]
     if is_aside(spot.path) or not ground.answers(spot):
         return "test"
@@ -339,7 +319,6 @@ def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> I
 
 
 def _of_query(intake: Intake, family: CodeRelations, gold: GoldSet, query: Query, run: Run | None) -> Iterator[Item]:
-    """Propose for one query: what engines confuse first, then the nearest, a few of each relationship."""
     taken = _Taken(intake.ground, query)
     for one in confusions(intake.ground, run, gold.name, query) if run else ():
         target = taken.take(one.neighbour)
@@ -354,7 +333,6 @@ def _of_query(intake: Intake, family: CodeRelations, gold: GoldSet, query: Query
 
 
 def _is_plausible(ground: CodeIndex, query: Query, neighbour: SimilarCode) -> bool:
-    """Tell whether a neighbour holds enough of the query's words to be taken for the answer."""
     least = {
         "strong": NEIGHBOURS.strong_share,
         "medium": NEIGHBOURS.medium_share,
@@ -367,7 +345,6 @@ def _is_plausible(ground: CodeIndex, query: Query, neighbour: SimilarCode) -> bo
 
 
 def _item(intake: Intake, query: Query, target: Target, neighbour: SimilarCode, origin: Origin) -> Item:
-    """Make the item of one wrong answer."""
     adversary = Adversary(target, neighbour.relationship, neighbour.strength, neighbour.confusion)
     notes = (_JUDGE,) if origin.shown_by else ()
     return intake.item("adversary", replace(query, adversaries=(adversary,)), origin, notes)

@@ -74,14 +74,12 @@ class Locator:
         return _all(target for spot in own if (target := self.ground.anchor(spot)) is not None)
 
     def _in_file(self, text: str, path: str, line: int | None) -> Target:
-        """Anchor the definition that was asked for by name, looked at, or that fits; else the whole file."""
         spot = self._called(text, path) or (self.ground.at_line(path, line) if line else None)
         if spot is None or spot.lines > CHANGES.longest:
             spot = self._calling(text, path) or self._fitting(text, path)
         return (self.ground.anchor(spot) if spot else None) or Target(Span(path))
 
     def _called(self, text: str, path: str) -> DefinitionRef | None:
-        """Find the definition of a file that bears the name asked for; of several the longest, others are overloads."""
         own = [spot for spot in self.ground.by_name.get(joined(text), ()) if spot.path == path]
         return min(own, key=lambda spot: (-spot.lines, spot.key), default=None)
 
@@ -95,7 +93,6 @@ class Locator:
         return min(own, key=lambda spot: (len(split(spot.name)), spot.lines, spot.key), default=None)
 
     def _fitting(self, text: str, path: str) -> DefinitionRef | None:
-        """Find the definition that holds most of the words; a part of it that holds nearly as many is what is meant."""
         asked = stems(parts(" ".join(content(text))))
         if not asked:
             return None
@@ -108,19 +105,16 @@ class Locator:
 
 
 def _holds(name: str, asked: Sequence[str]) -> bool:
-    """Tell whether a name has some words in a row."""
     has = split(name)
     return bool(asked) and any(has[i : i + len(asked)] == asked for i in range(len(has) - len(asked) + 1))
 
 
 def _graded(targets: Sequence[Target]) -> tuple[Target, ...]:
-    """Take the file that was opened first for the answer, the others for what belongs to it."""
     first, *others = targets
     return _all([first, *(Target(t.span, SECONDARY, t.symbol, digest=t.digest) for t in others)])
 
 
 def _all(targets: Iterable[Target]) -> tuple[Target, ...]:
-    """Keep each anchor once."""
     kept: dict[str, Target] = {}
     for target in targets:
         kept.setdefault(target.anchor, target)
@@ -174,19 +168,16 @@ def mine_transcript(ground: CodeIndex, path: Path) -> MinedItems:
 
 
 def _told(found: MinedItems, path: Path, notes: Sequence[str], *, empty: bool) -> MinedItems:
-    """Add what is to be known of the file."""
     unknown = ("no command, message or call of a tool is in it that is known here; its shape may be a new one",)
     every = (*notes, *(unknown if empty else ()))
     return MinedItems(found.intents, found.unplaced, found.refused, tuple(f"{path.name}: {note}" for note in every))
 
 
 def _too_long(count: int) -> tuple[str, ...]:
-    """Say how many lines were too long."""
     return (f"{count} lines are too long and were left out",) if count else ()
 
 
 def _asked_in_shell(history: ShellHistory) -> Iterator[_Asked]:
-    """Yield each search with what was opened in the next commands, up to the next search."""
     current: _Asked | None = None
     for command in history.commands:
         if current is not None:
@@ -201,7 +192,6 @@ def _asked_in_shell(history: ShellHistory) -> Iterator[_Asked]:
 
 
 def _asked_in_transcript(steps: Sequence[TranscriptStep]) -> Iterator[_Asked]:
-    """Yield each question with what was opened up to the next, and each search with what was opened right after."""
     question: list[_Asked] = []
     search: _Asked | None = None
     for step in steps:
@@ -223,7 +213,6 @@ def _asked_in_transcript(steps: Sequence[TranscriptStep]) -> Iterator[_Asked]:
 
 
 def _questions(text: str, line: int) -> Iterator[_Asked]:
-    """Yield the questions of a message, each with the line of the message around it: a secret may hold a full stop."""
     for paragraph in text.split("\n") if not _MARKED.search(text) else ():
         yield from (_Asked(asked, "human", line, paragraph) for asked in questions(paragraph))
 
@@ -246,7 +235,6 @@ class _Source:
 
 
 def _placed(locator: Locator, asked: Iterable[_Asked], source: _Source) -> MinedItems:
-    """Find where the answers are; each text is asked once, at the first place that has an answer."""
     intents: dict[str, Intent] = {}
     unplaced: dict[str, UnlocatedQuery] = {}
     refused: list[Rejection] = []
@@ -266,7 +254,6 @@ def _placed(locator: Locator, asked: Iterable[_Asked], source: _Source) -> Mined
 
 
 def _locate(locator: Locator, asked: _Asked) -> tuple[Target, ...]:
-    """Find the answer in what was opened, else by the name; a file on its own answers no single word."""
     if not locator.speaks_of_code(asked.text):
         return ()
     opened = locator.opened(asked.text, asked.opened)

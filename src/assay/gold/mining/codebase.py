@@ -181,7 +181,6 @@ class CodeIndex:
         return (around,) if around else ()
 
     def _symbols_at(self, spot: DefinitionRef) -> list[Symbol]:
-        """Find the symbols that may be a definition: those of its name which hold the line it is named in."""
         if spot.path not in self._symbols:
             language = self.languages[spot.path]
             self._symbols[spot.path] = symbols(spot.path, self.files[spot.path].text, language)

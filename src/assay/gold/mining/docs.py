@@ -48,7 +48,6 @@ class _Sentence:
 
 
 def _sentences(ground: CodeIndex, path: str) -> Iterator[_Sentence]:
-    """Yield what the comments of a file say of its definitions."""
     file = ground.files[path]
     documents = documentation(file.definitions, file.comments)
     for position, (definition, comments) in enumerate(zip(file.definitions, documents, strict=True)):
@@ -59,7 +58,6 @@ def _sentences(ground: CodeIndex, path: str) -> Iterator[_Sentence]:
 
 
 def _without_twins(sentences: Sequence[_Sentence]) -> list[_Sentence]:
-    """Leave out what is said of two definitions in nearly the same words: no engine can tell which is meant."""
     holders: dict[str, list[_Sentence]] = {}
     for sentence in sentences:
         for word in sentence.stems:
@@ -68,19 +66,16 @@ def _without_twins(sentences: Sequence[_Sentence]) -> list[_Sentence]:
 
 
 def _nearest(sentence: _Sentence, holders: Mapping[str, list[_Sentence]]) -> list[_Sentence]:
-    """Give those that share one of the rarer words; two that are alike share most, so they share one of these."""
     rare = sorted(sentence.stems, key=lambda word: (len(holders[word]), word))
     shared = rare[: 1 + int((1 - DOCS.alike) * len(rare))]
     return [other for word in shared for other in holders[word] if other is not sentence]
 
 
 def _alike(one: _Sentence, other: _Sentence) -> bool:
-    """Tell whether two sentences have most of their words in common."""
     return len(one.stems & other.stems) >= DOCS.alike * len(one.stems | other.stems)
 
 
 def _intent(ground: CodeIndex, sentence: _Sentence) -> Intent | None:
-    """Make a proposal of a sentence, if it asks for code with a body and does not give its name away."""
     spot, asked = sentence.spot, question(sentence.text)
     fits = is_query_length(sentence.text) and stands_alone(sentence.text) and asked != sentence.text
     body = spot.definition.end - spot.definition.name_line + 1
@@ -155,7 +150,6 @@ def mine_docs(ground: CodeIndex, wanted: SampleSize) -> MinedItems:
 
 
 def _intents(ground: CodeIndex, path: str, text: str) -> Iterator[Intent]:
-    """Yield what a document asks."""
     for section in _sections(text.split("\n")):
         origin = Origin("docs", f"line {section.line} of {path}")
         asked = list(_of_sentences(ground, section, origin))
@@ -163,7 +157,6 @@ def _intents(ground: CodeIndex, path: str, text: str) -> Iterator[Intent]:
 
 
 def _of_sentences(ground: CodeIndex, section: _Section, origin: Origin) -> Iterator[Intent]:
-    """Ask for the definitions that single sentences are about."""
     for sentence in _said(section):
         spans = [match[2] for match in _SPAN.finditer(sentence)]
         targets = _named(ground, spans)
@@ -178,7 +171,6 @@ def _of_sentences(ground: CodeIndex, section: _Section, origin: Origin) -> Itera
 
 
 def _of_heading(ground: CodeIndex, section: _Section, origin: Origin) -> Iterator[Intent]:
-    """Ask by the heading for the definitions that the first sentence under it names."""
     heading = without_markup(section.heading)
     first = next(iter(_said(section)), "")
     targets = _named(ground, [match[2] for match in _SPAN.finditer(first)])
@@ -212,14 +204,12 @@ def sentence_question(sentence: str) -> str | None:
 
 
 def _named(ground: CodeIndex, spans: Sequence[str]) -> tuple[Target, ...]:
-    """Give the definitions and files that code quotes name; none when there are too many."""
     found = [target for span in spans if (target := _target(ground, span)) is not None]
     unique = {target.anchor: target for target in found}
     return tuple(unique.values()) if len(unique) <= DOCS.named else ()
 
 
 def _target(ground: CodeIndex, span: str) -> Target | None:
-    """Find the one definition, or the file, that a name in code quotes stands for."""
     if "/" in span and ground.own(span.strip().removeprefix("./")):
         return Target(Span(span.strip().removeprefix("./")))
     named = _NAME.match(span.strip())
@@ -236,12 +226,10 @@ def _target(ground: CodeIndex, span: str) -> Target | None:
 
 
 def _last(span: str) -> str:
-    """Give the last step of a name."""
     return re.split(r"\.|::|->|#|/", span.strip("()!@ "))[-1] or span
 
 
 def _said(section: _Section) -> Iterator[str]:
-    """Yield the sentences of a section, code quotes kept; lists, tables and directives are no sentences."""
     paragraph: list[str] = []
     for line in (*section.lines, ""):
         if line.strip() and not _NO_PROSE.match(line):
@@ -254,7 +242,6 @@ def _said(section: _Section) -> Iterator[str]:
 
 
 def _sections(lines: Sequence[str]) -> Iterator[_Section]:
-    """Take a document apart at its headings; a blank line stands for code blocks, which end a sentence."""
     starts = list(headings(lines))
     prose = dict(unfenced(lines))
     for number, heading in enumerate(starts):
@@ -279,6 +266,5 @@ def mine_names(ground: CodeIndex, wanted: SampleSize) -> MinedItems:
 
 
 def _is_asked(ground: CodeIndex, spot: DefinitionRef) -> bool:
-    """Tell whether a name is of words enough, and the only one of its kind."""
     fits = DOCS.shortest <= spot.lines <= CHANGES.longest and ground.answers(spot)
     return fits and len(split(spot.name)) >= TEXTS.fewest and len(ground.by_name[joined(spot.name)]) == 1

@@ -47,12 +47,10 @@ def modules(ground: CodeIndex) -> tuple[Module, ...]:
 
 
 def _is_worth(spots: list[DefinitionRef]) -> bool:
-    """Tell whether a folder defines enough."""
     return len(spots) >= PROPOSING.fewest
 
 
 def _module(ground: CodeIndex, folder: str, spots: list[DefinitionRef]) -> Module:
-    """Write a folder's lines until they fill the budget; every file has its share, the outer definitions come first."""
     by_path: dict[str, list[DefinitionRef]] = {}
     for spot in spots:
         by_path.setdefault(spot.path, []).append(spot)
@@ -68,7 +66,6 @@ def _module(ground: CodeIndex, folder: str, spots: list[DefinitionRef]) -> Modul
 
 
 def _lines(ground: CodeIndex, spots: list[DefinitionRef]) -> Iterator[str]:
-    """Write each definition that can be named: its anchor, its signature, what its comment begins with."""
     for spot in spots:
         target = ground.anchor(spot)
         if target is not None:
@@ -78,7 +75,6 @@ def _lines(ground: CodeIndex, spots: list[DefinitionRef]) -> Iterator[str]:
 
 
 def _within(lines: list[str], chars: int) -> list[str]:
-    """Take lines from the front until their characters are used up."""
     kept: list[str] = []
     for line in lines:
         chars -= len(line) + 1
@@ -154,7 +150,6 @@ def read_queries(answer: str) -> list[Mapping[str, object]] | str:
 
 
 def _intent(ground: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, where: str) -> Intent | Rejection:
-    """Read one query of an answer, or say what is wrong with it."""
     texts = {form: _line(entry.get(form)) for form in _FORMS}
     named = entry.get("targets")
     if not texts["human"] or not isinstance(named, list) or not named:
@@ -171,7 +166,6 @@ def _intent(ground: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, 
 
 
 def _targets(ground: CodeIndex, named: list[object]) -> tuple[Target, ...] | str:
-    """Look up every location that was named; one that does not hold spoils the query."""
     if len(named) > PROPOSING.targets:
         return f"{len(named)} targets are too many for one question"
     found: dict[str, Target] = {}
@@ -190,7 +184,6 @@ def _targets(ground: CodeIndex, named: list[object]) -> tuple[Target, ...] | str
 
 
 def _line(value: object) -> str:
-    """Make one line of a text, bounded; nothing of what is no text."""
     if not isinstance(value, str):
         return ""
     line = " ".join("".join(char if char.isprintable() else " " for char in value).split())
@@ -206,7 +199,6 @@ def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator
 
 
 def _asked(intake: Intake, query: Query, form: str, endpoint: Endpoint) -> IntakeResult:
-    """Ask for one form."""
     name = f"phrase-{form}"
     answer = complete(endpoint, fenced(name, f"Write the form called {form}.", shown(intake.ground, query))).strip()
     problem = answer_problem(query, form, answer, intake.ground.known)

@@ -88,7 +88,6 @@ def mine_history(ground: CodeIndex, wanted: SampleSize) -> MinedItems:
 
 
 def _past(corpus: Corpus) -> _Past | str:
-    """Find the history of a corpus, or say why there is none and what to do."""
     spec = corpus.spec
     if spec.kind != "git":
         root = corpus.root.resolve()
@@ -104,7 +103,6 @@ def _past(corpus: Corpus) -> _Past | str:
 
 
 def _without_twins(intents: Sequence[Intent]) -> list[Intent]:
-    """Keep the first of those that have the same answers: a pull request and its commits say the same twice."""
     first: dict[frozenset[str], Intent] = {}
     for intent in intents:
         first.setdefault(frozenset(target.anchor for target in intent.targets), intent)
@@ -112,7 +110,6 @@ def _without_twins(intents: Sequence[Intent]) -> list[Intent]:
 
 
 def _intents(ground: CodeIndex, past: _Past, wanted: SampleSize, rng: np.random.Generator) -> list[Intent]:
-    """Look a sample of the fitting commits up, several times as many as are wanted."""
     told = _told(ground, past)
     shuffled = [told[i] for i in rng.permutation(len(told))]
     # What was reviewed has a title that somebody else understood, so it comes first.
@@ -124,7 +121,6 @@ def _intents(ground: CodeIndex, past: _Past, wanted: SampleSize, rng: np.random.
 
 
 def _told(ground: CodeIndex, past: _Past) -> list[_Told]:
-    """List the narrow commits to source that is still there which say something that no other says."""
     merges = list_merges(past.folder, CHANGES.merges, past.revision)
     plain = list_commits(past.folder, CHANGES.looked_at, past.revision)
     narrow = [commit for commit in (*merges, *plain) if _is_narrow(commit, ground)]
@@ -136,19 +132,16 @@ def _told(ground: CodeIndex, past: _Past) -> list[_Told]:
 
 
 def _is_narrow(commit: Commit, ground: CodeIndex) -> bool:
-    """Tell whether a commit changed few files of source, and one that is still there."""
     source = [path for path in commit.paths if not is_aside(path) and ground.languages.get(path, "") != "markdown"]
     code = [path for path in source if _is_code(path, ground)]
     return 0 < len(code) <= CHANGES.files and any(ground.own(path) for path in code)
 
 
 def _is_code(path: str, ground: CodeIndex) -> bool:
-    """Tell whether a path is source; one that is gone counts, since nobody knows what it was."""
     return path in ground.files or path not in ground.languages
 
 
 def _tell(commit: Commit, message: Message | None, merged: frozenset[str]) -> _Told | None:
-    """Find the text of a commit: the title of its pull request, its subject, or the first sentence below."""
     if message is None or _BOT.search(message.author):
         return None
     pull = _PULL_REQUEST.search(f"{commit.subject}\n{message.body}")
@@ -167,29 +160,24 @@ def _tell(commit: Commit, message: Message | None, merged: frozenset[str]) -> _T
 
 
 def _plain(title: str) -> str:
-    """Take off a title what only people of the project read."""
     return plain_subject(_KIND.sub("", title))
 
 
 def _squashed(subject: str) -> str:
-    """Give the number of the pull request that was squashed into a commit, if there was one."""
     found = _SQUASHED.search(subject)
     return found[1] if found else ""
 
 
 def _first(body: str) -> str:
-    """Give the first sentence of a message's body."""
     return next(sentences(body), "")
 
 
 def _says(text: str) -> bool:
-    """Tell whether a text says what was done, in words."""
     prose = is_query_length(change_question(text)) and is_prose(text, len(text)) and stands_alone(text)
     return prose and tells_change(text) and not is_trivial(text) and not _IDLE.search(text)
 
 
 def _intent(ground: CodeIndex, told: _Told, found: Sequence[ChangedDefinition]) -> Intent | None:
-    """Make a proposal of a commit, if enough of what it changed is there and speaks of the same."""
     spots = {
         one: spot
         for one in found
@@ -208,13 +196,11 @@ def _intent(ground: CodeIndex, told: _Told, found: Sequence[ChangedDefinition]) 
 
 
 def _without_outer(spots: Mapping[ChangedDefinition, DefinitionRef]) -> dict[ChangedDefinition, DefinitionRef]:
-    """Leave out what holds another one that was changed: the inner one is what was meant."""
     kept = spots.values()
     return {one: spot for one, spot in spots.items() if not any(lies_in(other, spot) for other in kept)}
 
 
 def _gives_away(text: str, spots: Mapping[ChangedDefinition, DefinitionRef]) -> bool:
-    """Tell whether a text quotes a name of several words that was changed."""
     return any(len(split(spot.name)) > 1 and names_it(text, spot.name) for spot in spots.values())
 
 
@@ -226,7 +212,6 @@ def _notes(text: str) -> tuple[str, ...]:
 def _targets(
     ground: CodeIndex, spots: Mapping[ChangedDefinition, DefinitionRef], asked: frozenset[str]
 ) -> tuple[Target, ...]:
-    """Grade what was changed by its lines and the words it shares with the text; what shares none is no answer."""
     shared = {one: asked & ground.stems_of(spot) for one, spot in spots.items()}
     best = max((len(words) for words in shared.values()), default=0)
     if best < max(CHANGES.shared, CHANGES.share * len(asked)) or not _tells_apart(ground, shared.values()):
@@ -243,6 +228,5 @@ def _targets(
 
 
 def _tells_apart(ground: CodeIndex, shared: Iterable[frozenset[str]]) -> bool:
-    """Tell whether one of the words that text and code share is rare enough to say which code is meant."""
     few = max(CHANGES.few, CHANGES.rare * len(ground.files))
     return any(ground.rarity[word] <= few for words in shared for word in words)

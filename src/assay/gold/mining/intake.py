@@ -147,7 +147,6 @@ class Intake:
         return IntakeResult(tuple(items), tuple(refused), known)
 
     def _query(self, intent: Intent, text: str) -> Query | Rejection:
-        """Make one query, or say why not."""
         texts = {intent.form: text, **intent.forms}
         said = (*texts.values(), *intent.notes)
         private = next((kind for one in said if (kind := private_part(one, known=self.ground.known))), None)
@@ -167,7 +166,6 @@ class Intake:
         return make_item(kind, bare, origin, on=self._stamp.on, commit=self._stamp.commit, notes=notes)
 
     def _id(self, text: str) -> str:
-        """Name a query by its words; one whose name is taken gets some digits of its text, so a name means one text."""
         said = [word for word in content(text) if word not in ADDED]
         words = [part for word in said for part in split(word) if part.isascii()] or ["query"]
         name = "-".join(words[: TEXTS.slug])
@@ -210,7 +208,6 @@ def lint_check(gold: GoldSet | None, corpus: Corpus, tools: LintDependencies | N
 
 
 def _remarks(findings: Sequence[LintFinding]) -> LintNotes:
-    """Take errors for reasons to refuse, and the rest for notes."""
     said = [(finding.severity, f"{finding.code} {finding.message}") for finding in findings]
     refusals = tuple(text for severity, text in said if severity == "error")
     return LintNotes(refusals, tuple(text for severity, text in said if severity != "error"))

@@ -45,7 +45,6 @@ def slips() -> Mapping[str, ConfusableTerm]:
 
 
 def _forms(pair: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield the forms of both words side by side."""
     one, other = str(pair["one"]), str(pair["other"])
     listed = pair.get("forms")
     if isinstance(listed, list):
@@ -60,19 +59,16 @@ def _forms(pair: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _plural(word: str) -> str:
-    """Give the plural of a noun, which is the third person of a verb."""
     if word.endswith(("s", "sh", "ch", "x", "z")):
         return f"{word}es"
     return f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeiou" else f"{word}s"
 
 
 def _past(word: str) -> str:
-    """Give the past of a regular verb."""
     return f"{word}d" if word.endswith("e") else f"{word}ed"
 
 
 def _lasting(word: str) -> str:
-    """Give the -ing of a regular verb."""
     return f"{word[:-1]}ing" if word.endswith("e") else f"{word}ing"
 
 
@@ -196,20 +192,17 @@ def keyword(ground: CodeIndex, query: Query) -> Phrase | None:
 
 
 def _telling(text: str) -> list[str]:
-    """List the words of a text that tell it from others; verbs that all code is asked with do not."""
     every = [word for word in _content(text) if word not in ADDED]
     told = [word for word in every if base_form(word) not in _IDLE]
     return told if len(told) > 1 else every
 
 
 def _content(text: str) -> tuple[str, ...]:
-    """List the words that say something, names with the underscores they begin with: `__getitem__` is one name."""
     whole = {name.lstrip("_"): name for name in _UNDERSCORED.findall(text.lower())}
     return tuple(whole.get(word, word) for word in content(text))
 
 
 def _rarity(ground: CodeIndex, word: str) -> int:
-    """Count the files that hold a word; a name is as rare as its rarest part, and what no file holds comes last."""
     counts = [ground.rarity[stem(part)] for part in split(word) or (word,)]
     return min(counts) or len(ground.files) + 1
 
@@ -234,7 +227,6 @@ def described(ground: CodeIndex, query: Query) -> Phrase | None:
 
 
 def _about(ground: CodeIndex, spot: DefinitionRef) -> Iterator[str]:
-    """Yield the names around a definition, those of its parameters, and the words of its first sentence."""
     yield from spot.names[:-1][-1:]
     yield PurePosixPath(spot.path).stem
     parameters = _PARAMETERS.search(spot.definition.signature)
@@ -270,7 +262,6 @@ def wrong_term(ground: CodeIndex, query: Query) -> Phrase | None:
 
 
 def _fits(slip: ConfusableTerm, words_: Sequence[str], place: int) -> bool:
-    """Tell whether a word is what the table takes it for: some nouns are verbs too, `the lists` and `it lists`."""
     after_verb_sign = place > 0 and words_[place - 1] in _VERB_NEXT
     if slip.kind == "noun":
         return not after_verb_sign
@@ -278,7 +269,6 @@ def _fits(slip: ConfusableTerm, words_: Sequence[str], place: int) -> bool:
 
 
 def _replaced(text: str, tokens: Sequence[re.Match[str]], place: int, wrong: str) -> str:
-    """Put a word in the place of another; an article before it goes with the new one."""
     match = tokens[place]
     new = wrong.capitalize() if match[0][0].isupper() else wrong
     before = tokens[place - 1] if place else None
@@ -290,7 +280,6 @@ def _replaced(text: str, tokens: Sequence[re.Match[str]], place: int, wrong: str
 
 
 def _inside_name(text: str, match: re.Match[str]) -> bool:
-    """Tell whether a word is part of a longer one: an identifier, a path, a word with a hyphen."""
     before, after = text[: match.start()][-1:], text[match.end() :][:1]
     return bool(
         (before and before in "_-./:`\"'#@\\") or before.isdigit() or (after and after in "_-/:(`\\") or after.isdigit()
@@ -298,7 +287,6 @@ def _inside_name(text: str, match: re.Match[str]) -> bool:
 
 
 def _others(ground: CodeIndex, word: str) -> tuple[str, ...]:
-    """Warn when the corpus has code of the wrong term's name: the question may have become another one."""
     own = stem(word)
     found = sum(own in {stem(part) for part in parts(spot.name)} for spot in ground.spots if ground.answers(spot))
     return (f"{found} definitions have '{word}' in their names: make sure that none of them answers",) if found else ()

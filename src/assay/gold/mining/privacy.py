@@ -38,7 +38,6 @@ def has_key(text: str, known: Container[str] = frozenset()) -> bool:
 
 
 def _is_key(run: str, known: Container[str]) -> bool:
-    """Tell a key from a name: letters and digits in one, too few words, or letters that do not follow each other."""
     strange = [piece for piece in _PIECE.findall(run) if piece not in known]
     rest = "".join(strange)
     if any(map(str.isdigit, rest)) and any(map(str.isalpha, rest)):
@@ -47,12 +46,10 @@ def _is_key(run: str, known: Container[str]) -> bool:
 
 
 def _spoken(run: str) -> int:
-    """Count the letters that stand in something like words."""
     return sum(len(word) for word in _WORDS.findall(run))
 
 
 def _follows(run: str) -> bool:
-    """Tell whether letters follow each other as in English."""
     pairs = [one + two for letters in _LETTERS.findall(run) for one, two in pairwise(letters.lower())]
     return len(pairs) < _FEWEST or sum(pair in _PAIRS for pair in pairs) >= _SPOKEN * len(pairs)
 
@@ -94,7 +91,6 @@ _GIVEN: Final = re.compile(
 
 
 def _words(text: str) -> frozenset[str]:
-    """Read words that are written with blanks between."""
     return frozenset(text.split())
 
 
@@ -140,12 +136,10 @@ def private_part(text: str, names: frozenset[str] = frozenset(), known: Containe
 
 
 def _says_secret(text: str, known: Container[str]) -> bool:
-    """Tell whether a text calls something a secret, and its value follows: `password hunter2`."""
     return any(_is_value(value) and value not in known and value.lower() not in _USUAL for value in _values(text))
 
 
 def _values(text: str) -> Iterator[str]:
-    """Yield the word after each word that calls a secret by its name, those between left out."""
     called = False
     for word in text.split():
         plain = word.strip("\"'`,;:.!?()[]{}<>=")
@@ -156,14 +150,12 @@ def _values(text: str) -> Iterator[str]:
 
 
 def _is_value(word: str) -> bool:
-    """Tell whether a word looks chosen and not spoken: a digit in it, or a capital behind a small letter."""
     if len(word) < _SHORTEST_VALUE:
         return False
     return any(map(str.isdigit, word)) or re.search(r"[a-z].*[A-Z]", word) is not None
 
 
 def _has_machine(text: str, known: Container[str]) -> bool:
-    """Tell whether a text names a machine: a host of an inner net, a host and its port, an address of version 6."""
     hosts = [found[0] for found in _INSIDE.finditer(text)]
     hosts += [found[1] for found in _PORT.finditer(text) if _is_port(found[1], found[2])]
     strange = any(not all(label in known for label in host.split(".")) for host in hosts)
@@ -171,14 +163,12 @@ def _has_machine(text: str, known: Container[str]) -> bool:
 
 
 def _is_port(host: str, port: str) -> bool:
-    """Tell a host and its port from a file and its line."""
     if "." in host:
         return _SUFFIX.search(host) is None
     return host.lower() not in ("localhost", "line") and (len(port) >= _SHORTEST_PORT or not host.isalpha())
 
 
 def _is_ipv6(found: str) -> bool:
-    """Tell an address from a scope of C++ or a time; that of the own machine says nothing."""
     plain = found.rstrip(".:") if not found.endswith("::") else found
     try:
         IPv6Address(plain)
@@ -188,7 +178,6 @@ def _is_ipv6(found: str) -> bool:
 
 
 def _is_number(found: re.Match[str]) -> bool:
-    """Tell a number of a person from another one: by its signs, or by how long it is."""
     digits = sum(map(str.isdigit, found[0]))
     signed = re.match(r"\+|00|\(|\d{3}-\d{2}-\d{4}$|\d{3}[-.]\d{4}$", found[0])
     return signed is not None or digits >= _FEWEST_DIGITS

@@ -10,7 +10,6 @@ from assay.syntax.prose import content
 
 
 def _verbs() -> frozenset[str]:
-    """Read the verbs that say what code does."""
     text = resources.files("assay.data").joinpath("mining", "verbs.txt").read_text(encoding="utf-8")
     return frozenset(word for line in text.split("\n") if not line.startswith("#") for word in line.split())
 
@@ -100,7 +99,6 @@ def question(text: str) -> str:
 
 
 def _conjugated(match: re.Match[str]) -> str:
-    """Put the second verb of an order into the person of the first."""
     return f"{match[1]} {third_person(match[2])}" if match[2] in VERBS else match[0]
 
 

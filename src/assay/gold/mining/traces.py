@@ -70,7 +70,6 @@ def check_text(path: Path, what: str) -> bytes:
 
 
 def _plain(lines: list[bytes], *, zsh: bool) -> Iterator[Command]:
-    """Yield the commands of bash, or of zsh, which ends the lines of one command in a backslash."""
     start, parts = 0, list[bytes]()
     for number, raw in enumerate(lines, 1):
         start = start if parts else number
@@ -85,7 +84,6 @@ def _plain(lines: list[bytes], *, zsh: bool) -> Iterator[Command]:
 
 
 def _fish(lines: list[bytes]) -> Iterator[Command]:
-    """Yield the commands of fish, which writes them as a kind of YAML."""
     for number, line in enumerate(lines, 1):
         if _FISH.match(line):
             text = _decoded(line[len(b"- cmd: ") :])
@@ -93,14 +91,12 @@ def _fish(lines: list[bytes]) -> Iterator[Command]:
 
 
 def _unmeta(text: bytes) -> bytes:
-    """Read bytes as zsh wrote them."""
     if _META not in text:
         return text
     return re.sub(rb"\x83(.)", lambda m: bytes([m[1][0] ^ 32]), text, flags=re.DOTALL)
 
 
 def _decoded(text: bytes) -> str:
-    """Read bytes as text; what is none becomes a sign that no query has."""
     return text.decode("utf-8", "replace")
 
 
@@ -136,7 +132,6 @@ class _Tool:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Read words that are written with blanks between."""
     return frozenset(text.split())
 
 
@@ -228,7 +223,6 @@ def search(pattern: str, *, words: bool = False) -> Search | None:
 
 
 def _simple(command: str) -> Iterator[list[str]]:
-    """Take a command line apart into simple commands."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=";|&()<>")
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -247,7 +241,6 @@ def _simple(command: str) -> Iterator[list[str]]:
 
 
 def _named(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Give the name of the tool, with its sub-command for git, and what follows."""
     rest = list(words)
     while rest and (rest[0] in _BEFORE or _ASSIGNED.match(rest[0])):
         rest = rest[1:]
@@ -269,7 +262,6 @@ def _named(words: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _searched(tool: _Tool, words: Sequence[str]) -> str | None:
-    """Find the pattern among the words after the name of a tool."""
     pending, given, plain = "", list[str](), list[str]()
     options = True
     for word in words:
@@ -288,7 +280,6 @@ def _searched(tool: _Tool, words: Sequence[str]) -> str | None:
 
 
 def _option(tool: _Tool, word: str, given: list[str]) -> str:
-    """Read an option: give its name when the next word is its value; a value in the same word is taken at once."""
     name, equals, value = word.partition("=")
     if equals and name.startswith("--"):
         given += [value] if name in tool.pattern else []
@@ -305,7 +296,6 @@ def _option(tool: _Tool, word: str, given: list[str]) -> str:
 
 
 def _opened(words: Sequence[str]) -> Iterator[OpenedFile]:
-    """Yield the files that a reader or an editor was given."""
     line: int | None = None
     for word in words:
         sed = _SED_LINES.match(word)
@@ -384,7 +374,6 @@ def _parsed(raw: bytes) -> object:
 
 
 def _walk(value: object, depth: int) -> Iterator[UserMessage | Deed]:
-    """Yield what happened in a value, in its order."""
     if depth > TRACES.depth:
         return
     if isinstance(value, list):
@@ -415,7 +404,6 @@ def _happened(value: Mapping[str, object]) -> list[UserMessage | Deed] | None:
 
 
 def _texts(content: object) -> Iterator[str]:
-    """Yield what the user wrote; results of tools, which some logs keep in the user's name, are none of it."""
     if isinstance(content, str):
         yield content
     for part in content if isinstance(content, list) else ():
@@ -426,7 +414,6 @@ def _texts(content: object) -> Iterator[str]:
 
 
 def _called(name: str, given: str | Mapping[str, object]) -> Iterator[Deed]:
-    """Yield what a tool was called for."""
     if isinstance(given, str):
         value = _parsed(given.encode("utf-8", "replace"))
         if not isinstance(value, dict):
@@ -445,7 +432,6 @@ def _called(name: str, given: str | Mapping[str, object]) -> Iterator[Deed]:
 
 
 def _command_line(command: object) -> str | None:
-    """Give the line that a shell was handed: a text, or the words of a call."""
     if isinstance(command, str):
         return command
     if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):
@@ -454,7 +440,6 @@ def _command_line(command: object) -> str | None:
 
 
 def _searched_transcripts(given: Mapping[str, object]) -> Iterator[Search]:
-    """Yield what a search was told; only a pattern is a regular expression."""
     for key in _PATTERN_KEYS:
         value = given.get(key)
         if isinstance(value, str) and value.strip():
@@ -464,7 +449,6 @@ def _searched_transcripts(given: Mapping[str, object]) -> Iterator[Search]:
 
 
 def _opened_transcripts(given: Mapping[str, object]) -> Iterator[OpenedFile]:
-    """Yield the file that a tool read or wrote, with the line where it began."""
     path = next((given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)), None)
     line = next((n for key in _LINE_KEYS if (n := _first_number(given.get(key)))), None)
     if isinstance(path, str) and path.strip():
@@ -472,7 +456,6 @@ def _opened_transcripts(given: Mapping[str, object]) -> Iterator[OpenedFile]:
 
 
 def _first_number(value: object) -> int | None:
-    """Give a line number, or the first of a range."""
     if isinstance(value, Sequence) and not isinstance(value, str) and value:
         value = value[0]
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

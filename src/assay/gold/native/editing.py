@@ -71,14 +71,12 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
 
 
 def _anew(gold: GoldSet, source: GoldSource) -> str:
-    """Write all of a set; one that would not be read again is refused, and the file stays as it is."""
     text = write_native(gold)
     read_native(GoldSource(source.path, text))
     return text
 
 
 def _write(path: Path, text: str, source: GoldSource) -> None:
-    """Replace a file, or the file that a link leads to; line ends and a byte order mark stay as they were."""
     raw = source.path.read_bytes()
     plain = text.replace("\r\n", "\n")
     ends = plain.replace("\n", "\r\n") if b"\r\n" in raw else plain
@@ -98,7 +96,6 @@ def rewritten(text: str, old: GoldSet, new: GoldSet) -> str | None:
 
 
 def _reads_as(text: str, path: Path, wanted: GoldSet) -> bool:
-    """Tell whether a text is that gold set: an alias, a tab or a strange style may have got in the way."""
     try:
         found = read_native(GoldSource(path, text))
     except GoldError:
@@ -107,13 +104,11 @@ def _reads_as(text: str, path: Path, wanted: GoldSet) -> bool:
 
 
 def _without_places(gold: GoldSet) -> GoldSet:
-    """Leave out where things stand, and what resolving them added."""
     queries = tuple(replace(query, line=None) for query in gold.queries)
     return replace(gold, queries=queries, source=None)
 
 
 def _applied(text: str, edits: Sequence[Edit]) -> str:
-    """Make all edits; they do not overlap, and those at one place stay in their order."""
     parts: list[str] = []
     position = 0
     for edit in sorted(edits, key=lambda edit: edit.start):
@@ -137,14 +132,12 @@ class _Rewriter:
     text: str
 
     def document(self, document: yaml.Node, old: GoldSet, new: GoldSet) -> list[Edit] | None:
-        """Find what changes at the top, and query by query."""
         edits = list(self._keys(document, gold_mapping(old), gold_mapping(new)))
         entries = _children(document).get("queries")
         queries = None if entries is None else self._queries(entries.value, old.queries, new.queries)
         return None if queries is None else edits + queries
 
     def _queries(self, entries: yaml.Node, old: Sequence[Query], new: Sequence[Query]) -> list[Edit] | None:
-        """Change, cut and append queries; another order, or a list in braces, takes writing it all anew."""
         wanted = {query.id: query for query in new}
         kept = [query.id for query in old if query.id in wanted]
         if list(wanted)[: len(kept)] != kept or _in_braces(entries) or not kept:
@@ -160,12 +153,10 @@ class _Rewriter:
         return [*edits, *(Edit(end, end, f"\n\n{one}") for one in added)]
 
     def _cut(self, node: yaml.Node, entries: yaml.Node) -> Edit:
-        """Cut an entry of a block list from the line of its dash to its end."""
         dash = self.text.rindex("-", 0, node.start_mark.index)
         return Edit(dash - entries.start_mark.column, self._end(node), "")
 
     def _keys(self, node: yaml.Node, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[Edit]:
-        """Replace, cut and add the keys of one mapping."""
         pairs = _children(node)
         column = next(iter(pairs.values())).key.start_mark.column
         for key, pair in pairs.items():
@@ -178,14 +169,12 @@ class _Rewriter:
                 yield Edit(end, end, f", {text}" if _in_braces(node) else f"\n{' ' * column}{text}")
 
     def _changed(self, node: yaml.Node, pair: _Pair, text: str) -> Edit:
-        """Replace a key and its value, or cut them; a pair in braces stays on its line."""
         start, end = pair.key.start_mark.index, self._end(pair.value)
         if text or _in_braces(node):
             return Edit(start, end, text)
         return Edit(self.text.rfind("\n", 0, start), end, "")
 
     def _end(self, node: yaml.Node) -> int:
-        """Find where a node's own text ends: a block ends for YAML only where the next thing begins."""
         if isinstance(node.value, list) and node.value and not _in_braces(node):
             last = node.value[-1]
             return self._end(last[1] if isinstance(last, tuple) else last)
@@ -193,12 +182,10 @@ class _Rewriter:
 
 
 def _children(node: yaml.Node) -> dict[str, _Pair]:
-    """Give the pairs of a mapping by their keys."""
     return {key.value: _Pair(key, value) for key, value in node.value}
 
 
 def _in_braces(node: yaml.Node) -> bool:
-    """Tell whether a node is a collection in the style of JSON."""
     return bool(getattr(node, "flow_style", False))
 
 
@@ -212,6 +199,5 @@ def _written(key: str, value: object, column: int, *, flow: bool) -> str:
 
 
 def _indented(text: str, column: int) -> str:
-    """Move a block to a column; its blank lines stay empty."""
     lines = text.rstrip("\n").split("\n")
     return "\n".join(f"{' ' * column}{line}" if line else line for line in lines)

@@ -42,7 +42,6 @@ def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet
 
 
 def _check_version(document: YamlNode) -> None:
-    """Refuse other versions first: their keys would all look wrong."""
     version = document.mapping().get("assay")
     if version is None:
         raise document.place.error("the gold set lacks the key 'assay'", "start a native gold file with 'assay: 1'")
@@ -54,7 +53,6 @@ def _check_version(document: YamlNode) -> None:
 
 
 def _corpus(field: YamlNode) -> CorpusSpec:
-    """Read where the code comes from: exactly one of the kinds, with the keys that kind has."""
     written = field.mapping()
     kinds = [kind for kind in schema.CORPUS if kind in written]
     if len(kinds) != 1:
@@ -76,7 +74,6 @@ def _corpus(field: YamlNode) -> CorpusSpec:
 
 
 def _source_hint(written: Iterable[str]) -> str:
-    """Say which source a misspelt key may have been meant for."""
     known = {key for keys in schema.CORPUS.values() for key in keys.known}
     near = [(key, *closest_match(key, schema.CORPUS)) for key in written if key not in known]
     return next((f"did you mean '{one[1]}' by '{one[0]}'?" for one in near if len(one) > 1), _ONE_SOURCE)
@@ -101,7 +98,6 @@ def read_query(entry: YamlNode, number: int) -> Query:
 
 
 def _forms(field: YamlNode) -> dict[str, str]:
-    """Read the phrasings."""
     forms = {name: value.text() for name, value in field.mapping(schema.MappingKeys(optional=FORMS)).items()}
     if not forms:
         raise field.place.error("a query has no phrasing", f"write at least one of {', '.join(FORMS)}")
@@ -109,7 +105,6 @@ def _forms(field: YamlNode) -> dict[str, str]:
 
 
 def _targets(field: YamlNode) -> list[Target]:
-    """Read what counts as right."""
     fields = field.mapping(schema.RETRIEVAL)
     if "primary" not in fields and "grades" not in fields:
         raise field.place.error(f"{field.what} lacks the key 'primary'", "name the code that answers the query")
@@ -123,7 +118,6 @@ def _targets(field: YamlNode) -> list[Target]:
 
 
 def _graded(field: YamlNode) -> list[tuple[YamlNode, int]]:
-    """Read `grades`: lists of targets by their grade."""
     fields = field.mapping()
     for key, value in fields.items():
         if not schema.GRADE.fullmatch(key):
@@ -132,12 +126,10 @@ def _graded(field: YamlNode) -> list[tuple[YamlNode, int]]:
 
 
 def _adversaries(field: YamlNode | None) -> list[Adversary]:
-    """Read the plausible wrong answers."""
     return [_adversary(entry) for entry in field.sequence()] if field else []
 
 
 def _adversary(entry: YamlNode) -> Adversary:
-    """Read one plausible wrong answer."""
     fields = entry.mapping(schema.ADVERSARY)
     return Adversary(
         target=parse_target(fields["target"].text(), fields["target"].place),
@@ -148,14 +140,12 @@ def _adversary(entry: YamlNode) -> Adversary:
 
 
 def _rationale(field: YamlNode | None) -> Rationale | None:
-    """Read why the answer is right."""
     if field is None:
         return None
     return Rationale(**{name: value.text() for name, value in field.mapping(schema.RATIONALE).items()})
 
 
 def _measures(field: YamlNode | None) -> tuple[str, ...]:
-    """Read which measures matter; only their shape is checked here."""
     if field is None:
         return ()
     entries = field.mapping(schema.EVALUATION)["measures"]
@@ -168,12 +158,10 @@ def _measures(field: YamlNode | None) -> tuple[str, ...]:
 
 
 def _labels(field: YamlNode | None) -> list[LabelProvenance]:
-    """Read where labels come from."""
     return [_label(entry) for entry in field.sequence()] if field else []
 
 
 def _label(entry: YamlNode) -> LabelProvenance:
-    """Read where one label comes from; which label it is, the query knows."""
     fields = entry.mapping(schema.LABEL)
     return LabelProvenance(
         target=fields["target"].text(),
@@ -197,7 +185,6 @@ def _day(field: YamlNode) -> str:
 
 
 def _texts(field: YamlNode | None) -> dict[str, str]:
-    """Read a free mapping of texts."""
     return {name: value.text() for name, value in field.mapping().items()} if field else {}
 
 
@@ -236,7 +223,6 @@ def to_flow(value: object) -> str:
 
 
 def _dumper() -> type[yaml.SafeDumper]:
-    """Give a dumper that quotes and escapes what is not printable; PyYAML would fold some of it into blanks."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -284,7 +270,6 @@ def query_mapping(query: Query) -> dict[str, object]:
 
 
 def _retrieval(query: Query) -> dict[str, object]:
-    """Give the targets by grade: `primary` and `secondary` where these two say it all, else `grades`."""
     grades: dict[int, list[str]] = {}
     for target in (*query.targets, *query.irrelevant):
         grades.setdefault(target.grade, []).append(target.anchor)
@@ -296,7 +281,6 @@ def _retrieval(query: Query) -> dict[str, object]:
 
 
 def _adversary_writing(adversary: Adversary) -> dict[str, object]:
-    """Give the keys of an adversary."""
     return {
         "target": adversary.target.anchor,
         "relationship": adversary.relationship,
@@ -306,18 +290,15 @@ def _adversary_writing(adversary: Adversary) -> dict[str, object]:
 
 
 def _rationale_writing(rationale: Rationale | None) -> dict[str, object]:
-    """Give the keys of a rationale that say something."""
     if rationale is None:
         return {}
     return _present({"owner": rationale.owner, "reason": rationale.reason, "boundary": rationale.boundary})
 
 
 def _label_writing(label: LabelProvenance) -> dict[str, object]:
-    """Give the keys of a label's origin that say something."""
     origin = {"by": list(label.by), "on": label.on, "commit": label.commit, "shown_by": list(label.shown_by)}
     return {"target": label.target, **_present(origin)}
 
 
 def _present(values: Mapping[str, object]) -> dict[str, object]:
-    """Leave out what is empty: the reader takes an absent key for it."""
     return {key: value for key, value in values.items() if value}

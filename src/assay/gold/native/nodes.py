@@ -125,12 +125,10 @@ class YamlNode:
         return word
 
     def _list(self) -> list[yaml.Node]:
-        """Give the nodes of a list."""
         nodes: list[yaml.Node] = self._value("sequence", "a list")
         return nodes
 
     def _value(self, kind: str, wanted: str) -> Any:  # noqa: ANN401  # PyYAML types the value of each node kind as Any
-        """Give what a node of the kind holds; tags are refused, since nothing is ever constructed from them."""
         found = _KIND[type(self.node).__name__]
         if found != kind:
             raise self.place.error(f"{self.what} is {_CALLED[found]}, not {wanted}", f"write {wanted}")
@@ -169,7 +167,6 @@ _FIX = "check indentation and quotes there; a text with ': ' or ' #' in it needs
 
 
 def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: NodeLimits) -> None:
-    """Refuse what would not fit in memory once composed: deep nests, and aliases that multiply."""
     import yaml
 
     sizes: dict[str, int] = {}  # nodes below each closed anchor, aliases written out
@@ -193,7 +190,6 @@ def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: Node
 def _closed(
     event: yaml.Event, stack: list[tuple[str | None, int]], sizes: dict[str, int], place: GoldLocation
 ) -> tuple[str | None, int]:
-    """Give anchor and size of the node that an event ends."""
     import yaml
 
     if isinstance(event, yaml.CollectionEndEvent):

@@ -66,7 +66,6 @@ def elsewhere(pair: CommitPair, path: str, part: Section) -> Counterpart | None:
 
 
 def _renamed(pair: CommitPair, path: str, part: Section, other: str) -> Counterpart | None:
-    """Find the part of no known name that says most of it; a like name and the same neighbours speak for it too."""
     before, after = pair.before(path), pair.after(other)
     free = [new for new in unknown(before, after) if _kin(new, part) and _near(new, part, pair.config.grown)]
     scored = [_scored(pair, path, part, other, new) for new in free]
@@ -80,7 +79,6 @@ def _renamed(pair: CommitPair, path: str, part: Section, other: str) -> Counterp
 
 
 def _share_a_line(before: ParsedFile, part: Section, after: ParsedFile, new: Section) -> bool:
-    """Tell whether two parts have a line in common that the old file has only there."""
     return not before.distinct(part.start, part.end).isdisjoint(map(squeezed, after.text(new.start, new.end)))
 
 
@@ -91,7 +89,6 @@ def unknown(before: ParsedFile, after: ParsedFile) -> list[Section]:
 
 
 def _is_enough(best: Counterpart, total: float, part: Section, config: Reanchoring) -> bool:
-    """Tell whether a part of another name is alike enough to be the same."""
     if part.kind != "section":
         return best.likeness >= config.renamed and total >= config.renamed_sum
     entitled = title_likeness(part.last, best.part.last) > 0 or best.likeness >= config.retitled
@@ -99,7 +96,6 @@ def _is_enough(best: Counterpart, total: float, part: Section, config: Reanchori
 
 
 def _signs(pair: CommitPair, before: ParsedFile, part: Section, after: ParsedFile, new: Section) -> float:
-    """Weigh what speaks for a new name: words it shares with the old, and neighbours that are the same."""
     titles = pair.config.title * title_likeness(part.last, new.last)
     old_near, new_near = before.neighbours(part), after.neighbours(new)
     same = sum(a is not None and b is not None and a.plain == b.plain for a, b in zip(old_near, new_near, strict=True))
@@ -112,29 +108,24 @@ def shown(part: Section) -> str:
 
 
 def _near(one: Section, other: Section, factor: float) -> bool:
-    """Tell whether two parts are of about the same length; short ones grow faster."""
     short, long = sorted((one.length, other.length))
     return long <= factor * short + 2 * factor
 
 
 def _best(scored: Iterable[Counterpart]) -> Counterpart:
-    """Choose the part that is most alike; the first of those that are equally so."""
     return max(scored, key=_order)
 
 
 def _scored(pair: CommitPair, path: str, part: Section, other: str, new: Section) -> Counterpart:
-    """Compare a part with one of the new commit."""
     alike = pair.alike(Span(path, part.start, part.end), Span(other, new.start, new.end))
     return Counterpart(other, new, alike, named=new.name == part.name, reason="")
 
 
 def _order(one: Counterpart) -> tuple[float, bool, str, int]:
-    """Order by likeness, then by the very name, number and all, then by path, then the first in the file."""
     return (one.likeness, one.named, one.path, -one.part.start)
 
 
 def _kin(one: Section, other: Section) -> bool:
-    """Tell whether two parts may be the same by what kind of thing they are."""
     return _FAMILY.get(one.kind, one.kind) == _FAMILY.get(other.kind, other.kind)
 
 
@@ -162,7 +153,6 @@ def voted(pair: CommitPair, old: OldRange, *, whole: bool) -> Iterator[Span]:
 
 
 def _best_voting(weights: dict[int, float], length: int) -> list[int]:
-    """Find the lines within some length of each other that have most votes."""
     numbers = sorted(weights)
     best, most, at, total = [numbers[0]], 0.0, 0, 0.0
     for to, number in enumerate(numbers):
@@ -176,7 +166,6 @@ def _best_voting(weights: dict[int, float], length: int) -> list[int]:
 
 
 def _holding(sheet: ParsedFile, lines: Sequence[int]) -> Section | None:
-    """Find the smallest part that holds most of some lines."""
     held = [part for part in sheet.parts if 2 * sum(part.start <= line <= part.end for line in lines) > len(lines)]
     return min(held, key=lambda part: (part.length, part), default=None)
 
@@ -187,7 +176,6 @@ def align(old: Sequence[str], new: Sequence[str], compared: int) -> list[tuple[i
 
 
 def _align(old: Sequence[str], new: Sequence[str], here: int, there: int, most: int) -> Iterator[tuple[int, int]]:
-    """Pair lines that stand once in both, then what lies between two such pairs."""
     fixed = _chain(_unique(old, new))
     if not fixed:
         if len(old) * len(new) > most:
@@ -205,7 +193,6 @@ def _align(old: Sequence[str], new: Sequence[str], here: int, there: int, most: 
 
 
 def _unique(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Pair the lines that stand once in both, by their place in the old text."""
     once_old = {line for line, count in Counter(old).items() if count == 1}
     once_new = {line for line, count in Counter(new).items() if count == 1}
     place = {line: position for position, line in enumerate(new)}
@@ -213,7 +200,6 @@ def _unique(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _chain(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Keep the longest run of pairs that are in order on both sides."""
     tails: list[int] = []
     ends: list[int] = []  # position in `pairs` of each tail
     before: list[int] = []
@@ -252,7 +238,6 @@ def fitted(edges: Edges, start: int, end: int, config: Reanchoring) -> LineSpan 
 
 
 def _dense(edges: Edges, inside: list[int], length: int, config: Reanchoring) -> list[int]:
-    """Keep the lines that stayed near each other: one stray bracket far away would stretch the range."""
     most = int(config.grown * length + config.grown_lines)
     best: list[int] = []
     at = 0
@@ -265,7 +250,6 @@ def _dense(edges: Edges, inside: list[int], length: int, config: Reanchoring) ->
 
 
 def _begin(edges: Edges, start: int, line: int, image: int, config: Reanchoring) -> int:
-    """Find where the new range begins; `line` is its first that stayed, and `image` where that stands now."""
     before = max((old for old in edges.stayed if old < start), default=0)
     floor = edges.stayed.get(before, 0) + 1
     gone = line - start
@@ -278,7 +262,6 @@ def _begin(edges: Edges, start: int, line: int, image: int, config: Reanchoring)
 
 
 def _finish(edges: Edges, end: int, line: int, image: int, config: Reanchoring) -> int:
-    """Find where the new range ends; `line` is its last that stayed, and `image` where that stands now."""
     total = len(edges.new.lines)
     after = min((old for old in edges.stayed if old > end), default=len(edges.old.lines) + 1)
     ceiling = edges.stayed.get(after, total + 1) - 1
@@ -292,7 +275,6 @@ def _finish(edges: Edges, end: int, line: int, image: int, config: Reanchoring) 
 
 
 def _most_like(edges: Edges, line: int, places: range, least: float) -> int | None:
-    """Find the new line that is most like an old one, if any is like it."""
     wanted = squeezed(edges.old.lines[line - 1])
     scored = [(SequenceMatcher(None, wanted, squeezed(edges.new.lines[p - 1])).ratio(), -p) for p in places]
     ratio, place = max(scored, default=(0.0, 0))
@@ -300,7 +282,6 @@ def _most_like(edges: Edges, line: int, places: range, least: float) -> int | No
 
 
 def _tidy(edges: Edges, start: int, end: int, new_start: int, new_end: int) -> LineSpan:
-    """Leave blank lines at the edges out, unless the old range had them."""
     if edges.old.lines[start - 1].strip():
         while new_start < new_end and not edges.new.lines[new_start - 1].strip():
             new_start += 1
@@ -365,7 +346,6 @@ def aligned(pair: CommitPair, path: str, part: Section, mate: Counterpart) -> di
 
 
 def _on_lines(pair: CommitPair, path: str, piece: RangePart, holder: Section | None, other: str) -> Placement | None:
-    """Place a piece by its lines that stayed, inside the counterpart of what holds it if there is one."""
     mate = in_file(pair, path, holder, other) if holder is not None else None
     if holder is None or mate is None:
         return _fitted(pair, path, piece, other, pair.line_map(path, other))
@@ -374,20 +354,17 @@ def _on_lines(pair: CommitPair, path: str, piece: RangePart, holder: Section | N
 
 
 def _fitted(pair: CommitPair, path: str, piece: RangePart, other: str, stayed: dict[int, int]) -> Placement | None:
-    """Place a piece on lines that stayed."""
     found = fitted(Edges(pair.before(path), pair.after(other), stayed), piece.start, piece.end, pair.config)
     return Placement(found.start, found.end, "lines", "lines that stayed") if found else None
 
 
 def _is_closer(pair: CommitPair, old: Span, other: str, part: Placement, lines: Placement) -> bool:
-    """Tell whether the lines that stayed are more of the old text than the whole definition is."""
     whole, some = Span(other, part.start, part.end), Span(other, lines.start, lines.end)
     nearer = pair.alike(old, some) >= pair.alike(old, whole) + pair.config.closer
     return nearer and pair.kept(old, some) >= pair.config.held * pair.kept(old, whole)
 
 
 def _split_up(pair: CommitPair, path: str, piece: RangePart, placed: Placement, other: str) -> Placement:
-    """Take in the new parts beside a place that hold more of the old text: a body that was split up."""
     old = Span(path, piece.start, piece.end)
     free = unknown(pair.before(path), pair.after(other))
     grown = placed
@@ -397,7 +374,6 @@ def _split_up(pair: CommitPair, path: str, piece: RangePart, placed: Placement, 
 
 
 def _with(pair: CommitPair, old: Span, placed: Placement, new: Section, other: str) -> Placement | None:
-    """Widen a place by a part that lies directly beside it, if it adds enough."""
     sheet = pair.after(other)
     below = new.start > placed.end and sheet.is_filler(placed.end + 1, new.start - 1)
     above = new.end < placed.start and sheet.is_filler(new.end + 1, placed.start - 1)
@@ -409,7 +385,6 @@ def _with(pair: CommitPair, old: Span, placed: Placement, new: Section, other: s
 
 
 def _past_comments(sheet: ParsedFile, part: Section) -> int:
-    """Give the first line of a part that is no comment."""
     return next((line for line in range(part.start, part.end) if not sheet.is_filler(line, line)), part.start)
 
 
@@ -439,13 +414,11 @@ def find(pair: CommitPair, old: OldRange) -> list[MoveCandidate]:
 
 
 def _order_moving(found: MoveCandidate, old: OldRange, better: float) -> tuple[bool, float, bool, Span]:
-    """Order what was found: exact ones, then the most alike; more than chance is worth some likeness."""
     worth = found.likeness + better * (found.by in ("name", "new name", "lines"))
     return (not found.exact, -worth, found.span.path != old.path, found.span)
 
 
 def _in_file(pair: CommitPair, old: OldRange, pieces: Sequence[RangePart], other: str) -> Iterator[MoveCandidate]:
-    """Look in one file that follows the old one."""
     stayed = pair.line_map(old.path, other)
     first, last = stayed.get(old.start), stayed.get(old.end)
     if (
@@ -465,7 +438,6 @@ def _in_file(pair: CommitPair, old: OldRange, pieces: Sequence[RangePart], other
 
 
 def _is_block(stayed: dict[int, int], old: OldRange) -> bool:
-    """Tell whether all lines of a range stayed, one below the other."""
     return all(stayed.get(line + 1, -1) == stayed.get(line, -2) + 1 for line in range(old.start, old.end))
 
 
@@ -480,7 +452,6 @@ def _is_own(pair: CommitPair, old: OldRange, new: Span) -> bool:
 
 
 def _identical(pair: CommitPair, old: OldRange, other: str) -> Iterator[MoveCandidate]:
-    """Find the one other place of a file that says the same, word for word."""
     wanted = [line.rstrip() for line in pair.before(old.path).text(old.start, old.end)]
     if sum(len(squeezed(line)) for line in wanted) < pair.config.distinctive:
         return
@@ -493,7 +464,6 @@ def _identical(pair: CommitPair, old: OldRange, other: str) -> Iterator[MoveCand
 def _joined(
     pair: CommitPair, old: OldRange, placed: Sequence[tuple[RangePart, Placement]], other: str
 ) -> MoveCandidate:
-    """Put the pieces of a range together again; of pieces that were torn apart, those that held most of it."""
     groups: list[list[tuple[RangePart, Placement]]] = []
     for piece, new in sorted(placed, key=lambda one: (one[1].start, one[1].end)):
         if groups and new.start - max(p.end for _, p in groups[-1]) <= pair.config.grown_lines:
@@ -507,7 +477,6 @@ def _joined(
 
 
 def _away(pair: CommitPair, old: OldRange, pieces: Sequence[RangePart]) -> Iterator[MoveCandidate]:
-    """Look in all changed files: by name where the range is a definition, and by its lines."""
     whole = pieces[0].whole if len(pieces) == 1 else None
     mate = elsewhere(pair, old.path, whole) if whole is not None else None
     if mate is not None:
@@ -520,7 +489,6 @@ def _away(pair: CommitPair, old: OldRange, pieces: Sequence[RangePart]) -> Itera
 
 
 def _compared(pair: CommitPair, old: OldRange, new: Span, by: Evidence, reason: str) -> MoveCandidate:
-    """Compare a range with where it may have gone."""
     before = [line.rstrip() for line in pair.before(old.path).text(old.start, old.end)]
     after = [line.rstrip() for line in pair.after(new.path).text(new.start or 1, new.end or 1)]
     return MoveCandidate(new, pair.alike(old.span, new), pair.kept(old.span, new), by, before == after, reason)

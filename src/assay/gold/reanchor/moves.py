@@ -33,7 +33,6 @@ def judge(old: OldRange, found: MoveCandidate, config: Reanchoring) -> Confidenc
 
 
 def _graded(likeness: float, low: float, sure: float) -> Confidence:
-    """Grade a likeness."""
     return "sure" if likeness >= sure else "low" if likeness >= low else "lost"
 
 
@@ -61,12 +60,10 @@ def relocate(pair: CommitPair, target: Target) -> Move:
 
 
 def _lost(target: Target, reason: str, candidates: Iterable[MoveSuggestion] = (), likeness: float = 0.0) -> Move:
-    """Say that a target went nowhere that can be called the same."""
     return Move(target, None, "lost", likeness, reason, tuple(candidates))
 
 
 def _move_lines(pair: CommitPair, target: Target) -> Move:
-    """Move a line anchor; one with a content hash is first found by it in the old file."""
     old = _held(pair, target)
     if old is None:
         return _lost(target, "the range does not hold in the old revision")
@@ -88,7 +85,6 @@ def digest_of(pair: CommitPair, span: Span) -> str:
 
 
 def _held(pair: CommitPair, target: Target) -> OldRange | None:
-    """Give the lines that a target names in the old commit, if it has them."""
     path, start, end = target.span.path, target.span.start or 1, target.span.end or 1
     lines = pair.before(path).lines
     if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
@@ -98,13 +94,11 @@ def _held(pair: CommitPair, target: Target) -> OldRange | None:
 
 
 def _candidates(pair: CommitPair, found: Iterable[MoveCandidate]) -> tuple[MoveSuggestion, ...]:
-    """List what else it may be, as far as that is worth a look."""
     worth = [one for one in found if one.likeness >= pair.config.candidate or one.by in ("name", "around")]
     return tuple(MoveSuggestion(one.span, one.likeness, one.reason) for one in worth[: pair.config.listed])
 
 
 def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> Move:
-    """Check that a symbol still names the same definition, or find what it is called now."""
     path = target.span.path
     part = next((part for part in pair.before(path).parts if part.name == symbol), None)
     if part is None or pair.before(path).is_document:
@@ -120,12 +114,10 @@ def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> Move:
 
 
 def _resolves(mate: Counterpart, path: str, symbol: str) -> bool:
-    """Tell whether an anchor still holds as it is written."""
     return mate.path == path and mate.part.name == symbol
 
 
 def _symbol_confidence(pair: CommitPair, path: str, part: Section, mate: Counterpart) -> Confidence:
-    """Say how sure it is that a definition is the same."""
     old, new = Span(path, part.start, part.end), Span(mate.path, mate.part.start, mate.part.end)
     same = pair.before(path).text(part.start, part.end) == pair.after(mate.path).text(mate.part.start, mate.part.end)
     if same:
@@ -136,12 +128,10 @@ def _symbol_confidence(pair: CommitPair, path: str, part: Section, mate: Counter
 
 
 def _by_lines(pair: CommitPair, path: str, part: Section) -> list[MoveSuggestion]:
-    """List where the lines of a lost definition turn up."""
     return list(_candidates(pair, find(pair, OldRange(path, part.start, part.end))))
 
 
 def _move_file(pair: CommitPair, target: Target) -> Move:
-    """Check that a file is still there, or find what it was renamed to."""
     path = target.span.path
     old = Span(path)
     if path in pair.new:
@@ -159,7 +149,6 @@ def _move_file(pair: CommitPair, target: Target) -> Move:
 
 
 def _like_files(pair: CommitPair, path: str) -> list[MoveSuggestion]:
-    """List the new files that have the name of a lost one, or most of its lines."""
     old, length = Span(path), len(pair.before(path).lines)
     name = PurePosixPath(path).name
     named = {other for other in pair.new.blobs if PurePosixPath(other).name == name}

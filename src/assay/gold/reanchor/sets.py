@@ -69,7 +69,6 @@ def unlabelled(gold: GoldSet) -> int:
 
 
 def _said(labels: Sequence[LabelProvenance]) -> str:
-    """Say what labels know of the commit, where it is not one."""
     commits = Counter(label.commit for label in labels)
     told = ", ".join(f"{commit[:_SHORT] or 'none'} ({count})" for commit, count in sorted(commits.items())[:_NAMED])
     more = f" and {len(commits) - _NAMED} more" if len(commits) > _NAMED else ""
@@ -77,7 +76,6 @@ def _said(labels: Sequence[LabelProvenance]) -> str:
 
 
 def _local(gold: GoldSet) -> GitRepository:
-    """Find the repository of a set whose corpus is a folder here; relative ones begin at the gold file."""
     corpus = gold.corpus
     if corpus.kind not in ("git", "path"):
         raise GoldError(
@@ -91,13 +89,11 @@ def _local(gold: GoldSet) -> GitRepository:
 
 
 def _prefix(folder: Path) -> str:
-    """Say where in its repository a folder lies; a bare one, or none, has nothing before it."""
     found = git("rev-parse", "--show-prefix", cwd=folder, limits=ArchiveLimits())
     return "" if found.code else found.out.decode("utf-8", "surrogateescape").strip().rstrip("/")
 
 
 def _mirrored(url: str, root: str, old: str, new: str) -> RepoCommits:
-    """Bring both revisions of a remote repository into one mirror."""
     store = CorpusCache(cache_dir().absolute())
     with store.lock(f"mirror {url}"):
         first, last = (fetch_commit(store, url, rev, ArchiveLimits()) for rev in (old, new))
@@ -158,7 +154,6 @@ def reanchor(gold: GoldSet, located: RepoCommits, config: Reanchoring = DEFAULT)
 
 
 def _labels(query: Query) -> Iterator[tuple[Role, Target]]:
-    """Yield all that a query points to."""
     for target in query.targets:
         yield "target", target
     for adversary in query.adversaries:
@@ -166,7 +161,6 @@ def _labels(query: Query) -> Iterator[tuple[Role, Target]]:
 
 
 def _has_lines(target: Target) -> bool:
-    """Tell whether a target is a line anchor."""
     return target.symbol is None and target.span.start is not None
 
 
@@ -199,7 +193,6 @@ _Placed = Mapping[Target, Target | None]
 
 
 def _placed(done: Move, moves: Moves, *, keep: bool, digest: bool) -> Target | None:
-    """Give the new target of a move; None for what is dropped."""
     if done.new is None:
         return done.old if keep else None
     if digest and _has_lines(done.new):
@@ -208,7 +201,6 @@ def _placed(done: Move, moves: Moves, *, keep: bool, digest: bool) -> Target | N
 
 
 def _moved(query: Query, placed: _Placed, commit: str, notes: list[str]) -> Query | None:
-    """Give a query with its labels moved; none without a primary."""
     targets: dict[str, Target] = {}
     for old in query.targets:
         new = placed[old]
@@ -231,7 +223,6 @@ def _moved(query: Query, placed: _Placed, commit: str, notes: list[str]) -> Quer
 
 
 def _adversaries(query: Query, placed: _Placed, targets: Mapping[str, Target], notes: list[str]) -> Iterator[Adversary]:
-    """Yield the adversaries that are still wrong answers: one that fell together with a target is none."""
     seen: set[str] = set()
     for adversary in query.adversaries:
         new = placed[adversary.target]
@@ -245,13 +236,11 @@ def _adversaries(query: Query, placed: _Placed, targets: Mapping[str, Target], n
 
 
 def _clash(wrong: Target, right: Target) -> bool:
-    """Tell whether an adversary is a target, or one of both is the whole file the other lies in."""
     whole = any(one.symbol is None and one.span.start is None for one in (wrong, right))
     return wrong.anchor == right.anchor or (whole and wrong.span.path == right.span.path)
 
 
 def _relabelled(query: Query, placed: _Placed, commit: str) -> Iterator[LabelProvenance]:
-    """Yield where the labels come from, under their new anchors, at the new commit where they had one."""
     anchors = {old.anchor: placed[old] for _, old in _labels(query)}
     for label in query.labels:
         new = anchors.get(label.target)
@@ -271,7 +260,6 @@ def with_digests(gold: GoldSet, lines: Lines) -> ReanchoredGold:
 
 
 def _hashed(query: Query, lines: Lines, notes: list[str]) -> Query:
-    """Hash what a query points to; its labels follow."""
     new = {old.anchor: _target(old, query, lines, notes) for old in query.targets}
     wrong = {one.target.anchor: _target(one.target, query, lines, notes) for one in query.adversaries}
     anchors = {old: target.anchor for old, target in (new | wrong).items()}
@@ -284,7 +272,6 @@ def _hashed(query: Query, lines: Lines, notes: list[str]) -> Query:
 
 
 def _target(target: Target, query: Query, lines: Lines, notes: list[str]) -> Target:
-    """Hash the lines of one target; one that has a hash, a symbol or no lines is left alone."""
     start, end = target.span.start, target.span.end
     if target.symbol is not None or start is None or end is None or target.digest is not None:
         return target

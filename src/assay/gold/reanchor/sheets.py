@@ -65,20 +65,17 @@ def title_likeness(one: str, other: str) -> float:
 
 
 def _title_words(name: str) -> list[str]:
-    """Take a name apart: words of a title, parts of an identifier."""
     from assay.syntax.identifiers import split
 
     return [part for word in _WORD.findall(name) for part in split(word) or (word,)]
 
 
 def _dice(one: Counter[str], other: Counter[str]) -> float:
-    """Count what two bags share, twice, over all they hold; two empty ones are alike."""
     total = one.total() + other.total()
     return 2 * (one & other).total() / total if total else 1.0
 
 
 def _share(old: Counter[str], new: Counter[str]) -> float:
-    """Count what of one bag is in another."""
     return (old & new).total() / old.total() if old else 1.0
 
 
@@ -135,7 +132,6 @@ class ParsedFile:
 
     @cached_property
     def _places(self) -> dict[Section, int]:
-        """The position of each part among all."""
         return {part: place for place, part in enumerate(self.parts)}
 
     def neighbours(self, part: Section) -> tuple[Section | None, Section | None]:
@@ -162,7 +158,6 @@ class ParsedFile:
 
     @cached_property
     def _counts(self) -> Counter[str]:
-        """How often each line stands in the file, blanks aside."""
         return Counter(squeezed(line) for line in self.lines)
 
     def is_distinct(self, line: int) -> bool:
@@ -176,7 +171,6 @@ class ParsedFile:
 
 
 def _sections(lines: Sequence[str]) -> list[Section]:
-    """Give each heading with all up to the next of its level or above, blanks at the end left out."""
     found = list(headings(lines))
     around: list[DocHeading] = []
     seen: Counter[str] = Counter()
@@ -195,17 +189,14 @@ def _sections(lines: Sequence[str]) -> list[Section]:
 
 
 def _title(title: str) -> str:
-    """Give the words of a title: pictures, marks and the number of a step before it come and go."""
     return " ".join(_SHEETS_WORD.findall(_BEFORE.sub("", title.casefold()))) or title
 
 
 def _numbered(name: str, count: int) -> str:
-    """Give a repeated name its number."""
     return name if count == 1 else f"{name}~{count}"
 
 
 def _trimmed(lines: Sequence[str], start: int, end: int) -> int:
-    """Give the last line that is not blank."""
     while end > start and not lines[end - 1].strip():
         end -= 1
     return end
@@ -237,7 +228,6 @@ def frame(sheet: ParsedFile, start: int, end: int, slack: int) -> tuple[RangePar
 def _pieces(
     sheet: ParsedFile, tops: Sequence[Section], start: int, end: int, slack: int, holder: Section | None
 ) -> Iterator[RangePart]:
-    """Yield the pieces of a range in file order; lines between parts that say nothing are no piece."""
     line = start
     for part in tops:
         if part.start > line and not sheet.is_filler(line, part.start - 1):
@@ -252,13 +242,11 @@ def _pieces(
 
 
 def _whole(sheet: ParsedFile, parts: Sequence[Section], start: int, end: int, slack: int) -> Section | None:
-    """Find the largest part that a range is, comments and brackets at its edges aside."""
     found = [part for part in parts if _is(sheet, part, start, end, slack)]
     return max(found, key=lambda part: (part.length, part), default=None)
 
 
 def _is(sheet: ParsedFile, part: Section, start: int, end: int, slack: int) -> bool:
-    """Tell whether a range is a part."""
     return _begins(sheet, part, start, slack) and _ends(sheet, part, end, slack)
 
 
@@ -269,7 +257,6 @@ def holder_of(parts: Sequence[Section], start: int, end: int) -> Section | None:
 
 
 def _tops(parts: Sequence[Section], holder: Section | None) -> list[Section]:
-    """List the parts directly inside a part, or those in none."""
     inside = [p for p in parts if p != holder and (holder is None or holder.start <= p.start <= p.end <= holder.end)]
     tops: list[Section] = []
     for part in sorted(inside, key=lambda part: (part.start, -part.end, part.name)):
@@ -279,14 +266,12 @@ def _tops(parts: Sequence[Section], holder: Section | None) -> list[Section]:
 
 
 def _begins(sheet: ParsedFile, part: Section, start: int, slack: int) -> bool:
-    """Tell whether a range that begins here begins with the part."""
     if start <= part.start:
         return part.start - start <= slack and sheet.is_filler(start, part.start - 1)
     return start <= part.end and sheet.is_filler(part.start, start - 1)
 
 
 def _ends(sheet: ParsedFile, part: Section, end: int, slack: int) -> bool:
-    """Tell whether a range that ends here ends with the part."""
     if end >= part.end:
         return end - part.end <= slack and sheet.is_filler(part.end + 1, end)
     return part.end - end <= slack and end >= part.start and sheet.is_filler(end + 1, part.end)
@@ -330,7 +315,6 @@ def index_words(sheets: Iterator[ParsedFile], most: int) -> WordIndex:
 
 
 def _vector(words: Counter[str], rarity: Mapping[str, float]) -> dict[str, float]:
-    """Weigh words by count and rarity, to length 1."""
     raw = {word: (1 + math.log(count)) * rarity[word] for word, count in words.items() if rarity.get(word)}
     norm = math.sqrt(sum(weight * weight for weight in raw.values()))
     return {word: weight / norm for word, weight in raw.items()} if norm else {}

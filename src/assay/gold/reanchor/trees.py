@@ -56,7 +56,6 @@ class GitRepository:
         return found.out.decode().strip()
 
     def _readable(self) -> None:
-        """Refuse what git does not read, with its own reason: no repository, or somebody else's."""
         inside = git("rev-parse", "--git-dir", cwd=self._there(), limits=ArchiveLimits())
         if inside.code:
             trust = f"if you trust it: git config --global --add safe.directory {self.folder.resolve()}"
@@ -84,7 +83,6 @@ class GitRepository:
         return ("--", f":(top,literal){self.root}") if self.root else ()
 
     def _there(self) -> Path:
-        """Give the folder, or say that it is not there."""
         if not self.folder.is_dir():
             raise CorpusError("there is no such folder", file=self.folder, hint="name a git repository with --repo")
         return self.folder
@@ -166,7 +164,6 @@ def read_file_map(old: Tree, new: Tree, config: Reanchoring) -> FileMap:
 
 
 def _raw(fields: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield status, old and new path of `git diff --raw -z`."""
     rest = iter(fields)
     for about in rest:
         if about.startswith(":"):
@@ -184,7 +181,6 @@ def read_line_map(old: Tree, path: str, new: Tree, other: str) -> dict[int, int]
 
 
 def _stayed(printed: bytes, before: int, after: int) -> Iterator[tuple[int, int]]:
-    """Yield the lines between the hunks."""
     if re.search(rb"^Binary files ", printed, re.M):
         return
     here, there = 1, 1
@@ -210,7 +206,6 @@ class NewRange:
 
 
 def _common_tail(one: PurePosixPath, other: PurePosixPath) -> int:
-    """Count the steps at the end that two paths share."""
     pairs = zip(reversed(one.parts), reversed(other.parts), strict=False)
     return next((count for count, (a, b) in enumerate(pairs) if a != b), min(len(one.parts), len(other.parts)))
 
@@ -301,13 +296,11 @@ class CommitPair:
         return index_words((self.after(path) for path in self.changed), self.config.indexed)
 
     def _sheet(self, tree: Tree, path: str, *, old: bool) -> ParsedFile:
-        """Make the sheet of a file once."""
         if (old, path) not in self._sheets:
             self._sheets[old, path] = ParsedFile(path, tree.lines(path))
         return self._sheets[old, path]
 
     def _print(self, span: Span, *, old: bool) -> Fingerprint:
-        """Make the fingerprint of some lines once."""
         if (old, span) not in self._prints:
             sheet = self.before(span.path) if old else self.after(span.path)
             self._prints[old, span] = Fingerprint(sheet.text(span.start or 1, span.end or len(sheet.lines)))

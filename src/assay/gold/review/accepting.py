@@ -40,7 +40,6 @@ def apply(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
 
 
 def _apply_query(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
-    """Append a whole query under an id that is free; one that is in the set already stays as it is."""
     item = standing.item
     anchors = frozenset(_anchors(item.query))
     known = next((query for query in gold.queries if make_item("query", query, item.origin).id == item.id), None)
@@ -52,7 +51,6 @@ def _apply_query(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
 
 
 def _apply_target(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
-    """Add a target, give it another grade, or take it out."""
     wanted = standing.item.target
     query = _query(gold, standing)
     others = tuple(target for target in query.targets if target.anchor != wanted.anchor)
@@ -68,7 +66,6 @@ def _apply_target(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
 
 
 def _apply_adversary(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
-    """Add an adversary, or take it out."""
     wanted = standing.item.adversary
     anchor = wanted.target.anchor
     query = _query(gold, standing)
@@ -85,7 +82,6 @@ def _apply_adversary(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
 
 
 def _apply_phrasing(gold: GoldSet, standing: ItemStatus) -> AppliedItem:
-    """Add a phrasing that the query has not, or take it out."""
     item = standing.item
     form, text = item.form, item.query.forms[item.form]
     query = _query(gold, standing)
@@ -110,7 +106,6 @@ _APPLY: Mapping[ItemKind, Callable[[GoldSet, ItemStatus], AppliedItem]] = {
 
 
 def _query(gold: GoldSet, standing: ItemStatus) -> Query:
-    """Find the query that a proposal is about."""
     wanted = standing.item.query.id
     for query in gold.queries:
         if query.id == wanted:
@@ -119,7 +114,6 @@ def _query(gold: GoldSet, standing: ItemStatus) -> Query:
 
 
 def _changed(gold: GoldSet, query: Query, *anchors: str) -> AppliedItem:
-    """Put a changed query in its place, if it is still sound."""
     if not query.forms:
         raise GoldError(f"query '{query.id}' would have no phrasing left", hint="give it another one first")
     before = next((other for other in gold.queries if other.id == query.id), query)
@@ -140,14 +134,12 @@ def _changed(gold: GoldSet, query: Query, *anchors: str) -> AppliedItem:
 
 
 def _put(targets: tuple[Target, ...], target: Target) -> tuple[Target, ...]:
-    """Give a target its grade where it stands, or a place behind the others."""
     if not any(other.anchor == target.anchor for other in targets):
         return (*targets, target)
     return tuple(replace(other, grade=target.grade) if other.anchor == target.anchor else other for other in targets)
 
 
 def _anchors(query: Query) -> list[str]:
-    """List all that a query points to, as written."""
     return [target.anchor for target in (*query.targets, *(adversary.target for adversary in query.adversaries))]
 
 
@@ -168,7 +160,6 @@ def _labelled(query: Query, standing: ItemStatus, target: Target) -> tuple[Label
 
 
 def _label(standing: ItemStatus, anchor: str) -> LabelProvenance:
-    """Write down who gave a label, when, on which commit, and whose results brought it up."""
     last = standing.latest
     return LabelProvenance(
         target=anchor,
@@ -180,7 +171,6 @@ def _label(standing: ItemStatus, anchor: str) -> LabelProvenance:
 
 
 def _free_id(wanted: str, gold: GoldSet) -> str:
-    """Number an id that is taken."""
     taken = {query.id for query in gold.queries}
     number, name = 1, wanted
     while name in taken:
@@ -241,7 +231,6 @@ def read_closed(queue: Queue) -> frozenset[str]:
 
 
 def _written(queue: Queue) -> list[dict[str, YamlNode]]:
-    """Read what the set has taken up, by time: a merge may have mixed the lines."""
     return sorted((row.mapping(_WRITTEN) for row in read_rows(_file(queue))), key=lambda fields: fields["on"].text())
 
 
@@ -281,7 +270,6 @@ def preview(
 def _foreseen(
     queue: Queue, old: GoldSet | None, check: Check, corpus: CorpusSpec | None, rules: ReviewRules | None
 ) -> Acceptance:
-    """Put what is settled into a set, in memory; a set that would still be empty is none."""
     settled = [standing for standing in read_standings(queue, rules) if standing.settled]
     if not settled:
         return Acceptance(old)
@@ -316,7 +304,6 @@ def apply_items(gold: GoldSet, settled: Sequence[ItemStatus], check: Check) -> A
 def _blamed(
     problems: Sequence[AnchorProblem], applied: Mapping[str, AppliedItem], settled: Sequence[ItemStatus]
 ) -> dict[str, Refusal]:
-    """Find the proposals that brought a problem in: those about its anchor, else all about its query, else all."""
     blamed: dict[str, Refusal] = {}
     gains = [standing for standing in settled if standing.item.id in applied and standing.value not in AGAINST]
     for problem in problems:
@@ -328,7 +315,6 @@ def _blamed(
 
 
 def _saved(old: GoldSet | None, made: Acceptance, path: Path) -> Acceptance:
-    """Write a set that changed: over its old file, or as a new one."""
     from assay.gold.native.editing import save
     from assay.gold.native.layers import write_native
 
@@ -342,32 +328,26 @@ def _saved(old: GoldSet | None, made: Acceptance, path: Path) -> Acceptance:
 
 
 def _empty(path: Path, corpus: CorpusSpec | None) -> GoldSet:
-    """Begin a set that is not there yet."""
     if corpus is None:
         raise GoldError("there is no such set yet", file=path, hint="name its code with --corpus to make it")
     return GoldSet("-".join(path.stem.split()), corpus, (), source=str(path))
 
 
 def _row(standing: ItemStatus, on: str) -> dict[str, object]:
-    """Write down that an item was taken up."""
     return {"item": standing.item.id, "value": standing.value, "by": ", ".join(standing.supporters), "on": on}
 
 
 def _key(problem: AnchorProblem) -> tuple[str, str, str, str]:
-    """Say which problem it is, wherever it stands in the file."""
     return (problem.code, problem.query, problem.anchor, problem.message)
 
 
 def _order(settled: Sequence[ItemStatus]) -> list[str]:
-    """List the items in queue order."""
     return [standing.item.id for standing in settled]
 
 
 def _refusal(standing: ItemStatus, reason: str) -> Refusal:
-    """Say why a proposal was left out."""
     return Refusal(standing.item.id, standing.item.query.id, reason)
 
 
 def _file(queue: Queue) -> Path:
-    """Give the file that says what the set has taken up."""
     return queue.folder / "accepted.jsonl"

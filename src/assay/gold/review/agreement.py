@@ -123,7 +123,6 @@ def krippendorff_alpha(ratings: Ratings, values: Sequence[str], metric: Metric =
 
 
 def _coincidences(ratings: Ratings, values: Sequence[str]) -> list[list[float]]:
-    """Count how often two values met in an item, both ways; the pairs of an item are worth as much as its votes."""
     met = [[0.0] * len(values) for _ in values]
     for votes, times in ratings:
         _check_values(votes.values(), values)
@@ -146,7 +145,6 @@ def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) 
 
 
 def _between(margins: Sequence[float], low: int, high: int) -> float:
-    """Square the number of votes from one value to another, the two themselves counted half."""
     return (math.fsum(margins[low : high + 1]) - (margins[low] + margins[high]) / 2) ** 2
 
 
@@ -169,7 +167,6 @@ def with_interval(
 
 
 def _rank(share: float, count: int) -> int:
-    """Give the place of a quantile, without interpolation."""
     return min(count - 1, max(0, math.ceil(share * count) - 1))
 
 
@@ -184,14 +181,12 @@ def confusion(ratings: Ratings, first: str, second: str, values: Sequence[str]) 
 
 
 def _check_values(found: Collection[str], values: Sequence[str]) -> None:
-    """Refuse a vote that is none of the values: a category left out would bend the number in silence."""
     strange = sorted(set(found) - set(values))
     if strange:
         raise ConfigError(f"'{strange[0]}' is none of the values {', '.join(values)}", hint="name every value")
 
 
 def _number(value: str) -> float:
-    """Read a value of an interval scale."""
     try:
         return float(value)
     except ValueError as error:
@@ -262,7 +257,6 @@ def agreement(
 def _kind(
     kind: ItemKind, items: Sequence[dict[str, Vote]], changed: int, resampling: Resampling | None
 ) -> KindAgreement:
-    """Compute the agreement on the items of one kind."""
     values = tuple(sorted(value for value in values_for(kind) if value != UNSURE))
     sure = [{who: vote.value for who, vote in votes.items() if vote.value != UNSURE} for votes in items]
     ratings = Ratings.of(sure)
@@ -288,7 +282,6 @@ def _kind(
 def _pair(
     ratings: Ratings, first: str, second: str, kind: ItemKind, values: tuple[str, ...], resampling: Resampling | None
 ) -> PairAgreement:
-    """Compute the agreement of two reviewers."""
     table = confusion(ratings, first, second, values)
     both = Ratings.of(
         {first: votes[first], second: votes[second]}

@@ -134,7 +134,6 @@ def read_item(row: YamlNode, number: int) -> Item:
 
 
 def _bare(kind: ItemKind, query: Query) -> Query:
-    """Leave out what belongs to the file it was read from; the grade of a lone target is for reviewers to say."""
     bare = replace(query, line=None, labels=())
     if kind == "target":
         return replace(bare, targets=tuple(replace(t, grade=PRIMARY) for t in bare.targets), adversaries=())
@@ -142,7 +141,6 @@ def _bare(kind: ItemKind, query: Query) -> Query:
 
 
 def _check(kind: ItemKind, query: Query) -> None:
-    """Refuse an item that is not about exactly one thing."""
     counts: Mapping[str, int] = {
         "target": len(query.targets),
         "adversary": len(query.adversaries),
@@ -153,13 +151,11 @@ def _check(kind: ItemKind, query: Query) -> None:
 
 
 def _digest(kind: ItemKind, query: Query) -> str:
-    """Hash what is proposed: not where it comes from, and not what else the query has by now."""
     text = json.dumps([kind, *_content(kind, query)], ensure_ascii=True, sort_keys=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:ID_DIGITS]
 
 
 def _content(kind: ItemKind, query: Query) -> list[object]:
-    """Give what makes two proposals the same; a headline that was rewritten asks something else."""
     headline = query.headline
     if kind == "query":
         return [dict(query.forms), sorted([target.anchor, target.grade] for target in query.targets)]
@@ -171,24 +167,20 @@ def _content(kind: ItemKind, query: Query) -> list[object]:
 
 
 def _read_origin(field: YamlNode) -> Origin:
-    """Read where an item comes from."""
     fields = field.mapping(_ORIGIN)
     how = cast(How, fields["how"].one_of(HOWS))
     return Origin(how, _text(fields, "source"), _texts(fields, "shown_by"))
 
 
 def _text(fields: Mapping[str, YamlNode], key: str) -> str:
-    """Read a text that may be left out."""
     return fields[key].text() if key in fields else ""
 
 
 def _texts(fields: Mapping[str, YamlNode], key: str) -> tuple[str, ...]:
-    """Read a list of texts that may be left out."""
     return fields[key].texts() if key in fields else ()
 
 
 def _present(values: Mapping[str, object]) -> dict[str, object]:
-    """Leave out what is empty."""
     return {key: value for key, value in values.items() if value}
 
 
@@ -229,7 +221,6 @@ class Queue:
         return self._items()
 
     def _read(self) -> tuple[Item, ...]:
-        """Read the proposals."""
         found: dict[str, Item] = {}
         for number, row in enumerate(read_rows(self.path), 1):
             item = read_item(row, number)

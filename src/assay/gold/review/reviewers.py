@@ -93,7 +93,6 @@ def has_voted(standing: ItemStatus, reviewer: str) -> bool:
 
 
 def _check_third(standing: ItemStatus, reviewer: str) -> None:
-    """Refuse a decision where there is no dispute, or by one who is a party to it: it would go around the votes."""
     item = standing.item.id
     if has_voted(standing, reviewer):
         hint = "one who did not vote on it decides; to change your mind, vote again"
@@ -174,7 +173,6 @@ def other_place(desk: ReviewWorkspace, item: Item, anchor: str) -> Item:
 
 
 def _whole(desk: ReviewWorkspace, query: Query) -> Query:
-    """Give a query as the set has it by now: an item about one phrasing has no other."""
     gold = desk.load()
     return next((known for known in (gold.queries if gold else ()) if known.id == query.id), query)
 
@@ -222,7 +220,6 @@ def tally(found: Sequence[ItemStatus], closed: Collection[str]) -> ReviewProgres
 
 
 def _reviewer(found: Sequence[ItemStatus], closed: Collection[str], name: str) -> ReviewerProgress:
-    """Count for one reviewer."""
     votes = [vote for standing in found for vote in standing.votes if vote.reviewer == name]
     left = sum(standing.item.id not in closed and not has_voted(standing, name) for standing in found)
     return ReviewerProgress(name, ", ".join(sorted({vote.reader for vote in votes})), len(votes), left)

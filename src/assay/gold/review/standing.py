@@ -78,14 +78,12 @@ def standings(
 
 
 def _by_name(votes: Mapping[str, Vote]) -> tuple[Vote, ...]:
-    """Put the votes on one item in the order of names."""
     return tuple(votes[name] for name in sorted(votes))
 
 
 def _standing(
     item: Item, votes: tuple[Vote, ...], decision: Adjudication | None, written: str | None, least: int
 ) -> ItemStatus:
-    """Tell where one item stands; what is in the set already is done unless something else holds by now."""
     state, value = ("decided", decision.value) if decision else _voted(votes, least)
     if written is not None and value in (written, None) and state != "disputed":
         return ItemStatus(item, "rejected" if written in AGAINST else "accepted", votes, decision, written)
@@ -93,7 +91,6 @@ def _standing(
 
 
 def _voted(votes: Sequence[Vote], least: int) -> tuple[State, str | None]:
-    """Tell what the votes alone come to; somebody who is unsure is a reason to adjudicate."""
     values = {vote.value for vote in votes}
     if not votes:
         return "open", None

@@ -64,7 +64,6 @@ class ItemViewer:
         return ItemView(item, tuple(places))
 
     def _excerpt(self, role: str, target: Target) -> CodeExcerpt:
-        """Read the lines of a place."""
         from assay.corpus import read_text
 
         found = self._library.look_up(target)
@@ -78,7 +77,6 @@ class ItemViewer:
 
 
 def _places(item: Item) -> Iterator[tuple[str, Target]]:
-    """Yield the places of an item: that which is to be judged first."""
     if item.kind == "adversary":
         yield "adversary", item.adversary.target
     primaries = item.query.primaries
@@ -109,12 +107,10 @@ def describe(view: ItemView, *, engines: bool = False) -> Iterator[str]:
 
 
 def _part(item: Item) -> str:
-    """Name an item that is a part of a query."""
     return f"{item.kind} {item.id} of query '{item.query.id}'"
 
 
 def _place_lines(place: CodeExcerpt) -> Iterator[str]:
-    """Write one place with its numbered lines."""
     yield f"{place.role}: {place.anchor}"
     if place.problem:
         yield f"  {place.problem}"
@@ -135,7 +131,6 @@ def shows_origin(item: Item) -> bool:
 
 
 def _origin(item: Item) -> dict[str, str]:
-    """Write where an item comes from, as far as it is shown."""
     origin = item.origin if shows_origin(item) else None
     return {"how": origin.how if origin else "", "source": origin.source if origin else ""}
 

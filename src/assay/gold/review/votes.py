@@ -68,7 +68,6 @@ def marked(votes: Sequence[Vote], looks: Sequence[UnblindedView]) -> tuple[Vote,
 
 
 def _is_after(vote: Vote, first: str | None, looks: Sequence[UnblindedView]) -> bool:
-    """Tell whether a look came before a vote and was at its item, which one had voted on by then, or was shown."""
     earlier = [look for look in looks if look.on <= vote.on]
     return any(vote.item in look.items or (first is not None and first <= look.on) for look in earlier)
 
@@ -187,7 +186,6 @@ class VoteLog:
         return self._history()
 
     def _read(self) -> tuple[Vote, ...]:
-        """Read the reviewer's file, by time: a merge may have mixed its lines, or doubled them."""
         votes = [_read_vote(row, self.reviewer) for row in read_rows(self.path)]
         return tuple(sorted(dict.fromkeys(votes), key=lambda vote: vote.on))
 
@@ -273,7 +271,6 @@ def vote_mapping(vote: Vote) -> dict[str, object]:
 
 
 def _read_vote(row: YamlNode, reviewer: str) -> Vote:
-    """Read a line of a reviewer's file."""
     fields = row.mapping(_VOTE)
     if fields["reviewer"].text() != reviewer:
         name = fields["reviewer"].text()
@@ -293,12 +290,10 @@ def _read_vote(row: YamlNode, reviewer: str) -> Vote:
 
 
 def _value(field: YamlNode) -> str:
-    """Read what was voted; whether it fits the item is known where both are."""
     return field.one_of((*GRADES, ACCEPT, REJECT, UNSURE))
 
 
 def _text(fields: Mapping[str, YamlNode], key: str) -> str:
-    """Read a text that may be left out."""
     return fields[key].text() if key in fields else ""
 
 
@@ -342,7 +337,6 @@ def check_votes(queue: Queue, name: str) -> None:
 
 
 def _folder(queue: Queue) -> Path:
-    """Give the folder with a file for each adjudicator."""
     return queue.folder / "adjudicators"
 
 
@@ -385,7 +379,6 @@ def decide(queue: Queue, decisions: Sequence[Adjudication]) -> None:
 
 
 def _mapping(decision: Adjudication) -> dict[str, object]:
-    """Give a decision as the keys of its line."""
     line: dict[str, object] = {
         "item": decision.item,
         "by": check_name(decision.by),
@@ -397,7 +390,6 @@ def _mapping(decision: Adjudication) -> dict[str, object]:
 
 
 def _read(row: YamlNode) -> Adjudication:
-    """Read a line."""
     fields = row.mapping(_DECISION)
     return Adjudication(
         item=fields["item"].text(),

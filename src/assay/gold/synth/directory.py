@@ -55,12 +55,10 @@ def write_sets(sets: Sets, folder: Path) -> tuple[Path, ...]:
 
 
 def _file(gold: GoldSet) -> str:
-    """Name the file of a set after its kind."""
     return f"{gold.provenance['synthetic']}.yaml"
 
 
 def _placed(gold: GoldSet, folder: Path) -> GoldSet:
-    """Name the corpus as the gold file sees it: a relative folder begins where the file lies."""
     if gold.corpus.kind != "path" or gold.corpus.value == COPY:
         return gold
     there = Path(gold.corpus.value).expanduser().resolve()

@@ -126,7 +126,6 @@ def keywords(asked: Sequence[SynthQuery], texts: Iterable[str]) -> tuple[SynthQu
 
 
 def _rarest(candidates: Sequence[str], frequency: Counter[str]) -> list[str]:
-    """Choose the rarest words that there are; of equally rare ones the first."""
     present = [(frequency[word], place) for place, word in enumerate(candidates) if frequency[word]]
     chosen = sorted(present)[: SENTENCES.keywords]
     return [candidates[place] for place in sorted(place for _, place in chosen)]
@@ -197,13 +196,11 @@ def blank(text: str, stretches: Sequence[CommentSpan]) -> str:
 
 
 def _above(definition: Definition, alone: Sequence[CommentSpan], lines: Sequence[int]) -> tuple[CommentSpan, ...]:
-    """Give the comments between where a definition begins and its name; what lies there was found to belong to it."""
     between = alone[bisect_left(lines, definition.start) : bisect_left(lines, definition.name_line)]
     return tuple(stretch for stretch in between if stretch.end < definition.name_line)
 
 
 def _innermost(definitions: Sequence[Definition], starts: Sequence[int], stretch: CommentSpan) -> int:
-    """Find the definition that a string lies in: of those around it the one that begins last."""
     for position in range(bisect_right(starts, stretch.start) - 1, -1, -1):
         if definitions[position].name_line <= stretch.start and stretch.end <= definitions[position].end:
             return position
@@ -211,7 +208,6 @@ def _innermost(definitions: Sequence[Definition], starts: Sequence[int], stretch
 
 
 def _stretch(node: Node, source: bytes, *, inside: bool) -> CommentSpan:
-    """Note where a comment stands; of a quoted string, what is between the quotes."""
     first, last = node.start_byte, node.end_byte
     quotes = _QUOTES.match(source, first, last) if inside else None
     if quotes is not None:
@@ -267,7 +263,6 @@ def is_aside(path: str) -> bool:
 
 
 def _parsed(corpus: Corpus, file: SourceFile) -> Parsed | None:
-    """Parse a file, if it is code that a grammar reads."""
     if file.kind != "code" or file.language in _NO_CODE:
         return None
     text = read_text(corpus, file.path)
@@ -301,7 +296,6 @@ def documented(survey: Survey, wanted: SampleSize, rng: np.random.Generator) -> 
 
 
 def _sentences(file: Parsed) -> Iterator[tuple[SynthQuery, tuple[CommentSpan, ...]]]:
-    """Yield the sentences of a file with the comments that they come from."""
     found = documentation(file.definitions, file.comments)
     for definition, comments in zip(file.definitions, found, strict=True):
         if definition.kind not in ASKED or not comments:
@@ -323,7 +317,6 @@ def doc_question(comments: Sequence[CommentSpan], definition: Definition, langua
 
 
 def _first_line(definition: Definition, comments: Sequence[CommentSpan]) -> int:
-    """Find where a definition begins once its comments are gone."""
     gone = {line for c in comments if not c.inside for line in range(c.start, c.end + 1)}
     return next(line for line in range(definition.start, definition.end + 2) if line not in gone)
 
@@ -348,7 +341,6 @@ def symbols(survey: Survey, wanted: SampleSize, rng: np.random.Generator) -> tup
 
 
 def _can_be_asked(definition: Definition) -> bool:
-    """Tell whether somebody might type this name to find this definition."""
     name = definition.name
     lines = definition.end - definition.start + 1
     speaks = len(name) >= TARGETS.shortest_name and name.strip("_").isidentifier() and not name.startswith("__")
@@ -400,7 +392,6 @@ def innermost(definitions: Sequence[Definition], line: int) -> int:
 
 
 def _touched(change: ChangedLines, text: str, file: Parsed) -> Iterator[ChangedDefinition]:
-    """Yield the definitions that the lines of a change lay in."""
     before = outline(text, file.language).definitions
     lines: dict[tuple[str, ...], int] = {}
     sizes: dict[tuple[str, ...], int] = {}
@@ -437,7 +428,6 @@ def commits(survey: Survey, wanted: SampleSize, rng: np.random.Generator) -> Com
 
 
 def _candidates(survey: Survey, wanted: SampleSize, rng: np.random.Generator) -> list[SynthQuery]:
-    """Look a sample of the fitting commits up, several times as many as are wanted: most code has moved since."""
     root = survey.corpus.root.resolve()
     now = {file.path: file for file in survey.files if not is_aside(file.path)}
     fitting = _fitting(list_commits(root, COMMITS.looked_at), now)
@@ -459,7 +449,6 @@ def speaks(subject: str) -> bool:
 
 
 def _fitting(found: Sequence[Commit], now: Mapping[str, Parsed]) -> list[Commit]:
-    """Keep narrow commits to source that is still there, whose subject says something that no other says."""
     times = Counter(plain_subject(commit.subject).lower() for commit in found)
     return [
         commit
@@ -472,7 +461,6 @@ def _fitting(found: Sequence[Commit], now: Mapping[str, Parsed]) -> list[Commit]
 
 
 def _answers(root: Path, ids: Sequence[str], now: Mapping[str, Parsed]) -> dict[str, list[SynthTarget]]:
-    """Find, commit by commit, where the definitions are that it changed; one that cannot be an answer spoils it."""
     answers: dict[str, list[SynthTarget]] = {}
     for commit, found in touched(root, ids, now).items():
         places = [_place(one, now) for one in found]
@@ -482,7 +470,6 @@ def _answers(root: Path, ids: Sequence[str], now: Mapping[str, Parsed]) -> dict[
 
 
 def _place(one: ChangedDefinition, now: Mapping[str, Parsed]) -> SynthTarget | None:
-    """Give where a definition is now; None for one that is gone or too long."""
     if one.position is None:
         return None
     here = now[one.path].definitions[one.position]
@@ -518,7 +505,6 @@ def synthesise(
 
 
 def _check(kinds: Sequence[str], wanted: SampleSize) -> None:
-    """Refuse kinds that there are not, and numbers that make no set."""
     for kind in kinds:
         if kind not in KINDS:
             raise ConfigError(f"there is no kind {kind!r} of synthetic gold", hint=suggest(kind, KINDS))
@@ -540,7 +526,6 @@ class _Maker:
     _documented: Documented | None = None
 
     def make(self, kind: str) -> tuple[SynthQuery, ...]:
-        """Draw the queries of one kind."""
         if kind == "symbol":
             return symbols(self.survey, self.wanted, self._rng(kind))
         if kind == "doc":
@@ -553,7 +538,6 @@ class _Maker:
         return history.asked
 
     def _sentences(self) -> Documented:
-        """Draw the sentences, and blank their comments, once."""
         if self._documented is None:
             self._documented = documented(self.survey, self.wanted, self._rng("doc"))
             self.stripped |= _stripped(self.survey, self._documented)
@@ -567,7 +551,6 @@ class _Maker:
 
 
 def _stripped(survey: Survey, documented: Documented) -> Iterator[tuple[str, bytes]]:
-    """Yield every file of the corpus, without the comments that became questions."""
     texts = {file.path: file.text for file in survey.files}
     for file in survey.corpus.files:
         if file.path in documented.comments:
@@ -577,7 +560,6 @@ def _stripped(survey: Survey, documented: Documented) -> Iterator[tuple[str, byt
 
 
 def _gold(kind: str, asked: Sequence[SynthQuery], corpus: Corpus, name: str, wanted: SampleSize) -> GoldSet:
-    """Make a gold set that says what it is, wherever it goes."""
     queries = tuple(_query(kind, number, one) for number, one in enumerate(asked, 1))
     provenance = {
         "synthetic": kind,
@@ -591,14 +573,12 @@ def _gold(kind: str, asked: Sequence[SynthQuery], corpus: Corpus, name: str, wan
 
 
 def _query(kind: str, number: int, asked: SynthQuery) -> Query:
-    """Make one query."""
     spans = [Span(asked.path, asked.start, asked.end), *(Span(o.path, o.start, o.end) for o in asked.others)]
     targets = tuple(Target(span) for span in dict.fromkeys(spans))
     return Query(f"{kind}-{number:03d}", {_FORMS[kind]: asked.text}, targets, tags={"synthetic": kind})
 
 
 def _shortfalls(asked: Mapping[str, Sequence[SynthQuery]], wanted: SampleSize, known: Sequence[str]) -> Iterator[str]:
-    """Say of which kind there were not enough."""
     missing = {
         "symbol": "no definition with a name of its own was found",
         "doc": "no documented definitions were found",

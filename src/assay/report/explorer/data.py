@@ -65,7 +65,6 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
 
 
 def _told(results: Results) -> dict[str, Any]:
-    """Give the results as results.json has them, with the words that the other documents have for them beside."""
     found = results_json(replace(results, failures=()))  # every ranking is in the page
     del found["failures"]
     comparison = results.comparison
@@ -85,12 +84,10 @@ def shown_measures(case: ScoredRun) -> tuple[str, ...]:
 
 
 def _rank(case: ScoredRun) -> str:
-    """Name the reciprocal rank that ranks are read from."""
     return rank_measure(case.primary, case.run.k)
 
 
 def _measure(name: str) -> dict[str, Any]:
-    """Describe a measure: its ends, null where there is none, and which is good."""
     measure = parse_measure(name)
     low, high = (end if math.isfinite(end) else None for end in (measure.low, measure.high))
     return {"name": name, "low": low, "high": high, "higher": measure.higher_is_better}
@@ -112,7 +109,6 @@ def unsupported_claims(results: Results) -> list[str]:
 
 
 def _inconclusive(rows: Sequence[ComparisonRow]) -> list[str]:
-    """Say which comparisons stay open, and how large a difference would have had to be."""
     if not rows:
         return []
     first = rows[0]
@@ -124,7 +120,6 @@ def _inconclusive(rows: Sequence[ComparisonRow]) -> list[str]:
 
 
 def _untested(rows: Sequence[ComparisonRow]) -> list[str]:
-    """Say where there are too few clusters to test anything."""
     few = [row for row in rows if row.p is None]
     if not few:
         return []
@@ -152,7 +147,6 @@ def waterfall_data(traced: QueryTrace) -> dict[str, Any]:
 
 
 def _step(step: WaterfallStep) -> dict[str, float | None]:
-    """Write what a stage did, as exactly as anybody reads it."""
     score, change = (round(value, _DIGITS) if math.isfinite(value) else None for value in (step.score, step.change))
     return {"score": score, "change": change, "rank": step.rank, "before": step.before}
 
@@ -185,14 +179,12 @@ def queries(case: ScoredRun) -> dict[str, Any]:
 
 
 def _leaks(case: ScoredRun) -> dict[tuple[str, str], bool]:
-    """Tell which headlines share a word with the path or symbol of their answer."""
     heads: list[Unit] = [unit for unit in case.scores.units if unit.headline]
     named = ((unit, case.queries[unit.gold, unit.query]) for unit in heads)
     return {(unit.gold, unit.query): overlaps(query.forms[unit.form], query.targets) for unit, query in named}
 
 
 def _query(query: Query, gold: int) -> dict[str, Any]:
-    """Describe one intent."""
     why = query.rationale
     return {
         "gold": gold,
@@ -207,12 +199,10 @@ def _query(query: Query, gold: int) -> dict[str, Any]:
 
 
 def _target(target: Target) -> dict[str, Any]:
-    """Say where a target is, and how its gold file names it."""
     return {"path": target.span.path, "start": target.span.start, "end": target.span.end, "anchor": target.anchor}
 
 
 def _adversary(adversary: Adversary) -> Mapping[str, Any]:
-    """Describe a plausible wrong answer."""
     why = {"relationship": adversary.relationship, "strength": adversary.strength, "confusion": adversary.confusion}
     return _target(adversary.target) | why
 
@@ -265,7 +255,6 @@ def pack_rankings(case: ScoredRun, *, scores: bool, error_length: int) -> bytes:
 
 
 def _rows(case: ScoredRun) -> list[list[Ranking | None]]:
-    """Put the rankings of all engines beside each other, unit by unit."""
     column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
     rows: list[list[Ranking | None]] = [[None] * len(case.run.engines) for _ in column]
     for place, engine in enumerate(case.run.engines):
@@ -282,7 +271,6 @@ class _Errors:
         self._length = length
 
     def number(self, ranking: Ranking | None) -> int:
-        """Give the number of what a ranking says went wrong, from 1; 0 where it says nothing."""
         if ranking is None or not ranking.error:
             return 0
         return self.known.setdefault(clip(ranking.error, self._length), len(self.known)) + 1
@@ -301,7 +289,6 @@ class _Marks:
         self.adversaries = max(_ADVERSARIES, 1 + most)
 
     def of(self, engine: int, unit: int, ranking: Ranking | None) -> tuple[list[int], list[int]]:
-        """Mark every hit of a ranking; of those that are marked, count what does not count above them."""
         if ranking is None:
             return [], []
         marks, repeats = [0] * len(ranking.hits), [0] * len(ranking.hits)
@@ -313,7 +300,6 @@ class _Marks:
 
 
 def _add_unit(columns: _Columns, answers: Sequence[Ranking | None], errors: _Errors) -> None:
-    """Add the rankings of all engines on one unit."""
     known: dict[_Place, int] = {}
     for ranking in answers:
         columns.status.append(_MISSING if ranking is None else STATUSES.index(ranking.status))
@@ -327,7 +313,6 @@ def _add_unit(columns: _Columns, answers: Sequence[Ranking | None], errors: _Err
 
 
 def _add_hits(columns: _Columns, ranking: Ranking, known: dict[_Place, int]) -> None:
-    """Add the hits of one ranking; `known` numbers the places of its unit."""
     hits = ranking.hits
     tokens = ranking.tokens if len(ranking.tokens) == len(hits) else (None,) * len(hits)
     places = [(hit.path, hit.start, hit.end, cost) for hit, cost in zip(hits, tokens, strict=True)]
@@ -336,7 +321,6 @@ def _add_hits(columns: _Columns, ranking: Ranking, known: dict[_Place, int]) -> 
 
 
 def _table(columns: _Columns, paths: Sequence[str], *, scores: bool) -> dict[str, Column]:
-    """Give the columns as arrays."""
     numbers: Mapping[str, int] = {path: at for at, path in enumerate(paths)}
     whole = [
         (numbers[path], start or 0, (end or 0) - start + 1 if start else 0, 0 if cost is None else cost + 1)
@@ -361,5 +345,4 @@ def _table(columns: _Columns, paths: Sequence[str], *, scores: bool) -> dict[str
 
 
 def _whole(numbers: Sequence[int]) -> Column:
-    """Give numbers as an array."""
     return np.array(numbers, dtype=np.int64)

@@ -123,12 +123,10 @@ def differing(case: ScoredRun, told: Iterable[str]) -> list[Key]:
 
 
 def _down(gap: tuple[float, float]) -> tuple[float, float]:
-    """Turn an order round."""
     return -gap[0], -gap[1]
 
 
 def _spreads(case: ScoredRun, names: Sequence[str]) -> FloatArray:
-    """Give the distance of the best from the worst engine on every unit; 0 where the measure does not apply."""
     if not names:
         return np.zeros(len(case.scores.units))
     values = np.array([case.values(name, case.primary) for name in names])
@@ -137,13 +135,11 @@ def _spreads(case: ScoredRun, names: Sequence[str]) -> FloatArray:
 
 
 def _gold(case: ScoredRun, key: Key) -> tuple[Span, ...]:
-    """Give the targets and adversaries of a query."""
     query = case.queries[key]
     return tuple(target.span for target in (*query.targets, *(adversary.target for adversary in query.adversaries)))
 
 
 def _answers(case: ScoredRun, names: Iterable[str]) -> dict[Key, list[Ranking]]:
-    """Give what some engines answered, by query."""
     found: dict[Key, list[Ranking]] = {}
     chosen = set(names)
     for engine in case.run.engines:
@@ -154,7 +150,6 @@ def _answers(case: ScoredRun, names: Iterable[str]) -> dict[Key, list[Ranking]]:
 
 
 def _piece(gold: str, span: Span, limits: PageLimits) -> ExcerptRange:
-    """Give the lines around a place; of a whole file its head."""
     if span.start is None or span.end is None:
         return ExcerptRange((gold, span.path), 1, limits.lines)
     start = max(1, span.start - limits.around)
@@ -187,7 +182,6 @@ class _Covered:
         self.files: dict[_File, set[int]] = {}
 
     def add(self, piece: ExcerptRange) -> Iterator[range]:
-        """Add lines, and give those that are new, run by run."""
         known = self.files.setdefault(piece.file, set())
         new = [line for line in range(piece.start, piece.end + 1) if line not in known]
         known.update(new)
@@ -206,7 +200,6 @@ def runs(lines: Iterable[int]) -> Iterator[range]:
 
 
 def _text(lines: Sequence[str], chosen: range) -> str:
-    """Give some lines of a file, as far as it has them."""
     return "\n".join(lines[chosen.start - 1 : chosen.stop - 1])
 
 
@@ -275,7 +268,6 @@ def choose_traced(case: ScoredRun, rival: str) -> TraceSelection | None:
 
 
 def _mean(case: ScoredRun, engine: str) -> float:
-    """Give the mean of the primary measure over the headline queries; one that applies nowhere counts as none."""
     import numpy as np
 
     values = case.values(engine, case.primary)[list(case.headline)]
@@ -283,7 +275,6 @@ def _mean(case: ScoredRun, engine: str) -> float:
 
 
 def _ordered(case: ScoredRun, engine: str, against: str, sign: float) -> list[int]:
-    """Order units: what was missed, then what got worse, then the rest by value; headlines before other phrasings."""
     values, others = (sign * case.values(name, case.primary) for name in (engine, against))
     found = case.values(engine, rank_measure(case.primary, case.run.k)) > 0
     shown = set(case.headline)
@@ -298,12 +289,10 @@ def _ordered(case: ScoredRun, engine: str, against: str, sign: float) -> list[in
 
 
 def _last_if_none(value: float) -> float:
-    """Put what has no value behind all that have."""
     return value if value == value else float("inf")
 
 
 def _notes(choice: TraceSelection, found: Traces, most: int) -> tuple[str, ...]:
-    """Say which queries have no trace, and what makes it."""
     made, whole = len(found.made), len(choice.queries)
     notes = list(found.notes)
     if made and made < whole:

@@ -67,7 +67,6 @@ def varints(numbers: Column | Sequence[int]) -> bytes:
 
 
 def _floats(values: Column) -> bytes:
-    """Write floats with their bytes apart."""
     return values.astype("<f4").view(np.uint8).reshape(-1, 4).T.tobytes()
 
 

@@ -73,7 +73,6 @@ def omissions(shown: PageContents, limits: PageLimits, notes: Mapping[str, Seque
 
 
 def _sources(coverage: Coverage | None, limits: PageLimits) -> Iterator[str]:
-    """Say which source is not here."""
     if not limits.source:
         yield "No source is in this file, as --no-source asked for: `assay report FOLDER` puts it in."
         return
@@ -92,7 +91,6 @@ def _sources(coverage: Coverage | None, limits: PageLimits) -> Iterator[str]:
 
 
 def _counts(coverage: Coverage) -> str:
-    """Count the queries whose source had no room."""
     if coverage.complete == coverage.differing:
         return "The gold places of queries on which no engine differs are not all here: the file would be too large."
     every = f"of {count(coverage.differing, 'query', 'queries')} that differ, those that differ most first"
@@ -106,7 +104,6 @@ def _counts(coverage: Coverage) -> str:
 
 
 def _dropped(shown: PageContents, limits: PageLimits) -> Iterator[Omission]:
-    """Say what else had no room."""
     large = f"the file would be too large. {_larger(limits)}"
     if not shown.scores:
         yield Omission("rankings", f"The scores that engines gave their results are not here: {large}")
@@ -115,7 +112,6 @@ def _dropped(shown: PageContents, limits: PageLimits) -> Iterator[Omission]:
 
 
 def _larger(limits: PageLimits) -> str:
-    """Give the command that makes a larger page."""
     return f"`assay report FOLDER --max-size {size_text(2 * limits.max_bytes)}` makes room."
 
 
@@ -194,7 +190,6 @@ class _Draft:
     live: Mapping[str, Any] | None
 
     def fitted(self, *, scores: bool, traced: bool) -> HtmlReport:
-        """Make the page with as much source as fits; one that is too large even without any is given as it is."""
         bare = self._made(0, scores=scores, traced=traced)
         room = remaining_bytes(self.limits.max_bytes - len(bare.data), "sources")
         count = fitting(self.wanted, self.texts, room) if self.texts and room else 0
@@ -207,7 +202,6 @@ class _Draft:
         return bare
 
     def _made(self, count: int, *, scores: bool, traced: bool) -> HtmlReport:
-        """Make the page with the first portions of source."""
         golds = [gold.name for gold in self.case.run.suite.golds]
         sources = cut(self.wanted, count, self.texts, golds) if self.texts and count else {}
         said = self._left_out(PageContents(self._coverage(count), scores, traced or not self._traces))
@@ -230,12 +224,10 @@ class _Draft:
         return HtmlReport(made, tuple(one.text for one in said))
 
     def _left_out(self, shown: PageContents) -> list[Omission]:
-        """Say what is not there, and why."""
         asked = {"sources": self.texts, "traces": self.traces}
         return omissions(shown, self.limits, {block: one.notes for block, one in asked.items() if one})
 
     def _coverage(self, count: int) -> Coverage | None:
-        """Say how much of the source is there with the first portions."""
         found = self.wanted
         if self.texts is None:
             return None
@@ -245,47 +237,38 @@ class _Draft:
 
     @cached_property
     def wanted(self) -> ExcerptPlan:
-        """All source that there would be with room enough."""
         return wanted(self.case, self.results, self.limits)
 
     @cached_property
     def _facts(self) -> dict[str, Any]:
-        """The results, whatever else is there."""
         return summary(self.case, self.results, self.limits)
 
     @cached_property
     def _queries(self) -> CompressedBlock:
-        """The block of queries."""
         return _json(queries(self.case))
 
     @cached_property
     def _values(self) -> CompressedBlock:
-        """The block of values."""
         return packed(pack_values(pick(self.case.scores, measures=shown_measures(self.case)).values))
 
     @cached_property
     def _with_scores(self) -> CompressedBlock:
-        """The block of rankings."""
         return packed(pack_rankings(self.case, scores=True, error_length=self.limits.error))
 
     @cached_property
     def _without_scores(self) -> CompressedBlock:
-        """The block of rankings, smaller."""
         return packed(pack_rankings(self.case, scores=False, error_length=self.limits.error))
 
     @cached_property
     def _traces(self) -> CompressedBlock | None:
-        """The block of traces, where there are any."""
         return _json(trace_data(self.case, self.traces)) if self.traces and self.traces.made else None
 
 
 def _json(value: object) -> CompressedBlock:
-    """Write a block of JSON."""
     return packed(dump(value).encode("utf-8"))
 
 
 def _fallback(results: Results) -> str:
-    """Say the verdict to who runs no scripts, and where the tables are."""
     said = (headline(results), results.reading, *results.warnings)
     body = "".join(f"<p>{escape(strip_control(text))}</p>" for text in said)
     return f"<main>{body}<p>Tables and queries need scripts in this page; {PAGE} beside it has the tables.</p></main>"
@@ -328,7 +311,6 @@ def page_plan(
 
 
 def _plan(settings: ReportSettings) -> PagePlan:
-    """Check the values of [report]."""
     if settings.traces < 0:
         raise ConfigError(f"traces = {settings.traces}", hint="it is 0 or more")
     limits = PageLimits(max_bytes=parse_size(settings.max_size, "max_size"), source=settings.source)

@@ -197,5 +197,4 @@ def spark_text(spark: Spark, most: float) -> str:
 
 
 def _level(value: float, most: float) -> str:
-    """Choose the height of one bar."""
     return LEVELS[min(len(LEVELS) - 1, int(value / most * len(LEVELS)))] if value > 0 else NOTHING

@@ -77,19 +77,16 @@ def to_html(document: Document) -> str:
 
 
 def _safe(text: str) -> str:
-    """Make a text one that a browser shows and never reads, also inside an attribute."""
     return escape(strip_control(text), quote=True)
 
 
 def _prosaic(text: str) -> str:
-    """Write sentences; commands in them are set as code."""
     parts = code_spans(strip_control(text))
     return "".join(f"<code>{_safe(part)}</code>" if code else _safe(part) for part, code in parts)
 
 
 @singledispatch
 def _render(block: Block) -> str:
-    """Write one block."""
     raise TypeError(f"no HTML for {type(block).__name__}")
 
 
@@ -161,7 +158,6 @@ def block_markdown(block: Block, level: int = 2) -> str:
 
 @singledispatch
 def _render_markdown(block: Block) -> str:
-    """Write one block."""
     raise TypeError(f"no Markdown for {type(block).__name__}")
 
 
@@ -218,37 +214,31 @@ def _(_: Forest) -> str:
 
 
 def _fenced(text: str) -> str:
-    """Keep a line inside its fence."""
     return " ".join(strip_control(text).replace("`", "'").split("\n"))
 
 
 def _cell(cell: Cell) -> str:
-    """Write a cell, the good and the bad in bold."""
     text = _escape(cell.text)
     return f"**{text}**" if text and cell.tone in ("good", "bad") else text
 
 
 def _escape(text: str) -> str:
-    """Keep text from being read as markup, HTML, a link or a call to somebody."""
     flat = _MARKUP.sub(r"\\\g<0>", " ".join(strip_control(text).split()))
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _ISSUE.sub("\\g<0>\u2060", _MENTION.sub("@\u2060", flat))
 
 
 def _prosaic_markdown(text: str) -> str:
-    """Write sentences; what stands in backticks stays code, in which nothing is markup and nothing ends it."""
     # A cut removes no space, and parts are escaped one by one: spaces at their ends are put back.
     flat = " ".join(strip_control(text).split())
     return "".join(f"`{part}`" if code else _spaced(part) for part, code in code_spans(flat))
 
 
 def _spaced(part: str) -> str:
-    """Escape a part of a sentence and keep the spaces around it."""
     return f"{' ' * part.startswith(' ')}{_escape(part)}{' ' * (part.endswith(' ') and part != ' ')}"
 
 
 def _line(text: str) -> str:
-    """Write a paragraph; of a number at its beginning it is the mark behind it that would make a list."""
     return _OPENING.sub(
         lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", _prosaic_markdown(text)
     )

@@ -64,7 +64,6 @@ def fold(text: str, width: int) -> list[str]:
 
 
 def _folded(line: str, width: int) -> Iterator[str]:
-    """Fold one line, as many words on each as fit."""
     now, used = "", 0
     for word in line.split():
         space = 1 if now else 0
@@ -81,7 +80,6 @@ def _folded(line: str, width: int) -> Iterator[str]:
 
 
 def _parts(word: str, width: int) -> list[str]:
-    """Cut a word that is too long, at its joints as far as they help."""
     parts = [""]
     for piece in _JOINTS.split(word) if cells(word) > width else [word]:
         for bit in _chopped(piece, width):
@@ -93,7 +91,6 @@ def _parts(word: str, width: int) -> list[str]:
 
 
 def _chopped(piece: str, width: int) -> Iterator[str]:
-    """Cut what has no joint, sign by sign."""
     if cells(piece) <= width:
         yield piece
         return
@@ -140,19 +137,16 @@ def draw_table(block: Table, width: int) -> Iterator[RenderableType]:
 
 
 def _narrowed(wide: Sequence[int], room: int) -> list[int]:
-    """Fold long names of rows where the rest then stands beside them, all in one part."""
     left = room - sum(min(one, SHAPE.prose) + SHAPE.gap for one in wide[1:])
     return [min(wide[0], left) if left >= SHAPE.name * room else wide[0], *wide[1:]]
 
 
 def _natural(block: Table, at: int) -> int:
-    """Give the width that a column would like."""
     texts = (block.columns[at].title, *(row[at].text for row in block.rows))
     return max(cells(line) for text in texts for line in _lines(text))
 
 
 def _lines(text: str) -> list[str]:
-    """Give a cell's own lines, without what would move the others."""
     return strip_control(text).replace("\t", " ").split("\n")
 
 
@@ -170,7 +164,6 @@ def _parts_grids(wide: Sequence[int], room: int) -> list[list[int]]:
 
 
 def _spread(wide: Sequence[int], room: int) -> list[int]:
-    """Give each column of a part its width; what is left goes to folded texts, the first of them first."""
     given = [wide[0], *(min(one, SHAPE.prose) for one in wide[1:])]
     left = room - sum(given) - SHAPE.gap * (len(given) - 1)
     for at, natural in enumerate(wide):
@@ -181,7 +174,6 @@ def _spread(wide: Sequence[int], room: int) -> list[int]:
 
 
 def _grid(block: Table, part: Sequence[int], widths: Sequence[int]) -> RenderableType:
-    """Draw some columns of a table without heavy rules."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -196,14 +188,12 @@ def _grid(block: Table, part: Sequence[int], widths: Sequence[int]) -> Renderabl
 
 
 def _styled(cell: Cell, width: int) -> Text:
-    """Fold a cell into its column."""
     from rich.text import Text
 
     return Text("\n".join(fold(strip_control(cell.text), width)), style=STYLES[cell.tone])
 
 
 def _records(block: Table, width: int) -> Iterator[RenderableType]:
-    """Write every row as a record: its name, then a line for each further column."""
     from rich.text import Text
 
     titles = [strip_control(column.title) for column in block.columns]
@@ -215,7 +205,6 @@ def _records(block: Table, width: int) -> Iterator[RenderableType]:
 
 
 def _field(title: str, cell: Cell, label: int, width: int) -> Text:
-    """Write one value of a record behind its title, or below one that is too long for that."""
     from rich.text import Text
 
     inner = " " * SHAPE.indent
@@ -251,7 +240,6 @@ def draw_beside(block: SideBySide, width: int) -> Iterator[Text]:
 
 
 def _stacked(listing: RankingBlock, width: int, *, first: bool) -> Iterator[Text]:
-    """Draw one ranking in all of the width, with its note."""
     if not first:
         yield _text("")
     yield from _listing(listing, width)
@@ -259,7 +247,6 @@ def _stacked(listing: RankingBlock, width: int, *, first: bool) -> Iterator[Text
 
 
 def _listing(listing: RankingBlock, width: int) -> Iterator[Text]:
-    """Draw a ranking: its title, a rule, and its entries."""
     for line in fold(strip_control(listing.title), width):
         yield _text(line, "bold")
     yield _text("─" * width, "dim")
@@ -273,7 +260,6 @@ _COLUMNS: Final = ("rank", "sign", "tail")
 
 
 def _entry(entry: RankingLine, shape: list[int], width: int) -> Iterator[Text]:
-    """Draw one entry; a long text goes on below itself."""
     rank, sign, tail = shape
     room = max(1, width - rank - sign - tail - 2 - (1 if tail else 0))
     for number, line in enumerate(fold(strip_control(entry.text), room)):
@@ -287,7 +273,6 @@ def _entry(entry: RankingLine, shape: list[int], width: int) -> Iterator[Text]:
 
 
 def _joined(lines: tuple[Text | None, ...], column: int) -> Text:
-    """Put the lines of several rankings into one; a ranking that has ended leaves its room."""
     whole = _text("")
     for number, line in enumerate(lines):
         if number:
@@ -299,7 +284,6 @@ def _joined(lines: tuple[Text | None, ...], column: int) -> Text:
 
 
 def _notes(block: SideBySide, width: int) -> Iterator[Text]:
-    """Say what belongs to each ranking."""
     alone = len(block.listings) == 1
     for listing in block.listings:
         if listing.note:
@@ -309,19 +293,16 @@ def _notes(block: SideBySide, width: int) -> Iterator[Text]:
 
 
 def _left(text: str, width: int) -> str:
-    """Fill a text up behind it."""
     shown = strip_control(text)
     return shown + " " * (width - cells(shown))
 
 
 def _right(text: str, width: int) -> str:
-    """Fill a text up before it."""
     shown = strip_control(text)
     return " " * (width - cells(shown)) + shown
 
 
 def _text(text: str, style: str = "") -> Text:
-    """Make a text of rich."""
     from rich.text import Text
 
     return Text(text, style=style)
@@ -358,7 +339,6 @@ def render_document(document: Document, screen: Screen) -> str:
 
 
 def _console(screen: Screen) -> Console:
-    """Make a console that draws into memory: rich itself ends the process when a pipe closes."""
     from rich.console import Console
 
     return Console(
@@ -367,12 +347,10 @@ def _console(screen: Screen) -> Console:
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
-    """Print sentences, folded at words."""
     _lines_terminal(console, fold(strip_control(text), console.width), style)
 
 
 def _lines_terminal(console: Console, lines: list[str], style: str = "") -> None:
-    """Print lines that fit already."""
     from rich.text import Text
 
     console.print(Text("\n".join(lines), style=style), soft_wrap=True)
@@ -380,32 +358,27 @@ def _lines_terminal(console: Console, lines: list[str], style: str = "") -> None
 
 @singledispatch
 def _show(block: Block, console: Console) -> None:  # noqa: ARG001  # the signature that the renderers share
-    """Print one block."""
     raise TypeError(f"nothing prints a {type(block).__name__}")
 
 
 @_show.register(Heading)
 def _(block: Heading, console: Console) -> None:
-    """Print a section's title."""
     console.print()
     _say(console, block.text, "bold")
 
 
 @_show.register(Paragraph)
 def _(block: Paragraph, console: Console) -> None:
-    """Print sentences."""
     _say(console, ("! " if block.tone == "warning" else "") + block.text, STYLES[block.tone])
 
 
 @_show.register(Code)
 def _(block: Code, console: Console) -> None:
-    """Print lines as they stand: folded ones could not be copied."""
     console.print(strip_control(block.text), soft_wrap=True)
 
 
 @_show.register(Table)
 def _(block: Table, console: Console) -> None:
-    """Print a table, and what belongs to it."""
     for part in draw_table(block, console.width):
         console.print(part)
     if block.note:
@@ -414,20 +387,17 @@ def _(block: Table, console: Console) -> None:
 
 @_show.register(SideBySide)
 def _(block: SideBySide, console: Console) -> None:
-    """Print rankings side by side, or below each other."""
     for line in draw_beside(block, console.width):
         console.print(line, soft_wrap=True)
 
 
 @_show.register(Collapsible)
 def _(block: Collapsible, console: Console) -> None:
-    """Say where to read it."""
     _say(console, block.elsewhere, "dim")
 
 
 @_show.register(Bars)
 def _(block: Bars, console: Console) -> None:
-    """Print a distribution as bars of blocks."""
     most = max((bar.value for bar in block.bars), default=0) or 1
     texts = max((cells(strip_control(bar.text)) for bar in block.bars), default=0)
     label = _label_width([bar.label for bar in block.bars], console.width)
@@ -439,7 +409,6 @@ def _(block: Bars, console: Console) -> None:
 
 @_show.register(Sparks)
 def _(block: Sparks, console: Console) -> None:
-    """Print distributions below each other, a line each."""
     label = _label_width([spark.label for spark in block.sparks], console.width)
     for spark in block.sparks:
         _drawn(console, spark.label, label, f"{spark_text(spark, block.most)}  {strip_control(spark.text)}")
@@ -449,7 +418,6 @@ def _(block: Sparks, console: Console) -> None:
 
 @_show.register(Forest)
 def _(block: Forest, console: Console) -> None:
-    """Print intervals as lines on one axis, with its ends below."""
     if block.on_pages:
         return
     label = _label_width([item.label for item in block.estimates], console.width)
@@ -460,18 +428,15 @@ def _(block: Forest, console: Console) -> None:
 
 
 def _label_width(labels: list[str], width: int) -> int:
-    """Give labels the room they need, or none where a line of their own is better."""
     longest = max((cells(strip_control(label)) for label in labels), default=0)
     return longest if longest + 1 + _LEAST_AXIS <= width else 0
 
 
 def _room(console: Console, label: int) -> int:
-    """Count the columns that a drawing has: behind labels of some width, or on a line of its own."""
     return console.width - (label + 1 if label else len(_INDENT))
 
 
 def _drawn(console: Console, label: str, width: int, drawing: str, style: str = "") -> None:
-    """Print a drawing behind its label, or below it where both have no room in a line; words are folded."""
     name = " ".join(strip_control(label).split("\n"))
     first, *rest = _kept_spaces(drawing, _room(console, width))
     if not width:
@@ -484,18 +449,15 @@ def _drawn(console: Console, label: str, width: int, drawing: str, style: str = 
 
 
 def _kept_spaces(drawing: str, width: int) -> list[str]:
-    """Keep a drawing that fits as it is; else fold the words behind it."""
     return [drawing] if cells(drawing) <= width else fold(drawing, width)
 
 
 def _place(block: Forest, value: float, room: int) -> int:
-    """Find the column of a value."""
     span = (block.high - block.low) or 1.0
     return min(room - 1, max(0, round((room - 1) * (value - block.low) / span)))
 
 
 def _interval(block: Forest, item: IntervalPoint, room: int) -> str:
-    """Draw one estimate with its interval."""
     axis = [" "] * room
     if block.line is not None:
         axis[_place(block, block.line, room)] = "┊"
@@ -506,7 +468,6 @@ def _interval(block: Forest, item: IntervalPoint, room: int) -> str:
 
 
 def _scale(block: Forest, room: int) -> str:
-    """Write the ends of the axis below it, and its line of no difference."""
     marks = [block.low, block.high] if block.line is None else [block.low, block.line, block.high]
     scale = [" "] * room
     for value in marks:
