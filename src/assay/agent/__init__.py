@@ -1,1 +1,1 @@
-"""Assay as a tool of coding agents: an MCP server that searches, explains itself, and measures engines."""
+"""The MCP server for coding agents: search, explanations, benchmarks."""

@@ -1,4 +1,4 @@
-"""The tools `run_benchmark` and `read_report`: how well search finds code, and what may be claimed."""
+"""The MCP tools `run_benchmark` and `read_report`."""
 
 from __future__ import annotations
 

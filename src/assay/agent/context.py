@@ -1,4 +1,4 @@
-"""What the tools of one server share."""
+"""State shared by the MCP tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool `explain`: why a file stands where it does."""
+"""The MCP tool `explain`."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Regular expressions of strangers: one that backtracks without end would hold up every other call.
-
-Python's `re` keeps the interpreter to itself while it matches, so no thread can end it. What is refused here is what
-takes exponential time: a repetition inside a repetition, such as `(a+)+`, and choices that are repeated, such as
-`(a|ab)*`. Python's own `*+`, `++` and `(?>...)` never go back, and are taken. What is slow by a power of the length of
-a line, such as `.*.*.*=`, is not refused: files are bounded, and so is the time.
-"""
+"""User-supplied regular expressions, run with a time limit."""
 
 from __future__ import annotations
 

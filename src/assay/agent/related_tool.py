@@ -1,4 +1,4 @@
-"""The tool `related`: what belongs to a piece of code."""
+"""The MCP tool `related`."""
 
 from __future__ import annotations
 

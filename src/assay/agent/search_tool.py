@@ -1,4 +1,4 @@
-"""The tool `search`: where the code is that does something."""
+"""The MCP tool `search`."""
 
 from __future__ import annotations
 

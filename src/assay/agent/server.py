@@ -1,4 +1,4 @@
-"""The server: its tools, what it says of itself, and what becomes of a call that is wrong."""
+"""The MCP server: tools, instructions, error handling."""
 
 from __future__ import annotations
 

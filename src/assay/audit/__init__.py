@@ -1,1 +1,1 @@
-"""Whether an engine keeps the laws that a number about it rests on. `running.run_audit` asks, `pages` tells."""
+"""Contract checks of engines: determinism, prefix consistency, filters, paths."""

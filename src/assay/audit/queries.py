@@ -1,4 +1,4 @@
-"""The ordinary queries of an audit: those of a gold set, or names and sentences that the code itself gives."""
+"""Queries of an audit, from a gold set or generated from the code."""
 
 from __future__ import annotations
 

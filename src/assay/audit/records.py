@@ -1,4 +1,4 @@
-"""What an audit says: findings, each with its share, an example and how to see it again."""
+"""Audit findings, each with its share, an example and a reproduction command."""
 
 from __future__ import annotations
 

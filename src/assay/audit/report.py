@@ -1,4 +1,4 @@
-"""The findings as a page: for the terminal, for audit.md and audit.html, and as JSON."""
+"""Audit findings as terminal text, Markdown, HTML and JSON."""
 
 from __future__ import annotations
 

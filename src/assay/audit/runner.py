@@ -1,4 +1,4 @@
-"""Make the checks, and keep what no record may hold out of what they say."""
+"""Run the checks and redact secrets from their findings."""
 
 from __future__ import annotations
 

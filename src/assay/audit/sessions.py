@@ -1,4 +1,4 @@
-"""The engine on the bench: sessions on copies of the corpus, every question bounded, every answer kept."""
+"""Engine sessions of an audit: copies of the corpus, deadlines, recorded output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine under audit, and what it is asked about."""
+"""The engine under audit and its queries."""
 
 from __future__ import annotations
 

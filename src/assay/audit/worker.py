@@ -1,4 +1,4 @@
-"""The other process of `elsewhere`: `python -m assay.audit.worker JOB ANSWERS`."""
+"""Subprocess of the determinism check: `python -m assay.audit.worker JOB ANSWERS`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What runs in a browser: scripts and styles, and the shell that puts them into one page."""
+"""JavaScript and CSS of the report and the web pages."""

@@ -1,8 +1,4 @@
-"""The modules of a page as one script: a file that is opened from a disk cannot import others.
-
-Modules are written in a small part of what ES modules may be, so that joining them is no more than leaving out their
-imports: named imports of other modules, without new names, one behind the other; `export` before a declaration.
-"""
+"""Bundle the modules of a page into one script, because a page opened from disk cannot import modules."""
 
 from __future__ import annotations
 

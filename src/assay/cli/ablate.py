@@ -1,4 +1,4 @@
-"""Take an engine apart: each part left out of the whole, and added one by one to the bare engine.
+"""Measure what each part of an engine contributes.
 
   assay ablate --gold gold.yaml                  the reference engine, by its own parts
   assay ablate parts --config assay.toml         the leave-one-out sweep [sweeps.parts]: any engine

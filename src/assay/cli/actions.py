@@ -1,4 +1,4 @@
-"""Commands with actions, one module each: `assay gold lint`, `assay engines check`."""
+"""Commands with subcommands, one module each: `assay gold lint`, `assay engines check`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audit an engine: whether it keeps the laws that numbers about it rest on.
+"""Check an engine's determinism, ranking consistency, filters and paths.
 
 assay audit builtin                                 on this folder, with queries that its code gives
 assay audit semble src --only prefix,filters        a preset, two checks

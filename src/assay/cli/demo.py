@@ -1,4 +1,4 @@
-"""Measure the shipped engines on the Python standard library: the whole path in one command, offline."""
+"""Benchmark the built-in engines on the Python standard library, offline."""
 
 from __future__ import annotations
 

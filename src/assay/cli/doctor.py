@@ -1,4 +1,4 @@
-"""Say what this machine has, what is missing, and what to do about it."""
+"""Check this machine: what is installed, what is missing, and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `assay run` is carried out: here, in processes, on a cluster, in shards, or only planned."""
+"""Execution modes of `assay run`: in process, worker processes, a cluster, shards, dry run."""
 
 from __future__ import annotations
 

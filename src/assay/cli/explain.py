@@ -1,4 +1,4 @@
-"""Say why results are where they are: what each stage did to them, and where an expected file was lost.
+"""Explain a ranking: the effect of each stage, and where an expected file was lost.
 
 assay explain "where are retries decided"                       the ten best, stage by stage
 assay explain "where are retries decided" --expect src/http.py  and what became of that file

@@ -1,4 +1,4 @@
-"""Make or refresh the index of a folder, and say what is in it; `assay search` does the same when it must.
+"""Build or refresh the index of a directory and show its contents.
 
 The index lies in the user's cache ($ASSAY_INDEX_DIR, or $ASSAY_CACHE_DIR, or the XDG cache); nothing is written into
 the folder itself. Only files whose contents changed are read again.

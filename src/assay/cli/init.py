@@ -1,4 +1,4 @@
-"""Write a commented assay.toml and a gold file with five drafts for the repository in this folder.
+"""Write a commented assay.toml and a gold file with five drafts for this repository.
 
 The drafts are places worth asking about, found in the code; the questions are yours to write.
 Nothing that exists is overwritten.

@@ -1,4 +1,4 @@
-"""`assay`: one module a command; nothing heavy is imported until a command runs."""
+"""The `assay` command. Subcommands are imported when they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serve search, explanations and benchmarks to coding agents, by the Model Context Protocol.
+"""Serve search, explanations and benchmarks to coding agents over MCP.
 
 assay mcp                            this folder, over stdin and stdout: what agents start by themselves
 assay mcp ~/shop ~/lib               several folders; nothing outside of them is read

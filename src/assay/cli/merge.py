@@ -1,4 +1,4 @@
-"""Put the shards of a run together and report what can be claimed.
+"""Merge the shards of a run and report the results.
 
 Each part runs wherever it likes; the result is that of one run, byte for byte:
 

@@ -1,4 +1,4 @@
-"""Where a run of the builtin engine went wrong: the stage that lost each query, and the measure after each stage.
+"""Failed queries of a built-in engine: the stage that lost each target, and the score after each stage.
 
 The run's own records say what was missed. The stages are seen by asking the engine again, over the same corpus and with
 the same settings; where the corpus changed since, that is said.

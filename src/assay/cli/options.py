@@ -1,4 +1,4 @@
-"""Flags that several commands share, and what becomes of them."""
+"""Flags shared by several commands."""
 
 from __future__ import annotations
 

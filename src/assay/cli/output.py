@@ -1,4 +1,4 @@
-"""Where a command's words go: the result to stdout, progress to stderr."""
+"""Command output: results to stdout, progress to stderr."""
 
 from __future__ import annotations
 

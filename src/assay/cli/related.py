@@ -1,4 +1,4 @@
-"""Show what belongs to the code at a line: what it uses, what uses it, and what speaks of the same things.
+"""Show code related to a line: what it uses, what uses it, and similar code.
 
 assay related src/http.py:120
 assay related src/http.py:120 ~/repository -k 5

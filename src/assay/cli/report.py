@@ -1,4 +1,4 @@
-"""Make report.html again from the records of a run: larger or smaller, without source, with traces.
+"""Rebuild report.html from a saved run: smaller or larger, without source, with traces.
 
 No engine is asked but the builtin one, and that only for traces. As after a run, 40 queries are traced where its index
 is kept or the corpus is small; --traces builds an index too:

@@ -1,4 +1,4 @@
-"""Run engines over a gold set and report what can be claimed.
+"""Run engines over a gold set and report verdicts.
 
 With an assay.toml in this folder (or --config) its settings are used and flags override them;
 without one, flags alone are enough:

@@ -1,4 +1,4 @@
-"""Score a run again from its records, with other measures if you like; no engine is asked."""
+"""Rescore a saved run without rerunning engines."""
 
 from __future__ import annotations
 

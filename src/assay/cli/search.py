@@ -1,4 +1,4 @@
-"""Search code: the best files or spans for a question, some keywords or a name.
+"""Search code by question, keywords or name.
 
 assay search "where are retries decided"            in this folder
 assay search parse_config src --per span -k 5       spans of lines, in src

@@ -1,4 +1,4 @@
-"""What the commands of the reference engine share: their flags, the folder, the settings, and opening the index."""
+"""Flags and index opening shared by the search commands."""
 
 from __future__ import annotations
 

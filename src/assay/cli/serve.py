@@ -1,4 +1,4 @@
-"""Explore runs in the browser: a folder of them, one, two side by side, a query asked again with other settings.
+"""Explore runs in the browser.
 
 assay serve                          the runs in and below this folder
 assay serve results old-results      those of several folders

@@ -1,4 +1,4 @@
-"""What commands with a page share: where their server listens, how its address is told, how a page is opened."""
+"""Starting a local server: address, token, opening the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show one query: what is right, and two rankings side by side.
+"""Show one query: its targets and two rankings side by side.
 
 assay show results tax-lookup                       the baseline and the best rival of it
 assay show results "which percentage is charged"    by a part of its text that no other query has

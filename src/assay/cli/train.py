@@ -1,4 +1,4 @@
-"""Train a static embedding of your own on a folder of git repositories; what was interrupted goes on where it stopped.
+"""Train a static embedding model on local Git repositories.
 
 The folder is searched for repositories, also bare ones; only permissively licensed ones are learned from. DIR/model is
 the finished model, DIR/work holds what is done so far and may be removed afterwards. The same repositories, recipe and

@@ -1,4 +1,4 @@
-"""Tune an engine over a grid of settings, on dev queries only, and say what the choice is worth on unseen ones.
+"""Tune an engine over a grid on dev queries and estimate the gain on unseen ones.
 
   assay tune --gold gold.yaml --knob search.stem.files=0.0,0.2,0.4
   assay tune mine --knob search.stem.files=0.2,0.4 --knob search.dense.files=0.3,0.5 --ledger

@@ -1,4 +1,4 @@
-"""The matrix: gold sets × engines, run and recorded."""
+"""Experiments: gold sets × engines, run and recorded."""
 
 from __future__ import annotations
 

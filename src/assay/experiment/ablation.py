@@ -1,4 +1,4 @@
-"""What is each part of an engine worth? Left out of the whole one by one, and added to nothing one by one."""
+"""Ablation: each component left out, and added one by one."""
 
 from __future__ import annotations
 

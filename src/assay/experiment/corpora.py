@@ -1,4 +1,4 @@
-"""Where a gold set is asked: its corpus at hand, our own files out of sight, a copy for whoever writes."""
+"""Prepare the corpus of a gold set: hide our own files, copy it for engines that write."""
 
 from __future__ import annotations
 

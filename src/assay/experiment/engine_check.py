@@ -1,8 +1,4 @@
-"""Three questions that the code itself answers: enough to see whether an engine is understood.
-
-A name that is defined once, a sentence that documents something, and a word that stands nowhere. They are asked as any
-gold set is, so that what is seen here is what a run would see.
-"""
+"""Three queries generated from the code, to check that an engine's output is understood."""
 
 from __future__ import annotations
 

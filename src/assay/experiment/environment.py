@@ -1,4 +1,4 @@
-"""What a result was made with. Only names from a fixed list are read: no secret can slip in."""
+"""Environment facts of a run. Only variables of a fixed list are read, so no secret is recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: every change that was tried, with its evidence and the rule that decided on it; lines are only added."""
+"""The append-only ledger of changes: evidence, rule and decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run in parts, on machines that know nothing of each other: divided, written down, put together again."""
+"""Sharded runs: split, run, write, merge."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Why the reference engine answered as it did: queries of a run that was made, asked again stage by stage.
-
-Nothing here is part of a run or of its times. The engine is opened with the settings that the run recorded, over the
-corpus as it is now, and only where that is still the run's; what could not be traced is said.
-"""
+"""Trace queries of a saved run through the stages of the built-in engine."""
 
 from __future__ import annotations
 

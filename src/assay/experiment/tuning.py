@@ -1,4 +1,4 @@
-"""What is each part worth, and which settings are best? Ablations and grids, and the honest worth of a choice."""
+"""Grid search with an honest estimate of the chosen setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims → people: numbers first, then a document for terminal and Markdown, and the data that report.html draws."""
+"""Analysis and output of runs."""
 
 from assay.report.analysis import analyse
 from assay.report.publish import WRITTEN, publish, reopen, report_again, require_parquet, write_html, write_reports

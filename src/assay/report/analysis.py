@@ -1,4 +1,4 @@
-"""From a run to everything that may be said of it. Every number comes from the records; no engine is asked again."""
+"""Analyze a run: everything is computed from its records."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A baseline file: evidence that is kept in version control, one line a query, so that diffs and merges can be read.
-
-It holds names, hashes, values and statuses; neither source nor questions nor settings.
-"""
+"""Baseline files: per-query scores in version control, one line per query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of runs under their claim, for every command that needs one."""
+"""Comparisons of engines and runs under an analysis plan."""
 
 from __future__ import annotations
 

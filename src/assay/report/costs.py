@@ -1,4 +1,4 @@
-"""What each engine took: start-up, index, queries cold and warm, memory, disk, calls and tokens."""
+"""Time, memory, disk, API calls and tokens of each engine."""
 
 from __future__ import annotations
 

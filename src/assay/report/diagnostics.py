@@ -1,7 +1,4 @@
-"""Alarms over the variants of a run: what ranks alike, knobs that do nothing, leads that are noise or luck.
-
-Each says who, with which evidence, and what to do next. Nothing is asked again: rankings and scores are enough.
-"""
+"""Diagnostics: identical rankings, parameters without effect, leads within noise, selection bias."""
 
 from __future__ import annotations
 

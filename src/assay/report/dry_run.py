@@ -1,4 +1,4 @@
-"""A plan as people read it: the tree of what is made once, what is there, what is left, and how long that may take."""
+"""The plan of a run as text: tree, cached cells, remaining work, estimated time."""
 
 from __future__ import annotations
 

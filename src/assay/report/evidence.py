@@ -1,4 +1,4 @@
-"""What a comparison rests on: one run, several repeats of it, or a baseline file that is kept in version control."""
+"""Per-query scores of a run, of repeats, or of a baseline file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went wrong beside the ranking: queries without an answer, broken contracts, paths of another tree, stderr."""
+"""Failed queries, contract violations, paths outside the corpus, engine stderr."""
 
 from __future__ import annotations
 

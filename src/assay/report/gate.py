@@ -1,4 +1,4 @@
-"""Pass or fail: thresholds, failures and significant regressions, and the exit code that follows."""
+"""The CI gate: thresholds, failures, significant regressions, exit code."""
 
 from __future__ import annotations
 

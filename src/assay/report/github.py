@@ -1,4 +1,4 @@
-"""What GitHub shows of a gate: a job summary, one comment that is kept up to date, annotations beside the lines."""
+"""GitHub output of a gate: job summary, pull-request comment, annotations."""
 
 from __future__ import annotations
 

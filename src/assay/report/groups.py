@@ -1,4 +1,4 @@
-"""The same scores over parts of the queries: by form, place, leak and tag, over phrasings, against adversaries."""
+"""Scores by phrasing, directory, leakage and tag; adversaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict in a sentence: what stands on top of every report, and how it is to be taken."""
+"""The verdict in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger for people: the table that seed 001 kept by hand, and one entry with all that it rests on."""
+"""The ledger as text: table of changes, one entry in detail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a run that was just made to its folder: joined with what stands there, written down, reported on."""
+"""Write a finished run to its directory and report on it."""
 
 from __future__ import annotations
 

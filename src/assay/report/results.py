@@ -1,4 +1,4 @@
-"""Everything a report says, as numbers: what results.json holds and what the documents are made of."""
+"""The contents of results.json."""
 
 from __future__ import annotations
 

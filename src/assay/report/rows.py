@@ -1,4 +1,4 @@
-"""One row an engine, merged over runs: what was measured now, what was skipped, what stands from earlier runs."""
+"""One row per engine, merged over runs."""
 
 from __future__ import annotations
 

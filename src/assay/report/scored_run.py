@@ -1,4 +1,4 @@
-"""A run with its scores, and what every section looks up in it."""
+"""A run with its scores."""
 
 from __future__ import annotations
 

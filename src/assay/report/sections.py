@@ -1,4 +1,4 @@
-"""The document of a run: each section says one thing, and nothing here computes a score."""
+"""The sections of a run's document; nothing is computed here."""
 
 from __future__ import annotations
 

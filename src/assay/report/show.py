@@ -1,4 +1,4 @@
-"""One query and what two engines, or one engine in two runs, answered to it."""
+"""One query with the rankings of two engines, or of one engine in two runs."""
 
 from __future__ import annotations
 

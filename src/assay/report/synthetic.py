@@ -1,4 +1,4 @@
-"""Gold that was made from the code itself is told as such, wherever a number that rests on it is shown."""
+"""Notes on results from synthetic gold sets."""
 
 from __future__ import annotations
 

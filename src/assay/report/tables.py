@@ -1,4 +1,4 @@
-"""Tables that a run asks for by name, beside those that every report has."""
+"""Optional tables, requested by name."""
 
 from __future__ import annotations
 

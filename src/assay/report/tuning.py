@@ -1,4 +1,4 @@
-"""What tuning found, for people: the honest number first, what flatters it beside it, and the settings to paste."""
+"""Tuning and ablation results as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's scores beside those without the labels that engines' results brought up."""
+"""Scores with and without pooled labels."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The browser's side of Assay: runs explored and gold reviewed, by a server for one person on one machine."""
+"""The local web server: run explorer and gold review."""

@@ -1,4 +1,4 @@
-"""The addresses of the explorer."""
+"""Routes of the run explorer."""
 
 from __future__ import annotations
 

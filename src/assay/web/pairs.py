@@ -1,4 +1,4 @@
-"""Two runs as one: the engines of both on the queries that are still the same."""
+"""Two runs side by side, on their common queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query asked again: the builtin engine of a run with other settings, over the corpus as it is now."""
+"""Rerun a query of a built-in engine with other settings."""
 
 from __future__ import annotations
 

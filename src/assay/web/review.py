@@ -1,4 +1,4 @@
-"""Gold review in the browser: several reviewers, each blind to the others, at the desk of one gold file."""
+"""Gold review in the browser, with reviewers blinded to each other."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Who sits where: one name a browser, one browser a name, so that nobody looks around under somebody else's name.
-
-A name that somebody voted under, here, on a terminal or on another machine, is given away only for a code that the
-terminal of the server shows. A browser is known by a cookie of its own. What it did is one line each in a file of the
-cache, which outlives the server and is in no repository; the file holds digests of the cookies. It keeps people from
-seeing votes by accident or out of curiosity. Who reads the files of the review sees everything.
-"""
+"""Reviewer sessions: one reviewer name per browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs in the browser: those of some folders, one of them, two of them side by side, a query asked again."""
+"""Run list and cached runs of the explorer."""
 
 from __future__ import annotations
 

@@ -1,18 +1,4 @@
-"""A server on loopback for the person who started it, and nobody else.
-
-    routes = [Route("GET", "/", index), Route("POST", "/vote/{item}", vote)]
-    with serve(routes, port=0) as server:
-        print(server.url)       # has the token: tell nobody but the user
-        server.wait()           # until Ctrl-C; `start()` instead serves from a thread of its own
-
-A handler takes a `WebRequest` (parts of the address, query, the JSON of a POST) and gives a `Response`
-(`json_response(value)`, `page_response(shell.page(..., live=True))`). What it raises becomes a JSON sentence:
-`Refused(status, message)` with its status, any `AssayError` by its kind, anything else "unexpected", without a trace.
-Handlers run in several threads at once; a GET changes nothing; a POST that was answered is on disk.
-
-Checked before a handler sees anything: the Host, the cookie that the token was exchanged for, for a POST the Origin,
-that it is JSON and not too long. Every answer says no-store, nosniff, no-referrer, and that nobody may frame it.
-"""
+"""An HTTP server on loopback for one user."""
 
 from __future__ import annotations
 

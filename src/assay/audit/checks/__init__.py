@@ -1,4 +1,4 @@
-"""The checks there are, in the order they are made: what may leave an engine in another state comes last."""
+"""The checks in execution order; those that may change an engine's state come last."""
 
 from __future__ import annotations
 

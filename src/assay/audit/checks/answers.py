@@ -1,4 +1,4 @@
-"""Whether ordinary queries are answered at all."""
+"""Check that ordinary queries return results."""
 
 from __future__ import annotations
 

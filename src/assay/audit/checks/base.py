@@ -1,4 +1,4 @@
-"""What a check is."""
+"""The check interface."""
 
 from __future__ import annotations
 

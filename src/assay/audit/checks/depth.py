@@ -1,4 +1,4 @@
-"""Whether an engine that is asked for k gives k: not more, not fewer while there are more, none twice."""
+"""Check that an engine returns k distinct results when it has that many."""
 
 from __future__ import annotations
 

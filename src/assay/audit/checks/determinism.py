@@ -1,8 +1,4 @@
-"""Whether the same question gets the same answer: again, in a new session, with other hash seeds and threads.
-
-Each is compared with what differs from it in that one thing only. Where the step before already differs, the next one
-could not tell whose fault it is, and is not tried.
-"""
+"""Check that repeated queries, new sessions, hash seeds and thread counts give equal rankings."""
 
 from __future__ import annotations
 

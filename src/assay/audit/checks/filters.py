@@ -1,4 +1,4 @@
-"""Whether a filter only strikes out. Nothing outside it, the rest in the same order, nothing where nothing passes."""
+"""Check that a filter only removes results."""
 
 from __future__ import annotations
 

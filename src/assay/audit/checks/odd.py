@@ -1,4 +1,4 @@
-"""What becomes of queries that nobody planned for, and of the ordinary ones after them."""
+"""Check edge-case queries, and ordinary queries after them."""
 
 from __future__ import annotations
 

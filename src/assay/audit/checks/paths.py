@@ -1,4 +1,4 @@
-"""Whether results point into the corpus: to files that exist, written from its root, at lines that they have."""
+"""Check that results name existing files and lines of the corpus."""
 
 from __future__ import annotations
 

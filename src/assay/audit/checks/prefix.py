@@ -1,4 +1,4 @@
-"""Whether the top 5 is the beginning of the top 10. If not, a score at 5 and one at 10 are about two engines."""
+"""Check that the top 5 is a prefix of the top 10."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Whether the engine can return the targets of a gold set at all, and what it costs where it cannot.
-
-Where all that an engine can return is known, that is proof. Otherwise each target is asked for by the words of its
-query, its name, its path and its own text: what is found that way can be returned; what is not was merely not found.
-"""
+"""Check that the engine can return the targets of a gold set at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scores say: whether they are numbers, go with the rank, how many are equal, and who comes first then."""
+"""Check scores: finite, ordered by rank, and how ties are broken."""
 
 from __future__ import annotations
 

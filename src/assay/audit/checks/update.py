@@ -1,4 +1,4 @@
-"""Whether an updated index answers, after edits, as one that is built anew, hit for hit."""
+"""Check that an updated index returns the same results as a rebuilt one."""
 
 from __future__ import annotations
 

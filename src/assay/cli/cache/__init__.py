@@ -1,4 +1,4 @@
-"""Look at what is kept in the cache, prune it, and check that it is whole.
+"""Show, prune and verify the cache.
 
 assay cache                                     every kind with its size, and when it was used
 assay cache prune --to 1GB --older-than 30d     the least recently used go first, never what is in use

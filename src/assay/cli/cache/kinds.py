@@ -1,4 +1,4 @@
-"""What lies in the cache beside artefacts, and how sizes and dates are shown."""
+"""Cache entries outside the artifact store; sizes and dates as text."""
 
 from __future__ import annotations
 

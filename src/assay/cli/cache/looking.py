@@ -1,4 +1,4 @@
-"""Show every kind of thing in the cache: how many, how large, when used, and what it costs to have it again."""
+"""Show what the cache holds: entries, sizes, last use, and the cost of rebuilding."""
 
 from __future__ import annotations
 

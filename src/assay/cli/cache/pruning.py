@@ -1,4 +1,4 @@
-"""Remove what was not used for long, and the least recently used until the rest fits.
+"""Remove cache entries that are old, or the least recently used until the rest fits.
 
 Without --kind it is about artefacts alone, and what somebody uses stays. Other kinds (trees, mirrors, index,
 embeddings, descriptions, unfinished) go when they are named: the oldest first. Who uses those is not known, so let

@@ -1,4 +1,4 @@
-"""Check every artefact against its checksum, and remove those that are broken.
+"""Verify the checksum of every cached artifact and remove broken ones.
 
 The exit code is 0 when nothing was broken, else 4: something on this disk damages files.
 """

@@ -1,4 +1,4 @@
-"""List the engines there are, show how one is set up, and check that one works.
+"""List, show and check engines.
 
 assay engines                                 kinds and presets, what is installed and how to get the rest
 assay engines show semble > mine.toml         a preset to copy and change: --engine ./mine.toml

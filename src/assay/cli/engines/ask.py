@@ -1,4 +1,4 @@
-"""Ask one engine one query, and print its ranking as it came.
+"""Send one query to an engine and print its ranking.
 
 assay engines ask semble "where are retries decided"        on this folder
 assay engines ask mine parse_config src -k 5                an engine of assay.toml, on src

@@ -1,4 +1,4 @@
-"""Index once, ask three questions, and say what was understood of the answers.
+"""Index once, run three queries, and show how the output was understood.
 
 The questions come from the code: a name that is defined once, the sentence over a definition, and a word that stands
 nowhere. The engine is asked as in a run: on a copy of the corpus, with the same limits, its answers read by the same

@@ -1,4 +1,4 @@
-"""List the kinds of engine and the presets for known tools.
+"""List engine kinds and presets for known tools.
 
 A preset is verified when it was run with the tool, in the version that is named; the others were written from the
 tool's documentation and are marked unverified: check them with `assay engines check NAME` before you rely on them.

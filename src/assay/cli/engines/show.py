@@ -1,4 +1,4 @@
-"""Print an engine's settings as TOML, to copy and change.
+"""Print an engine's settings as TOML.
 
 A preset is printed as it ships; save it, change it, and name the file: `--engine ./mine.toml`. Of a kind, every
 setting is printed with its default, as a table for assay.toml. An engine of assay.toml is printed as it stands there.

@@ -1,4 +1,4 @@
-"""Make gold sets, and look after them.
+"""Create and maintain gold sets.
 
 assay gold lint gold.yaml                     what is wrong with a set; --fix repairs what is certain
 assay gold mine . --set gold.yaml             propose queries, wrong answers and phrasings

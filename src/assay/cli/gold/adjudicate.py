@@ -1,4 +1,4 @@
-"""What becomes of votes: where items stand, decisions on what is disputed, and gold."""
+"""Review outcomes: status, decisions on disputed items, accepted items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say how far the reviewers of a set agree, beyond chance.
+"""Report inter-reviewer agreement beyond chance.
 
 Cohen's κ for two reviewers, Krippendorff's α for any number; votes that say unsure count as missing.
 Only votes that were cast before an item was decided or accepted are taken: after that nobody is blind. Of a reviewer

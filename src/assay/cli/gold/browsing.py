@@ -1,4 +1,4 @@
-"""A review in the browser: the same queue, votes and decisions, with the code beside them."""
+"""Review in the browser, with the code beside each item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a gold set in another format, and say what that format cannot hold.
+"""Convert a gold set to another format and list what that format cannot hold.
 
 assay gold convert octocode/code.csv code.yaml --to native --corpus git:../octocode@b1771ba
 assay gold convert gold.yaml beir/ --to beir

@@ -1,4 +1,4 @@
-"""Find what is wrong with gold sets: labels that do not hold, answers elsewhere, queries nobody can tell apart.
+"""Lint gold sets: invalid labels, better targets elsewhere, duplicate queries.
 
 assay gold lint gold.yaml                                    every rule, on the corpus that the set names
 assay gold lint annotations/ --corpus git:../repo@3f2a91c    on another corpus

@@ -1,4 +1,4 @@
-"""Findings as people read them: by set, the worst first, the same fact once."""
+"""Lint findings as text: by set, worst first, without repeats."""
 
 from __future__ import annotations
 

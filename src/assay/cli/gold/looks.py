@@ -1,4 +1,4 @@
-"""List the looks that were taken at the sealed queries of a set."""
+"""List accesses to the sealed queries of a set."""
 
 from __future__ import annotations
 

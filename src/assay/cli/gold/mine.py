@@ -1,4 +1,4 @@
-"""Propose queries, wrong answers and phrasings for a gold set; people decide on every one.
+"""Propose queries, adversaries and phrasings for review.
 
 assay gold mine . --set gold.yaml                              from commits, documents and comments
 assay gold mine . --set gold.yaml --from history --count 60    from one of: history, docs, comments, names

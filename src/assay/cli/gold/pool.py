@@ -1,4 +1,4 @@
-"""List the results of engines that nobody judged, most worth judging first, and what each label could change.
+"""List unjudged results by expected impact.
 
 assay gold pool gold.yaml results                       from the engines of one run
 assay gold pool gold.yaml results other-results --measure 'nDCG(level=lines)@10'

@@ -1,4 +1,4 @@
-"""Move the anchors of a gold set from one commit to another.
+"""Migrate the anchors of a gold set from one commit to another.
 
 assay gold reanchor gold.yaml --to HEAD                     what would move, what could not, and where it may be
 assay gold reanchor gold.yaml --to HEAD --all               the same, with what keeps its text listed too

@@ -1,4 +1,4 @@
-"""Vote on what was proposed for a gold set, settle it, and write it into the set.
+"""Review proposals: vote, adjudicate, and write accepted ones to the set.
 
 assay gold review gold.yaml --as ada               item after item on the terminal; each reviewer is blind to the others
 assay gold review gold.yaml --browser              the same in the browser, with the code beside it (--port, --open)

@@ -1,4 +1,4 @@
-"""Divide a set into dev, test and sealed queries: tune on one part, claim on another.
+"""Split a set into dev, test and sealed queries.
 
 assay gold split gold.yaml                          by module: no folder of answers is in two parts
 assay gold split gold.yaml --by file                where all code lies in a few folders

@@ -1,4 +1,4 @@
-"""Make synthetic gold sets from a repository.
+"""Generate synthetic gold sets from a repository.
 
 The repository asks about itself: seconds, no labels, line spans.
 

@@ -1,4 +1,4 @@
-"""How a reviewer votes: on the terminal, by flags, by a file, or as a model. No other reviewer's file is opened."""
+"""Cast votes: on the terminal, by flags, from a file, or by a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger of changes: every one that was tried, its evidence, the rule in force, accepted or rejected.
+"""Keep a ledger of changes: evidence, decision rule, accepted or rejected.
 
 assay ledger                                              the table, with the running total of what was accepted
 assay ledger add results --engine new --baseline old --title "stem boost"

@@ -1,4 +1,4 @@
-"""Put a change to the rule, and write it down: accepted or rejected, with all that it rests on.
+"""Apply the decision rule to a change and record the outcome with its evidence.
 
 The new engine and what it is compared with are two engines of one run, or, with --against, of two runs: those must
 have asked the same queries on the same corpora (else exit code 5). A rejected change is an entry too, and no error.

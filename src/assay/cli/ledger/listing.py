@@ -1,4 +1,4 @@
-"""Show every change that was tried, and what became of it."""
+"""List recorded changes and their outcomes."""
 
 from __future__ import annotations
 

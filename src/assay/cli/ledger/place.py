@@ -1,4 +1,4 @@
-"""Which ledger is meant."""
+"""Locate the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show one entry with all that it rests on."""
+"""Show one entry with its evidence."""
 
 from __future__ import annotations
 

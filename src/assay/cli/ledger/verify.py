@@ -1,4 +1,4 @@
-"""Check that no line of the ledger was changed, removed or moved; exit code 2 when one was."""
+"""Verify that no line of the ledger was changed, removed or moved; exit code 2 if one was."""
 
 from __future__ import annotations
 

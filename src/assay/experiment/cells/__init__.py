@@ -1,1 +1,1 @@
-"""Cells: one engine on one gold set, asked anywhere, kept, and put together to a run."""
+"""Cells: one engine on one gold set."""

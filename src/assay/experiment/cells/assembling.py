@@ -1,4 +1,4 @@
-"""From cells to a run: the same run, however and wherever the cells were made."""
+"""Assemble cells into a run; the result does not depend on where they ran."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long will it take? By what earlier cells of the same kind took, per megabyte of source and per question."""
+"""Estimate run time from earlier cells, per megabyte of source and per query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where cells are kept: for good where all that decides them is known, else until the run is finished."""
+"""Cell storage: permanent if the key is complete, else until the run is finished."""
 
 from __future__ import annotations
 

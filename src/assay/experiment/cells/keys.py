@@ -1,4 +1,4 @@
-"""What decides a cell, as a digest: the same digest, the same answers."""
+"""Cell keys: equal keys mean equal results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that a plan says of its results, beside the cells: with both, whoever has them makes the same run."""
+"""The part of a plan that is stored with its cells to rebuild the run."""
 
 from __future__ import annotations
 

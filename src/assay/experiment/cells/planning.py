@@ -1,4 +1,4 @@
-"""Which cells there are, which of them are kept, and who has to go where for the rest."""
+"""Plan the cells of a run: which exist, and how the rest are grouped into tasks."""
 
 from __future__ import annotations
 

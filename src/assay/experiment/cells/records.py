@@ -1,4 +1,4 @@
-"""What is known of a gold set and of an engine on it once somebody went there: small, and the same everywhere."""
+"""Results of a cell and facts about its gold set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a plan to its cells: what is kept is taken, the rest is asked by a fleet, and kept as it comes."""
+"""Execute the missing cells of a plan."""
 
 from __future__ import annotations
 

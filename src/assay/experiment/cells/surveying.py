@@ -1,4 +1,4 @@
-"""What is written down of a place: its gold set, its corpus, and the files that are named there."""
+"""Snapshot of a corpus and its gold set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan as a tree: corpus → chunks → vectors → candidates → ranking, with what is there already."""
+"""The plan as a tree: corpus, chunks, vectors, candidates, ranking."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a worker does: go to a gold set's corpus and say what is there, or ask some engines there.
-
-Tasks and what comes back are small. A corpus is opened where the work is done; no index and no vector travels.
-"""
+"""Worker tasks: survey a corpus, or run engines on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fleet of workers is, whoever they are."""
+"""The executor interface and the serial executor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who does the work: this process, others on this machine, or a cluster; the results are the same."""
+"""Run tasks on a Dask cluster."""
 
 from __future__ import annotations
 

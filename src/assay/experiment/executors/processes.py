@@ -1,4 +1,4 @@
-"""Processes on this machine."""
+"""Run tasks in worker processes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Runs on disk: a folder from which every number can be computed again without engine or corpus.
-
-`run.json` names its members with their hashes and is replaced last. Members have the same name in every run and one
-line for each query, file or ranking, so that version control shows what changed: `gold.jsonl`, `lines.jsonl`,
-`engines/NAME.jsonl`. A reader sees the old run or the new one, never a mixture (`generations.py`).
-"""
+"""Run directories: records from which all numbers can be recomputed."""
 
 from assay.experiment.records.codec import config_hash
 from assay.experiment.records.folder import (

@@ -1,4 +1,4 @@
-"""Records as JSON and back: what the files of a run, kept cells and shards are written with."""
+"""JSON encoding of records for run files, cells and shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in a folder of results, by name: nobody who writes or reads one spells a name himself."""
+"""The run directory: file names, lock, atomic replacement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run made of two: engines that were not asked now keep what they answered, where it was to the same questions."""
+"""Merge a run with earlier results of engines that were not rerun."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a run to the files of its folder and back."""
+"""Write and read runs."""
 
 from __future__ import annotations
 

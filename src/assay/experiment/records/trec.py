@@ -1,11 +1,4 @@
-"""A run for other people's tools: TREC runs and judgements.
-
-TREC tools know whole documents only, so `runs/ENGINE.trec` has each file once, and `qrels/GOLD.qrels` judges files: on
-those two ir_measures and pytrec_eval compute what Assay does at file level. `runs/lines/ENGINE.trec` is what was
-answered, lines and all, as the `runfile` engine reads it back. It has no judgements: a result is right when it meets
-the lines of a target, and judgements know no lines that meet, only names that are equal. A query is called
-`gold/query/form`.
-"""
+"""Export of runs and judgments in TREC format."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How an experiment is carried out: engines that take turns, or cells that are asked side by side."""
+"""Running experiments: interleaved with timing, or as independent cells."""

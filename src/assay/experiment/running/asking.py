@@ -1,4 +1,4 @@
-"""Asking engines on one gold set: each in its own place, taking turns, and nothing they say gets out unchecked."""
+"""Run engines on one gold set and validate their output."""
 
 from __future__ import annotations
 

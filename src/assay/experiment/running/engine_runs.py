@@ -1,4 +1,4 @@
-"""What an engine did on several gold sets, put together."""
+"""Combine the results of an engine over several gold sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An experiment from its specification to a run, in the one way that all commands share."""
+"""Run an experiment from its specification."""
 
 from __future__ import annotations
 

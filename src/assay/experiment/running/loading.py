@@ -1,4 +1,4 @@
-"""The gold sets of an experiment, on the corpora that it names."""
+"""Load the gold sets of an experiment on the configured corpora."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A specification as a matrix of cells: planned, run by a fleet or in shards, put together."""
+"""Run a specification as a matrix of cells, by an executor or in shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ask every engine every question, and keep what it said."""
+"""Timed runs: engines interleaved query by query in one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""assay.toml: what to run, on what, and which claim will be made of it."""
+"""The specification of an experiment (assay.toml)."""
 
 from assay.experiment.spec.layers import shipped_experiments
 from assay.experiment.spec.load import check, load_spec, locate, override

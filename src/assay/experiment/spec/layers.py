@@ -1,4 +1,4 @@
-"""Several files and flags as one table, and who said what: a mistake is told where it was made."""
+"""Merge several files and flags into one table and remember where each key came from."""
 
 from __future__ import annotations
 

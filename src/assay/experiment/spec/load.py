@@ -1,4 +1,4 @@
-"""assay.toml: read with all that it extends and what flags change, checked key by key."""
+"""Load assay.toml with its `extends` and overrides, and check every key."""
 
 from __future__ import annotations
 

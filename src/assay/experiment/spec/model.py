@@ -1,4 +1,4 @@
-"""One experiment as a record: what to run, on what, and which claim will be made of it."""
+"""The specification of an experiment as records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two files that `assay init` writes: a commented assay.toml and a gold file with drafts."""
+"""The files that `assay init` writes."""
 
 from __future__ import annotations
 

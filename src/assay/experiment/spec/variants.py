@@ -1,4 +1,4 @@
-"""Everything that runs: engines, variants, the points of sweeps, references; each under a name of its own."""
+"""Expand engines, variants, sweeps and references into named run entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as one page: its numbers, its queries, every ranking and what of the source fits, packed into report.html."""
+"""report.html: numbers, queries, rankings and source excerpts in one file."""
 
 from assay.report.explorer.excerpts import SourceTexts
 from assay.report.explorer.limits import PageLimits

@@ -1,4 +1,4 @@
-"""What the page says at once: the results with what limits them, and the queries with what was asked."""
+"""Data of report.html: results, limitations and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which lines of source a page shows: around gold places and first results, of queries that differ most first."""
+"""Source excerpts for report.html: targets and top results, most informative queries first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page may hold."""
+"""Size limits of report.html."""
 
 from __future__ import annotations
 

@@ -1,30 +1,4 @@
-r"""Numbers as bytes: rankings and values so that a browser reads them back at once.
-
-A table of columns is
-    4 bytes          length of the head, unsigned, little-endian
-    head             JSON in UTF-8; its "columns" are [name, kind, count, bytes] in the order they follow
-    columns          one behind the other, without gaps
-A column of kind "varint" has `count` unsigned LEB128 numbers. One of kind "float32" has `count` little-endian IEEE
-floats with their bytes apart, which packs better: all first (lowest) bytes, then all second ones, third, fourth; NaN
-stands for "none".
-
-The head of the rankings has beside its columns: `engines` and `units` (how many), `paths` and `errors` (texts that
-columns number from 0), `statuses` (that `status` numbers from 0; the last, "missing", was not asked), and
-`adversaries`, the mark of the first adversary. Their columns:
-    places    of each unit: how many different places its rankings name
-    path      of each place, unit by unit: number in `paths`
-    start     of each place: first line; 0 is the whole file
-    lines     of each place: end - start + 1; 0 where start is 0
-    tokens    of each place: its tokens + 1; 0 where they are not known
-    status    of each cell: a cell is one engine on one unit, number unit * engines + engine
-    error     of each cell: number in `errors` + 1; 0 where it said nothing
-    seconds   of each cell (float32)
-    hits      of each cell: how many results it has
-    hit       of each result, cell by cell, in rank order: number among the unit's places, from 0
-    mark      of each result: 0 nothing, 1 + t it claims target t, `adversaries` + a it is adversary a
-    repeats   of each result that has a mark: how many above it repeat others, which scores count once; else 0
-    score     of each result (float32, 16 bits of its fraction: five digits); the whole column may be left out
-"""
+"""Binary packing of rankings and values for the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make report.html: every block, as much source as fits, and the sentences about what does not."""
+"""Build report.html within its size limit."""
 
 from __future__ import annotations
 

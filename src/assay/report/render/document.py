@@ -1,4 +1,4 @@
-"""What a report says, before it is known where: terminal and Markdown render these blocks, for an audit HTML too."""
+"""Blocks of a document, independent of the output format."""
 
 from __future__ import annotations
 

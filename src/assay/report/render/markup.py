@@ -1,7 +1,4 @@
-"""A document of headings, sentences, tables and code as one HTML file: no network, no script, all of it escaped.
-
-An audit is shown by it; the page of a run is made by report/explorer, and draws what this one has no blocks for.
-"""
+"""Render documents as Markdown and as a self-contained, escaped HTML file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The report on a terminal, by rich: colour only where it is wanted, lines that fit the width, plain where it is piped.
-
-A verdict has a sign before it and not only a colour. Where blocks and lines cannot be shown they are drawn in ASCII.
-"""
+"""Render documents on a terminal."""
 
 from __future__ import annotations
 

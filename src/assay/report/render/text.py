@@ -1,8 +1,4 @@
-"""Words that others wrote (engines, tools, gold files), made fit to be shown: nothing in them steers a screen.
-
-Each page escapes what is markup to it; this is what no page can show: terminal sequences, control characters,
-letters that turn the direction of writing, halves of characters.
-"""
+"""Sanitize text from engines, tools and gold files for display."""
 
 from __future__ import annotations
 
