@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read, write, and tell what was lost on the way."""
     from assay.gold import load_gold
-    from assay.gold.formats.native import ignored_notes
+    from assay.gold.formats.registry import ignored_notes
 
     known = _writable(args.to)
     suite = load_gold(args.source, format=args.format, corpus=args.corpus or None)

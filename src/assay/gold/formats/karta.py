@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from assay.gold.building import GoldSource, build_gold, build_query, check_path, parse_target, read_source
 from assay.gold.formats.export import renamed, safe_ids
-from assay.gold.formats.native import has_version
 from assay.gold.formats.rows import yaml_has
 from assay.gold.native import nodes as schema
 from assay.gold.native.nodes import MappingKeys, YamlNode, compose
@@ -197,7 +196,7 @@ class KartaCorpus:
 
 def matches(source: GoldSource) -> bool:
     """Tell a set by the corpus it names; the native format has a version key and no such."""
-    return yaml_has(source, "corpus_id") and not has_version(source)
+    return yaml_has(source, "corpus_id") and not yaml_has(source, "assay")
 
 
 def is_corpus_file(source: GoldSource) -> bool:

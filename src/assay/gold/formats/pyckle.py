@@ -267,13 +267,13 @@ class _ChangeFinder(ast.NodeVisitor):
             if not (reads and isinstance(part, ast.Name)):
                 self.visit(part)
 
-    def visit_FunctionDef(self, function: _Function) -> None:
+    def visit_FunctionDef(self, node: _Function) -> None:
         before = self._runs, self._may_read, self._shadowed
         self._may_read = True
-        for part in (*function.decorator_list, *function.args.defaults, *filter(None, function.args.kw_defaults)):
+        for part in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
             self.visit(part)
-        self._runs, self._shadowed = False, self._shadowed or bool(self._names & _own_names(function))
-        for statement in function.body:
+        self._runs, self._shadowed = False, self._shadowed or bool(self._names & _own_names(node))
+        for statement in node.body:
             self.visit(statement)
         self._runs, self._may_read, self._shadowed = before
 
