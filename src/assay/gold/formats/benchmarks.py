@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from assay.gold.building import GoldSource, build_query, path_problem, ranged_span
 from assay.gold.formats.diffs import FileDiff, read_diff
-from assay.gold.formats.export import renamed, safe_ids
+from assay.gold.formats.export import describe_renames, safe_ids
 from assay.gold.formats.multi_repo import Omitted, RepoQuery, RepoRevision, from_github, github_code
 from assay.gold.formats.rows import CsvRow, Record, header, json_has, parse, read_entries, read_table, unread
 from assay.types import CorpusSpec, GoldSet, Span, Target
@@ -41,7 +41,7 @@ def _read_issues(
     records = read_entries(source)
     ids = safe_ids(record.text("instance_id") for record in records)
     entries = [entry for record in records for entry in parse_entry(record, ids)]
-    return from_github(source, name, corpus, entries, {**unread(records, keys), **renamed(ids)})
+    return from_github(source, name, corpus, entries, {**unread(records, keys), **describe_renames(ids)})
 
 
 def _swebench_entry(record: Record, ids: Mapping[str, str]) -> _Entries:

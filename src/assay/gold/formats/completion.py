@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from assay.gold.building import GoldLocation, GoldSource, build_query, check_path, ranged_span
-from assay.gold.formats.export import renamed, safe_ids
+from assay.gold.formats.export import describe_renames, safe_ids
 from assay.gold.formats.multi_repo import RepoQuery, RepoRevision, in_folders, split
 from assay.gold.formats.rows import Record, json_has, read_entries, unread
 from assay.types import CorpusSpec, GoldSet, Target
@@ -84,7 +84,7 @@ def _read(
         forms = {"human": "\n".join(prompt[-_QUERY_LINES:]).strip("\r\n")}
         query = build_query(ids[original], forms, [target], record.place, tags=_TAGS)
         queries.append(RepoQuery(RepoRevision(repository), query))
-    provenance = {"leak": LEAK, **unread([*records, *tasks], keys), **renamed(ids)}
+    provenance = {"leak": LEAK, **unread([*records, *tasks], keys), **describe_renames(ids)}
     return split(source, name, queries, spec, provenance)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from assay.gold.building import GoldSource, build_gold, build_query, parse_target, row_id
-from assay.gold.formats.export import renamed, safe_ids
+from assay.gold.formats.export import describe_renames, safe_ids
 from assay.gold.formats.multi_repo import require_corpus
 from assay.gold.formats.rows import JsonListing, Record, json_has, opening, read_entries, read_listing, unread
 from assay.types import CorpusSpec, GoldSet, Query
@@ -47,7 +47,7 @@ def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gol
     originals = [r.word("id") if "id" in r.values else row_id(n) for n, r in enumerate(listing.records, 1)]
     ids = safe_ids(originals)
     queries = [_query(record, ids[original]) for record, original in zip(listing.records, originals, strict=True)]
-    provenance = unread([listing.about, *listing.records], _READ) | renamed(ids)
+    provenance = unread([listing.about, *listing.records], _READ) | describe_renames(ids)
     return build_gold(name, spec, queries, source.at(1), provenance)
 
 

@@ -20,7 +20,7 @@ from assay.gold.formats import (
     siacode,
     trec,
 )
-from assay.gold.formats.export import WriterOutput, comes_from, file_name, verified
+from assay.gold.formats.export import WriterOutput, comes_from, file_name, verify_output
 from assay.gold.formats.rows import yaml_has
 from assay.gold.native.layers import read_native, write_native
 from assay.gold.native.nodes import suggest
@@ -58,7 +58,7 @@ def _matches_native(source: GoldSource) -> bool:
 
 def _write_native(suite: Suite) -> WriterOutput:
     files = {file_name(gold, ".yaml"): write_native(gold) for gold in suite.golds}
-    return verified(suite, files, lambda folder: [read_native(read_source(folder / name)) for name in files])
+    return verify_output(suite, files, lambda folder: [read_native(read_source(folder / name)) for name in files])
 
 
 FORMATS: tuple[Format, ...] = (
