@@ -1,4 +1,4 @@
-"""What every format ends in: a query whose targets are sound, a gold set whose ids are unique."""
+"""Sources, targets, queries and gold sets: the checks that all formats share, and the hashes of a set."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from assay.types import PRIMARY, Adversary, CorpusSpec, GoldSet, LabelProvenance
 
 @dataclass(frozen=True, slots=True)
 class GoldLocation:
-    """A line of a file."""
+    """A line of a gold file, for errors."""
 
     file: str
     line: int | None = None
 
     def error(self, message: str, hint: str | None = None) -> GoldError:
-        """Make the error that points here."""
+        """Return an error at this line."""
         return GoldError(message, file=self.file, line=self.line, hint=hint)
 
     def text(self, value: str, what: str) -> str:
-        """Give back a text that says something and can be written to a file again."""
+        """Return a text that is not blank and can be encoded again."""
         if not value.strip():
             raise self.error(f"{what} is empty", "write it, or leave the key out where it is optional")
         if any("\ud800" <= character <= "\udfff" for character in value):
@@ -35,7 +35,7 @@ class GoldLocation:
         return value
 
     def name(self, value: str, what: str) -> str:
-        """Give back a text that can be part of a key, a file name and a TREC line."""
+        """Return a text that can be part of a key, a file name and a TREC line."""
         self.text(value, what)
         if "/" in value or any(character.isspace() for character in value):
             raise self.error(f"{what} '{value}' has a blank or a slash in it", "use words joined by '-'")
@@ -44,36 +44,33 @@ class GoldLocation:
 
 @dataclass(frozen=True, slots=True)
 class SourceLimits:
-    """How much of a gold file is read."""
+    """The largest gold file that is read."""
 
-    bytes: int = 32_000_000  # some 50,000 five-layer queries; beyond it a file is not a gold set somebody wrote
+    bytes: int = 32_000_000  # some 50,000 five-layer queries; a larger file was not written by hand
 
 
 @dataclass(frozen=True, slots=True)
 class GoldSource:
-    """A gold file and what it says."""
+    """A gold file and its text."""
 
     path: Path
     text: str
 
     def at(self, line: int | None = None) -> GoldLocation:
-        """Point to a line of it."""
+        """Return the location of a line."""
         return GoldLocation(str(self.path), line)
 
 
 def read_source(path: Path, limits: SourceLimits | None = None) -> GoldSource:
-    """Read a UTF-8 file, byte order mark dropped."""
-    most, size = (limits or SourceLimits()).bytes, _size(path)
+    """Read a UTF-8 file without its byte order mark."""
+    most = (limits or SourceLimits()).bytes
+    try:
+        size = path.stat().st_size
+    except OSError:
+        size = 0  # reading it raises
     if size > most:
         raise GoldError(f"the file has {size} bytes; a gold file has at most {most}", file=path, hint="split the set")
     return GoldSource(path, read_utf8(path, GoldError))
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 _SYNTAX = "a target is written path, path:10-42 or path::Scope.symbol"
@@ -83,19 +80,22 @@ _REPEAT = re.compile(r"~([0-9]+)$")
 
 
 def parse_target(text: str, place: GoldLocation, *, grade: int = PRIMARY) -> Target:
-    """Read a target; a symbol anchor has no lines yet."""
+    """Parse a target; a symbol anchor has no lines yet."""
     path, colons, symbol = text.partition("::")
     if colons:
         return Target(Span(check_path(path, place)), grade, _check_symbol(symbol, text, place))
     ranged = _RANGE.fullmatch(text)
     if ranged is None:
         return Target(Span(check_path(text, place)), grade)
-    span = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), place)
-    return Target(span, grade, digest=_check_digest(ranged["digest"], text, place))
+    span, digest = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), place), ranged["digest"]
+    if digest is not None and not _DIGEST.fullmatch(digest):
+        message = f"'{text}' has no content hash of {DIGEST_LENGTH} hex digits behind its '#'"
+        raise place.error(message, "leave it out, and let `assay gold reanchor --digest` write it")
+    return Target(span, grade, digest=digest)
 
 
 def ranged_span(path: str, start: int, end: int, place: GoldLocation) -> Span:
-    """Make the span of lines `start` to `end`, both counted from 1 and both included."""
+    """Return the span of lines `start` to `end`, counted from 1, both included."""
     if start < 1:
         raise place.error(f"'{path}:{start}-{end}' begins before line 1", "lines are counted from 1")
     if start > end:
@@ -104,7 +104,7 @@ def ranged_span(path: str, start: int, end: int, place: GoldLocation) -> Span:
 
 
 def check_path(path: str, place: GoldLocation) -> str:
-    """Give back a path that is POSIX, relative to the corpus root, and cannot leave it."""
+    """Return a path that is POSIX, relative to the corpus root, and cannot leave it."""
     problem = path_problem(path)
     if problem:
         raise place.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root, with '/'")
@@ -112,7 +112,7 @@ def check_path(path: str, place: GoldLocation) -> str:
 
 
 def path_problem(path: str) -> str | None:
-    """Say what is wrong with a path, if anything."""
+    """Return what is wrong with a path, if anything."""
     checks = {
         "has no path": not path,
         "has a backslash in it": "\\" in path,
@@ -125,13 +125,6 @@ def path_problem(path: str) -> str | None:
         "has an empty or '.' step in its path": not {"", "."}.isdisjoint(path.split("/")),
     }
     return next((problem for problem, found in checks.items() if found), None)
-
-
-def _check_digest(digest: str | None, text: str, place: GoldLocation) -> str | None:
-    if digest is not None and not _DIGEST.fullmatch(digest):
-        message = f"'{text}' has no content hash of {DIGEST_LENGTH} hex digits behind its '#'"
-        raise place.error(message, "leave it out, and let `assay gold reanchor --digest` write it")
-    return digest
 
 
 def _check_symbol(symbol: str, text: str, place: GoldLocation) -> str:
@@ -158,9 +151,9 @@ def build_query(
     labels: Sequence[LabelProvenance] = (),
     least: int = PRIMARY,
 ) -> Query:
-    """Make a query; targets are ordered by grade, then as written; those of grade 0 are judged, not relevant.
+    """Return a checked query; targets are sorted by grade, then as written, and those of grade 0 are irrelevant.
 
-    `least` is the lowest best grade of a query: formats with grades of their own take 1.
+    At least one target must have the grade `least`: 1 in formats with other grades than primary and secondary.
     """
     every = sorted(targets, key=lambda target: -target.grade)
     ordered = tuple(target for target in every if target.grade > 0)
@@ -189,7 +182,7 @@ def build_gold(
     place: GoldLocation,
     provenance: Mapping[str, str] | None = None,
 ) -> GoldSet:
-    """Make a gold set; it has queries and no id stands for two."""
+    """Return a gold set; raise if it is empty or has an id twice."""
     if not queries:
         raise place.error("the gold set is empty", "add at least one query")
     first: dict[str, Query] = {}
@@ -203,7 +196,7 @@ def build_gold(
 
 
 def row_id(number: int) -> str:
-    """Name a query of a format without ids by its place, counted from 1."""
+    """Return the id of row `number`, counted from 1, in a format without ids."""
     return f"row-{number:03d}"
 
 
@@ -229,7 +222,8 @@ def _check_adversaries(
             raise place.error(f"query '{query_id}' names the adversary {wrong.anchor} twice", "keep one")
         seen.add(wrong.anchor)
         for target in targets:
-            if wrong.anchor == target.anchor or _one_holds_the_other(wrong, target):
+            whole = any(one.symbol is None and one.span.start is None for one in (wrong, target))
+            if wrong.anchor == target.anchor or (whole and wrong.span.path == target.span.path):
                 raise place.error(
                     f"query '{query_id}' has {wrong.anchor} as an adversary and {target.anchor} as a target",
                     "a wrong answer cannot be right too: anchor both to symbols or line ranges, or drop one",
@@ -252,13 +246,8 @@ def _check_labels(
         seen.add(label.target)
 
 
-def _one_holds_the_other(one: Target, other: Target) -> bool:
-    whole = [target.symbol is None and target.span.start is None for target in (one, other)]
-    return one.span.path == other.span.path and any(whole)
-
-
 def query_hash(query: Query, corpus: CorpusSpec) -> str:
-    """Hash id, forms, labels as written, and the corpus; not lines, rationale, measures or tags."""
+    """Hash the id, phrasings, labels as written, and the corpus; not lines, rationale, measures or tags."""
     return _digest(
         {
             "id": query.id,
@@ -272,10 +261,9 @@ def query_hash(query: Query, corpus: CorpusSpec) -> str:
 
 
 def gold_hash(gold: GoldSet) -> str:
-    """Hash the set of its queries and its corpus; their order, its name and where it was read from do not count."""
+    """Hash the queries and the corpus, independent of order, name and source."""
     return _digest(sorted(query_hash(query, gold.corpus) for query in gold.queries))
 
 
 def _digest(value: object) -> str:
-    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return text_digest(text)
+    return text_digest(json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":")))

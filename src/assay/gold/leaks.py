@@ -1,4 +1,4 @@
-"""How much of the answer is already in the question? Words of a target's path or symbol that a query names."""
+"""Properties of a query for slices and lint: leakage, language, and terms replaced between phrasings."""
 
 from __future__ import annotations
 
@@ -9,58 +9,62 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
+from assay.corpus.languages import detect
 from assay.syntax.identifiers import STOP_WORDS, parts, stem, words
-from assay.types import Target
+from assay.types import Query, Target
 
-_SHORTEST_STEM = 3  # letters that must stay when an ending goes, or `uses`, `used` and `us` would be one word
+_SHORTEST_STEM = 3  # letters left when an ending is removed, or `uses`, `used` and `us` would be one word
+_UNKNOWN_LANGUAGE = "other"
 
 
 def leakage(query_text: str, targets: Iterable[Target]) -> float:
-    """Give the share of a query's distinct content words that are words of a target's path or symbol."""
+    """Return the share of a query's distinct content words that are words of a target's path or symbol."""
     return _leak(query_text, tuple((target.span.path, target.symbol) for target in targets))
 
 
-@lru_cache(maxsize=1 << 13)  # several sections of a report ask it of every query
-def _leak(query_text: str, answers_at: tuple[tuple[str, str | None], ...]) -> float:
+@lru_cache(maxsize=1 << 13)  # several sections of a report need it for every query
+def _leak(query_text: str, targets: tuple[tuple[str, str | None], ...]) -> float:
     asked = content_words(query_text)
-    answers = _answer_forms(answers_at)
-    shared = [word for word in asked if not _forms(word).isdisjoint(answers)]
+    names = [f"{PurePosixPath(path).with_suffix('')} {symbol or ''}" for path, symbol in targets]
+    found = frozenset(form for name in names for word in words(name) for form in _forms(word))
+    shared = [word for word in asked if not _forms(word).isdisjoint(found)]
     return len(shared) / len(asked) if asked else 0.0
 
 
-def overlaps(query_text: str, targets: Iterable[Target]) -> bool:
-    """Tell whether a query names any word of a target's path or symbol."""
-    return leakage(query_text, targets) > 0
-
-
-def content_words(text: str) -> frozenset[str]:
-    """Give the distinct parts of a text's identifiers and words, stop words left out."""
-    return frozenset(parts(text)) - STOP_WORDS
-
-
-def _answer_forms(answers: Iterable[tuple[str, str | None]]) -> frozenset[str]:
-    names = [f"{PurePosixPath(path).with_suffix('')} {symbol or ''}" for path, symbol in answers]
-    return frozenset(form for name in names for word in words(name) for form in _forms(word))
-
-
-@lru_cache(maxsize=1 << 14)  # the words of a repository's paths come again and again
+@lru_cache(maxsize=1 << 14)  # paths of a repository repeat their words
 def _forms(word: str) -> frozenset[str]:
     stems = {word.removesuffix(ending) for ending in ("s", "es", "ed", "ing", "e")}
     undoubled = {stem[:-1] for stem in stems if stem != word and stem[-1:] == stem[-2:-1]}
     return frozenset({word, *(stem for stem in stems | undoubled if len(stem) >= _SHORTEST_STEM)})
 
 
+def overlaps(query_text: str, targets: Iterable[Target]) -> bool:
+    """Return whether a query names any word of a target's path or symbol."""
+    return leakage(query_text, targets) > 0
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Return the distinct parts of a text's identifiers and words, without stop words."""
+    return frozenset(parts(text)) - STOP_WORDS
+
+
+def language_of(query: Query) -> str:
+    """Return the language of the first primary target, from its file name alone: reports have no files."""
+    primary = next(iter(query.primaries), None)
+    return _UNKNOWN_LANGUAGE if primary is None else detect(primary.span.path, b"").language or _UNKNOWN_LANGUAGE
+
+
 WORD: Final = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
 ARTICLES: Final = frozenset({"a", "an", "the"})
-#: Words that may stay between two runs of an error that is one: `ascii and latin-1` for `7bit and base64`.
+#: Words between two runs of one replacement: `ascii and latin-1` for `7bit and base64`.
 _JOINING: Final = frozenset({"and", "or", "of"})
 
 
 def replacements(human: str, wrong: str) -> int:
-    """Count the different replacements between two forms.
+    """Count the distinct replacements of terms between two phrasings.
 
-    Runs that only a joining word keeps apart are one, and so is one term replaced by another wherever it stands.
-    Where no term was replaced there is none: another inflection, or words that came or went, are no wrong term.
+    Runs that are separated only by joining words count as one, and so do repetitions of a replacement. Other
+    inflections, and words that were only added or removed, are no replacement.
     """
     left, right = _words(human), _words(wrong)
     runs: list[tuple[list[str], list[str]]] = []
@@ -75,18 +79,15 @@ def replacements(human: str, wrong: str) -> int:
         runs[-1][1].extend(right[other:last])
         joined = True
     changed = {(tuple(old), tuple(new)) for old, new in runs}
-    return len(changed) if any(_is_term(*change) for change in changed) else 0
+    terms = [old and new and not STOP_WORDS.issuperset(old + new) for old, new in changed]
+    return len(changed) if any(terms) else 0
 
 
 def kept(human: str, wrong: str) -> tuple[int, int]:
-    """Count the words of a form that another one keeps, in their order, and all of its words."""
+    """Count the words of a phrasing that another one keeps in order, and all of its words."""
     left, right = _words(human), _words(wrong)
     blocks = difflib.SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
     return sum(block.size for block in blocks), len(left)
-
-
-def _is_term(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
-    return bool(old and new) and not STOP_WORDS.issuperset(old + new)
 
 
 def _words(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.building import GoldLocation
-from assay.gold.formats.export import renamed, safe_ids
+from assay.gold.formats.export import describe_renames, safe_ids
 
 IDS = st.lists(st.text(st.sampled_from("ab-/ \t2"), min_size=1, max_size=5).filter(str.strip), max_size=8)
 
@@ -31,8 +31,8 @@ def test_sound_ids_step_aside_for_those_that_were_there():
     }
 
 
-def test_renamed_tells_the_first_and_counts_the_rest():
-    assert renamed(safe_ids(["a", "b"])) == {}
-    told = renamed(safe_ids([f"a {number}" for number in range(30)]))["ids"]
+def test_describe_renames_lists_the_first_and_counts_the_rest():
+    assert describe_renames(safe_ids(["a", "b"])) == {}
+    told = describe_renames(safe_ids([f"a {number}" for number in range(30)]))["ids"]
     assert "'a 0' is a-0" in told
     assert told.endswith("and 10 more")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import GoldError
-from assay.gold.formats.export import lacks_lines, lined
+from assay.gold.formats.export import lacks_lines, resolve_lines
 from assay.types import GoldSet, Query, Span, Target
 from tests.gold.formats.files import HERE
 
@@ -18,22 +18,22 @@ def gold_of(*targets: Target) -> GoldSet:
     return GoldSet("set", HERE, (Query("q", {"human": "x"}, targets, line=3),), source="set.yaml")
 
 
-def test_lined_gives_symbols_and_whole_files_their_lines(make_corpus):
-    done = lined(gold_of(SYMBOL, WHOLE, RANGE), make_corpus(), whole_files=False)
+def test_resolve_lines_gives_symbols_and_whole_files_their_lines(make_corpus):
+    done = resolve_lines(gold_of(SYMBOL, WHOLE, RANGE), make_corpus(), whole_files=False)
     spans = [str(target.span) for target in done.gold.queries[0].targets]
     assert spans == ["json/encoder.py:5-6", "json/decoder.py:1-2", "README.md:1-2"]
     assert done.gold.queries[0].targets[0].symbol == "JSONEncoder.iterencode"
     assert done.lost == ("1 whole file: what is written is the range of all its lines",)
 
 
-def test_lined_leaves_whole_files_where_the_format_holds_them(make_corpus):
-    done = lined(gold_of(SYMBOL, WHOLE), make_corpus(), whole_files=True)
+def test_resolve_lines_leaves_whole_files_where_the_format_holds_them(make_corpus):
+    done = resolve_lines(gold_of(SYMBOL, WHOLE), make_corpus(), whole_files=True)
     assert [str(target.span) for target in done.gold.queries[0].targets] == ["json/encoder.py:5-6", "json/decoder.py"]
     assert done.lost == ()
 
 
-def test_lined_keeps_the_higher_grade_of_two_targets_with_the_same_lines(make_corpus):
-    done = lined(gold_of(SYMBOL, Target(Span("json/encoder.py", 5, 6), 1)), make_corpus(), whole_files=True)
+def test_resolve_lines_keeps_the_higher_grade_of_two_targets_with_the_same_lines(make_corpus):
+    done = resolve_lines(gold_of(SYMBOL, Target(Span("json/encoder.py", 5, 6), 1)), make_corpus(), whole_files=True)
     assert [target.grade for target in done.gold.queries[0].targets] == [2]
     assert done.lost == ("1 target: another target has the same lines",)
 
@@ -46,10 +46,10 @@ def test_lined_keeps_the_higher_grade_of_two_targets_with_the_same_lines(make_co
         (Target(Span("empty.py")), "has no lines"),
     ],
 )
-def test_lined_says_which_target_has_none(make_corpus, target, message):
+def test_resolve_lines_says_which_target_has_none(make_corpus, target, message):
     corpus = make_corpus({"json/encoder.py": "x = 1\n", "empty.py": ""})
     with pytest.raises(GoldError, match=message) as error:
-        lined(gold_of(target), corpus, whole_files=False)
+        resolve_lines(gold_of(target), corpus, whole_files=False)
     assert (error.value.file, error.value.line) == ("set.yaml", 3)
     assert error.value.hint
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.errors import GoldError
 from assay.gold.building import GoldSource
 from assay.gold.loading import load_gold
-from assay.gold.native.editing import rewritten, save
+from assay.gold.native.editing import rewrite, save
 from assay.gold.native.layers import read_native
 from assay.types import GoldSet, LabelProvenance, Query, Span, Target
 
@@ -62,14 +62,14 @@ def changed(gold: GoldSet, number: int, **fields: Any) -> GoldSet:
 
 
 def test_rewritten_without_a_change_is_the_same_text():
-    assert rewritten(TEXT, gold_of(), gold_of()) == TEXT
+    assert rewrite(TEXT, gold_of(), gold_of()) == TEXT
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_rewritten_tag_changes_one_key_and_no_comment(number):
     old = gold_of()
     new = changed(old, number, tags={**old.queries[number].tags, "split": "dev"})
-    text = rewritten(TEXT, old, new)
+    text = rewrite(TEXT, old, new)
     assert text is not None
     assert plain(gold_of(text)) == plain(new)
     assert [line for line in TEXT.split("\n") if "#" in line] == [line for line in text.split("\n") if "#" in line]
@@ -78,7 +78,7 @@ def test_rewritten_tag_changes_one_key_and_no_comment(number):
 
 def test_rewritten_keeps_untouched_queries_word_for_word():
     old = gold_of()
-    text = rewritten(TEXT, old, changed(old, 1, targets=(Target(Span("json/decoder.py", 1, 2)),)))
+    text = rewrite(TEXT, old, changed(old, 1, targets=(Target(Span("json/decoder.py", 1, 2)),)))
     assert text is not None
     assert text.split("whole-file")[0] == TEXT.split("whole-file")[0]
     assert text.split("# --- the end ---")[1] == TEXT.split("# --- the end ---")[1]
@@ -90,7 +90,7 @@ def test_rewritten_appends_and_cuts_queries():
         "new", {"human": "a: b # c"}, (Target(Span("README.md")),), labels=(LabelProvenance("README.md", ("ann",)),)
     )
     new = replace(old, queries=(old.queries[0], old.queries[2], added))
-    text = rewritten(TEXT, old, new)
+    text = rewrite(TEXT, old, new)
     assert text is not None
     assert "# --- the end ---" in text
     assert "whole-file" not in text
@@ -100,7 +100,7 @@ def test_rewritten_appends_and_cuts_queries():
 def test_rewritten_changes_what_stands_above_the_queries():
     old = gold_of()
     new = replace(old, corpus=replace(old.corpus, root="src"), provenance={"by": "ann"})
-    text = rewritten(TEXT, old, new)
+    text = rewrite(TEXT, old, new)
     assert text is not None
     assert "# its name" in text
     assert plain(gold_of(text)) == plain(new)
@@ -112,7 +112,7 @@ def test_rewritten_gives_up_where_an_alias_would_change_two_queries():
     )
     old = gold_of(text)
     new = changed(old, 0, tags={"category": "other"})
-    assert rewritten(text, old, new) is None
+    assert rewrite(text, old, new) is None
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=20).filter(
@@ -135,7 +135,7 @@ def test_rewritten_reads_as_the_new_set_or_gives_up(tags, forms, drop, extra):
     ]
     queries += [Query(f"x{n}", {"human": text}, (Target(Span("README.md")),)) for n, text in enumerate(extra)]
     new = replace(old, queries=tuple(queries))
-    text = rewritten(TEXT, old, new)
+    text = rewrite(TEXT, old, new)
     assert text is None or plain(gold_of(text)) == plain(new)
 
 

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read, write, and tell what was lost on the way."""
     from assay.gold import load_gold
-    from assay.gold.formats.native import ignored_notes
+    from assay.gold.formats.registry import ignored_notes
 
     known = _writable(args.to)
     suite = load_gold(args.source, format=args.format, corpus=args.corpus or None)
@@ -127,12 +127,12 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
 
 def _with_lines(args: argparse.Namespace, gold: GoldSet, known: Format) -> LineAnchored:
     from assay.corpus import open_corpus
-    from assay.gold.formats.export import LineAnchored, lacks_lines, lined
+    from assay.gold.formats.export import LineAnchored, lacks_lines, resolve_lines
 
     if not lacks_lines(gold, symbols=known.symbols, whole_files=known.whole_files):
         return LineAnchored(gold)
     info(args, f"{gold.name}: looking its anchors up in the corpus")
-    return lined(gold, open_corpus(gold.corpus, base=_folder(gold)), whole_files=known.whole_files)
+    return resolve_lines(gold, open_corpus(gold.corpus, base=_folder(gold)), whole_files=known.whole_files)
 
 
 def _folder(gold: GoldSet) -> Path:

@@ -1,7 +1,7 @@
-"""A unified diff, seen from the old side: which lines of which files it changes.
+"""Unified diffs, seen from the old side: which lines of which files they change.
 
-A removed line counts; context does not. Lines that are only added count as the line they follow: that is where
-somebody had to look. A file that the diff makes has no old side.
+Removed lines count, context does not. Added lines count as the line they follow, where the author had to look. A new
+file has no old side.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from assay.gold.building import GoldLocation
 _HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
 _ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[abtnvfr"\\])')
 _ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
-_CONTEXT = 3  # lines git shows below a change: so many may be missing where blank ones were cut off the end of a patch
-_SIGNATURE = "--"  # ends a patch that was sent as a mail
+_CONTEXT = 3  # lines git shows below a change: so many may be missing if blank ones were stripped from a patch
+_SIGNATURE = "--"  # ends a mailed patch
 _NOWHERE = "/dev/null"
 _HINT = "a patch is what `git diff` prints"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class OldLines:
-    """Lines `start` to `end` of the old file, both included; 0-0 is the place before its first line."""
+    """Lines `start` to `end` of the old file, inclusive; 0-0 is before the first line."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class OldLines:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """What a diff does to one file: its old path, None for a file that is new, and the lines it changes there."""
+    """The old path, None for a new file, the new path, and the changed old lines."""
 
     old: str | None
     new: str | None
@@ -40,7 +40,7 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class _Cursor:
-    """The lines of a diff and the one that is read next."""
+    """The lines of a diff and the next one to read."""
 
     lines: Sequence[str]
     place: GoldLocation
@@ -58,7 +58,7 @@ class _Cursor:
 
 
 def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
-    """Read the files of a unified diff, in order; headers without a hunk (a rename, a mode, a binary) have no lines."""
+    """Parse the files of a unified diff in order; renames, modes and binaries have no lines."""
     cursor = _Cursor(text.split("\n"), place)
     found: list[FileDiff] = []
     while cursor:
@@ -112,7 +112,7 @@ def _hunk(cursor: _Cursor, hunk: re.Match[str]) -> tuple[_Cursor, list[OldLines]
     first, cursor = cursor, cursor.step()
     block: list[str] = []
     found: list[OldLines] = []
-    while (left or added) and not _cut_off(cursor, left, added):
+    while (left or added) and not (_at_end(cursor) and left == added <= _CONTEXT):
         sign = _sign(cursor, first)
         cursor = cursor.step()
         if sign == "\\":
@@ -128,10 +128,6 @@ def _hunk(cursor: _Cursor, hunk: re.Match[str]) -> tuple[_Cursor, list[OldLines]
         number += sign != "+"
     found.extend(_changed(block, number, floor))
     return cursor.step() if cursor and cursor.line.startswith("\\") else cursor, found
-
-
-def _cut_off(cursor: _Cursor, left: int, added: int) -> bool:
-    return _at_end(cursor) and left == added <= _CONTEXT
 
 
 def _at_end(cursor: _Cursor) -> bool:

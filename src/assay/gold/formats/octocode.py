@@ -6,25 +6,24 @@ import re
 from pathlib import Path
 
 from assay.gold.building import GoldLocation, GoldSource, build_gold, build_query, ranged_span, read_source, row_id
-from assay.gold.formats.export import WriterOutput, comes_from, corpus_losses, file_name, restyled, verified
+from assay.gold.formats.export import WriterOutput, comes_from, corpus_losses, file_name, render_like, verify_output
 from assay.gold.formats.multi_repo import require_corpus
 from assay.gold.formats.rows import CsvRow, header, read_table, render_table
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Suite, Target
 
 _GRADES = {"2": PRIMARY, "1": SECONDARY}
 _RESULT = re.compile(r"(?P<path>.+):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9}):(?P<grade>[0-9]+)", re.DOTALL)
-_RESULTS = 3  # columns that octocode's own files have; more are written where a query has more targets
-_QUERY = "query"
+_RESULTS = 3  # columns of octocode's own files; more are written if a query has more targets
 
 
 def matches(source: GoldSource) -> bool:
-    """Tell octocode's header."""
+    """Return whether a file has octocode's header."""
     columns = header(source.text)
     return "query" in columns and "result1" in columns
 
 
 def read_octocode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read one query a row, named by its row."""
+    """Read one query per row, named by its row."""
     spec = require_corpus(source, corpus)
     table = read_table(source)
     expected = ["query", *(f"result{n}" for n in range(1, len(table.columns)))]
@@ -55,14 +54,14 @@ def _target(result: str, place: GoldLocation) -> Target:
 
 
 def write_octocode(suite: Suite) -> WriterOutput:
-    """Write one CSV a set: the headline of each query and its targets, which must have lines."""
+    """Write one CSV per set: the headline of each query and its targets, which must have lines."""
     files = {file_name(gold, ".csv"): _render(gold) for gold in suite.golds}
 
     def read(folder: Path) -> list[GoldSet]:
         sources = [(read_source(folder / file_name(gold, ".csv")), gold) for gold in suite.golds]
         return [read_octocode(source, gold.name, gold.corpus) for source, gold in sources]
 
-    return verified(suite, files, read, lost=corpus_losses(suite, matches))
+    return verify_output(suite, files, read, lost=corpus_losses(suite, matches))
 
 
 def _render(gold: GoldSet) -> str:
@@ -70,9 +69,9 @@ def _render(gold: GoldSet) -> str:
     source = comes_from(gold, matches)
     before = len(header(source.text)) - 1 if source else _RESULTS
     most = max(before, *(len(query.targets) for query in gold.queries))
-    columns = [_QUERY, *(f"result{number}" for number in range(1, most + 1))]
+    columns = ["query", *(f"result{number}" for number in range(1, most + 1))]
     filled = {name: row + [""] * (len(columns) - len(row)) for name, row in rows.items()}
-    return restyled(source, columns, filled) if source else render_table(columns, filled.values())
+    return render_like(source, columns, filled) if source else render_table(columns, filled.values())
 
 
 def _result(target: Target, query: Query, gold: GoldSet) -> str:

@@ -1,7 +1,4 @@
-"""Which format is a gold file or folder in? Its content says so; `format=` overrides.
-
-A format is a line of `FORMATS`. The first that matches is taken, so the more specific one stands first.
-"""
+"""The table of gold formats; the first that matches a file or directory is used, so specific ones come first."""
 
 from __future__ import annotations
 
@@ -10,72 +7,74 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import ConfigError
-from assay.gold.building import GoldSource
+from assay.gold.building import GoldSource, read_source
 from assay.gold.formats import (
     beir,
-    codesearchnet,
-    contextbench,
-    crosscodeeval,
+    benchmarks,
+    completion,
     karta,
-    native,
     octocode,
     plain,
     pyckle,
-    repoeval,
     semble,
     siacode,
-    swebench,
     trec,
 )
-from assay.gold.formats.export import WriterOutput
-from assay.gold.native.layers import read_native
+from assay.gold.formats.export import WriterOutput, comes_from, file_name, verify_output
+from assay.gold.formats.rows import yaml_has
+from assay.gold.native.layers import read_native, write_native
 from assay.gold.native.nodes import suggest
 from assay.types import CorpusSpec, GoldSet, Suite
+
+_YAML = (".yaml", ".yml")
+_DATA_SETS = (".jsonl", ".parquet", ".json")
+#: Keys of the provenance under which readers list what differs from the file.
+_IGNORED = ("left out", "not read", "assumed")
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: how a file or folder of it looks, how it is told, how it is read, and how it is written if it can be.
-
-    A format whose sets are folders only has `matches=never` and a `read` that says so.
-    """
+    """A gold format; if its sets are directories only, `matches` is always false and `read` raises."""
 
     name: str
-    looks: str
+    looks: str  # one line for hints
     suffixes: tuple[str, ...]
     matches: Callable[[GoldSource], bool]
-    # source, name for formats without one, corpus; a file that asks about several repositories is several sets
+    # arguments: source, name for formats without one, corpus; a file about several repositories is several sets
     read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet | list[GoldSet]]
     folder: Callable[[Path], bool] | None = None
     read_folder: Callable[[Path, CorpusSpec | None], list[GoldSet]] | None = None
     write: Callable[[Suite], WriterOutput] | None = None
-    aside: Callable[[GoldSource], bool] | None = None  # a file that lies beside sets and holds no queries
-    says_name: bool = False  # whether a file says its set's name; otherwise the set is called after the file
-    symbols: bool = True  # whether it can hold a symbol anchor; if not, the lines are looked up before it is written
+    aside: Callable[[GoldSource], bool] | None = None  # whether a file belongs to sets but holds no queries
+    says_name: bool = False  # whether a file holds the name of its set; otherwise the file name is used
+    symbols: bool = True  # whether it can hold a symbol anchor; if not, lines are resolved before writing
     whole_files: bool = True  # whether it can hold a target without lines; if not, likewise
 
 
-def never(_source: GoldSource) -> bool:
-    """Tell no single file for this format: its sets are folders."""
-    return False
+def _matches_native(source: GoldSource) -> bool:
+    # a YAML file that looks like no other format may lack the version key
+    return yaml_has(source, "assay") or (source.path.suffix in _YAML and not yaml_has(source, "corpus_id"))
 
 
-_DATA_SETS = (".jsonl", ".parquet", ".json")
+def _write_native(suite: Suite) -> WriterOutput:
+    files = {file_name(gold, ".yaml"): write_native(gold) for gold in suite.golds}
+    return verify_output(suite, files, lambda folder: [read_native(read_source(folder / name)) for name in files])
+
 
 FORMATS: tuple[Format, ...] = (
     Format(
         "native",
         "YAML that begins with assay: 1",
-        native.SUFFIXES,
-        native.matches,
+        _YAML,
+        _matches_native,
         lambda source, _name, corpus: read_native(source, corpus),
-        write=native.write_suite,
+        write=_write_native,
         says_name=True,
     ),
     Format(
         "karta",
         "YAML with corpus_id and queries, each with query and expected, or in five layers",
-        native.SUFFIXES,
+        _YAML,
         karta.matches,
         karta.read_karta,
         aside=karta.is_corpus_file,
@@ -119,42 +118,42 @@ FORMATS: tuple[Format, ...] = (
         "codesearchnet",
         "CSV with the header Language,Query,GitHubUrl,Relevance,Notes",
         (".csv",),
-        codesearchnet.matches,
-        codesearchnet.read_codesearchnet,
+        benchmarks.is_codesearchnet,
+        benchmarks.read_codesearchnet,
     ),
     Format(
         "repoeval",
         'JSON lines {"prompt", "metadata": {"task_id", "ground_truth", "fpath_tuple", "line_no"}}',
         _DATA_SETS,
-        repoeval.matches,
-        repoeval.read_repoeval,
+        completion.is_repoeval,
+        completion.read_repoeval,
     ),
     Format(
         "crosscodeeval",
         'JSON lines {"prompt", "groundtruth", "metadata": {"repository", "file", "groundtruth_start_lineno"}}',
         _DATA_SETS,
-        crosscodeeval.matches,
-        crosscodeeval.read_crosscodeeval,
+        completion.is_crosscodeeval,
+        completion.read_crosscodeeval,
     ),
     Format(
         "contextbench",
         'JSON lines or Parquet {"instance_id", "repo", "base_commit", "problem_statement", "gold_context"}',
         _DATA_SETS,
-        contextbench.matches,
-        contextbench.read_contextbench,
+        benchmarks.is_contextbench,
+        benchmarks.read_contextbench,
     ),
     Format(
         "swe-bench",
         'JSON lines or Parquet {"instance_id", "repo", "base_commit", "problem_statement", "patch"}',
         _DATA_SETS,
-        swebench.matches,
-        swebench.read_swebench,
+        benchmarks.is_swebench,
+        benchmarks.read_swebench,
     ),
     Format(
         "beir",
         "a folder with corpus.jsonl, queries.jsonl and qrels/*.tsv",
         (),
-        never,
+        lambda _source: False,
         beir.read_beir,
         folder=beir.is_beir_folder,
         read_folder=beir.read_beir_folder,
@@ -180,43 +179,28 @@ FORMATS: tuple[Format, ...] = (
     ),
 )
 
-#: Files of a folder that are gold of some format when nobody says which. A folder's programs and notes are not.
+#: Suffixes of gold files when a directory is read without `format=`; its programs and notes are not gold.
 SUFFIXES: frozenset[str] = frozenset(s for known in FORMATS for s in known.suffixes) - {".py", ".txt", ".tsv"}
 
 
 def named(name: str, *, write: bool = False) -> Format:
-    """Find a format by its name; for one that is not known, a hint names those that are read, or written."""
+    """Return the format of a name; for an unknown one, the hint lists those that are read, or written."""
     for known in FORMATS:
         if known.name == name:
             return known
     fit = [known for known in FORMATS if not write or known.write is not None]
-    raise ConfigError(f"there is no gold format '{name}'", hint=_meant(name, fit))
-
-
-def _meant(name: str, formats: Sequence[Format]) -> str:
     suffix = f".{name.lower().removeprefix('.')}"
-    found = [known for known in reversed(formats) if suffix in known.suffixes]  # from the plainest on
-    if found:
-        return f"formats in {suffix} files: {_looks(found)}"
-    return suggest(name, [known.name for known in formats])
+    found = [known for known in reversed(fit) if suffix in known.suffixes]  # from the plainest on
+    hint = f"formats in {suffix} files: {_looks(found)}" if found else suggest(name, [known.name for known in fit])
+    raise ConfigError(f"there is no gold format '{name}'", hint=hint)
 
 
 def _looks(formats: Sequence[Format]) -> str:
     return "; ".join(f"{known.name}: {known.looks}" for known in formats)
 
 
-def detect_folder(path: Path, formats: Sequence[Format] = FORMATS) -> Format | None:
-    """Find the format that a folder as a whole is in, if it is in one."""
-    return next((known for known in formats if known.folder is not None and known.folder(path)), None)
-
-
-def is_aside(source: GoldSource) -> bool:
-    """Tell a file that lies beside the sets of some format and holds no queries."""
-    return any(known.aside is not None and known.aside(source) for known in FORMATS)
-
-
 def detect(source: GoldSource) -> Format:
-    """Find the format whose look a file has."""
+    """Return the format of a file."""
     for known in FORMATS:
         if known.matches(source):
             return known
@@ -226,3 +210,24 @@ def detect(source: GoldSource) -> Format:
     others = ", ".join(known.name for known in FORMATS if known not in likely)
     hint = _looks(likely) + (f"; in other files: {others}" if others else "")
     raise source.at(1).error("not a gold set in any format that is read here", hint)
+
+
+def detect_folder(path: Path, formats: Sequence[Format] = FORMATS) -> Format | None:
+    """Return the format of a directory as a whole, if it has one."""
+    return next((known for known in formats if known.folder is not None and known.folder(path)), None)
+
+
+def is_aside(source: GoldSource) -> bool:
+    """Return whether a file belongs to the sets of some format but holds no queries."""
+    return any(known.aside is not None and known.aside(source) for known in FORMATS)
+
+
+def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
+    """Return one sentence per file and kind of content that was not taken from it."""
+    notes: dict[str, None] = {}  # sets of one file share their sentences
+    for gold in golds:
+        named_yaml = gold.source is not None and Path(gold.source).suffix in _YAML
+        texts = {key: gold.provenance[key] for key in _IGNORED if gold.provenance.get(key)}
+        if texts and not (named_yaml and comes_from(gold, _matches_native) is not None):
+            notes |= {f"{gold.source or gold.name}: {key}: {text}": None for key, text in texts.items()}
+    return tuple(notes)

@@ -1,6 +1,6 @@
 """semble's benchmark: `repos.json` with url and revision, `annotations/<repo>.json` with the queries.
 
-Their own score gives `relevant` and `secondary` the same gain; here they are grades 2 and 1.
+`relevant` and `secondary` have the same gain in semble's own score; here they are grades 2 and 1.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from assay.corpus.spec import is_url, spec_text
@@ -22,39 +21,34 @@ from assay.gold.building import (
     read_source,
     row_id,
 )
-from assay.gold.formats.export import FieldLoss, WriterOutput, file_name, verified
+from assay.gold.formats.export import FieldLoss, WriterOutput, file_name, verify_output
 from assay.gold.formats.rows import Record, json_has, read_records
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Span, Suite, Target
 
 REPOS = "repos.json"
 ANNOTATIONS = "annotations"
 _ANNOTATION = ("query", "relevant", "secondary", "category", "seed", "related")
-_UNREAD = ("seed", "related")  # hints for a find-related task, no part of what counts as right
+_UNREAD = ("seed", "related")  # hints for a find-related task, not labels
 _REPO = ("name", "language", "url", "revision", "benchmark_root")
-_COMMAND = re.compile(r"\s*-|[^/]*::")  # git would take it for an option, or run a command to fetch it
+_COMMAND = re.compile(r"\s*-|[^/]*::")  # an option of git, or a command that git would run to fetch
 _RANGE = ("path", "start_line", "end_line")
 
 
-@dataclass(frozen=True, slots=True)
-class Repo:
-    """A repository of the benchmark."""
-
-    corpus: CorpusSpec
-    language: str
+_Repos = Mapping[str, tuple[CorpusSpec, str]]  # corpus and language by name
 
 
 def matches(source: GoldSource) -> bool:
-    """Tell a file of annotations by its keys."""
+    """Return whether a file has the keys of annotations."""
     return json_has(source, "[", "query", "relevant")
 
 
 def is_semble_folder(folder: Path) -> bool:
-    """Tell a benchmark by the list of its repositories."""
+    """Return whether a directory has the list of repositories of a benchmark."""
     return (folder / REPOS).is_file()
 
 
 def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read every annotation file below a folder that has a `repos.json`."""
+    """Read every annotation file of a directory that has a `repos.json`."""
     source = read_source(folder / REPOS)
     repos = _repos(source)
     below = folder / ANNOTATIONS if (folder / ANNOTATIONS).is_dir() else folder
@@ -65,38 +59,38 @@ def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]
 
 
 def read_semble(source: GoldSource, corpus: CorpusSpec | None) -> GoldSet:
-    """Read one annotation file; its repository is looked up in the `repos.json` beside or above it."""
+    """Read one annotation file; `repos.json` beside or above it has its repository."""
     folder = source.path.parent
     lists = [path for path in (folder / REPOS, folder.parent / REPOS) if path.is_file()]
     return _read(source, _repos(read_source(lists[0])) if lists else {}, corpus)
 
 
-def _read(source: GoldSource, repos: Mapping[str, Repo], corpus: CorpusSpec | None) -> GoldSet:
+def _read(source: GoldSource, repos: _Repos, corpus: CorpusSpec | None) -> GoldSet:
     name = source.at().name(source.path.stem, "the name of the file")
-    repo = repos.get(name)
-    spec = corpus or (repo.corpus if repo else None)
+    own, language = repos.get(name, (None, ""))
+    spec = corpus or own
     if spec is None:
         raise source.at().error(f"no {REPOS} names the repository '{name}'", f"put {REPOS} beside it, or give a corpus")
     records = read_records(source)
-    queries = [_query(record, n, repo.language if repo else "") for n, record in enumerate(records, 1)]
+    queries = [_query(record, n, language) for n, record in enumerate(records, 1)]
     unread = [key for key in _UNREAD if any(key in record.values for record in records)]
     provenance = {"not read": ", ".join(unread)} if unread else {}
     return build_gold(name, spec, queries, source.at(1), provenance)
 
 
-def _repos(source: GoldSource) -> dict[str, Repo]:
-    repos: dict[str, Repo] = {}
+def _repos(source: GoldSource) -> _Repos:
+    repos: dict[str, tuple[CorpusSpec, str]] = {}
     for record in read_records(source):
         record.check_keys(_REPO, required=("name", "url", "revision"))
         name = record.text("name")
         if name in repos:
             raise record.place.error(f"the repository '{name}' stands twice", "keep one")
-        repos[name] = Repo(_corpus(record), record.text("language") if "language" in record.values else "")
+        repos[name] = _corpus(record), record.text("language") if "language" in record.values else ""
     return repos
 
 
 def _corpus(record: Record) -> CorpusSpec:
-    """Make the corpus of a repository; the folder it indexes is an include, so that paths stay as annotated."""
+    # benchmark_root becomes an include rather than a root, so that paths stay as annotated
     root = record.text("benchmark_root") if "benchmark_root" in record.values else ""
     include = (f"{check_path(root, record.place)}/**",) if root else ()
     url = record.text("url")
@@ -108,15 +102,11 @@ def _corpus(record: Record) -> CorpusSpec:
 def _query(record: Record, number: int, language: str) -> Query:
     record.check_keys(_ANNOTATION, required=("query", "relevant"))
     grades = (("relevant", PRIMARY), ("secondary", SECONDARY))
-    targets = [Target(span, grade) for key, grade in grades for span in _spans(record, key)]
+    targets = [Target(_span(one, record, key), grade) for key, grade in grades for one in record.entries(key)]
     tags = {"category": record.text("category")} if "category" in record.values else {}
     if language:
         tags["language"] = language
     return build_query(row_id(number), {"human": record.text("query")}, targets, record.place, tags=tags)
-
-
-def _spans(record: Record, key: str) -> Sequence[Span]:
-    return [_span(entry, record, key) for entry in record.entries(key)]
 
 
 def _span(entry: object, record: Record, key: str) -> Span:
@@ -130,7 +120,7 @@ def _span(entry: object, record: Record, key: str) -> Span:
 
 
 def write_semble(suite: Suite) -> WriterOutput:
-    """Write `repos.json` and a file of annotations a set; a set without a pinned url is left out of `repos.json`."""
+    """Write `repos.json`, without sets that have no pinned url, and one file of annotations per set."""
     files = {
         f"{ANNOTATIONS}/{file_name(gold, '.json')}": _lines([_annotation(q, gold) for q in gold.queries])
         for gold in suite.golds
@@ -141,14 +131,14 @@ def write_semble(suite: Suite) -> WriterOutput:
 
     def read(folder: Path) -> list[GoldSet]:
         known = _repos(read_source(folder / REPOS)) if repos else {}
-        return [_read_back(folder / ANNOTATIONS / file_name(gold, ".json"), known, gold) for gold in suite.golds]
+        sources = [read_source(folder / ANNOTATIONS / file_name(gold, ".json")) for gold in suite.golds]
+        return [
+            _read(source, known, None if gold.name in known else gold.corpus)
+            for source, gold in zip(sources, suite.golds, strict=True)
+        ]
 
     left_out = [FieldLoss("corpus", spec_text(gold.corpus)) for gold in suite.golds if not _is_pinned(gold.corpus)]
-    return verified(suite, files, read, lost=left_out)
-
-
-def _read_back(path: Path, repos: Mapping[str, Repo], gold: GoldSet) -> GoldSet:
-    return _read(read_source(path), repos, None if gold.name in repos else gold.corpus)
+    return verify_output(suite, files, read, lost=left_out)
 
 
 def _is_pinned(spec: CorpusSpec) -> bool:

@@ -1,31 +1,31 @@
 """sia-code's dataset: `{"name", "queries": [{"id", "query_text", "relevant_docs"}]}`.
 
-A document is written `path` or `path:symbol`; all of a query's count the same.
+A document is written `path` or `path:symbol`; all of them are primary targets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from assay.gold.building import GoldSource, build_gold, build_query, parse_target
-from assay.gold.formats.export import renamed, safe_ids
+from assay.gold.formats.export import describe_renames, safe_ids
 from assay.gold.formats.multi_repo import require_corpus
-from assay.gold.formats.rows import JsonListing, Record, json_has, read_listing
+from assay.gold.formats.rows import Record, json_has, read_listing
 from assay.types import CorpusSpec, GoldSet, Query, Target
 
 _DATASET = ("name", "corpus", "metadata")
-_UNREAD = ("corpus", "metadata")  # their copy of the documents, and notes; the code itself is read from the corpus
+_UNREAD = ("corpus", "metadata")  # a copy of the documents, and notes; the code itself is read from the corpus
 _QUERY = ("id", "query_text", "relevant_docs", "metadata")
 _TAGS = ("category", "difficulty")
 
 
 def matches(source: GoldSource) -> bool:
-    """Tell a dataset by its keys."""
+    """Return whether a file has the keys of a dataset."""
     return json_has(source, "{", "queries", "query_text", "relevant_docs")
 
 
 def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read a dataset; its name is its own, or that of the file."""
+    """Read a dataset; without a name it is named after the file."""
     spec = require_corpus(source, corpus)
     listing = read_listing(source, "queries")
     listing.about.check_keys(_DATASET, required=())
@@ -34,8 +34,11 @@ def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Go
     ids = safe_ids(record.word("id") for record in listing.records)
     own = listing.about.text("name") if "name" in listing.about.values else name
     queries = [_query(record, ids[record.word("id")]) for record in listing.records]
-    provenance = _not_read(listing) | renamed(ids)
-    return build_gold(safe_ids([own])[own], spec, queries, source.at(1), provenance)
+    unread = [key for key in _UNREAD if key in listing.about.values]
+    notes = sorted({key for record in listing.records for key in _metadata(record).values}.difference(_TAGS))
+    unread += [f"metadata {key} of queries" for key in notes]
+    provenance = {"not read": ", ".join(unread)} if unread else {}
+    return build_gold(safe_ids([own])[own], spec, queries, source.at(1), provenance | describe_renames(ids))
 
 
 def _query(record: Record, query_id: str) -> Query:
@@ -56,10 +59,3 @@ def _metadata(record: Record) -> Record:
     if not isinstance(values, Mapping):
         raise record.place.error("'metadata' of an entry is not an object", 'write "metadata": {...}')
     return Record(values, record.place, "'metadata' of an entry")
-
-
-def _not_read(listing: JsonListing) -> dict[str, str]:
-    notes = sorted({key for record in listing.records for key in _metadata(record).values}.difference(_TAGS))
-    left: Sequence[str] = [key for key in _UNREAD if key in listing.about.values]
-    unread = [*left, *(f"metadata {key} of queries" for key in notes)]
-    return {"not read": ", ".join(unread)} if unread else {}

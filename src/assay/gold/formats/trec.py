@@ -1,6 +1,6 @@
-"""TREC: judgements as `query 0 document relevance`; beside them topics as `query<TAB>text` or in the classic `<top>`.
+"""TREC: judgments as `query 0 document relevance`, and topics beside them as `query<TAB>text` or in classic `<top>`.
 
-A document is a target as it is written everywhere: `path`, `path:10-42`, `path::Scope.symbol`.
+A document is a target as in other formats: `path`, `path:10-42`, `path::Scope.symbol`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.gold.building import GoldLocation, GoldSource, build_gold, parse_target, read_source
-from assay.gold.formats.documents import Judgment, Topic, judge, read_judgement
-from assay.gold.formats.export import WriterOutput, corpus_losses, file_name, verified
+from assay.gold.formats.documents import Judgment, Topic, judge, read_judgment
+from assay.gold.formats.export import WriterOutput, corpus_losses, file_name, verify_output
 from assay.gold.formats.multi_repo import require_corpus
 from assay.syntax.text import line_at
-from assay.types import CorpusSpec, GoldSet, Query, Rationale, Suite, Target
+from assay.types import CorpusSpec, GoldSet, Query, Rationale, Suite
 
 QRELS = ".qrels"
 TOPICS = ".topics"
@@ -23,7 +23,7 @@ _LINE = re.compile(r"[^ \t]+[ \t]+[0-9Q]+[ \t]+[^ \t]+[ \t]+-?[0-9]+[ \t]*")
 _BLANKS = re.compile(r"[ \t]+")
 _BESIDE = ("topics.tsv", "topics.txt", "topics")
 _TOP = re.compile(r"<top>(?P<fields>.*?)</top>", re.DOTALL)
-#: The fields a topic may have; anything else in angle brackets is text.
+#: The fields of a topic; anything else in angle brackets is text.
 _FIELD = re.compile(r"</?(num|title|desc|narr|head|dom|smry|con|fac|def|nat|time)>")
 _READ = ("num", "title", "desc", "narr")
 _LABEL = re.compile(r"^(Number|Topic|Description|Narrative):\s*")
@@ -32,82 +32,89 @@ _TOPICS_HINT = "a line is the id of a query, a tab, and its text"
 
 
 def matches(source: GoldSource) -> bool:
-    """Tell a file by its name or its first line."""
+    """Return whether a file has the suffix or the first line of judgments."""
     first = next((line for line in source.text.split("\n") if line.strip()), "")
     return source.path.suffix == QRELS or _LINE.fullmatch(first.rstrip("\r")) is not None
 
 
 def is_trec_folder(folder: Path) -> bool:
-    """Tell a folder that holds judgements and topics under their plain names."""
-    return bool(_judged(folder)) and _beside(folder, "qrels") is not None
+    """Return whether a directory holds judgments and topics under their usual names."""
+    return bool(_qrels_files(folder)) and _topics_file(folder, "qrels") is not None
 
 
 def read_trec_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read each file of judgements of a folder; a single one is called after the folder."""
-    name, files = "-".join(folder.resolve().name.split()), _judged(folder)
+    """Read one gold set per file of judgments; a single one is named after the directory."""
+    name, files = "-".join(folder.resolve().name.split()), _qrels_files(folder)
     names = [name if len(files) == 1 else f"{name}-{'-'.join(path.stem.split())}" for path in files]
     return [read_trec(read_source(path), own, corpus) for path, own in zip(files, names, strict=True)]
 
 
-def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read judgements and the topics beside them."""
-    spec = require_corpus(source, corpus)
-    path = _beside(source.path.parent, source.path.stem)
-    if path is None:
-        raise source.at().error(
-            "there are no topics beside the judgements", f"put them into {source.path.stem}{TOPICS} or {_BESIDE[0]}"
-        )
-    judgements, beside = _judgements(source), read_source(path)
-    # A set has one file, so a query stands where it is first judged; its topic has been checked by then.
-    first = {one.query: one.place for one in reversed(judgements)}
-    topics = {key: replace(t, place=first.get(key, t.place)) for key, t in _topics(beside).items()}
-    found = judge(topics, judgements, lambda one, grade: parse_target(one.document, one.place, grade=grade))
-    if not found.queries:
-        raise source.at(1).error("no topic has a relevant document", "check that topics and judgements belong together")
-    return build_gold(name, spec, found.queries, source.at(), {**_unread(beside), **found.provenance})
-
-
-def _judged(folder: Path) -> list[Path]:
+def _qrels_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("qrels*") if path.is_file() and path.suffix != QRELS)
 
 
-def _beside(folder: Path, stem: str) -> Path | None:
+def _topics_file(folder: Path, stem: str) -> Path | None:
     names = (f"{stem}{TOPICS}", f"{stem}{TOPICS}.tsv", f"{stem}{TOPICS}.txt", *_BESIDE)
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def _judgements(source: GoldSource) -> list[Judgment]:
+def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
+    """Read judgments and the topics beside them."""
+    spec = require_corpus(source, corpus)
+    path = _topics_file(source.path.parent, source.path.stem)
+    if path is None:
+        raise source.at().error(
+            "there are no topics beside the judgements", f"put them into {source.path.stem}{TOPICS} or {_BESIDE[0]}"
+        )
+    judgments, beside = _judgments(source), read_source(path)
+    classic = beside.text.lstrip().startswith("<top>")
+    topics: dict[str, Topic] = {}
+    for key, topic in _classic_topics(beside) if classic else _tabbed_topics(beside):
+        if key in topics:
+            raise topic.place.error(
+                f"the topic '{key}' stands twice, first in line {topics[key].place.line}", "keep one"
+            )
+        topics[key] = topic
+    # A set has one file, so the location of a query is its first judgment; errors in topics are raised above.
+    first = {one.query: one.place for one in reversed(judgments)}
+    topics = {key: replace(topic, place=first.get(key, topic.place)) for key, topic in topics.items()}
+    queries, provenance = judge(
+        topics, judgments, lambda one, grade: parse_target(one.document, one.place, grade=grade)
+    )
+    if not queries:
+        raise source.at(1).error("no topic has a relevant document", "check that topics and judgements belong together")
+    fields = sorted(set(_FIELD.findall(beside.text)).difference(_READ)) if classic else []
+    unread = {"not read": ", ".join(fields)} if fields else {}
+    return build_gold(name, spec, queries, source.at(), {**unread, **provenance})
+
+
+def _judgments(source: GoldSource) -> list[Judgment]:
     found: list[Judgment] = []
     for place, line in _lines(source):
         cells = _BLANKS.split(line.strip(" \t"))
         if len(cells) != 4:
             raise place.error(f"the line has {len(cells)} words, not 4", _QRELS_HINT)
-        found.append(read_judgement(cells[0], cells[2], cells[3], place))
+        found.append(read_judgment(cells[0], cells[2], cells[3], place))
     if not found:
         raise source.at(1).error("there is no judgement in the file", _QRELS_HINT)
     return found
 
 
-def _topics(source: GoldSource) -> dict[str, Topic]:
-    topics: dict[str, Topic] = {}
-    for name, topic in _classic(source) if _is_classic(source) else _tabbed(source):
-        if name in topics:
-            raise topic.place.error(
-                f"the topic '{name}' stands twice, first in line {topics[name].place.line}", "keep one"
-            )
-        topics[name] = topic
-    return topics
+def _lines(source: GoldSource) -> Iterator[tuple[GoldLocation, str]]:
+    for number, line in enumerate(source.text.split("\n"), 1):
+        if line.strip():
+            yield source.at(number), line.rstrip("\r")
 
 
-def _tabbed(source: GoldSource) -> Iterator[tuple[str, Topic]]:
+def _tabbed_topics(source: GoldSource) -> Iterator[tuple[str, Topic]]:
     for place, line in _lines(source):
         name, tab, text = line.partition("\t")
         if not tab:
             raise place.error("the line has no tab in it", _TOPICS_HINT)
-        yield place.text(name.strip(), "the id of the topic"), Topic({"human": _plain(text, place)}, place)
+        yield place.text(name.strip(), "the id of the topic"), Topic({"human": _one_line(text, place)}, place)
 
 
-def _classic(source: GoldSource) -> Iterator[tuple[str, Topic]]:
+def _classic_topics(source: GoldSource) -> Iterator[tuple[str, Topic]]:
     end = 0
     for top in _TOP.finditer(source.text):
         _check_blank(source, end, top.start())
@@ -115,11 +122,12 @@ def _classic(source: GoldSource) -> Iterator[tuple[str, Topic]]:
         if "<top>" in top["fields"]:
             raise place.error("another topic begins before this one ends", "end each with </top>")
         fields = _fields(top["fields"], place)
-        title, told = _plain(fields.get("title", ""), place), fields.get("desc")
-        forms = {"human": _plain(told, place), "keyword": title} if told else {"human": title}
+        title, description = _one_line(fields.get("title", ""), place), fields.get("desc")
+        forms = {"human": _one_line(description, place), "keyword": title} if description else {"human": title}
         narrative = " ".join(fields.get("narr", "").split())
         number = place.text(fields.get("num", ""), "the number of the topic")
-        yield _number(number), Topic(forms, place, Rationale(reason=narrative) if narrative else None)
+        number = number.lstrip("0") or "0" if number.isdecimal() else number
+        yield number, Topic(forms, place, Rationale(reason=narrative) if narrative else None)
     _check_blank(source, end, len(source.text))
 
 
@@ -143,55 +151,30 @@ def _fields(text: str, place: GoldLocation) -> dict[str, str]:
     return fields
 
 
-def _number(written: str) -> str:
-    return written.lstrip("0") or "0" if written.isdecimal() else written
-
-
-def _unread(source: GoldSource) -> dict[str, str]:
-    fields = sorted(set(_FIELD.findall(source.text)).difference(_READ)) if _is_classic(source) else []
-    return {"not read": ", ".join(fields)} if fields else {}
-
-
-def _is_classic(source: GoldSource) -> bool:
-    return source.text.lstrip().startswith("<top>")
-
-
-def _plain(text: str, place: GoldLocation) -> str:
+def _one_line(text: str, place: GoldLocation) -> str:
     return place.text(" ".join(text.split()), "the text of the topic")
-
-
-def _lines(source: GoldSource) -> Iterator[tuple[GoldLocation, str]]:
-    for number, line in enumerate(source.text.split("\n"), 1):
-        if line.strip():
-            yield source.at(number), line.rstrip("\r")
 
 
 def write_trec(suite: Suite) -> WriterOutput:
     """Write `NAME.qrels` and `NAME.topics` for each set."""
     files: dict[str, str | bytes] = {}
     for gold in suite.golds:
-        files[file_name(gold, QRELS)] = "".join(_written(query, gold) for query in gold.queries)
-        files[file_name(gold, TOPICS)] = "".join(f"{query.id}\t{_headline(query)}\n" for query in gold.queries)
+        topics = (f"{query.id}\t{' '.join(query.headline.split())}\n" for query in gold.queries)
+        files[file_name(gold, QRELS)] = "".join(_render_judgments(query, gold) for query in gold.queries)
+        files[file_name(gold, TOPICS)] = "".join(topics)
 
     def read(folder: Path) -> list[GoldSet]:
         sources = [(read_source(folder / file_name(gold, QRELS)), gold) for gold in suite.golds]
         return [read_trec(source, gold.name, gold.corpus) for source, gold in sources]
 
-    return verified(suite, files, read, lost=corpus_losses(suite))
+    return verify_output(suite, files, read, lost=corpus_losses(suite))
 
 
-def _headline(query: Query) -> str:
-    return " ".join(query.headline.split())
-
-
-def _written(query: Query, gold: GoldSet) -> str:
-    fitting = [target for target in (*query.targets, *query.irrelevant) if not _has_blank(target)]
+def _render_judgments(query: Query, gold: GoldSet) -> str:
+    targets = (*query.targets, *query.irrelevant)
+    fitting = [target for target in targets if not any(character.isspace() for character in target.anchor)]
     if not any(target in fitting for target in query.primaries):
         raise GoldLocation(gold.source or gold.name, query.line).error(
             f"a TREC line has no place for the blank in the targets of query '{query.id}'", "write BEIR or CSV instead"
         )
     return "".join(f"{query.id} 0 {target.anchor} {target.grade}\n" for target in fitting)
-
-
-def _has_blank(target: Target) -> bool:
-    return any(character.isspace() for character in target.anchor)

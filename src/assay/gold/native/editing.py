@@ -1,4 +1,4 @@
-"""Change a gold file in place: only what changed is written anew, so that comments and style elsewhere stay."""
+"""Edit a gold file in place: only changed keys are rewritten, so comments and style elsewhere survive."""
 
 from __future__ import annotations
 
@@ -19,21 +19,12 @@ if TYPE_CHECKING:
     import yaml
 
 
-_MARK = codecs.BOM_UTF8
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A part of a text, from one position up to another, and what takes its place."""
-
-    start: int
-    end: int
-    text: str
+_Edit = tuple[int, int, str]  # from one position up to another, and the text that replaces it
 
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """A gold file that was changed; `whole` when all of it was written anew and comments went."""
+    """A saved gold file; `whole` if it was rewritten completely, without its comments."""
 
     path: Path
     whole: bool = False
@@ -41,13 +32,13 @@ class SaveResult:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should be told."""
+        """Warnings for the user."""
         anew = f"{self.path} was written anew as a whole: comments in it are gone"
         return ((anew,) if self.whole else ()) + tuple(f"{self.path} does not hold: {lost}" for lost in self.lost)
 
 
 def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
-    """Write a changed gold set over the file it was read from, or elsewhere; whole or not at all."""
+    """Write a changed gold set atomically to the file it was read from, or elsewhere."""
     from assay.gold.formats.registry import detect
 
     if old.source is None:
@@ -55,9 +46,13 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
     source = read_source(Path(old.source))
     known = detect(source)
     if known.name == "native":
-        text = rewritten(source.text, old, new)
-        _write(to or source.path, text or _anew(new, source), source)
-        return SaveResult(to or source.path, whole=text is None)
+        text = rewrite(source.text, old, new)
+        whole = text is None
+        if text is None:
+            text = write_native(new)
+            read_native(GoldSource(source.path, text))
+        _write(to or source.path, text, source)
+        return SaveResult(to or source.path, whole=whole)
     if known.write is None:
         raise source.at().error(
             f"a set in the format {known.name} is read, never written",
@@ -70,79 +65,57 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
     return SaveResult(to or source.path, lost=written.lost)
 
 
-def _anew(gold: GoldSet, source: GoldSource) -> str:
-    text = write_native(gold)
-    read_native(GoldSource(source.path, text))
-    return text
-
-
 def _write(path: Path, text: str, source: GoldSource) -> None:
     raw = source.path.read_bytes()
     plain = text.replace("\r\n", "\n")
     ends = plain.replace("\n", "\r\n") if b"\r\n" in raw else plain
-    mark = _MARK if raw.startswith(_MARK) else b""
+    mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
     write_atomic(path.resolve(), mark + ends.encode("utf-8"))
 
 
-def rewritten(text: str, old: GoldSet, new: GoldSet) -> str | None:
-    """Give the native text of `old` changed into that of `new`; None where that takes writing all of it anew."""
+def rewrite(text: str, old: GoldSet, new: GoldSet) -> str | None:
+    """Return the native text of `old` edited to that of `new`; None if edits are not enough."""
     source = GoldSource(Path(old.source or "gold.yaml"), text)
     document = compose(source, "the gold set").node
     edits = _Rewriter(text).document(document, old, new)
     if edits is None:
         return None
-    changed = _applied(text, edits)
-    return changed if _reads_as(changed, source.path, new) else None
-
-
-def _reads_as(text: str, path: Path, wanted: GoldSet) -> bool:
+    parts: list[str] = []
+    position = 0
+    for start, end, replacement in sorted(edits, key=lambda edit: edit[0]):
+        parts += [text[position:start], replacement]
+        position = end
+    changed = "".join([*parts, text[position:]])
     try:
-        found = read_native(GoldSource(path, text))
+        found = read_native(GoldSource(source.path, changed))
     except GoldError:
-        return False
-    return _without_places(found) == _without_places(wanted)
+        return None
+    return changed if _without_locations(found) == _without_locations(new) else None
 
 
-def _without_places(gold: GoldSet) -> GoldSet:
+def _without_locations(gold: GoldSet) -> GoldSet:
     queries = tuple(replace(query, line=None) for query in gold.queries)
     return replace(gold, queries=queries, source=None)
 
 
-def _applied(text: str, edits: Sequence[Edit]) -> str:
-    parts: list[str] = []
-    position = 0
-    for edit in sorted(edits, key=lambda edit: edit.start):
-        parts += [text[position : edit.start], edit.text]
-        position = edit.end
-    return "".join([*parts, text[position:]])
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """A key of a mapping and its value."""
-
-    key: yaml.Node
-    value: yaml.Node
-
-
 @dataclass(frozen=True, slots=True)
 class _Rewriter:
-    """Find the edits that turn one gold set into another; it holds the text that positions are of."""
+    """Finds the edits of a text that turn one gold set into another."""
 
     text: str
 
-    def document(self, document: yaml.Node, old: GoldSet, new: GoldSet) -> list[Edit] | None:
+    def document(self, document: yaml.Node, old: GoldSet, new: GoldSet) -> list[_Edit] | None:
         edits = list(self._keys(document, gold_mapping(old), gold_mapping(new)))
-        entries = _children(document).get("queries")
-        queries = None if entries is None else self._queries(entries.value, old.queries, new.queries)
+        children = _children(document)
+        queries = self._queries(children["queries"][1], old.queries, new.queries) if "queries" in children else None
         return None if queries is None else edits + queries
 
-    def _queries(self, entries: yaml.Node, old: Sequence[Query], new: Sequence[Query]) -> list[Edit] | None:
+    def _queries(self, entries: yaml.Node, old: Sequence[Query], new: Sequence[Query]) -> list[_Edit] | None:
         wanted = {query.id: query for query in new}
         kept = [query.id for query in old if query.id in wanted]
         if list(wanted)[: len(kept)] != kept or _in_braces(entries) or not kept:
             return None
-        edits: list[Edit] = []
+        edits: list[_Edit] = []
         for node, query in zip(entries.value, old, strict=True):
             if query.id in wanted:
                 edits += self._keys(node, query_mapping(query), query_mapping(wanted[query.id]))
@@ -150,29 +123,26 @@ class _Rewriter:
                 edits.append(self._cut(node, entries))
         end = self._end(entries.value[-1])
         added = [_indented(to_yaml([query_mapping(query)]), entries.start_mark.column) for query in new[len(kept) :]]
-        return [*edits, *(Edit(end, end, f"\n\n{one}") for one in added)]
+        return [*edits, *((end, end, f"\n\n{one}") for one in added)]
 
-    def _cut(self, node: yaml.Node, entries: yaml.Node) -> Edit:
+    def _cut(self, node: yaml.Node, entries: yaml.Node) -> _Edit:
         dash = self.text.rindex("-", 0, node.start_mark.index)
-        return Edit(dash - entries.start_mark.column, self._end(node), "")
+        return (dash - entries.start_mark.column, self._end(node), "")
 
-    def _keys(self, node: yaml.Node, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[Edit]:
+    def _keys(self, node: yaml.Node, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[_Edit]:
         pairs = _children(node)
-        column = next(iter(pairs.values())).key.start_mark.column
-        for key, pair in pairs.items():
+        column = next(iter(pairs.values()))[0].start_mark.column
+        for key, (name, value) in pairs.items():
             if before.get(key) != after.get(key):
-                yield self._changed(node, pair, _written(key, after.get(key), column, flow=_in_braces(pair.value)))
-        end = max((self._end(pair.value) for key, pair in pairs.items() if key in before), default=0)
+                text = _render(key, after.get(key), column, flow=_in_braces(value))
+                start = name.start_mark.index
+                start = start if text or _in_braces(node) else self.text.rfind("\n", 0, start)
+                yield start, self._end(value), text
+        end = max((self._end(value) for key, (_, value) in pairs.items() if key in before), default=0)
         for key in after:
             if key not in pairs:
-                text = _written(key, after[key], column, flow=_in_braces(node) or key == "tags")
-                yield Edit(end, end, f", {text}" if _in_braces(node) else f"\n{' ' * column}{text}")
-
-    def _changed(self, node: yaml.Node, pair: _Pair, text: str) -> Edit:
-        start, end = pair.key.start_mark.index, self._end(pair.value)
-        if text or _in_braces(node):
-            return Edit(start, end, text)
-        return Edit(self.text.rfind("\n", 0, start), end, "")
+                text = _render(key, after[key], column, flow=_in_braces(node) or key == "tags")
+                yield (end, end, f", {text}" if _in_braces(node) else f"\n{' ' * column}{text}")
 
     def _end(self, node: yaml.Node) -> int:
         if isinstance(node.value, list) and node.value and not _in_braces(node):
@@ -181,16 +151,15 @@ class _Rewriter:
         return len(self.text[: node.end_mark.index].rstrip())
 
 
-def _children(node: yaml.Node) -> dict[str, _Pair]:
-    return {key.value: _Pair(key, value) for key, value in node.value}
+def _children(node: yaml.Node) -> dict[str, tuple[yaml.Node, yaml.Node]]:
+    return {key.value: (key, value) for key, value in node.value}
 
 
 def _in_braces(node: yaml.Node) -> bool:
     return bool(getattr(node, "flow_style", False))
 
 
-def _written(key: str, value: object, column: int, *, flow: bool) -> str:
-    """Write a key and its value so that they can stand at a column; nothing for a value that is gone."""
+def _render(key: str, value: object, column: int, *, flow: bool) -> str:
     if value is None:
         return ""
     if flow:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import date
 from typing import TYPE_CHECKING
 
 from assay.errors import closest_match
@@ -30,18 +32,8 @@ _ONE_SOURCE = f"give exactly one of {', '.join(schema.CORPUS)}"
 
 
 def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet:
-    """Read a native gold file; `corpus` takes the place of the one it names."""
+    """Read a native gold file; `corpus` replaces the one it names."""
     document = compose(source, "the gold set")
-    _check_version(document)
-    fields = document.mapping(schema.DOCUMENT)
-    written = _corpus(fields["corpus"])
-    queries = [read_query(entry, n) for n, entry in enumerate(fields["queries"].sequence(), 1)]
-    name = fields["name"].place.name(fields["name"].text(), "the name of the gold set")
-    provenance = _texts(fields.get("provenance"))
-    return build_gold(name, corpus or written, queries, fields["queries"].place, provenance)
-
-
-def _check_version(document: YamlNode) -> None:
     version = document.mapping().get("assay")
     if version is None:
         raise document.place.error("the gold set lacks the key 'assay'", "start a native gold file with 'assay: 1'")
@@ -50,6 +42,12 @@ def _check_version(document: YamlNode) -> None:
             f"version '{version.text()}' of the gold format is not known here",
             f"this Assay reads version {schema.VERSION}; upgrade it, or write 'assay: {schema.VERSION}'",
         )
+    fields = document.mapping(schema.DOCUMENT)
+    written = _corpus(fields["corpus"])
+    queries = [read_query(entry, n) for n, entry in enumerate(fields["queries"].sequence(), 1)]
+    name = fields["name"].place.name(fields["name"].text(), "the name of the gold set")
+    provenance = _texts(fields.get("provenance"))
+    return build_gold(name, corpus or written, queries, fields["queries"].place, provenance)
 
 
 def _corpus(field: YamlNode) -> CorpusSpec:
@@ -80,7 +78,7 @@ def _source_hint(written: Iterable[str]) -> str:
 
 
 def read_query(entry: YamlNode, number: int) -> Query:
-    """Read one intent."""
+    """Read one query."""
     fields = entry.mapping(schema.QUERY)
     name = fields["id"].place.name(fields["id"].text(), f"the id of query {number}")
     return build_query(
@@ -88,12 +86,12 @@ def read_query(entry: YamlNode, number: int) -> Query:
         _forms(fields["cognitive"]),
         _targets(fields["retrieval"]),
         entry.place,
-        adversaries=_adversaries(fields.get("interference")),
+        adversaries=[_adversary(one) for one in fields["interference"].sequence()] if "interference" in fields else [],
         rationale=_rationale(fields.get("rationale")),
         measures=_measures(fields.get("evaluation")),
         tags=_texts(fields.get("tags")),
-        labels=_labels(fields.get("labels")),
-        least=1,  # `primary` is required where there are no grades
+        labels=[_label(one) for one in fields["labels"].sequence()] if "labels" in fields else [],
+        least=1,  # without grades, `primary` is required below
     )
 
 
@@ -112,21 +110,12 @@ def _targets(field: YamlNode) -> list[Target]:
         raise fields["primary"].place.error("a query has no primary target", "name the code that answers it")
     grades = (("primary", PRIMARY), ("secondary", SECONDARY))
     lists = [(fields[key], grade) for key, grade in grades if key in fields]
-    lists += _graded(fields["grades"]) if "grades" in fields else []
-    entries = [(entry, grade) for named, grade in lists for entry in named.sequence()]
-    return [parse_target(entry.text(), entry.place, grade=grade) for entry, grade in entries]
-
-
-def _graded(field: YamlNode) -> list[tuple[YamlNode, int]]:
-    fields = field.mapping()
-    for key, value in fields.items():
+    for key, value in fields["grades"].mapping().items() if "grades" in fields else ():
         if not schema.GRADE.fullmatch(key):
             raise value.place.error(f"'{key}' is not a grade", "a grade is a whole number, as in 3: [src/price.py]")
-    return [(value, int(key)) for key, value in fields.items()]
-
-
-def _adversaries(field: YamlNode | None) -> list[Adversary]:
-    return [_adversary(entry) for entry in field.sequence()] if field else []
+        lists.append((value, int(key)))
+    entries = [(entry, grade) for named, grade in lists for entry in named.sequence()]
+    return [parse_target(entry.text(), entry.place, grade=grade) for entry, grade in entries]
 
 
 def _adversary(entry: YamlNode) -> Adversary:
@@ -157,10 +146,6 @@ def _measures(field: YamlNode | None) -> tuple[str, ...]:
     return entries.texts()
 
 
-def _labels(field: YamlNode | None) -> list[LabelProvenance]:
-    return [_label(entry) for entry in field.sequence()] if field else []
-
-
 def _label(entry: YamlNode) -> LabelProvenance:
     fields = entry.mapping(schema.LABEL)
     return LabelProvenance(
@@ -173,9 +158,6 @@ def _label(entry: YamlNode) -> LabelProvenance:
 
 
 def _day(field: YamlNode) -> str:
-    """Read a day as ISO 8601 writes it."""
-    from datetime import date
-
     try:
         return date.fromisoformat(field.text()).isoformat()
     except ValueError as error:
@@ -189,31 +171,31 @@ def _texts(field: YamlNode | None) -> dict[str, str]:
 
 
 _WIDTH = 120  # of a line, as everywhere in this project
-_SHORT = 100  # characters of a list of texts that is written on one line, as people write anchors
-_ONE_LINE = 1 << 30  # PyYAML folds at a width and cannot be told not to
+_SHORT = 100  # characters of a list of texts that is written on one line
+_ONE_LINE = 1 << 30  # PyYAML always folds at a width
 
 
 def write_native(gold: GoldSet) -> str:
-    """Give the YAML of a gold set: anchors as written, not as resolved."""
+    """Return the YAML of a gold set, with anchors as written, not as resolved."""
     queries = [query_mapping(query) for query in gold.queries]
     return to_yaml({"assay": 1, **gold_mapping(gold), "queries": queries})
 
 
 def gold_mapping(gold: GoldSet) -> dict[str, object]:
-    """Give what stands above the queries."""
-    about: dict[str, object] = {"name": gold.name, "corpus": corpus_mapping(gold.corpus)}
+    """Return the keys above the queries."""
+    about: dict[str, object] = {"name": gold.name, "corpus": _corpus_mapping(gold.corpus)}
     return {**about, "provenance": dict(gold.provenance)} if gold.provenance else about
 
 
 def to_yaml(value: object) -> str:
-    """Give the YAML of plain values, keys in their order."""
+    """Return the YAML of plain values, keys in their order."""
     import yaml
 
     return yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=_WIDTH)
 
 
 def to_flow(value: object) -> str:
-    """Give the YAML of plain values on one line, in the style of JSON."""
+    """Return the YAML of plain values on one line, in flow style."""
     import yaml
 
     text = yaml.dump(
@@ -226,7 +208,7 @@ def _dumper() -> type[yaml.SafeDumper]:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """PyYAML's, with a style of its own for texts."""
+        """PyYAML's safe dumper with flow style for short lists of texts."""
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if value.isprintable() else '"')
@@ -240,8 +222,7 @@ def _dumper() -> type[yaml.SafeDumper]:
     return Dumper
 
 
-def corpus_mapping(spec: CorpusSpec) -> dict[str, object]:
-    """Give the corpus as its keys."""
+def _corpus_mapping(spec: CorpusSpec) -> dict[str, object]:
     return _present(
         {
             spec.kind: True if spec.kind == "stdlib" else spec.value,
@@ -254,15 +235,23 @@ def corpus_mapping(spec: CorpusSpec) -> dict[str, object]:
 
 
 def query_mapping(query: Query) -> dict[str, object]:
-    """Give the five layers of a query."""
+    """Return the five layers of a query."""
     layers: dict[str, object] = {
         "retrieval": _retrieval(query),
         "cognitive": dict(query.forms),
-        "interference": [_adversary_writing(adversary) for adversary in query.adversaries],
-        "rationale": _rationale_writing(query.rationale),
+        "interference": [
+            {
+                "target": adversary.target.anchor,
+                "relationship": adversary.relationship,
+                "strength": adversary.strength,
+                "confusion": adversary.confusion,
+            }
+            for adversary in query.adversaries
+        ],
+        "rationale": _present(asdict(query.rationale)) if query.rationale else {},
         "evaluation": {"measures": list(query.measures)} if query.measures else {},
         "tags": dict(query.tags),
-        "labels": [_label_writing(label) for label in query.labels],
+        "labels": [_label_mapping(label) for label in query.labels],
     }
     if query.rationale == Rationale():
         return {"id": query.id, **_present(layers), "rationale": {}}  # present and empty is not the same as absent
@@ -280,22 +269,7 @@ def _retrieval(query: Query) -> dict[str, object]:
     return _present({**named, "grades": grades})
 
 
-def _adversary_writing(adversary: Adversary) -> dict[str, object]:
-    return {
-        "target": adversary.target.anchor,
-        "relationship": adversary.relationship,
-        "strength": adversary.strength,
-        "confusion": adversary.confusion,
-    }
-
-
-def _rationale_writing(rationale: Rationale | None) -> dict[str, object]:
-    if rationale is None:
-        return {}
-    return _present({"owner": rationale.owner, "reason": rationale.reason, "boundary": rationale.boundary})
-
-
-def _label_writing(label: LabelProvenance) -> dict[str, object]:
+def _label_mapping(label: LabelProvenance) -> dict[str, object]:
     origin = {"by": list(label.by), "on": label.on, "commit": label.commit, "shown_by": list(label.shown_by)}
     return {"target": label.target, **_present(origin)}
 

@@ -1,4 +1,4 @@
-"""YAML as nodes: scalars stay the text they are written as, and each knows its line. Nothing is constructed or run."""
+"""The keys of the native format, and YAML as nodes with lines: scalars stay text, nothing is constructed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ VERSION = "1"
 RELATIONSHIPS = ("interface", "parent", "child", "mock", "config", "sibling", "caller", "test", "namesake")
 STRENGTHS = ("strong", "medium", "weak")
 
-#: A grade as a key: 0 is judged and not relevant.
+#: A grade as a key; 0 is judged and irrelevant.
 GRADE = re.compile("0|[1-9][0-9]{0,8}")
-#: `name(params)@k`; whether there is such a measure is for the scoring room to say.
+#: `name(params)@k`; scoring checks whether the measure exists.
 MEASURE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\(.+\))?(@[1-9][0-9]*)?")
 
 
@@ -35,7 +35,7 @@ class MappingKeys:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """All of them."""
+        """Required and optional keys."""
         return (*self.required, *self.optional)
 
 
@@ -56,7 +56,7 @@ CORPUS: dict[CorpusKind, MappingKeys] = {
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Make the hint for an unknown word: the one that was probably meant, or all there are."""
+    """Return the hint for an unknown word: the closest known one, or all of them."""
     words = list(known)
     near = closest_match(word, words)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(words)}"
@@ -64,7 +64,7 @@ def suggest(word: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NodeLimits:
-    """How large a document may grow when its aliases are written out."""
+    """The largest document with its aliases expanded."""
 
     nodes: int = 2_000_000  # 50,000 queries of about 40 nodes each
     depth: int = 16  # the deepest place of the format, an interference entry's value, is at 5
@@ -72,7 +72,7 @@ class NodeLimits:
 
 @dataclass(frozen=True, slots=True)
 class YamlNode:
-    """A node, what it is called in messages, and the file it stands in."""
+    """A node, its name in messages, and its file."""
 
     node: yaml.Node
     what: str
@@ -80,28 +80,29 @@ class YamlNode:
 
     @property
     def place(self) -> GoldLocation:
-        """Where it begins."""
+        """The line where it begins."""
         return GoldLocation(self.file, self.node.start_mark.line + 1)
 
     def text(self) -> str:
-        """Give the text of a scalar that is not empty."""
-        return self.place.text(self._value("scalar", "a text"), self.what)
+        """Return the text of a scalar that is not blank."""
+        return self.place.text(self._value("scalar"), self.what)
 
     def sequence(self) -> list[YamlNode]:
-        """Give the entries of a list."""
-        return [YamlNode(node, f"entry {n} of {self.what}", self.file) for n, node in enumerate(self._list(), 1)]
+        """Return the entries of a list."""
+        nodes = enumerate(self._value("sequence"), 1)
+        return [YamlNode(node, f"entry {n} of {self.what}", self.file) for n, node in nodes]
 
     def texts(self) -> tuple[str, ...]:
-        """Give the entries of a list of texts that has some."""
+        """Return the entries of a list of texts that is not empty."""
         entries = self.sequence()
         if not entries:
             raise self.place.error(f"{self.what} is an empty list", "add an entry or leave the key out")
         return tuple(entry.text() for entry in entries)
 
     def mapping(self, keys: MappingKeys | None = None) -> dict[str, YamlNode]:
-        """Give the values of a mapping by key; with `keys`, all required ones are there and no other."""
+        """Return the values of a mapping by key; with `keys`, raise on unknown and missing ones."""
         fields: dict[str, YamlNode] = {}
-        for key_node, node in self._value("mapping", "a mapping of keys and values"):
+        for key_node, node in self._value("mapping"):
             key = YamlNode(key_node, f"a key of {self.what}", self.file)
             name = key.text()
             if keys is not None and name not in keys.known:
@@ -118,19 +119,16 @@ class YamlNode:
         return fields
 
     def one_of(self, words: tuple[str, ...]) -> str:
-        """Give a text that is one of the words."""
+        """Return a text that is one of the words."""
         word = self.text()
         if word not in words:
             raise self.place.error(f"{self.what} is '{word}', which is none of its words", suggest(word, words))
         return word
 
-    def _list(self) -> list[yaml.Node]:
-        nodes: list[yaml.Node] = self._value("sequence", "a list")
-        return nodes
-
-    def _value(self, kind: str, wanted: str) -> Any:  # noqa: ANN401  # PyYAML types the value of each node kind as Any
+    def _value(self, kind: str) -> Any:  # noqa: ANN401  # PyYAML types the value of each node kind as Any
         found = _KIND[type(self.node).__name__]
         if found != kind:
+            wanted = "a mapping of keys and values" if kind == "mapping" else _CALLED[kind]
             raise self.place.error(f"{self.what} is {_CALLED[found]}, not {wanted}", f"write {wanted}")
         if self.node.tag not in _PLAIN_TAGS:
             raise self.place.error(f"{self.what} has the tag {self.node.tag}", "leave tags out: all values are text")
@@ -140,10 +138,11 @@ class YamlNode:
 _KIND = {"ScalarNode": "scalar", "SequenceNode": "sequence", "MappingNode": "mapping"}
 _CALLED = {"scalar": "a text", "sequence": "a list", "mapping": "a mapping"}
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
+_FIX = "check indentation and quotes there; a text with ': ' or ' #' in it needs quotes"
 
 
 def compose(source: GoldSource, what: str, limits: NodeLimits | None = None) -> YamlNode:
-    """Parse a YAML document into nodes, or say in which line it breaks."""
+    """Parse a YAML document into nodes."""
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -163,20 +162,24 @@ def compose(source: GoldSource, what: str, limits: NodeLimits | None = None) -> 
     return YamlNode(node, what, str(source.path))
 
 
-_FIX = "check indentation and quotes there; a text with ': ' or ' #' in it needs quotes"
-
-
 def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: NodeLimits) -> None:
     import yaml
 
-    sizes: dict[str, int] = {}  # nodes below each closed anchor, aliases written out
+    sizes: dict[str, int] = {}  # nodes below each closed anchor, aliases expanded
     stack: list[tuple[str | None, int]] = [(None, 0)]  # anchor and size of each open node
     for event in events:
         place = source.at(event.start_mark.line + 1 if event.start_mark else None)
         if isinstance(event, yaml.CollectionStartEvent):
             stack.append((event.anchor, 1))
         elif isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
-            anchor, size = _closed(event, stack, sizes, place)
+            if isinstance(event, yaml.CollectionEndEvent):
+                anchor, size = stack.pop()
+            elif isinstance(event, yaml.AliasEvent):
+                if event.anchor not in sizes:
+                    raise place.error(f"the alias *{event.anchor} has no anchor before it", "write the value itself")
+                anchor, size = None, sizes[event.anchor]
+            else:
+                anchor, size = event.anchor, 1
             if anchor is not None:
                 sizes[anchor] = size
             parent, total = stack.pop()
@@ -185,17 +188,3 @@ def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: Node
             raise place.error(f"nested more than {limits.depth} deep", "the format needs 5 levels")
         if stack[-1][1] > limits.nodes:
             raise place.error(f"more than {limits.nodes} nodes with aliases written out", "write without aliases")
-
-
-def _closed(
-    event: yaml.Event, stack: list[tuple[str | None, int]], sizes: dict[str, int], place: GoldLocation
-) -> tuple[str | None, int]:
-    import yaml
-
-    if isinstance(event, yaml.CollectionEndEvent):
-        return stack.pop()
-    if isinstance(event, yaml.AliasEvent):
-        if event.anchor not in sizes:
-            raise place.error(f"the alias *{event.anchor} has no anchor before it", "write the value itself")
-        return None, sizes[event.anchor]
-    return event.anchor, 1  # type: ignore[attr-defined]  # the stubs leave the anchor of a scalar event out
