@@ -1,4 +1,4 @@
-"""G1: anchors that do not hold on this corpus, and corpora that may become another."""
+"""G1: anchors that cannot be resolved, and corpora without a fixed revision."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from assay.gold.anchors import AnchorProblem, places
+from assay.gold.anchors import places
 from assay.gold.lint.rules import LintFinding, LintRule, Repair
 from assay.gold.lint.view import LintContext
 from assay.syntax.text import count_lines, split_lines
-from assay.types import Query, Span, Target
+from assay.types import Span, Target
 
 PATH = LintRule(
     "G101",
@@ -138,111 +138,86 @@ _BY_PROBLEM = {
     "link": LINKED,
 }
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
-#: A tag of a release; it can be moved, but nobody does.
+#: A release tag: it can be moved, but in practice is not.
 _RELEASE = re.compile(r"(?:[\w.-]*[-_/])?v?\d+(?:\.\d+)+(?:[.-]?\w+)*", re.IGNORECASE)
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield the anchors that do not hold, then what is not known of the corpus."""
-    queries = {query.id: query for query in view.gold.queries}
-    cases = _Cases(view)
+    """Yield anchors that cannot be resolved, then problems of the corpus revision."""
+    targets = {
+        (query.id, target.anchor): target
+        for query in view.gold.queries
+        for target in (*query.targets, *(adversary.target for adversary in query.adversaries))
+    }
+    by_case: dict[str, list[str]] = {}
+    for path in view.files:
+        by_case.setdefault(path.casefold(), []).append(path)
     for problem in view.resolution.problems:
-        yield _problem(view, problem, queries.get(problem.query), cases)
-    yield from _pinning(view)
+        message, hint, repair = problem.message, problem.hint or "", None
+        target = targets.get((problem.query, problem.anchor))
+        if problem.code != "path" or target is None:
+            rule = _BY_PROBLEM[problem.code]
+            if problem.code == "range" and target is not None:
+                repair = _trim_range(view, target)
+        elif same := by_case.get(target.span.path.casefold()):
+            rule = CASE
+            message = f"{target.span.path} is written {' or '.join(same)} in the corpus"
+            hint = "write it as the file is called"
+            if len(same) == 1:
+                repair = Repair(target.anchor, replace(target, span=replace(target.span, path=same[0])).anchor)
+        elif (view.corpus.root / target.span.path).is_dir():
+            rule = FOLDER
+        elif (view.corpus.root / target.span.path).is_file():
+            rule = LEFT_OUT
+        else:
+            rule, repair = PATH, _find_content(view, target)
+        yield LintFinding(
+            rule.code, rule.severity, view.gold.name, problem.query, problem.anchor, message, hint, problem.file,
+            problem.line, repair,
+        )  # fmt: skip
+    yield from _check_revision(view)
 
 
-class _Cases:
-    """The paths of a corpus without their case."""
-
-    def __init__(self, view: LintContext) -> None:
-        self._paths: dict[str, list[str]] = {}
-        for path in view.files:
-            self._paths.setdefault(path.casefold(), []).append(path)
-
-    def same(self, path: str) -> list[str]:
-        return self._paths.get(path.casefold(), [])
-
-
-def _problem(view: LintContext, problem: AnchorProblem, query: Query | None, cases: _Cases) -> LintFinding:
-    if problem.code != "path" or query is None:
-        repair = _shorter(view, problem, query) if problem.code == "range" and query else None
-        return _told(_BY_PROBLEM[problem.code], view, problem, problem.message, problem.hint or "", repair)
-    target = _target(query, problem.anchor)
-    path = target.span.path
-    if same := cases.same(path):
-        repair = Repair(problem.anchor, moved(target, same[0])) if len(same) == 1 else None
-        message = f"{path} is written {' or '.join(same)} in the corpus"
-        return _told(CASE, view, problem, message, "write it as the file is called", repair)
-    if (view.corpus.root / path).is_dir():
-        return _told(FOLDER, view, problem, problem.message, problem.hint or "")
-    if (view.corpus.root / path).is_file():
-        return _told(LEFT_OUT, view, problem, problem.message, problem.hint or "")
-    return _told(PATH, view, problem, problem.message, problem.hint or "", _found_again(view, target, problem.anchor))
-
-
-def _found_again(view: LintContext, target: Target, anchor: str) -> Repair | None:
-    start, end, digest = target.span.start, target.span.end, target.digest
-    if start is None or end is None or digest is None:
-        return None
-    name, length = PurePosixPath(target.span.path).name, end - start + 1
-    files = [path for path in sorted(view.files) if PurePosixPath(path).name == name]
-    found = [
-        Span(path, at, at + length - 1) for path in files for at in places(split_lines(view.text(path)), digest, length)
-    ]
-    return Repair(anchor, replace(target, span=found[0]).anchor) if len(found) == 1 else None
-
-
-def _told(
-    rule: LintRule, view: LintContext, problem: AnchorProblem, message: str, hint: str, repair: Repair | None = None
-) -> LintFinding:
-    return LintFinding(
-        rule.code, rule.severity, view.gold.name, problem.query, problem.anchor, message, hint, problem.file,
-        problem.line, repair,
-    )  # fmt: skip
-
-
-def _target(query: Query, anchor: str) -> Target:
-    named = (*query.targets, *(adversary.target for adversary in query.adversaries))
-    return next(target for target in named if target.anchor == anchor)
-
-
-def moved(target: Target, path: str) -> str:
-    """Write a target with another path."""
-    return replace(target, span=replace(target.span, path=path)).anchor
-
-
-def _shorter(view: LintContext, problem: AnchorProblem, query: Query) -> Repair | None:
-    target = _target(query, problem.anchor)
+def _trim_range(view: LintContext, target: Target) -> Repair | None:
+    """Return the repair of a range that counts the empty line after the final newline."""
     start, end, text = target.span.start, target.span.end, view.text(target.span.path)
     if start is None or end is None or target.digest is not None or not text.endswith("\n"):
         return None
     last = count_lines(text)
     if end != last + 1 or start > last:
         return None
-    return Repair(problem.anchor, replace(target, span=replace(target.span, end=last)).anchor)
+    return Repair(target.anchor, replace(target, span=replace(target.span, end=last)).anchor)
 
 
-def _pinning(view: LintContext) -> Iterator[LintFinding]:
+def _find_content(view: LintContext, target: Target) -> Repair | None:
+    """Return the repair of a moved file, if exactly one file of the same name has the hashed lines."""
+    start, end, digest = target.span.start, target.span.end, target.digest
+    if start is None or end is None or digest is None:
+        return None
+    name, length = PurePosixPath(target.span.path).name, end - start + 1
+    found = [
+        Span(path, at, at + length - 1)
+        for path in view.files
+        if PurePosixPath(path).name == name
+        for at in places(split_lines(view.text(path)), digest, length)
+    ]
+    return Repair(target.anchor, replace(target, span=found[0]).anchor) if len(found) == 1 else None
+
+
+def _check_revision(view: LintContext) -> Iterator[LintFinding]:
     spec, opened = view.gold.corpus, view.corpus.revision
-    if unpinned := _unpinned(view):
-        hint = f"what was opened is {opened}" if opened else "name it"
-        yield view.finding(UNPINNED, None, "", unpinned, hint)
+    unpinned = ""
+    if spec.kind == "git" and spec.rev is None:
+        unpinned = f"the corpus {spec.repository} has no revision: whatever is newest will be opened"
+    elif spec.kind == "git" and spec.rev and not _COMMIT.fullmatch(spec.rev) and not _RELEASE.fullmatch(spec.rev):
+        unpinned = f"the corpus {spec.repository} is pinned to '{spec.rev}', a name that moves"
+    elif (spec.kind == "pypi" and "==" not in spec.value) or (spec.kind == "npm" and "@" not in spec.value[1:]):
+        unpinned = f"the package {spec.value} has no version"
+    if unpinned:
+        yield view.finding(UNPINNED, None, "", unpinned, f"what was opened is {opened}" if opened else "name it")
     if spec.rev and opened and _COMMIT.fullmatch(spec.rev) and not opened.startswith(spec.rev):
         yield view.finding(REVISION, None, "", f"the set names revision {spec.rev}, and {opened} was opened")
     ranges = [t for query in view.gold.queries for t in query.targets if t.span.start is not None and not t.digest]
     if spec.kind == "path" and ranges:
         message = f"{len(ranges)} line ranges have no content hash, and the corpus is a folder without a revision"
         yield view.finding(UNGUARDED, None, "", message, "anchor them to symbols, or give them a content hash")
-
-
-def _unpinned(view: LintContext) -> str:
-    spec = view.gold.corpus
-    if spec.kind == "git" and spec.rev is None:
-        return f"the corpus {spec.repository} has no revision: whatever is newest will be opened"
-    if spec.kind == "git" and spec.rev and not _COMMIT.fullmatch(spec.rev) and not _RELEASE.fullmatch(spec.rev):
-        return f"the corpus {spec.repository} is pinned to '{spec.rev}', a name that moves"
-    if spec.kind == "pypi" and "==" not in spec.value:
-        return f"the package {spec.value} has no version"
-    if spec.kind == "npm" and "@" not in spec.value[1:]:
-        return f"the package {spec.value} has no version"
-    return ""
