@@ -18,30 +18,30 @@ PATH = LintRule(
     "path-missing",
     "error",
     "A target or adversary names a file that the corpus does not have.",
-    "Nobody can find it, so the query can only be lost. Name the file that answers, or remove the label. `--fix` "
-    "follows lines with a content hash to the one file of the same name that has them.",
+    "No engine can return it. Correct the path or remove the label. `--fix` moves ranges with a content hash to the "
+    "one file of the same name that holds these lines.",
     fixable=True,
 )
 LEFT_OUT = LintRule(
     "G102",
     "path-left-out",
     "error",
-    "A target or adversary names a file that is there, but is no part of the corpus.",
+    "A target or adversary names a file that exists but is not part of the corpus.",
     "Engines never see it: change the include and exclude globs, `.assayignore`, or the label.",
 )
 FOLDER = LintRule(
     "G103",
     "path-is-folder",
     "error",
-    "A target or adversary names a folder.",
-    "Results are files and lines: name a file in it.",
+    "A target or adversary names a directory.",
+    "Targets are files or line ranges: name a file in it.",
 )
 CASE = LintRule(
     "G104",
     "path-case",
     "error",
-    "A path differs from that of a file by upper and lower case only.",
-    "It matches on no file system that tells them apart. `--fix` writes it as the file is called.",
+    "A path differs from that of a file only in upper and lower case.",
+    "It does not match on case-sensitive file systems. `--fix` corrects the case.",
     fixable=True,
 )
 RANGE = LintRule(
@@ -49,56 +49,56 @@ RANGE = LintRule(
     "range-past-end",
     "error",
     "A range goes beyond the last line of its file.",
-    "It was made at another revision, or counts the empty line after the last line end, which `--fix` takes off.",
+    "It was made at another revision, or counts an empty line after the final newline, which `--fix` removes.",
     fixable=True,
 )
 SYMBOL = LintRule(
     "G106",
     "symbol-missing",
     "error",
-    "A symbol anchor names something that the file does not define.",
-    "It was renamed or moved: `assay gold reanchor` looks for it, or name it as the hint says.",
+    "A symbol anchor names a symbol that the file does not define.",
+    "It was renamed or moved: run `assay gold reanchor`, or correct the name as the hint says.",
 )
 LANGUAGE = LintRule(
     "G107",
     "symbol-unreadable",
     "error",
-    "A symbol anchor points into a file whose language has no grammar here.",
-    "Anchor it to lines: path:10-42.",
+    "A symbol anchor points into a file in an unsupported language.",
+    "Use a line range instead: path:10-42.",
 )
 SYNTAX = LintRule(
     "G108",
     "file-unparsable",
     "error",
     "A symbol anchor points into a file that does not parse.",
-    "Anchor it to lines, or use a version that reads this syntax.",
+    "Use a line range instead, or a version of Assay that supports this syntax.",
 )
 CONTENT = LintRule(
     "G109",
     "content-changed",
     "error",
-    "The lines of an anchor with a content hash are not what they were, and stand nowhere else in the file.",
-    "`assay gold reanchor` moves what can be moved; look at the rest and anchor it anew.",
+    "The lines of an anchor with a content hash have changed, and the old lines are nowhere else in the file.",
+    "`assay gold reanchor` moves what it can; correct the rest by hand.",
 )
 OTHER = LintRule(
     "G110",
     "other-corpus",
     "error",
     "Most paths of a set are not in the corpus.",
-    "This looks like a gold set for other code: check the repository, the revision and the root.",
+    "The gold set may belong to other code: check the repository, the revision and the root.",
 )
 NO_PRIMARY = LintRule(
     "G111",
     "no-primary-left",
     "error",
-    "A query has no primary target that can be found.",
-    "No result can be its answer: anchor it anew, or remove it.",
+    "A query has no primary target that resolves.",
+    "No result can be correct: correct the targets, or remove the query.",
 )
 LINKED = LintRule(
     "G112",
     "link-twice",
     "error",
-    "Two anchors of a query name one place: a symbolic link, and the file that it leads to.",
+    "Two anchors of a query name the same place: a symbolic link and the file it points to.",
     "They are the same target: keep one of them.",
 )
 UNPINNED = LintRule(
@@ -106,21 +106,21 @@ UNPINNED = LintRule(
     "corpus-not-pinned",
     "warning",
     "The corpus is a repository or package without a fixed revision or version.",
-    "Labels drift when the code moves. Name the full commit, or the version.",
+    "Labels go stale when the code changes. Set the full commit, or the version.",
 )
 REVISION = LintRule(
     "G122",
     "other-revision",
     "error",
-    "The revision that was opened is not the one that the set names.",
-    "Labels of one revision are not true of another.",
+    "The opened revision is not the one that the set names.",
+    "Labels made for one revision may be wrong for another.",
 )
 UNGUARDED = LintRule(
     "G123",
     "ranges-unguarded",
     "info",
-    "Line ranges stand on a folder that has no revision, and carry no content hash.",
-    "Nothing tells when the lines move. Anchor them to symbols, or give them a hash: path:10-42#0123456789ab.",
+    "Line ranges without a content hash point into a directory without a revision.",
+    "Moved lines go unnoticed. Use symbol anchors, or add content hashes: path:10-42#0123456789ab.",
 )
 RULES = (
     PATH, LEFT_OUT, FOLDER, CASE, RANGE, SYMBOL, LANGUAGE, SYNTAX, CONTENT, OTHER, NO_PRIMARY, LINKED, UNPINNED,
@@ -161,8 +161,8 @@ def check(view: LintContext) -> Iterator[LintFinding]:
                 repair = _trim_range(view, target)
         elif same := by_case.get(target.span.path.casefold()):
             rule = CASE
-            message = f"{target.span.path} is written {' or '.join(same)} in the corpus"
-            hint = "write it as the file is called"
+            message = f"{target.span.path} does not match in case: the corpus has {' or '.join(same)}"
+            hint = "correct the case"
             if len(same) == 1:
                 repair = Repair(target.anchor, replace(target, span=replace(target.span, path=same[0])).anchor)
         elif (view.corpus.root / target.span.path).is_dir():
@@ -208,16 +208,17 @@ def _check_revision(view: LintContext) -> Iterator[LintFinding]:
     spec, opened = view.gold.corpus, view.corpus.revision
     unpinned = ""
     if spec.kind == "git" and spec.rev is None:
-        unpinned = f"the corpus {spec.repository} has no revision: whatever is newest will be opened"
+        unpinned = f"the corpus {spec.repository} has no revision: the latest one is opened"
     elif spec.kind == "git" and spec.rev and not _COMMIT.fullmatch(spec.rev) and not _RELEASE.fullmatch(spec.rev):
-        unpinned = f"the corpus {spec.repository} is pinned to '{spec.rev}', a name that moves"
+        unpinned = f"the corpus {spec.repository} is pinned to '{spec.rev}', which can change"
     elif (spec.kind == "pypi" and "==" not in spec.value) or (spec.kind == "npm" and "@" not in spec.value[1:]):
         unpinned = f"the package {spec.value} has no version"
     if unpinned:
-        yield view.finding(UNPINNED, None, "", unpinned, f"what was opened is {opened}" if opened else "name it")
+        hint = f"pin it to {opened}" if opened else "set a revision or version"
+        yield view.finding(UNPINNED, None, "", unpinned, hint)
     if spec.rev and opened and _COMMIT.fullmatch(spec.rev) and not opened.startswith(spec.rev):
-        yield view.finding(REVISION, None, "", f"the set names revision {spec.rev}, and {opened} was opened")
+        yield view.finding(REVISION, None, "", f"the set names revision {spec.rev}, but {opened} was opened")
     ranges = [t for query in view.gold.queries for t in query.targets if t.span.start is not None and not t.digest]
     if spec.kind == "path" and ranges:
-        message = f"{len(ranges)} line ranges have no content hash, and the corpus is a folder without a revision"
-        yield view.finding(UNGUARDED, None, "", message, "anchor them to symbols, or give them a content hash")
+        message = f"{len(ranges)} line ranges have no content hash, and the corpus is a directory without a revision"
+        yield view.finding(UNGUARDED, None, "", message, "use symbol anchors, or add content hashes")

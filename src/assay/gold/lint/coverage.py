@@ -14,31 +14,31 @@ from assay.types import Suite
 
 MODULES = LintRule(
     "G601",
-    "modules-unasked",
+    "modules-uncovered",
     "info",
     "Parts of the corpus have no query.",
-    "What the set says of an engine says nothing of them.",
+    "Scores on the set do not apply to them.",
 )
 CATEGORIES = LintRule(
     "G602",
     "categories-small",
     "info",
     "A category has only a few queries.",
-    "Its mean is noise: add queries, or do not report it apart.",
+    "Its mean is noise: add queries, or do not report it separately.",
 )
 FORMS = LintRule(
     "G603",
     "forms-missing",
     "info",
     "Some queries lack a phrasing that others of the set have.",
-    "Scores by phrasing then come from different queries.",
+    "Scores by phrasing then average over different queries.",
 )
 SIZE = LintRule(
     "G604",
     "too-few-queries",
     "info",
-    "The queries are too few to show a difference of the size that matters.",
-    "Most comparisons will end as inconclusive: add queries, or repositories, or claim less.",
+    "There are too few queries to detect a difference of the size of the margin.",
+    "Most comparisons will be inconclusive: add queries or repositories, or widen the margin.",
 )
 RULES = (MODULES, CATEGORIES, FORMS, SIZE)
 
@@ -58,7 +58,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
     small = sorted(name for name, count in counts.items() if count < view.config.few_queries)
     if small and len(counts) > 1:
         listed = ", ".join(f"{name} ({counts[name]})" for name in small)
-        message = f"fewer than {view.config.few_queries} queries are of category {listed}"
+        message = f"fewer than {view.config.few_queries} queries in category {listed}"
         yield view.finding(CATEGORIES, None, "", message)
     total = len(view.gold.queries)
     counts = Counter(form for query in view.gold.queries for form in query.forms if form != "cross_module")
@@ -76,12 +76,12 @@ def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[LintF
         return
     size = "1 query" if queries == 1 else f"{queries} queries"
     size += " in 1 repository" if repositories == 1 else f" in {repositories} repositories"
-    shows = "shows" if queries == 1 else "show"
-    shown = f"{shows} a difference of {smallest:.2g} at best" if smallest < 1 else "cannot show any difference"
+    detects = "detects" if queries == 1 else "detect"
+    shown = f"{detects} a difference of {smallest:.2g} at best" if smallest < 1 else "cannot detect any difference"
     where = " on this repository" if repositories == 1 and smallest < 1 else ""
     message = f"{size} {shown}{where} ({power.assuming}); the margin is {config.margin:g}"
     source = suite.golds[0].source if len(suite.golds) == 1 else None
-    hint = "`assay plan` says how many would be needed"
+    hint = "`assay plan` computes how many are needed"
     yield LintFinding(SIZE.code, SIZE.severity, suite.name, "", "", message, hint, source)
 
 
@@ -109,7 +109,7 @@ def _check_modules(view: LintContext) -> Iterator[LintFinding]:
         what = f"{kinds[0]} files" if len(kinds) == 1 else "files"
         listed = ", ".join(f"{name} ({-count} {what})" for count, name in sorted(missed)[: view.config.listed])
         more = f" and {len(missed) - view.config.listed} more" if len(missed) > view.config.listed else ""
-        yield view.finding(MODULES, None, "", f"no target lies in {listed}{more}")
+        yield view.finding(MODULES, None, "", f"no target in {listed}{more}")
 
 
 def _module(path: str, top: str) -> str:

@@ -19,21 +19,21 @@ OVERLAP = LintRule(
     "targets-overlap",
     "warning",
     "Two targets of a query share lines, and neither holds the other.",
-    "A result on the shared lines is right twice elsewhere and once here: cut them so that they stand apart.",
+    "A result on the shared lines matches only one of them here, but both in other tools: make them disjoint.",
 )
 INSIDE = LintRule(
     "G302",
     "target-inside-another",
     "warning",
-    "A target of a query lies inside another of its targets.",
-    "Whatever finds the inner one has found the outer one too. Keep one, or cut the outer one.",
+    "A target of a query is inside another of its targets.",
+    "A result that finds the inner one finds the outer one too. Keep one, or shorten the outer one.",
 )
 SAME = LintRule(
     "G303",
     "target-twice",
     "warning",
     "Two anchors of a query are the same lines.",
-    "An answer counts once. `--fix` keeps the symbol anchor when both have the same grade.",
+    "A target counts once. `--fix` keeps the symbol anchor when both have the same grade.",
     fixable=True,
 )
 ADVERSARY = LintRule(
@@ -41,21 +41,21 @@ ADVERSARY = LintRule(
     "adversary-overlaps-target",
     "error",
     "An adversary shares lines with a target of its query.",
-    "A result there is right and wrong at once: anchor both more narrowly, or drop one.",
+    "A result there is both right and wrong: narrow both anchors, or drop one.",
 )
 EXACT = LintRule(
     "G311",
-    "copy-unlabelled",
+    "copy-unlabeled",
     "warning",
-    "The code of a primary target stands again in the corpus, comments and imports aside, and is not labelled there.",
-    "An engine that returns the copy is marked wrong. Label it too, or leave one copy out of the corpus.",
+    "The corpus holds an unlabeled copy of the code of a primary target, ignoring comments and imports.",
+    "An engine that returns the copy is marked wrong. Label it too, or exclude one copy from the corpus.",
 )
 NEAR = LintRule(
     "G312",
-    "near-copy-unlabelled",
+    "near-copy-unlabeled",
     "info",
-    "A definition or file of the same name as a primary target is nearly the same code, and is not labelled.",
-    "An engine that returns it is marked wrong. Label it too, or leave one of them out of the corpus.",
+    "An unlabeled definition or file of the same name is nearly the same code as a primary target.",
+    "An engine that returns it is marked wrong. Label it too, or exclude one of them from the corpus.",
 )
 RULES = (OVERLAP, INSIDE, SAME, ADVERSARY)
 COPY_RULES = (EXACT, NEAR)
@@ -72,7 +72,8 @@ def check(view: LintContext) -> Iterator[LintFinding]:
             for target in query.targets:
                 if common := adversary.target.span.common_lines(target.span):
                     anchor, right = written_anchor(source, adversary.target), written_anchor(source, target)
-                    message = f"the adversary {anchor} shares {common} lines with the target {right}"
+                    shared = f"{common} {'line' if common == 1 else 'lines'}"
+                    message = f"the adversary {anchor} shares {shared} with the target {right}"
                     yield view.finding(ADVERSARY, source, anchor, message)
 
 
@@ -88,7 +89,7 @@ def _compare(view: LintContext, query: Query, one: Target, other: Target) -> Ite
         yield view.finding(SAME, query, second, message, "keep one", repair)
     elif _contains(one.span, other.span) or _contains(other.span, one.span):
         inner, outer = (second, first) if _contains(one.span, other.span) else (first, second)
-        yield view.finding(INSIDE, query, inner, f"{inner} lies inside {outer}, a target of the same query")
+        yield view.finding(INSIDE, query, inner, f"{inner} is inside {outer}, a target of the same query")
     else:
         message = f"{first} and {second} share {common} {'line' if common == 1 else 'lines'}"
         yield view.finding(OVERLAP, query, second, message)
@@ -187,7 +188,7 @@ def _find_range_copies(view: LintContext, one: _Code, path: str, lines: _CodeLin
     ]
     exact = [span for span in exact if not _is_labeled(query, span)]
     for span in exact:
-        message = f"{anchor} stands again in {span}: all its {len(code)} lines, comments, headings and imports aside"
+        message = f"{span} is a copy of {anchor}: all {len(code)} lines, ignoring comments, headings and imports"
         yield view.finding(EXACT, query, anchor, message)
     outline = view.outline(path)
     if exact or path == target.span.path or outline is None:

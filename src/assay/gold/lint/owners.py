@@ -18,36 +18,36 @@ ELSEWHERE = LintRule(
     "G201",
     "defined-elsewhere",
     "warning",
-    "A query names an identifier that the corpus defines, but in none of the files that are labelled.",
-    "An engine that finds the definition is marked wrong. Label it, beside or in place of what is labelled.",
+    "A query names an identifier that the corpus defines, but in none of the labeled files.",
+    "An engine that finds the definition is marked wrong. Add or substitute the definition as a target.",
 )
 OUTSIDE = LintRule(
     "G202",
     "defined-outside",
     "warning",
-    "A query names an identifier that only files outside the corpus define; what is labelled does not define it.",
-    "Nobody can find the definition: widen the include globs, or ask for something that is there.",
+    "A query names an identifier that only files outside the corpus define; the labeled files do not.",
+    "No engine can return the definition: widen the include globs, or change the query.",
 )
 SHIM = LintRule(
     "G203",
     "target-is-shim",
     "warning",
     "A target is a file that only includes, imports or re-exports others.",
-    "What answers the query stands where it is defined: label the file that defines it.",
+    "The relevant code is where it is defined: label the file that defines it.",
 )
 SEVERAL = LintRule(
     "G204",
     "several-definitions",
     "info",
-    "A query asks for a name that several files define, of which only some are labelled.",
-    "Each of them is an answer: label them all, or say in the query which one is meant.",
+    "A query asks for a name that several files define, of which only some are labeled.",
+    "Each of them is a correct result: label them all, or make the query specific.",
 )
 REPEATED = LintRule(
     "G205",
     "symbol-repeated",
     "warning",
-    "A symbol anchor names something that its file defines several times, and does not say which.",
-    "The first is taken, be it the stub of an overload. Write `~2` for the second, or label both.",
+    "A symbol anchor is ambiguous: its file defines the name several times.",
+    "The first is used, even if it is an overload stub. Write `~2` for the second, or label both.",
 )
 RULES = (ELSEWHERE, OUTSIDE, SEVERAL)
 
@@ -279,7 +279,7 @@ def _report_unlabeled(
     view: LintContext, rule: LintRule, one: _NamedQuery, found: Sequence[DefinitionSite]
 ) -> LintFinding:
     where = ", ".join(map(str, found[: view.config.listed]))
-    labelled = one.paths[0] if len(one.paths) == 1 else f"none of what is labelled ({', '.join(one.paths)})"
+    labeled = one.paths[0] if len(one.paths) == 1 else f"none of the labeled files ({', '.join(one.paths)})"
     outside = ", outside the corpus" if rule is OUTSIDE else ""
     does = "defines" if len(one.paths) > 1 else "does not define"
     outlines = [outline for path in one.paths if (outline := view.outline(path))]
@@ -290,18 +290,18 @@ def _report_unlabeled(
         if definition.name != one.name and definition.name.strip(_SIGNS) == one.name
     ]
     only = f", only '{signed[0]}'" if signed else ""
-    message = f"'{one.name}' is defined in {where}{outside}; {labelled} {does} it{only}"
-    hint = f"label {found[0].path}" if rule is ELSEWHERE else "widen the include globs, or ask for what is there"
+    message = f"'{one.name}' is defined in {where}{outside}; {labeled} {does} it{only}"
+    hint = f"label {found[0].path}" if rule is ELSEWHERE else "widen the include globs, or change the query"
     return view.finding(rule, one.query, one.query.targets[0].anchor, message, hint)
 
 
 def _check_others(view: LintContext, one: _NamedQuery, sites: Sequence[DefinitionSite]) -> Iterator[LintFinding]:
     adversaries = {adversary.target.span.path for adversary in one.query.adversaries}
-    labelled = [site for site in sites if site.path in one.paths]
+    labeled = [site for site in sites if site.path in one.paths]
     others = [site for site in sites if site.path not in adversaries.union(one.paths)]
-    if one.symbol and others and labelled:
+    if one.symbol and others and labeled:
         where = ", ".join(map(str, others[: view.config.listed]))
-        message = f"'{one.name}' is defined in {labelled[0]}, which is labelled, and in {where}, which is not"
+        message = f"'{one.name}' is defined in {labeled[0]}, which is labeled, and in {where}, which is not"
         yield view.finding(SEVERAL, one.query, one.query.targets[0].anchor, message)
 
 
@@ -382,10 +382,10 @@ def check_repeats(view: LintContext) -> Iterator[LintFinding]:
             if others:
                 lines = " and ".join(str(one.start) for one in others[: view.config.listed])
                 message = (
-                    f"{target.span.path} defines '{target.symbol}' in line {target.span.start}, which is taken, and in "
+                    f"{target.span.path} defines '{target.symbol}' in line {target.span.start}, which is used, and in "
                     f"{'line' if len(others) == 1 else 'lines'} {lines}"
                 )
-                yield view.finding(REPEATED, query, target.anchor, message, f"write {target.anchor}~2 if it is meant")
+                yield view.finding(REPEATED, query, target.anchor, message, f"write {target.anchor}~2 for the second")
 
 
 def _find_repeats(view: LintContext, target: Target) -> list[Symbol]:

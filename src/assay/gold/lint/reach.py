@@ -19,33 +19,33 @@ BLANK = LintRule(
     "range-blank",
     "warning",
     "The lines of a target are all blank.",
-    "There is nothing to be found: correct the range.",
+    "There is nothing to find: correct the range.",
 )
 COMMENT = LintRule(
     "G502",
     "range-comment",
     "info",
-    "The lines of a target are all comment.",
-    "Many engines index code without the comments that stand apart from it.",
+    "The lines of a target are all comments.",
+    "Many engines do not index comments outside definitions.",
 )
 UNREACHABLE = LintRule(
     "G503",
     "target-unreachable",
     "info",
     "No chunk of an engine shares a line with a target.",
-    "The engine cannot win here, however good it is; the message says what is left to win.",
+    "The engine cannot return the target; the message states the best possible scores.",
 )
 CEILING = LintRule(
     "G504",
     "set-unreachable",
     "info",
-    "Because of unreachable targets, no engine of that kind can reach 1 on the set.",
-    "Read scores against the ceiling, or label what can be returned.",
+    "Because of unreachable targets, no engine of that kind can score 1 on the set.",
+    "Compare scores with the ceiling, or label code that can be returned.",
 )
 RULES = (BLANK, COMMENT, UNREACHABLE, CEILING)
 
 _MARKS = ("//", "/*", "*", "#", "--", ";", "%", '"""', "'''", "<!--", "{-", "=begin")
-_CHUNK_HINT = 'write {"path": "src/a.py", "start": 1, "end": 20}, one a line'
+_CHUNK_HINT = 'write {"path": "src/a.py", "start": 1, "end": 20}, one per line'
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
@@ -65,7 +65,7 @@ def _check_range(view: LintContext, query: Query, target: Target, start: int) ->
     if not any(line.strip() for line in lines):
         yield view.finding(BLANK, query, anchor, f"the lines of {anchor} are all blank")
     elif view.is_code(path) and (outline := view.outline(path)) and _is_comment(start, lines, outline):
-        yield view.finding(COMMENT, query, anchor, f"{anchor} holds comments and no code")
+        yield view.finding(COMMENT, query, anchor, f"{anchor} contains only comments")
 
 
 def _is_comment(start: int, lines: Sequence[str], outline: Outline) -> bool:
@@ -104,7 +104,7 @@ def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False
         ceilings.append(top)
         for target in lost:
             anchor = written_anchor(query, target)
-            message = f"{anchor} lies in nothing that {reach.name} can return; {_describe(top, view)} on this query"
+            message = f"{anchor} cannot be returned by {reach.name}; {_describe(top, view)} on this query"
             yield view.finding(UNREACHABLE, query, anchor, message)
     short = sum(top.recall < 1 for top in ceilings)
     if short:
@@ -171,5 +171,6 @@ def _parse_chunk(line: str, place: GoldLocation) -> Span:
     if start is None and end is None:
         return Span(value["path"])
     if type(start) is not int or type(end) is not int or not 1 <= start <= end:
-        raise place.error(f"{start}-{end} is no range of lines", "lines are counted from 1, both ends included")
+        message = f"expected a range of lines, got {start}-{end}"
+        raise place.error(message, "lines are counted from 1, both ends included")
     return Span(value["path"], start, end)

@@ -17,36 +17,36 @@ SAME_WORDS = LintRule(
     "G401",
     "queries-alike",
     "warning",
-    "Two queries say the same words and have different primary targets.",
-    "No engine can answer both: tell them apart, or make one query of them.",
+    "Two queries have the same words and different primary targets.",
+    "No engine can answer both: reword one, or merge them.",
 )
 TWICE = LintRule(
     "G402",
     "query-twice",
     "warning",
-    "Two queries say the same words and have the same primary targets.",
-    "One question counts twice: keep one.",
+    "Two queries have the same words and the same primary targets.",
+    "One query counts twice: keep one.",
 )
 NO_ERROR = LintRule(
     "G411",
     "wrong-term-missing",
     "warning",
-    "A wrong_terminology form says what the human form says.",
+    "A wrong_terminology phrasing has the same words as the human phrasing.",
     "It measures nothing: replace one term by a wrong one.",
 )
 ERRORS = LintRule(
     "G412",
     "wrong-terms-several",
     "warning",
-    "A wrong_terminology form differs from the human form in several places, or is another question.",
-    "What was lost cannot be put down to one wrong term: keep the human form but for one run of words.",
+    "A wrong_terminology phrasing differs from the human phrasing in several places, or asks something else.",
+    "A lower score then has no single cause: keep the human phrasing except for one run of words.",
 )
 GIVEN = LintRule(
     "G421",
     "answer-given-away",
     "info",
-    "A query that is no search for a symbol quotes the name of its target's file or symbol.",
-    "Any search for names finds it. Say what the code does, or tag the query category: symbol.",
+    "A query that does not look for a symbol quotes the name of its target's file or symbol.",
+    "Matching names is enough to find it. Describe what the code does, or tag the query category: symbol.",
 )
 RULES = (SAME_WORDS, TWICE, NO_ERROR, ERRORS, GIVEN)
 
@@ -64,13 +64,13 @@ def check(view: LintContext) -> Iterator[LintFinding]:
     for earlier, query in duplicates(view.gold.queries):
         rule = TWICE if same_answers(earlier, query) else SAME_WORDS
         which = "the same primary targets" if rule is TWICE else "other primary targets"
-        yield view.finding(rule, query, "", f"'{query.id}' says the same words as '{earlier.id}' and has {which}")
+        yield view.finding(rule, query, "", f"'{query.id}' has the same words as '{earlier.id}' and {which}")
     for query in view.gold.queries:
         yield from _check_wrong_term(view, query)
     for query in view.resolved():
         for target in () if is_symbol_query(query) else query.primaries:
             if quoted := _find_name(query.headline, target):
-                message = f"'{query.id}' says '{quoted}', the name of its target {target.anchor}"
+                message = f"'{query.id}' quotes '{quoted}', the name of its target {target.anchor}"
                 yield view.finding(GIVEN, query, target.anchor, message)
                 break
 
@@ -111,15 +111,15 @@ def _check_wrong_term(view: LintContext, query: Query) -> Iterator[LintFinding]:
         return
     count = replacements(human, wrong)
     if count == 0:
-        message = f"the wrong_terminology form of '{query.id}' has the same words as its human form"
+        message = f"the wrong_terminology phrasing of '{query.id}' has the same words as its human phrasing"
         yield view.finding(NO_ERROR, query, "", message)
     elif count > 1:
         same, every = kept(human, wrong)
         if 2 * same < every:
-            change = f"is another question: it keeps {same} of the {every} words of its human form"
+            change = f"asks something else: it keeps {same} of the {every} words of its human phrasing"
         else:
-            change = f"differs from its human form by {count} replacements"
-        yield view.finding(ERRORS, query, "", f"the wrong_terminology form of '{query.id}' {change}")
+            change = f"differs from its human phrasing by {count} replacements"
+        yield view.finding(ERRORS, query, "", f"the wrong_terminology phrasing of '{query.id}' {change}")
 
 
 def _find_name(text: str, target: Target) -> str:
