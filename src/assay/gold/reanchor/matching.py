@@ -74,7 +74,7 @@ def _find_in_successor(
     if first is not None and last is not None:
         block = all(stayed.get(line + 1, -1) == stayed.get(line, -2) + 1 for line in range(old.start, old.end))
         if block and _is_same_code(pair, old, other, first, last):
-            yield _candidate(pair, old, Span(other, first, last), "lines", "its lines stayed")
+            yield _candidate(pair, old, Span(other, first, last), "lines", "unchanged lines")
             return
     wanted = [line.rstrip() for line in pair.before(old.path).text(old.start, old.end)]
     if sum(len(normalize_blanks(line)) for line in wanted) >= pair.config.distinctive:
@@ -82,7 +82,7 @@ def _find_in_successor(
         starts = [at for at, line in enumerate(lines) if line == wanted[0] and lines[at : at + len(wanted)] == wanted]
         if len(starts) == 1:
             span = Span(other, starts[0] + 1, starts[0] + len(wanted))
-            yield _candidate(pair, old, span, "lines", "the same text")
+            yield _candidate(pair, old, span, "lines", "same text")
     placed = [(piece, new) for piece in pieces if (new := _place(pair, old.path, piece, other)) is not None]
     if not placed:
         placed = [(piece, new) for piece in pieces if (new := _place_around(pair, old.path, piece, other)) is not None]
@@ -107,10 +107,10 @@ def _find_in_other_files(pair: CommitPair, old: OldRange, pieces: Sequence[Range
         new = _place_on(pair, old.path, pieces[0], whole, mate)
         yield _candidate(pair, old, Span(mate.path, new.start, new.end), new.by, new.reason)
     for span in find_scattered(pair, old, whole=whole is not None):
-        yield _candidate(pair, old, span, "scattered", "some of its lines stand there")
+        yield _candidate(pair, old, span, "scattered", "some of its lines")
     if whole is not None:
         for span in pair.by_words.nearest(pair.before(old.path), old, pair.config.listed):
-            yield _candidate(pair, old, span, "words", "it speaks most like it")
+            yield _candidate(pair, old, span, "words", "similar words")
 
 
 def _candidate(pair: CommitPair, old: OldRange, new: Span, by: Evidence, reason: str) -> MoveCandidate:
@@ -277,12 +277,12 @@ def _place(pair: CommitPair, path: str, piece: RangePart, other: str) -> _Placem
     nearer = pair.alike(old, some) >= pair.alike(old, whole) + pair.config.closer
     if not nearer or pair.contained(old, some) < pair.config.held * pair.contained(old, whole):
         return placed
-    return replace(closer, by=placed.by, reason=f"{placed.reason}, its part that stayed")
+    return replace(closer, by=placed.by, reason=f"{placed.reason}, unchanged part")
 
 
 def _place_around(pair: CommitPair, path: str, piece: RangePart, other: str) -> _Placement | None:
     mate = find_in_file(pair, path, piece.holder, other) if piece.holder is not None else None
-    return _Placement(mate.part.start, mate.part.end, "around", "what it lay in") if mate is not None else None
+    return _Placement(mate.part.start, mate.part.end, "around", "enclosing definition") if mate is not None else None
 
 
 def _place_on(pair: CommitPair, path: str, piece: RangePart, whole: Section, mate: Counterpart) -> _Placement:
@@ -302,7 +302,7 @@ def _place_lines(
     if holder is None or mate is None:
         return _fit_range(pair, path, piece, other, pair.line_map(path, other))
     found = _fit_range(pair, path, piece, other, _align_sections(pair, path, holder, mate))
-    return replace(found, reason=f"lines that stayed in {_format_name(mate.part)}") if found else None
+    return replace(found, reason=f"unchanged lines in {_format_name(mate.part)}") if found else None
 
 
 def _extend_split(pair: CommitPair, path: str, piece: RangePart, placed: _Placement, other: str) -> _Placement:
@@ -364,7 +364,7 @@ def _fit_range(
     if before.lines[piece.end - 1].strip():
         while end > start and not after.lines[end - 1].strip():
             end -= 1
-    return _Placement(start, end, "lines", "lines that stayed")
+    return _Placement(start, end, "lines", "unchanged lines nearby")
 
 
 def _fit_start(

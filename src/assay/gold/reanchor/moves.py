@@ -72,14 +72,14 @@ def _move_lines(pair: CommitPair, target: Target, start: int, end: int) -> Move:
     else:
         old = OldRange(path, start, end) if end <= len(lines) else None
     if old is None:
-        return _lost(target, "the range does not hold in the old revision")
+        return _lost(target, "the range is not valid in the old revision")
     found = find_candidates(pair, old)
     if not found:
-        return _lost(target, "nothing of it is left")
+        return _lost(target, "no trace in the new revision")
     best, others = found[0], _suggest(pair, found[1:])
     confidence = judge(old, best, pair.config)
     if confidence == "lost":
-        return _lost(target, "too little of it is left", (*_suggest(pair, found[:1]), *others), best.likeness)
+        return _lost(target, "no sufficiently similar code", (*_suggest(pair, found[:1]), *others), best.likeness)
     new = replace(target, span=best.span, unit=None, digest=target.digest and digest_of(pair, best.span))
     return Move(target, new, confidence, best.likeness, best.reason, others if confidence == "low" else ())
 
@@ -100,7 +100,7 @@ def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> Move:
         best = find_elsewhere(pair, path, part) or best
     if best is None:
         nearest = _suggest(pair, find_candidates(pair, OldRange(path, part.start, part.end)))
-        return _lost(target, "there is no such definition any more", nearest)
+        return _lost(target, "the definition was removed", nearest)
     new = Target(Span(best.path), target.grade, best.part.name)
     return Move(target, new, _judge_symbol(pair, path, part, best), best.likeness, best.reason)
 
@@ -121,14 +121,14 @@ def _move_file(pair: CommitPair, target: Target) -> Move:
     if path in pair.new:
         changed: Confidence = "sure" if pair.contained(old, old) >= pair.config.named else "low"
         confidence = "unchanged" if pair.old.blobs[path] == pair.new.blobs[path] else changed
-        return Move(target, target, confidence, pair.alike(old, old), "the file is still there")
+        return Move(target, target, confidence, pair.alike(old, old), "same path")
     found = [(pair.alike(old, Span(other)), other) for other in pair.successors(path)]
     if found:
         alike, other = max(found)
         exact = pair.before(path).lines == pair.after(other).lines
         confidence = "exact" if exact else "sure" if alike >= pair.config.sure else "low"
         return Move(target, replace(target, span=Span(other)), confidence, alike, f"renamed to {other}")
-    return _lost(target, "the file is gone", _suggest_files(pair, path))
+    return _lost(target, "the file was removed", _suggest_files(pair, path))
 
 
 def _suggest_files(pair: CommitPair, path: str) -> list[MoveSuggestion]:
@@ -138,7 +138,7 @@ def _suggest_files(pair: CommitPair, path: str) -> list[MoveSuggestion]:
     holding = {span.path for span in find_scattered(pair, lines, whole=False)}
     scored = [(-pair.alike(Span(path), Span(other)), other) for other in named | holding]
     return [
-        MoveSuggestion(Span(other), -alike, "same file name" if other in named else "some of its lines stand there")
+        MoveSuggestion(Span(other), -alike, "same file name" if other in named else "some of its lines")
         for alike, other in sorted(scored)[: pair.config.listed]
         if -alike >= pair.config.candidate
     ]

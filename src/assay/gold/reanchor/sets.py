@@ -61,9 +61,9 @@ def made_at(gold: GoldSet) -> str:
     more = f" and {len(commits) - _NAMED} more" if len(commits) > _NAMED else ""
     labels = f": its labels name {listed}{more}" if any(commits) else ""
     raise GoldError(
-        f"'{gold.name}' does not say which commit it was made at{labels}",
+        f"'{gold.name}' does not state the commit it was made at{labels}",
         file=gold.source,
-        hint="name it with --from",
+        hint="set it with --from",
     )
 
 
@@ -73,7 +73,7 @@ def _local_repository(gold: GoldSet) -> GitRepository:
         raise GoldError(
             f"the corpus of '{gold.name}' is {corpus.repository}, which has no history",
             file=gold.source,
-            hint="name the git repository it was made from with --repo",
+            hint="set the git repository it was made from with --repo",
         )
     folder = (Path(gold.source).parent if gold.source else Path()) / Path(corpus.value).expanduser()
     prefix = ""
@@ -159,7 +159,7 @@ def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> Reanc
         raise GoldError(
             f"{gone} {what} of '{moves.gold.name}' could not be moved, so nothing is written",
             file=moves.gold.source,
-            hint="look at them without --in-place and --out; anchor them anew, or give --drop-lost or --keep-lost",
+            hint="list them without --in-place and --out; correct them, or use --drop-lost or --keep-lost",
         )
     placed: dict[Target, Target | None] = {}
     for move in (row.move for row in moves.rows):
@@ -172,9 +172,9 @@ def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> Reanc
     queries = [new for query in moves.gold.queries if (new := _move_query(query, placed, moves.new, notes)) is not None]
     if not queries:
         raise GoldError(
-            f"nothing is left of '{moves.gold.name}' at {moves.new[:_SHORT]}",
+            f"no query of '{moves.gold.name}' is left at {moves.new[:_SHORT]}",
             file=moves.gold.source,
-            hint="is this the right repository? name it with --repo",
+            hint="check the repository; set it with --repo",
         )
     corpus = moves.gold.corpus
     if corpus.kind == "git":
@@ -189,7 +189,7 @@ def _move_query(query: Query, placed: Mapping[Target, Target | None], commit: st
         if new is None:
             notes.append(f"query '{query.id}': {old.anchor} was lost and is dropped")
         elif new.anchor in targets:
-            notes.append(f"query '{query.id}': {old.anchor} is now {new.anchor}, which it names already")
+            notes.append(f"query '{query.id}': {old.anchor} is now {new.anchor}, which the query already has")
         else:
             targets[new.anchor] = new
     if all(placed[target] is None for target in query.primaries):
@@ -201,7 +201,7 @@ def _move_query(query: Query, placed: Mapping[Target, Target | None], commit: st
         if new is None:
             notes.append(f"query '{query.id}': the adversary {adversary.target.anchor} was lost and is dropped")
         elif new.anchor in adversaries or any(_is_conflict(new, target) for target in targets.values()):
-            notes.append(f"query '{query.id}': the adversary {new.anchor} is named already and is dropped")
+            notes.append(f"query '{query.id}': the adversary {new.anchor} duplicates another label and is dropped")
         else:
             adversaries[new.anchor] = replace(adversary, target=new)
     anchors = {old.anchor: placed[old] for _, old in _targets(query)}
