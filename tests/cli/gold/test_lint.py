@@ -51,8 +51,8 @@ def test_lint_lists_findings_and_ends_with_two_for_errors(folder, capsys):
         "file": "gold.yaml",
         "line": 7,
         "anchor": "src/A.py",
-        "message": "src/A.py is written src/a.py in the corpus",
-        "hint": "write it as the file is called",
+        "message": "src/A.py does not match in case: the corpus has src/a.py",
+        "hint": "correct the case",
         "fixable": True,
         "repair": {"anchor": "src/A.py", "instead": "src/a.py"},
     }

@@ -34,7 +34,7 @@ def test_targets_that_share_lines_are_found(tmp_path, one, other, code):
 def test_inner_target_is_named_whichever_stands_first(tmp_path, outer, first):
     one, other = ("a.py:5-8", outer) if first == "inner" else (outer, "a.py:5-8")
     report = lint_all(corpus_of(tmp_path, LINES), query("q", "where is it", one, secondary=[other]))
-    assert messages(report, "G302") == [f"a.py:5-8 lies inside {outer}, a target of the same query"]
+    assert messages(report, "G302") == [f"a.py:5-8 is inside {outer}, a target of the same query"]
 
 
 def test_adversary_on_lines_of_a_target_is_an_error(tmp_path):

@@ -89,10 +89,10 @@ def test_chunk_file_is_read(tmp_path):
         ("{", "not JSON"),
         ("[]", "no path"),
         ('{"start": 1}', "no path"),
-        ('{"path": "a", "start": 0, "end": 1}', "no range"),
-        ('{"path": "a", "start": 3, "end": 1}', "no range"),
-        ('{"path": "a", "start": true, "end": 1}', "no range"),
-        ('{"path": "a", "start": 1}', "no range"),
+        ('{"path": "a", "start": 0, "end": 1}', "a range of lines"),
+        ('{"path": "a", "start": 3, "end": 1}', "a range of lines"),
+        ('{"path": "a", "start": true, "end": 1}', "a range of lines"),
+        ('{"path": "a", "start": 1}', "a range of lines"),
     ],
 )
 def test_broken_chunk_file_is_refused_with_its_line(tmp_path, line, says):

@@ -9,13 +9,13 @@ FILES |= {"src/top.py": CODE, "src/small/only.py": "x = 1\n"}
 
 def test_folders_without_a_target_are_told_once(tmp_path):
     report = lint_all(corpus_of(tmp_path, FILES), query("q", "how is it read", "src/read/1.py"))
-    assert messages(report, "G601") == ["no target lies in src/send (4 code files), src/write (4 code files)"]
+    assert messages(report, "G601") == ["no target in src/send (4 code files), src/write (4 code files)"]
 
 
 def test_folder_of_tests_need_not_be_asked_about(tmp_path):
     tools = LintDependencies(aside=lambda path: path.startswith(("src/send/", "src/write/1")))
     report = lint_all(corpus_of(tmp_path, FILES), query("q", "how is it read", "src/read/1.py"), tools=tools)
-    assert messages(report, "G601") == ["no target lies in src/write (4 code files)"]
+    assert messages(report, "G601") == ["no target in src/write (4 code files)"]
 
 
 def test_file_beside_a_folder_speaks_for_it(tmp_path):
@@ -28,7 +28,7 @@ def test_small_categories_are_told_once(tmp_path):
     corpus = corpus_of(tmp_path, {"a.py": CODE})
     big = [query(f"b{n}", f"number {n} of many", "a.py", tags={"category": "big"}) for n in range(5)]
     small = [query(f"s{n}", f"number {n} of few", "a.py", tags={"category": "small"}) for n in range(4)]
-    assert messages(lint_all(corpus, *big, *small), "G602") == ["fewer than 5 queries are of category small (4)"]
+    assert messages(lint_all(corpus, *big, *small), "G602") == ["fewer than 5 queries in category small (4)"]
     assert not codes(lint_all(corpus, *big), "G602")
     assert not codes(lint_all(corpus, *small), "G602"), "one category is no category"
 
@@ -55,7 +55,7 @@ def test_size_is_told_of_all_sets_together():
     report = join(Suite(golds), [LintReport(())] * 3, Power(smallest, "guessing"))
     assert seen == [(6, 3)]
     assert messages(report, "G604") == [
-        "6 queries in 3 repositories show a difference of 0.3 at best (guessing); the margin is 0.02"
+        "6 queries in 3 repositories detect a difference of 0.3 at best (guessing); the margin is 0.02"
     ]
     assert not codes(join(Suite(golds), [], Power(lambda *_: 0.02, "guessing")))
 
@@ -64,7 +64,7 @@ def test_size_has_two_digits_and_names_the_one_repository():
     gold = GoldSet("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
     report = join(Suite((gold,)), [], Power(lambda *_: 0.1507, "guessing"))
     assert messages(report, "G604") == [
-        "1 query in 1 repository shows a difference of 0.15 at best on this repository (guessing); the margin is 0.02"
+        "1 query in 1 repository detects a difference of 0.15 at best on this repository (guessing); the margin is 0.02"
     ]
 
 
@@ -79,5 +79,5 @@ def test_size_that_shows_nothing_says_so():
     gold = GoldSet("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
     report = join(Suite((gold,)), [], Power(lambda *_: float("inf"), "guessing"))
     assert messages(report, "G604") == [
-        "1 query in 1 repository cannot show any difference (guessing); the margin is 0.02"
+        "1 query in 1 repository cannot detect any difference (guessing); the margin is 0.02"
     ]

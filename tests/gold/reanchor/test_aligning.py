@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.reanchor.matching import align
-from assay.gold.reanchor.sheets import Fingerprint, has_word, kept, similarity, title_likeness
+from assay.gold.reanchor.sheets import Fingerprint, containment, has_word, similarity, title_similarity
 
 LINES = st.lists(st.sampled_from(["a = 1", "b = 22", "}", "", "return x", "call(one)"]), max_size=12)
 MANY = 10_000
@@ -40,12 +40,12 @@ def test_likeness_lies_between_none_and_all_and_has_no_direction(one, other):
     assert similarity(first, first) == 1
     assert 0 <= similarity(first, second) <= 1
     assert similarity(first, second) == similarity(second, first)
-    assert 0 <= kept(first, second) <= 1
+    assert 0 <= containment(first, second) <= 1
 
 
 @given(LINES, LINES)
-def test_kept_is_all_of_what_was_only_added_to(one, other):
-    assert kept(Fingerprint(one), Fingerprint([*other, *one])) == 1
+def test_containment_is_all_of_what_was_only_added_to(one, other):
+    assert containment(Fingerprint(one), Fingerprint([*other, *one])) == 1
 
 
 def test_likeness_counts_lines_and_words():
@@ -64,5 +64,5 @@ def test_brackets_say_nothing():
 
 
 def test_titles_are_compared_by_parts_of_words():
-    assert title_likeness("connectAssistants", "connect_assistant") == 1
-    assert title_likeness("install", "remove") == 0
+    assert title_similarity("connectAssistants", "connect_assistant") == 1
+    assert title_similarity("install", "remove") == 0

@@ -108,7 +108,7 @@ def test_lines_that_went_out_of_a_function_are_lost_with_the_function_as_candida
     without = OLD["a.py"].replace("    step_1 = beta_helper(1)\n    step_2 = beta_helper(2)\n", "")
     done = move(tmp_path, OLD, {"a.py": without}, "a.py:11-12")
     assert told(done) == (None, "lost")
-    assert [(str(one.span), one.reason) for one in done.candidates] == [("a.py:9-12", "what it lay in")]
+    assert [(str(one.span), one.reason) for one in done.candidates] == [("a.py:9-12", "enclosing definition")]
 
 
 def test_a_tree_that_moved_and_was_rewritten_is_known_by_its_names(tmp_path):

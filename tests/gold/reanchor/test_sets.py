@@ -74,7 +74,7 @@ def test_revision_and_commits_of_labels_are_the_new_ones(tmp_path):
 
 
 def test_a_set_of_which_nothing_is_left_is_an_error(tmp_path):
-    with pytest.raises(GoldError, match="nothing is left"):
+    with pytest.raises(GoldError, match="no query of .g. is left"):
         apply(moves_of(tmp_path, query("one", "a.py:9-14")), lost="drop")
 
 
@@ -89,7 +89,7 @@ def test_targets_that_fell_together_are_one(tmp_path):
     moves = reanchor(GoldSet("g", CorpusSpec("git", "."), (twice,)), located(folder, old, same))
     applied = apply(moves)
     assert [(t.anchor, t.grade) for t in applied.gold.queries[0].targets] == [("b.md:1-9", 2)]
-    assert "names already" in applied.notes[0]
+    assert "already has" in applied.notes[0]
 
 
 def test_an_adversary_that_fell_together_with_a_target_is_dropped(tmp_path):
@@ -100,7 +100,7 @@ def test_an_adversary_that_fell_together_with_a_target_is_dropped(tmp_path):
     assert moves.rows[1].move.new == target("b.py:1-6")
     applied = apply(moves)
     assert applied.gold.queries[0].adversaries == ()
-    assert applied.notes == ("query 'one': the adversary b.py:1-6 is named already and is dropped",)
+    assert applied.notes == ("query 'one': the adversary b.py:1-6 duplicates another label and is dropped",)
 
 
 def test_hashes_are_added_to_what_has_lines(tmp_path):
@@ -166,13 +166,13 @@ def test_locate_says_what_is_missing(tmp_path):
     gold = GoldSet("g", CorpusSpec("pypi", "flask==3"), gold_of("a.py:1-6").queries, source="g.yaml")
     with pytest.raises(GoldError, match="which has no history"):
         locate(gold, None, "a", "b")
-    with pytest.raises(GoldError, match="does not say which commit"):
+    with pytest.raises(GoldError, match="does not state the commit"):
         locate(gold, str(tmp_path), None, "b")
     commit(tmp_path / "repo", OLD)
     for rev in ("nosuch", "--help"):
         with pytest.raises(CorpusError):
             locate(gold, str(tmp_path / "repo"), rev, "main")
-    with pytest.raises(CorpusError, match="no such folder"):
+    with pytest.raises(CorpusError, match="no such directory"):
         locate(gold, str(tmp_path / "gone"), "a", "b")
 
 

@@ -1,4 +1,4 @@
-"""Is a gold set sound? Rules with codes, each a fact about the set and its corpus that anybody can check."""
+"""Lint gold sets: rules with codes, each a verifiable fact about the set and its corpus."""
 
 from assay.gold.lint.coverage import Power
 from assay.gold.lint.fixes import FixAllResult, FixResult, fix, fix_all

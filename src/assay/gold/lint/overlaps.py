@@ -1,34 +1,39 @@
-"""G3: labels of one query that do not stand apart."""
+"""G3: labels of one query that share lines, and copies of labeled code elsewhere in the corpus."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+import re
+from collections.abc import Iterator, Sequence
 from itertools import combinations
+from pathlib import PurePosixPath
 
+from assay.gold.lint.owners import simple_name
 from assay.gold.lint.rules import LintFinding, LintRule, Repair
-from assay.gold.lint.view import LintContext, written
-from assay.types import Query, Target
+from assay.gold.lint.view import LintContext, written_anchor
+from assay.syntax.outline import Definition, Outline
+from assay.types import Query, Span, Target
 
 OVERLAP = LintRule(
     "G301",
     "targets-overlap",
     "warning",
     "Two targets of a query share lines, and neither holds the other.",
-    "A result on the shared lines is right twice elsewhere and once here: cut them so that they stand apart.",
+    "A result on the shared lines matches only one of them here, but both in other tools: make them disjoint.",
 )
 INSIDE = LintRule(
     "G302",
     "target-inside-another",
     "warning",
-    "A target of a query lies inside another of its targets.",
-    "Whatever finds the inner one has found the outer one too. Keep one, or cut the outer one.",
+    "A target of a query is inside another of its targets.",
+    "A result that finds the inner one finds the outer one too. Keep one, or shorten the outer one.",
 )
 SAME = LintRule(
     "G303",
     "target-twice",
     "warning",
     "Two anchors of a query are the same lines.",
-    "An answer counts once. `--fix` keeps the symbol anchor when both have the same grade.",
+    "A target counts once. `--fix` keeps the symbol anchor when both have the same grade.",
     fixable=True,
 )
 ADVERSARY = LintRule(
@@ -36,9 +41,24 @@ ADVERSARY = LintRule(
     "adversary-overlaps-target",
     "error",
     "An adversary shares lines with a target of its query.",
-    "A result there is right and wrong at once: anchor both more narrowly, or drop one.",
+    "A result there is both right and wrong: narrow both anchors, or drop one.",
+)
+EXACT = LintRule(
+    "G311",
+    "copy-unlabeled",
+    "warning",
+    "The corpus holds an unlabeled copy of the code of a primary target, ignoring comments and imports.",
+    "An engine that returns the copy is marked wrong. Label it too, or exclude one copy from the corpus.",
+)
+NEAR = LintRule(
+    "G312",
+    "near-copy-unlabeled",
+    "info",
+    "An unlabeled definition or file of the same name is nearly the same code as a primary target.",
+    "An engine that returns it is marked wrong. Label it too, or exclude one of them from the corpus.",
 )
 RULES = (OVERLAP, INSIDE, SAME, ADVERSARY)
+COPY_RULES = (EXACT, NEAR)
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
@@ -47,47 +67,166 @@ def check(view: LintContext) -> Iterator[LintFinding]:
     for query in view.resolved():
         source = sources[query.id]
         for one, other in combinations(query.targets, 2):
-            yield from _pair(view, source, one, other)
+            yield from _compare(view, source, one, other)
         for adversary in query.adversaries:
-            yield from _adversary(view, source, adversary.target, query.targets)
+            for target in query.targets:
+                if common := adversary.target.span.common_lines(target.span):
+                    anchor, right = written_anchor(source, adversary.target), written_anchor(source, target)
+                    shared = f"{common} {'line' if common == 1 else 'lines'}"
+                    message = f"the adversary {anchor} shares {shared} with the target {right}"
+                    yield view.finding(ADVERSARY, source, anchor, message)
 
 
-def _pair(view: LintContext, query: Query, one: Target, other: Target) -> Iterator[LintFinding]:
-    if not one.span.common_lines(other.span) or (_is_whole(one) and _is_whole(other)):
+def _compare(view: LintContext, query: Query, one: Target, other: Target) -> Iterator[LintFinding]:
+    common = one.span.common_lines(other.span)
+    if not common or (one.span.start is None and other.span.start is None):
         return
-    first, second = written(query, one), written(query, other)
+    first, second = written_anchor(query, one), written_anchor(query, other)
     if one.span == other.span:
         message = f"{first} and {second} are the same lines, {one.span}"
-        yield view.finding(SAME, query, second, message, "keep one", _repair(query, one, other))
-    elif _holds(one, other) or _holds(other, one):
-        inner, outer = (second, first) if _holds(one, other) else (first, second)
-        yield view.finding(INSIDE, query, inner, f"{inner} lies inside {outer}, a target of the same query")
+        fixable = one.grade == other.grade and not (one.symbol and other.symbol)
+        repair = Repair(first if other.symbol else second, None) if fixable else None
+        yield view.finding(SAME, query, second, message, "keep one", repair)
+    elif _contains(one.span, other.span) or _contains(other.span, one.span):
+        inner, outer = (second, first) if _contains(one.span, other.span) else (first, second)
+        yield view.finding(INSIDE, query, inner, f"{inner} is inside {outer}, a target of the same query")
     else:
-        common = one.span.common_lines(other.span)
         message = f"{first} and {second} share {common} {'line' if common == 1 else 'lines'}"
         yield view.finding(OVERLAP, query, second, message)
 
 
-def _adversary(view: LintContext, query: Query, wrong: Target, targets: tuple[Target, ...]) -> Iterator[LintFinding]:
-    for target in targets:
-        common = wrong.span.common_lines(target.span)
-        if common:
-            anchor = written(query, wrong)
-            message = f"the adversary {anchor} shares {common} lines with the target {written(query, target)}"
-            yield view.finding(ADVERSARY, query, anchor, message)
+def _contains(outer: Span, inner: Span) -> bool:
+    if outer.start is None or inner.start is None:
+        return outer.start is None
+    return outer.common_lines(inner) == inner.common_lines(inner)
 
 
-def _is_whole(target: Target) -> bool:
-    return target.span.start is None
+_COMMENT = re.compile(r"(?://|#(?!\w)|/?\*|--|;;|%%|<!--|'''|\"\"\")")
+_HEADING = re.compile(r"#+\s")  # of a document, or a comment in its examples
+_IMPORT = re.compile(r"(?:#\s*include|import|from\s+\S+\s+import|use|using|package|require|export\s+.*\bfrom)\b")
+
+_Line = tuple[int, str]  # number, and text with runs of blanks collapsed
+_Code = tuple[Query, Target, list[str]]  # the code lines of a target
 
 
-def _holds(outer: Target, inner: Target) -> bool:
-    if _is_whole(outer) or _is_whole(inner):
-        return _is_whole(outer)
-    return outer.span.common_lines(inner.span) == inner.span.common_lines(inner.span)
+def check_copies(view: LintContext) -> Iterator[LintFinding]:
+    """Yield unlabeled copies of primary targets: of whole files by name or content, of ranges by their lines."""
+    lines = _CodeLines(view)
+    ranges: list[_Code] = []
+    for query in view.resolved():
+        for target in query.primaries:
+            if target.span.start is None:
+                yield from _find_file_copies(view, query, target, lines)
+                continue
+            code = _select(lines.read(target.span.path), target.span)
+            if len(code) >= view.config.copied_lines and sum(map(len, code)) >= view.config.copied_characters:
+                ranges.append((query, target, code))
+    keys = [max(code, key=lambda text: (len(text), text)) for _, _, code in ranges]
+    words = [sorted(key.split(), key=lambda word: (-len(word), word)) for key in keys]
+    for path in sorted(view.files) if ranges else ():
+        text = view.text(path)
+        for one, key, rare in zip(ranges, keys, words, strict=True):
+            # searching for words, the longest first, is cheap and rules out most files before they are split
+            if all(word in text for word in rare) and any(line == key for _, line in lines.read(path)):
+                yield from _find_range_copies(view, one, path, lines)
 
 
-def _repair(query: Query, one: Target, other: Target) -> Repair | None:
-    if one.grade != other.grade or (one.symbol and other.symbol):
-        return None
-    return Repair(written(query, one if other.symbol else other), None)
+class _CodeLines:
+    """The lines of each file without comments, imports and punctuation."""
+
+    def __init__(self, view: LintContext) -> None:
+        self._view = view
+        self._lines: dict[str, list[_Line]] = {}
+        self.by_name: dict[str, list[str]] = {}
+        self.by_content: dict[str, list[str]] = {}
+        for path in sorted(view.files):
+            self.by_name.setdefault(PurePosixPath(path).name, []).append(path)
+            self.by_content.setdefault(view.corpus.hashes.get(path, ""), []).append(path)
+
+    def read(self, path: str) -> list[_Line]:
+        if path not in self._lines:
+            skip = _HEADING if self._view.files[path].kind == "docs" else _COMMENT
+            lines = [" ".join(line.split()) for line in self._view.text(path).split("\n")]
+            self._lines[path] = [
+                (number, line)
+                for number, line in enumerate(lines, 1)
+                if re.search(r"\w", line) and not skip.match(line) and not _IMPORT.match(line)
+            ]
+        return self._lines[path]
+
+
+def _select(lines: Sequence[_Line], span: Span) -> list[str]:
+    return [text for number, text in lines if (span.start or 1) <= number <= (span.end or 0)]
+
+
+def _find_file_copies(view: LintContext, query: Query, target: Target, lines: _CodeLines) -> Iterator[LintFinding]:
+    path = target.span.path
+    code = [text for _, text in lines.read(path)]
+    digest = view.corpus.hashes.get(path, "")
+    same = lines.by_content.get(digest, ()) if len(code) >= view.config.copied_lines else ()
+    for other in same:
+        if other != path and not _is_labeled(query, Span(other)):
+            yield view.finding(EXACT, query, target.anchor, f"{other} has the same content as {path}")
+    for other in lines.by_name[PurePosixPath(path).name] if len(code) >= view.config.copied_file_lines else ():
+        if other == path or other in same or _is_labeled(query, Span(other)):
+            continue
+        share = _similarity(code, [text for _, text in lines.read(other)], view)
+        if share >= view.config.near:
+            message = f"{other} has {share:.0%} of its lines in common with {path}, in order"
+            yield view.finding(NEAR, query, target.anchor, message)
+
+
+def _find_range_copies(view: LintContext, one: _Code, path: str, lines: _CodeLines) -> Iterator[LintFinding]:
+    query, target, code = one
+    anchor = written_anchor(query, target)
+    there = lines.read(path)
+    texts = [text for _, text in there]
+    exact = [
+        Span(path, there[at][0], there[at + len(code) - 1][0])
+        for at in range(len(texts) - len(code) + 1)
+        if texts[at] == code[0] and texts[at : at + len(code)] == code
+    ]
+    exact = [span for span in exact if not _is_labeled(query, span)]
+    for span in exact:
+        message = f"{span} is a copy of {anchor}: all {len(code)} lines, ignoring comments, headings and imports"
+        yield view.finding(EXACT, query, anchor, message)
+    outline = view.outline(path)
+    if exact or path == target.span.path or outline is None:
+        return
+    scopes = _scopes_of_target(view, target)
+    for definition in outline.definitions if scopes else ():
+        span = Span(path, definition.start, definition.end)
+        if _scopes(definition, outline) != scopes or _is_labeled(query, span):
+            continue
+        share = _similarity(code, _select(there, span), view)
+        if share >= view.config.near:
+            message = f"{span} defines the same name and has {share:.0%} of its lines in common with {anchor}, in order"
+            yield view.finding(NEAR, query, anchor, message)
+
+
+def _is_labeled(query: Query, span: Span) -> bool:
+    labels = (*query.targets, *(adversary.target for adversary in query.adversaries))
+    return any(label.span.common_lines(span) for label in labels)
+
+
+def _similarity(one: Sequence[str], other: Sequence[str], view: LintContext) -> float:
+    if not one or not other or min(len(one), len(other)) < view.config.near_length * max(len(one), len(other)):
+        return 0.0
+    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.ratio() if matcher.quick_ratio() >= view.config.near else 0.0
+
+
+def _scopes_of_target(view: LintContext, target: Target) -> tuple[str, ...]:
+    outline = view.outline(target.span.path)
+    for one in outline.definitions if outline else ():
+        if outline and one.end == target.span.end and one.start <= (target.span.start or 0) <= one.name_line:
+            return _scopes(one, outline)
+    return ()
+
+
+def _scopes(one: Definition, outline: Outline) -> tuple[str, ...]:
+    names = [simple_name(one.name)]
+    while one.parent >= 0:
+        one = outline.definitions[one.parent]
+        names.append(simple_name(one.name))
+    return tuple(names)

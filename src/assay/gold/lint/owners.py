@@ -1,146 +1,76 @@
-"""G2: queries that name something whose definition is not labelled."""
+"""G2: definitions that a query names and no target covers, shims, and ambiguous symbol anchors."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from assay.gold.lint.rules import LintFinding, LintRule
-from assay.gold.lint.view import LintContext, SourceCache, headline
-from assay.syntax.identifiers import split
+from assay.gold.lint.view import LintContext, SourceCache
+from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition, Outline
-from assay.types import Query, SourceFile
+from assay.types import Query, Symbol, Target
 
-#: What makes a file the home of a name; a method, a field or a constant of that name is a namesake.
-_HOMES = frozenset({"class", "interface", "enum", "type", "function", "macro"})
-#: Words that stand before the name of a definition in the languages that have a grammar here.
+ELSEWHERE = LintRule(
+    "G201",
+    "defined-elsewhere",
+    "warning",
+    "A query names an identifier that the corpus defines, but in none of the labeled files.",
+    "An engine that finds the definition is marked wrong. Add or substitute the definition as a target.",
+)
+OUTSIDE = LintRule(
+    "G202",
+    "defined-outside",
+    "warning",
+    "A query names an identifier that only files outside the corpus define; the labeled files do not.",
+    "No engine can return the definition: widen the include globs, or change the query.",
+)
+SHIM = LintRule(
+    "G203",
+    "target-is-shim",
+    "warning",
+    "A target is a file that only includes, imports or re-exports others.",
+    "The relevant code is where it is defined: label the file that defines it.",
+)
+SEVERAL = LintRule(
+    "G204",
+    "several-definitions",
+    "info",
+    "A query asks for a name that several files define, of which only some are labeled.",
+    "Each of them is a correct result: label them all, or make the query specific.",
+)
+REPEATED = LintRule(
+    "G205",
+    "symbol-repeated",
+    "warning",
+    "A symbol anchor is ambiguous: its file defines the name several times.",
+    "The first is used, even if it is an overload stub. Write `~2` for the second, or label both.",
+)
+RULES = (ELSEWHERE, OUTSIDE, SEVERAL)
+
+#: Kinds of definitions that a query by name may mean; a method, a field or a constant of the name does not count.
+_DEFINING_KINDS = frozenset({"class", "interface", "enum", "type", "function", "macro"})
+#: Keywords before the name of a definition in the supported languages.
 _KEYWORDS = (
     r"actor|class|concept|data|def|defmacro|defmodule|defprotocol|defstruct|enum|fn|fun|func|function|interface"
     r"|macro_rules!|mixin|module|newtype|object|protocol|record|struct|trait|type|typealias|typedef|union|using|#define"
 )
-_NO_KEYWORD = frozenset({"c", "cpp", "csharp", "dart", "java"})  # where a function has only its type before it
-#: An addition to something that is defined elsewhere.
+_NO_KEYWORD = frozenset({"c", "cpp", "csharp", "dart", "java"})  # functions start with their type
+#: An addition to a type that is defined elsewhere.
 _ADDITION = re.compile(r"^\W*(?:[@#]?\w+(?:\([^)]*\))?\s+)*?(?:impl|extension|extend|defimpl|instance)\b")
-_DEEPEST = 2  # parts of an Elixir module's name: Phoenix.Channel is Channel, Mix.Tasks.Phx.Gen.Channel is another
+_DEEPEST = 2  # parts of an Elixir module's name: Phoenix.Channel is Channel, Mix.Tasks.Phx.Gen.Channel is not
 _TESTS = re.compile(r"tests?|spec|benches", re.IGNORECASE)
 _JOINTS = re.compile(r"::|\.|#")
 _SIGNS = "$_@"
-_SIGNED = re.compile(r"[$@]")
-#: Words that may stand before a name to which something is assigned.
+#: Words that may precede a name to which something is assigned.
 _ASSIGNING = r"(?:export|default|pub|public|private|internal|protected|static|final|const|let|var|val|readonly|type)"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class DefinitionSite:
-    """A place where a name is defined at the top of a file."""
-
-    path: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
-
-
-def simple(name: str) -> str:
-    """Take scopes and type arguments off the name of a definition."""
-    return _JOINTS.split(name.partition("<")[0])[-1]
-
-
-def defines(outline: Outline, text: str, path: str, name: str, *, exact: bool) -> bool:
-    """Tell whether a file may be taken for the home of a name; any doubt is for it.
-
-    Unless it is looked for exactly, `$Name` and `_name` are homes of `Name` and `name` too.
-    """
-    signs = "" if exact else _SIGNS
-    if "".join(split(PurePosixPath(path).stem)) == "".join(split(name)) and not _SIGNED.search(name):
-        return True
-    if any(simple(one.name).strip(signs) == name.strip(signs) for one in outline.definitions if not _adds(one)):
-        return True
-    quoted = re.escape(name)
-    assigned = rf"^\s*(?:{_ASSIGNING}\s+|[\w$]+\.)*{quoted}\s*(?::[^=\n]*)?:?=(?![=>])"
-    return bool(re.search(rf"{assigned}|\bas\s+{quoted}(?![\w$])", text, re.MULTILINE))
-
-
-def adds_to(outline: Outline, text: str, name: str) -> bool:
-    """Tell whether a file holds a part of what a name stands for: an `impl`, an `extension`, methods of a Go type."""
-    if any(simple(one.name) == name for one in outline.definitions):
-        return True
-    quoted = re.escape(name)
-    return bool(
-        re.search(rf"^func\s*\([^)\n]*\b{quoted}\b[^)\n]*\)|\b{quoted}(?:<[^>\n]*>)?::~?\w+\s*\(", text, re.MULTILINE)
-    )
-
-
-def mentions(text: str, name: str) -> bool:
-    """Tell whether a text holds a name as a word."""
-    return bool(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text))
-
-
-def definition_sites(
-    shelf: SourceCache, names: Sequence[str], skip: Iterable[str] = ()
-) -> dict[str, tuple[DefinitionSite, ...]]:
-    """Find where names are defined in the code of a corpus, some of its files left out."""
-    found: dict[str, set[DefinitionSite]] = {name: set() for name in names}
-    left_out = frozenset(skip)
-    for file in shelf.corpus.files:
-        if file.kind != "code" or file.path in left_out:
-            continue
-        for name in _candidates(shelf, file, names):
-            found[name].update(_homes(shelf, file, name))
-    return {name: tuple(sorted(places)) for name, places in found.items()}
-
-
-def _candidates(shelf: SourceCache, file: SourceFile, names: Sequence[str]) -> Iterator[str]:
-    text = shelf.text(file.path)
-    for name in names:
-        if name not in text:
-            continue
-        quoted = re.escape(name)
-        called = rf"|\b{quoted}\s*\(" if file.language in _NO_KEYWORD else ""
-        if re.search(rf"(?:{_KEYWORDS})\b[^\n;={{}}]{{0,160}}?(?<![\w$]){quoted}(?![\w$]){called}", text):
-            yield name
-
-
-def _homes(shelf: SourceCache, file: SourceFile, name: str) -> Iterator[DefinitionSite]:
-    outline = shelf.outline(file)
-    if outline is None:
-        return
-    for one in outline.definitions:
-        if simple(one.name) == name and _is_home(one, outline, file):
-            yield DefinitionSite(file.path, one.name_line)
-
-
-def _is_home(one: Definition, outline: Outline, file: SourceFile) -> bool:
-    modules = {"module"} if file.language == "elixir" and len(_JOINTS.split(one.name)) <= _DEEPEST else set()
-    if one.kind not in _HOMES | modules or _adds(one):
-        return False
-    name = re.escape(simple(one.name))
-    if file.language in ("cpp", "c") and re.search(rf"\b{name}\s*<|\)[^{{]*;", one.signature):
-        return False  # a specialisation, or a function that is only declared
-    if re.search(rf"=\s*(?:type\s+)?[\w.$:]*\b{name}\b", one.signature):
-        return False
-    return _at_top(one, outline)
-
-
-def _at_top(one: Definition, outline: Outline) -> bool:
-    while one.parent >= 0:
-        one = outline.definitions[one.parent]
-        if one.kind != "module" or _TESTS.search(one.name):
-            return False
-    return True
-
-
-def _adds(one: Definition) -> bool:
-    return bool(_ADDITION.match(one.signature))
-
-
 #: A word of a query with what may join names: `Rack::Response`, `z.record`, `from_fn`, `$state`.
 _TOKEN = re.compile(r"[$@_A-Za-z][\w$]*(?:(?:::|\.|#|->)[$_A-Za-z][\w$]*)*(?:\(\))?")
 _SEPARATOR = re.compile(r"::|\.|#|->")
-#: A question whose subject acts; what `is` made, or `gets` called, is acted upon by others.
+#: A question whose subject acts: after `is` or `gets`, the code in question is elsewhere.
 _QUESTION = re.compile(
     rf"(?:how|where|when|why)\s+(?:(?:does|do|can|will)\s+)?(?:the\s+|an?\s+)?(?P<name>{_TOKEN.pattern})"
     r"\s+(?!(?:is|are|was|were|be|been|being|gets?|can|could|should|and|or|of|in|for|to|from|with|that|which)\b)\w",
@@ -149,7 +79,7 @@ _QUESTION = re.compile(
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
 _SNAKE = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
 _CAPITAL = re.compile(r"[A-Z][a-z]+[a-z0-9]*")
-#: Words with a capital inside that are no identifiers of a program.
+#: Words with inner capitals that are not identifiers.
 _BRANDS = frozenset(
     {
         "GitHub", "GitLab", "JavaScript", "TypeScript", "GraphQL", "OpenAI", "OpenAPI", "PostgreSQL", "MySQL", "SQLite",
@@ -160,193 +90,310 @@ _BRANDS = frozenset(
 
 
 def is_symbol_query(query: Query) -> bool:
-    """Tell whether a query asks for a name: it says so, or is a single identifier."""
+    """Return whether a query looks for a name: it is tagged so, or is a single identifier."""
     if query.tags.get("category") == "symbol":
         return True
     text = query.headline.strip()
     return bool(_TOKEN.fullmatch(text)) and bool(identifiers(text))
 
 
-def asked_symbol(query: Query) -> str:
-    """Give the one name that a symbol query asks for, without its scopes; nothing when it has several words."""
-    text = query.headline.strip()
-    if not is_symbol_query(query) or not _TOKEN.fullmatch(text):
-        return ""
-    return _last(text)
-
-
 def identifiers(text: str) -> tuple[str, ...]:
-    """List what looks like code in a text, each once: camelCase, snake_case, a capital inside a sentence."""
+    """Return the distinct words of a text that look like code: camelCase, snake_case, a capital inside a sentence."""
     found: dict[str, None] = {}
     for match in _TOKEN.finditer(text):
-        token = match[0].removesuffix("()")
-        for name in _SEPARATOR.split(token):
-            if _looks_like_code(name) or (_CAPITAL.fullmatch(name) and not _begins(text, match.start())):
+        before = text[: match.start()].rstrip()
+        inside = bool(before) and before[-1] not in ".?!:"
+        for name in _SEPARATOR.split(match[0].removesuffix("()")):
+            if _looks_like_code(name) or (inside and _CAPITAL.fullmatch(name)):
                 found[name] = None
     return tuple(found)
-
-
-def subject(text: str) -> str:
-    """Give the identifier that a question is about: what acts in `how does Name do it`.
-
-    A name elsewhere in a sentence only takes part: the code that makes, wraps or checks it is rightly elsewhere.
-    """
-    asked = _QUESTION.match(text.strip())
-    name = "" if asked is None else _last(asked["name"])
-    return name if _looks_like_code(name) else ""
 
 
 def _looks_like_code(name: str) -> bool:
     return name not in _BRANDS and bool(_CAMEL.search(name) or _SNAKE.search(name))
 
 
-def _begins(text: str, position: int) -> bool:
-    before = text[:position].rstrip()
-    return not before or before[-1] in ".?!:"
+def simple_name(name: str) -> str:
+    """Return the name of a definition without scopes and type arguments."""
+    return _JOINTS.split(name.partition("<")[0])[-1]
 
 
-def _last(token: str) -> str:
-    return _SEPARATOR.split(token.removesuffix("()"))[-1]
+@dataclass(frozen=True, slots=True, order=True)
+class DefinitionSite:
+    """A place where a name is defined at the top level of a file."""
+
+    path: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
 
 
-ELSEWHERE = LintRule(
-    "G201",
-    "defined-elsewhere",
-    "warning",
-    "A query names an identifier that the corpus defines, but in none of the files that are labelled.",
-    "An engine that finds the definition is marked wrong. Label it, beside or in place of what is labelled.",
-)
-OUTSIDE = LintRule(
-    "G202",
-    "defined-outside",
-    "warning",
-    "A query names an identifier that only files outside the corpus define; what is labelled does not define it.",
-    "Nobody can find the definition: widen the include globs, or ask for something that is there.",
-)
-SEVERAL = LintRule(
-    "G204",
-    "several-definitions",
-    "info",
-    "A query asks for a name that several files define, of which only some are labelled.",
-    "Each of them is an answer: label them all, or say in the query which one is meant.",
-)
-RULES = (ELSEWHERE, OUTSIDE, SEVERAL)
+_Sites = Mapping[str, tuple[DefinitionSite, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The name that a query asks for, and the files that are labelled."""
+class _NamedQuery:
+    """A query that asks for a name, and its labeled files."""
 
     query: Query
     name: str
-    symbol: bool  # the name is all that is asked
+    symbol: bool  # the query is nothing but the name
     paths: tuple[str, ...]
 
 
-def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield names whose definition is not labelled."""
-    topics = _topics(view)
-    asked = [
-        one for query in view.resolved() if (one := _asked(view, query)) and (one.symbol or one.name not in topics)
+def check_definitions(view: LintContext) -> Iterator[LintFinding]:
+    """Yield queries that name something whose definition is not labeled."""
+    topics = _find_topics(view)
+    named = [
+        one for query in view.resolved() if (one := _parse_name(view, query)) and (one.symbol or one.name not in topics)
     ]
-    names = sorted({one.name for one in asked})
-    if not names:
+    if not named:
         return
-    inside = _homes_owners(view, view.shelf, names, ())
-    homeless = {one.query.id: one for one in asked if not _at_home(view, one)}
-    nowhere = sorted({one.name for one in homeless.values() if not inside[one.name] and _mentioned(view, one)})
-    outside = _outside(view, nowhere)
-    for one in asked:
-        if one.query.id not in homeless:
-            yield from _several(view, one, inside)
-        else:
-            yield from _homeless(view, one, inside, outside)
+    inside = _definition_sites(view, view, sorted({one.name for one in named}))
+    undefined = {one.query.id: one for one in named if not _is_defined(view, one)}
+    nowhere = sorted({one.name for one in undefined.values() if not inside[one.name] and _is_mentioned(view, one)})
+    outside: _Sites = {}
+    if nowhere and view.tools.whole is not None and (view.corpus.spec.include or view.corpus.spec.exclude):
+        whole = view.tools.whole()
+        outside = {} if whole is None else _definition_sites(view, SourceCache(whole), nowhere, skip=view.files)
+    for one in named:
+        if one.query.id not in undefined:
+            yield from _check_others(view, one, inside[one.name])
+            continue
+        for rule, found in ((ELSEWHERE, inside[one.name]), (OUTSIDE, outside.get(one.name, ()))):
+            if found and len({site.path for site in found}) <= view.config.owners:
+                yield _report_unlabeled(view, rule, one, found)
+                break
 
 
-def _topics(view: LintContext) -> frozenset[str]:
-    prose = [headline(query) for query in view.gold.queries if not is_symbol_query(query)]
-    said = Counter(name for text in prose for name in identifiers(text))
-    common = {name for name, count in said.items() if count >= view.config.topic_queries}
+def _find_topics(view: LintContext) -> frozenset[str]:
+    """Return identifiers that name the program or a directory of it, not one definition."""
+    prose = [query.headline for query in view.gold.queries if not is_symbol_query(query)]
+    counts = Counter(name for text in prose for name in identifiers(text))
     folders = {part.casefold() for path in view.files for part in path.split("/")[:-1]}
-    return frozenset(common | {name for name in said if "".join(split(name)) in folders})
+    return frozenset(
+        name for name, count in counts.items() if count >= view.config.topic_queries or "".join(split(name)) in folders
+    )
 
 
-def _asked(view: LintContext, query: Query) -> _Asked | None:
-    symbol = asked_symbol(query)
-    name = symbol or subject(headline(query))
+def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
+    """Return the one name that a symbol query asks for, or what acts in `how does Name do it`.
+
+    A name elsewhere in a sentence only takes part: the code that makes, wraps or checks it is rightly elsewhere.
+    """
+    text = query.headline.strip()
+    symbol = is_symbol_query(query) and _TOKEN.fullmatch(text) is not None
+    question = None if symbol else _QUESTION.match(text)
+    token = text if symbol else question["name"] if question else ""
+    name = _SEPARATOR.split(token.removesuffix("()"))[-1]
     paths = tuple(dict.fromkeys(target.span.path for target in query.targets))
-    if not name or not all(view.is_code(path) and view.outline(path) is not None for path in paths):
+    if not name or not (symbol or _looks_like_code(name)):
         return None
-    return _Asked(query, name, bool(symbol), paths)
+    if not all(view.is_code(path) and view.outline(path) is not None for path in paths):
+        return None
+    return _NamedQuery(query, name, symbol, paths)
 
 
-def _at_home(view: LintContext, one: _Asked) -> bool:
+def _definition_sites(
+    view: LintContext, sources: SourceCache, names: Sequence[str], skip: Mapping[str, object] | None = None
+) -> _Sites:
+    found: dict[str, set[DefinitionSite]] = {name: set() for name in names}
+    for file in sources.corpus.files:
+        if file.kind != "code" or file.path in (skip or {}) or view.aside(file.path):
+            continue
+        for name in names:
+            if _may_define(sources.text(file.path), file.language, name):
+                outline = sources.outline(file.path)
+                found[name].update(
+                    DefinitionSite(file.path, one.name_line)
+                    for one in (outline.definitions if outline else ())
+                    if outline and simple_name(one.name) == name and _is_definition(one, outline, file.language)
+                )
+    return {name: tuple(sorted(sites)) for name, sites in found.items()}
+
+
+def _may_define(text: str, language: str | None, name: str) -> bool:
+    if name not in text:
+        return False
+    quoted = re.escape(name)
+    called = rf"|\b{quoted}\s*\(" if language in _NO_KEYWORD else ""
+    return bool(re.search(rf"(?:{_KEYWORDS})\b[^\n;={{}}]{{0,160}}?(?<![\w$]){quoted}(?![\w$]){called}", text))
+
+
+def _is_definition(one: Definition, outline: Outline, language: str | None) -> bool:
+    modules = {"module"} if language == "elixir" and len(_JOINTS.split(one.name)) <= _DEEPEST else set()
+    if one.kind not in _DEFINING_KINDS | modules or _ADDITION.match(one.signature):
+        return False
+    name = re.escape(simple_name(one.name))
+    if language in ("cpp", "c") and re.search(rf"\b{name}\s*<|\)[^{{]*;", one.signature):
+        return False  # a specialization, or only a declaration
+    if re.search(rf"=\s*(?:type\s+)?[\w.$:]*\b{name}\b", one.signature):
+        return False  # an alias of the same name
+    while one.parent >= 0:
+        one = outline.definitions[one.parent]
+        if one.kind != "module" or _TESTS.search(one.name):
+            return False
+    return True
+
+
+def _is_defined(view: LintContext, one: _NamedQuery) -> bool:
+    """Return whether a labeled file may define the name; doubts count as yes."""
     for path in one.paths:
         outline, text = view.outline(path), view.text(path)
-        if outline is None or defines(outline, text, path, one.name, exact=one.symbol):
+        if outline is None or _defines(outline, text, path, one.name, exact=one.symbol):
             return True
-        if not one.symbol and adds_to(outline, text, one.name):
+        if not one.symbol and _extends(outline, text, one.name):
             return True
     return False
 
 
-def _mentioned(view: LintContext, one: _Asked) -> bool:
-    return any(mentions(view.text(path), one.name) for path in one.paths)
+def _defines(outline: Outline, text: str, path: str, name: str, *, exact: bool) -> bool:
+    """Return whether a file may define a name; unless `exact`, `$Name` and `_name` count as `Name` and `name`."""
+    signs = "" if exact else _SIGNS
+    if "".join(split(PurePosixPath(path).stem)) == "".join(split(name)) and not re.search(r"[$@]", name):
+        return True
+    definitions = [one for one in outline.definitions if not _ADDITION.match(one.signature)]
+    if any(simple_name(one.name).strip(signs) == name.strip(signs) for one in definitions):
+        return True
+    quoted = re.escape(name)
+    assigned = rf"^\s*(?:{_ASSIGNING}\s+|[\w$]+\.)*{quoted}\s*(?::[^=\n]*)?:?=(?![=>])"
+    return bool(re.search(rf"{assigned}|\bas\s+{quoted}(?![\w$])", text, re.MULTILINE))
 
 
-def _homes_owners(
-    view: LintContext, shelf: SourceCache, names: Sequence[str], skip: Sequence[str]
-) -> dict[str, tuple[DefinitionSite, ...]]:
-    found = definition_sites(shelf, names, skip)
-    return {name: tuple(home for home in places if not view.aside(home.path)) for name, places in found.items()}
+def _extends(outline: Outline, text: str, name: str) -> bool:
+    """Return whether a file adds to a type: an `impl`, an `extension`, methods of a Go type."""
+    if any(simple_name(one.name) == name for one in outline.definitions):
+        return True
+    quoted = re.escape(name)
+    methods = rf"^func\s*\([^)\n]*\b{quoted}\b[^)\n]*\)|\b{quoted}(?:<[^>\n]*>)?::~?\w+\s*\("
+    return bool(re.search(methods, text, re.MULTILINE))
 
 
-def _outside(view: LintContext, names: Sequence[str]) -> dict[str, tuple[DefinitionSite, ...]]:
-    if not names or view.tools.whole is None or not (view.corpus.spec.include or view.corpus.spec.exclude):
-        return {}
-    whole = view.tools.whole()
-    return {} if whole is None else _homes_owners(view, SourceCache(whole), names, list(view.files))
+def _is_mentioned(view: LintContext, one: _NamedQuery) -> bool:
+    word = re.compile(rf"(?<![\w$]){re.escape(one.name)}(?![\w$])")
+    return any(word.search(view.text(path)) for path in one.paths)
 
 
-def _homeless(
-    view: LintContext,
-    one: _Asked,
-    inside: dict[str, tuple[DefinitionSite, ...]],
-    outside: dict[str, tuple[DefinitionSite, ...]],
-) -> Iterator[LintFinding]:
-    for rule, found in ((ELSEWHERE, inside.get(one.name, ())), (OUTSIDE, outside.get(one.name, ()))):
-        if found and len({home.path for home in found}) <= view.config.owners:
-            yield _finding(view, rule, one, found)
-            return
-
-
-def _finding(view: LintContext, rule: LintRule, one: _Asked, found: Sequence[DefinitionSite]) -> LintFinding:
+def _report_unlabeled(
+    view: LintContext, rule: LintRule, one: _NamedQuery, found: Sequence[DefinitionSite]
+) -> LintFinding:
     where = ", ".join(map(str, found[: view.config.listed]))
-    labelled = one.paths[0] if len(one.paths) == 1 else f"none of what is labelled ({', '.join(one.paths)})"
+    labeled = one.paths[0] if len(one.paths) == 1 else f"none of the labeled files ({', '.join(one.paths)})"
     outside = ", outside the corpus" if rule is OUTSIDE else ""
     does = "defines" if len(one.paths) > 1 else "does not define"
-    message = f"'{one.name}' is defined in {where}{outside}; {labelled} {does} it{_signed(view, one)}"
-    hint = f"label {found[0].path}" if rule is ELSEWHERE else "widen the include globs, or ask for what is there"
+    outlines = [outline for path in one.paths if (outline := view.outline(path))]
+    signed = [
+        definition.name
+        for outline in outlines
+        for definition in outline.definitions
+        if definition.name != one.name and definition.name.strip(_SIGNS) == one.name
+    ]
+    only = f", only '{signed[0]}'" if signed else ""
+    message = f"'{one.name}' is defined in {where}{outside}; {labeled} {does} it{only}"
+    hint = f"label {found[0].path}" if rule is ELSEWHERE else "widen the include globs, or change the query"
     return view.finding(rule, one.query, one.query.targets[0].anchor, message, hint)
 
 
-def _signed(view: LintContext, one: _Asked) -> str:
-    for path in one.paths:
-        outline = view.outline(path)
-        for known in outline.definitions if outline else ():
-            if known.name != one.name and known.name.strip("$_@") == one.name:
-                return f", only '{known.name}'"
-    return ""
-
-
-def _several(view: LintContext, one: _Asked, inside: dict[str, tuple[DefinitionSite, ...]]) -> Iterator[LintFinding]:
-    if not one.symbol:
-        return
-    name = one.name
+def _check_others(view: LintContext, one: _NamedQuery, sites: Sequence[DefinitionSite]) -> Iterator[LintFinding]:
     adversaries = {adversary.target.span.path for adversary in one.query.adversaries}
-    labelled = [home for home in inside[name] if home.path in one.paths]
-    others = [home for home in inside[name] if home.path not in adversaries.union(one.paths)]
-    if others and labelled:
+    labeled = [site for site in sites if site.path in one.paths]
+    others = [site for site in sites if site.path not in adversaries.union(one.paths)]
+    if one.symbol and others and labeled:
         where = ", ".join(map(str, others[: view.config.listed]))
-        message = f"'{name}' is defined in {labelled[0]}, which is labelled, and in {where}, which is not"
+        message = f"'{one.name}' is defined in {labeled[0]}, which is labeled, and in {where}, which is not"
         yield view.finding(SEVERAL, one.query, one.query.targets[0].anchor, message)
+
+
+#: Includes, imports and re-exports in any supported language; a bracketed list may span lines.
+_REEXPORT = re.compile(
+    r"""^[ \t]*(?:
+      \#[ \t]*(?:include|import|pragma|ifndef|ifdef|if|endif|else|elif|undef)\b[^\n]*
+    | \#[ \t]*define[ \t]+\w+[ \t]*$                             # the guard of a header
+    | (?:pub(?:\([^)]*\))?[ \t]+)?use\b[^;]*;
+    | (?:pub(?:\([^)]*\))?[ \t]+)?(?:mod|extern[ \t]+crate)\b[^;{]*;
+    | \#!?\[[^\]\n]*\]
+    | import\b(?:[^\n({]*|[^({]*[({][^)}]*[)}][^\n]*)$
+    | from\b[^\n]*\bimport\b(?:[^\n(]*|[ \t]*\([^)]*\))$
+    | export\b[ \t]*(?:type[ \t]*)?(?:\*|\{[^}]*\})[^\n;]*\bfrom\b[^\n]*
+    | export\b[ \t]*(?:type[ \t]*)?\{[^}]*\}[ \t]*;?$
+    | (?:module\.exports|exports\.\w+)[ \t]*=[ \t]*require\([^)\n]*\)[.\w]*[ \t]*;?$
+    | (?:const|let|var)\b[^=\n]*=[ \t]*require\([^)\n]*\)[.\w]*[ \t]*;?$
+    | (?:require|require_relative|autoload|package|using)\b[^\n]*$
+    | ['"]use[ ]strict['"];?
+    | __all__[ \t]*(?::[^=\n]*)?\+?=[ \t]*[\[(][^\])]*[\])]
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+_IMPORTING = re.compile(r"\b(?:include|import|use|from|require|require_relative|export|autoload)\b")
+#: A comment on one line, or the first and last line of a longer one.
+_LINE_COMMENT = re.compile(
+    r"//.*|/\*.*?(?:\*/|$)|^(?:[^/]|/(?!\*))*\*/"
+    r"|(?:^|[ \t])(?:#(?!\s*(?:include|import|define|pragma|if|endif|el|undef|!?\[))|--|;).*"
+)
+#: Stems of words in queries about re-exports.
+_ABOUT_EXPORTS = ("export", "import", "public", "entry", "api", "module", "package", "index", "include", "header")
+
+
+def check_shims(view: LintContext) -> Iterator[LintFinding]:
+    """Yield targets that are shims, except for queries about exports."""
+    known: dict[str, bool] = {}
+    for query in view.resolved():
+        if any(word.startswith(_ABOUT_EXPORTS) for word in parts(query.headline)):
+            continue
+        for path in dict.fromkeys(target.span.path for target in query.targets):
+            if path not in known:
+                known[path] = _is_shim(view, path)
+            if known[path]:
+                anchor = next(t.anchor for t in query.targets if t.span.path == path)
+                message = f"{path} defines nothing: all its code is includes, imports or re-exports"
+                yield view.finding(SHIM, query, anchor, message, "label the file that defines it")
+
+
+def _is_shim(view: LintContext, path: str) -> bool:
+    if not view.is_code(path) or view.text(path).count("\n") > view.config.shim_lines:
+        return False
+    outline = view.outline(path)
+    if outline is None or any(one.kind not in ("constant", "macro", "property") for one in outline.definitions):
+        return False
+    lines = view.text(path).split("\n")
+    for comment in outline.comments:
+        for number in range(comment.start, min(comment.end, len(lines)) + 1):
+            inside = comment.start < number < comment.end
+            lines[number - 1] = "" if inside else _LINE_COMMENT.sub("", lines[number - 1])
+    code = "\n".join(lines)
+    return bool(_IMPORTING.search(code)) and not re.search(r"\w", _REEXPORT.sub("", code))
+
+
+#: A repeated definition in Python, searched before the file is parsed.
+_PYTHON_DEFINITION = r"^[ \t]*(?:async[ \t]+)?(?:(?:def|class)[ \t]+{name}\b|{name}[ \t]*(?::[^=\n]*)?=)"
+#: The accessors of a property share its name, but an anchor never means them.
+_ACCESSOR = re.compile(r"@[\w.]+\.(?:setter|deleter|getter)\b")
+
+
+def check_repeats(view: LintContext) -> Iterator[LintFinding]:
+    """Yield symbol anchors whose name the file defines several times."""
+    for query in view.resolved():
+        names = {(target.span.path, target.symbol) for target in query.targets}
+        for target in query.targets:
+            if target.symbol is None or "~" in target.symbol:
+                continue
+            others = [one for one in _find_repeats(view, target) if (target.span.path, one.name) not in names]
+            if others:
+                lines = " and ".join(str(one.start) for one in others[: view.config.listed])
+                message = (
+                    f"{target.span.path} defines '{target.symbol}' in line {target.span.start}, which is used, and in "
+                    f"{'line' if len(others) == 1 else 'lines'} {lines}"
+                )
+                yield view.finding(REPEATED, query, target.anchor, message, f"write {target.anchor}~2 for the second")
+
+
+def _find_repeats(view: LintContext, target: Target) -> list[Symbol]:
+    path, text = target.span.path, view.text(target.span.path)
+    if path.endswith((".py", ".pyi")):
+        name = re.escape((target.symbol or "").rpartition(".")[2])
+        if len(re.findall(_PYTHON_DEFINITION.format(name=name), text, re.MULTILINE)) < 2:
+            return []
+    lines = text.split("\n")
+    later = [one for one in view.symbols(path) if one.name.startswith(f"{target.symbol}~")]
+    return [one for one in later if not _ACCESSOR.search("\n".join(lines[one.start - 1 : one.start + 2]))]

@@ -1,4 +1,4 @@
-"""What a rule is, what it finds, and what would be written in its place."""
+"""Lint rules, findings, reports and settings."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A kind of defect. Its code never changes its meaning; one that is gone is not given again."""
+    """A kind of defect. Codes are stable, and codes of removed rules are not reused."""
 
     code: str
     name: str
     severity: Severity
-    about: str  # what is wrong, in a sentence
+    about: str  # the defect, in a sentence
     advice: str  # why it matters, or what to do
     fixable: bool = False  # `--fix` can repair some of its findings
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What `--fix` writes: an anchor in place of another, or nothing in its place."""
+    """The edit that `--fix` makes: replace an anchor, or remove it."""
 
     anchor: str
     instead: str | None
@@ -34,13 +34,13 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One defect: where it stands, a fact that can be checked, and the next step."""
+    """One defect: its location, a verifiable message, and the next step."""
 
     code: str
     severity: Severity
     gold: str
-    query: str  # its id; empty when the whole set is meant
-    anchor: str  # as written; empty when no target is meant
+    query: str  # its id; empty for the whole set
+    anchor: str  # as written; empty without a target
     message: str
     hint: str = ""
     file: str | None = None
@@ -49,23 +49,23 @@ class LintFinding:
 
     @property
     def fixable(self) -> bool:
-        """Whether `--fix` repairs it."""
+        """Return whether `--fix` repairs it."""
         return self.repair is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Leaks:
-    """How many queries of a set name how much of their answer's path or symbol."""
+    """Leakage: queries by the share of their words found in their targets' paths and symbols."""
 
     gold: str
     none: int  # no word in common
     some: int
-    half: int  # at least half of the words that say something
+    half: int  # at least half of the content words
 
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """All that was found, in the order of the sets and their queries, and the strata of leaks."""
+    """The findings in the order of sets and queries, and the leakage of each set."""
 
     findings: tuple[LintFinding, ...]
     leaks: tuple[Leaks, ...] = ()
@@ -77,40 +77,40 @@ class LintReport:
 
 @dataclass(frozen=True, slots=True)
 class EngineReach:
-    """What an engine can return: the chunks of a file, or None where nothing is known of that file."""
+    """The chunks that an engine can return for a file; None when unknown."""
 
-    name: str  # as messages call it: "engines that index definitions only"
+    name: str  # in messages, such as "engines that index definitions only"
     chunks: Callable[[str], Iterable[Span] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class LintDependencies:
-    """What linting needs from rooms that gold may not enter; each may be left out, and its rules with it."""
+    """Functions from packages that gold may not import; a missing one disables its rules."""
 
     whole: Callable[[], Corpus | None] | None = None  # the same checkout without include and exclude globs
-    aside: Callable[[str], bool] | None = None  # a path of tests, examples, copies: never where a name is at home
+    aside: Callable[[str], bool] | None = None  # tests, examples, vendored copies: they never own a name
     reaches: tuple[EngineReach, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LintConfig:
-    """When something is worth telling. Every number leans towards silence: a false alarm costs more than a miss."""
+    """Thresholds of the rules. All are conservative: a false positive costs more than a miss."""
 
-    copied_lines: int = 6  # lines of code; shorter stretches are alike by idiom, not by copying
-    copied_characters: int = 120  # of those lines; six lines of brackets and `else` are no copy
-    copied_file_lines: int = 20  # of a whole file; small files of one kind look alike
-    near: float = 0.9  # of the lines in order; below, two definitions of a name are two versions, not a copy
-    near_length: float = 0.8  # shorter over longer, in lines; a cheap look before the comparison
-    shim_lines: int = 400  # of a file; a longer one has code of its own, and need not be parsed to know
-    owners: int = 3  # files that define a name; more, and it is a common word
-    topic_queries: int = 3  # that name an identifier; then it is what the program is about, like a product's name
-    few_queries: int = 5  # of a category; below, its mean says nothing of its own
-    leak_half: float = 0.5  # of the words, from which on a query counts as one that names its answer
-    module_files: int = 3  # code files; smaller folders are no part of a program that a set must ask about
+    copied_lines: int = 6  # lines of code; shorter ranges are alike by idiom
+    copied_characters: int = 120  # in those lines; six lines of brackets and `else` are not a copy
+    copied_file_lines: int = 20  # of a whole file; small files of a kind look alike
+    near: float = 0.9  # share of lines in order; below, two definitions of a name are versions, not copies
+    near_length: float = 0.8  # shorter over longer, in lines; checked before the comparison because it is cheap
+    shim_lines: int = 400  # of a file; longer ones are never shims and are not parsed
+    owners: int = 3  # files that define a name; with more it is a common word
+    topic_queries: int = 3  # that use an identifier; from here on it names the program, not one definition
+    few_queries: int = 5  # of a category; below, its mean is noise
+    leak_half: float = 0.5  # share of words from which a query counts as naming its target
+    module_files: int = 3  # code files; smaller directories need no query
     module_share: float = 0.05  # of the code files of the corpus
-    listed: int = 5  # names in one message: it is one line
-    margin: float = 0.02  # DESIGN.md: the smallest difference that anybody would act on
-    cutoff: int = 10  # of the measures whose ceiling is told
+    listed: int = 5  # names in one message, so that it fits on a line
+    margin: float = 0.02  # DESIGN.md: the smallest difference worth acting on
+    cutoff: int = 10  # of the measures whose ceiling is reported
 
 
 DEFAULT = LintConfig()

@@ -1,4 +1,4 @@
-"""Gold that survives edits: anchors moved from one commit to another through git's diff and the parse tree."""
+"""Move the anchors of a gold set from one commit to another, by git's diff and the parse tree."""
 
 from assay.gold.reanchor.records import CONFIDENCES, DEFAULT, Confidence, Move, MoveSuggestion, Reanchoring
 from assay.gold.reanchor.sets import (
