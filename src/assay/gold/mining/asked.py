@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from assay.gold.mining.codebase import CodeIndex, DefinitionRef, joined, lies_in, stems
-from assay.gold.mining.config import CHANGES, TRACES
-from assay.gold.mining.intake import Intent, MinedItems, Rejection, UnlocatedQuery, is_query_length, normalized
+from assay.gold.mining.codebase import CodeIndex, DefinitionRef, is_inside, name_key, stems
+from assay.gold.mining.config import COMMITS, LOGS
+from assay.gold.mining.intake import Intent, MinedItems, Rejection, UnlocatedQuery, is_query_length, normalize
 from assay.gold.mining.privacy import private_names, private_part
 from assay.gold.mining.traces import (
     OpenedFile,
@@ -33,16 +33,16 @@ _WORDS_OF_A_NAME: Final = 2  # a name of one word is a word of the language too:
 class Locator:
     """Finds files by how people write them, and definitions by what is asked."""
 
-    def __init__(self, ground: CodeIndex) -> None:
-        self.ground = ground
+    def __init__(self, code: CodeIndex) -> None:
+        self.code = code
         self._by_base: dict[str, list[str]] = {}
-        for path in sorted(ground.languages):
+        for path in sorted(code.languages):
             self._by_base.setdefault(PurePosixPath(path).name, []).append(path)
 
     def path(self, written: str) -> str | None:
         """Find the file of the corpus that a written path means: from its root, from below, or from anywhere above."""
         plain = written.replace("\\", "/").strip("'\"").removeprefix("./")
-        if plain in self.ground.languages:
+        if plain in self.code.languages:
             return plain
         same = self._by_base.get(PurePosixPath(plain).name, ()) if plain else ()
         above = [path for path in same if plain.endswith(f"/{path}")]
@@ -53,12 +53,12 @@ class Locator:
 
     def speaks_of_code(self, text: str) -> bool:
         """Tell whether a text has a word that the code has: without one, what was opened next is a chance."""
-        return not stems(parts(text)).isdisjoint(self.ground.rarity)
+        return not stems(parts(text)).isdisjoint(self.code.file_counts)
 
     def opened(self, text: str, files: Sequence[OpenedFile]) -> tuple[Target, ...]:
         """Anchor what was asked in the files that were opened next; none when these are too many to mean anything."""
-        places = {path: one for one in files if (path := self.path(one.path)) and self.ground.own(path)}
-        if not 0 < len(places) <= TRACES.opened:
+        places = {path: one for one in files if (path := self.path(one.path)) and self.code.is_own_code(path)}
+        if not 0 < len(places) <= LOGS.opened:
             return ()
         found = [self._in_file(text, path, one.line) for path, one in places.items()]
         sure = [target for target in found if target.symbol or target.span.start is not None]
@@ -68,20 +68,20 @@ class Locator:
         """Anchor a name of several words that stands for a few definitions."""
         if len(split(text.replace(" ", "_"))) < _WORDS_OF_A_NAME:
             return ()
-        own = [spot for spot in self.ground.by_name.get(joined(text), ()) if self.ground.answers(spot)]
-        if not 0 < len(own) <= TRACES.matches:
+        own = [ref for ref in self.code.by_name.get(name_key(text), ()) if self.code.can_be_target(ref)]
+        if not 0 < len(own) <= LOGS.matches:
             return ()
-        return _all(target for spot in own if (target := self.ground.anchor(spot)) is not None)
+        return _all(target for ref in own if (target := self.code.anchor(ref)) is not None)
 
     def _in_file(self, text: str, path: str, line: int | None) -> Target:
-        spot = self._called(text, path) or (self.ground.at_line(path, line) if line else None)
-        if spot is None or spot.lines > CHANGES.longest:
-            spot = self._calling(text, path) or self._fitting(text, path)
-        return (self.ground.anchor(spot) if spot else None) or Target(Span(path))
+        ref = self._called(text, path) or (self.code.definition_at(path, line) if line else None)
+        if ref is None or ref.lines > COMMITS.longest:
+            ref = self._calling(text, path) or self._fitting(text, path)
+        return (self.code.anchor(ref) if ref else None) or Target(Span(path))
 
     def _called(self, text: str, path: str) -> DefinitionRef | None:
-        own = [spot for spot in self.ground.by_name.get(joined(text), ()) if spot.path == path]
-        return min(own, key=lambda spot: (-spot.lines, spot.key), default=None)
+        own = [ref for ref in self.code.by_name.get(name_key(text), ()) if ref.path == path]
+        return min(own, key=lambda ref: (-ref.lines, ref.key), default=None)
 
     def _calling(self, text: str, path: str) -> DefinitionRef | None:
         """Find the definition of a file whose name has the words in a row; its body need not say them, a caller's does.
@@ -89,19 +89,21 @@ class Locator:
         Of several the one with the fewest other words is meant.
         """
         asked = split(text.replace(" ", "_"))
-        own = [spot for spot in self.ground.in_file(path) if spot.lines <= CHANGES.longest and _holds(spot.name, asked)]
-        return min(own, key=lambda spot: (len(split(spot.name)), spot.lines, spot.key), default=None)
+        own = [
+            ref for ref in self.code.definitions_in(path) if ref.lines <= COMMITS.longest and _holds(ref.name, asked)
+        ]
+        return min(own, key=lambda ref: (len(split(ref.name)), ref.lines, ref.key), default=None)
 
     def _fitting(self, text: str, path: str) -> DefinitionRef | None:
         asked = stems(parts(" ".join(content(text))))
         if not asked:
             return None
-        shares = {spot: len(asked & self.ground.stems_of(spot)) / len(asked) for spot in self.ground.in_file(path)}
-        fitting = [spot for spot, share in shares.items() if share >= TRACES.fitting and spot.lines <= CHANGES.longest]
-        best = min(fitting, key=lambda spot: (-shares[spot], spot.lines, spot.key), default=None)
-        inside = [spot for spot in fitting if best and lies_in(spot, best)]
-        near = [spot for spot in inside if best and shares[spot] >= TRACES.inner * shares[best]]
-        return min(near, key=lambda spot: (-shares[spot], spot.lines, spot.key), default=best)
+        shares = {ref: len(asked & self.code.stems_of(ref)) / len(asked) for ref in self.code.definitions_in(path)}
+        fitting = [ref for ref, share in shares.items() if share >= LOGS.fitting and ref.lines <= COMMITS.longest]
+        best = min(fitting, key=lambda ref: (-shares[ref], ref.lines, ref.key), default=None)
+        inside = [ref for ref in fitting if best and is_inside(ref, best)]
+        near = [ref for ref in inside if best and shares[ref] >= LOGS.inner * shares[best]]
+        return min(near, key=lambda ref: (-shares[ref], ref.lines, ref.key), default=best)
 
 
 def _holds(name: str, asked: Sequence[str]) -> bool:
@@ -149,20 +151,20 @@ class _Asked:
     steps: int = 0
 
 
-def mine_shell(ground: CodeIndex, path: Path) -> MinedItems:
+def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
     """Propose what a shell history searched for, where what it opened next, or the name itself, says where it is."""
     history = read_shell(path)
     names = private_names("\n".join(command.text for command in history.commands))
-    found = _placed(Locator(ground), _asked_in_shell(history), _Source("shell", path.name, names))
+    found = _placed(Locator(code), _asked_in_shell(history), _Source("shell", path.name, names))
     return _told(found, path, _too_long(history.too_long), empty=not history.commands)
 
 
-def mine_transcript(ground: CodeIndex, path: Path) -> MinedItems:
+def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
     """Propose what a user asked and an agent searched for, where the files opened next say where it is."""
     transcript = read_transcript(path)
     said = [step.what.path for step in transcript.steps if isinstance(step.what, OpenedFile)]
     names = private_names("\n".join(said))
-    found = _placed(Locator(ground), _asked_in_transcript(transcript.steps), _Source("transcript", path.name, names))
+    found = _placed(Locator(code), _asked_in_transcript(transcript.steps), _Source("transcript", path.name, names))
     torn = (f"{transcript.torn} lines are no JSON",) if transcript.torn else ()
     return _told(found, path, (*_too_long(transcript.too_long), *torn), empty=not transcript.steps)
 
@@ -186,7 +188,7 @@ def _asked_in_shell(history: ShellHistory) -> Iterator[_Asked]:
             if isinstance(deed, Search):
                 yield from [current] if current else []
                 current = _Asked(deed.text, deed.form, command.line, deed.raw)
-            elif current is not None and current.steps <= TRACES.after:
+            elif current is not None and current.steps <= LOGS.after:
                 current.opened.append(deed)
     yield from [current] if current else []
 
@@ -206,8 +208,8 @@ def _asked_in_transcript(steps: Sequence[TranscriptStep]) -> Iterator[_Asked]:
             search = _Asked(step.what.text, step.what.form, step.line, step.what.raw)
             continue
         for one in question:
-            one.opened += [step.what] if one.steps <= TRACES.steps else []
-        if search and search.steps <= TRACES.after:
+            one.opened += [step.what] if one.steps <= LOGS.steps else []
+        if search and search.steps <= LOGS.after:
             search.opened.append(step.what)
     yield from [*question, *([search] if search else [])]
 
@@ -240,15 +242,15 @@ def _placed(locator: Locator, asked: Iterable[_Asked], source: _Source) -> Mined
     refused: list[Rejection] = []
     for one in asked:
         where = f"line {one.line} of {source.name}"
-        private = private_part(f"{one.raw}\n{one.text}", source.private, locator.ground.known)
+        private = private_part(f"{one.raw}\n{one.text}", source.private, locator.code.names)
         if private is not None:
             refused.append(Rejection(where, f"it holds {private}"))
             continue
         targets = _locate(locator, one)
         if targets:
-            intents.setdefault(normalized(one.text), Intent(one.text, targets, Origin(source.how, where), one.form))
+            intents.setdefault(normalize(one.text), Intent(one.text, targets, Origin(source.how, where), one.form))
         else:
-            unplaced.setdefault(normalized(one.text), UnlocatedQuery(one.text, where))
+            unplaced.setdefault(normalize(one.text), UnlocatedQuery(one.text, where))
     lost = tuple(one for text, one in unplaced.items() if text not in intents)
     return MinedItems(tuple(intents.values()), lost, tuple(refused))
 

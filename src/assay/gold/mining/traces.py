@@ -12,7 +12,7 @@ from typing import Final
 
 from assay.errors import InputError
 from assay.files import check_regular
-from assay.gold.mining.config import TEXTS, TRACES
+from assay.gold.mining.config import LOGS, TEXTS
 from assay.syntax.identifiers import STOP_WORDS
 
 #: zsh writes some bytes as this one and the byte with its sixth bit turned over.
@@ -46,9 +46,9 @@ def read_shell(path: Path) -> ShellHistory:
     if _FISH.match(first):
         found: Iterable[Command] = _fish(lines)
     else:
-        found = _plain(lines, zsh=any(_ZSH.match(line) for line in lines[: TRACES.first_lines]))
+        found = _plain(lines, zsh=any(_ZSH.match(line) for line in lines[: LOGS.first_lines]))
     every = list(found)
-    kept = tuple(command for command in every if len(command.text) <= TRACES.command)
+    kept = tuple(command for command in every if len(command.text) <= LOGS.command)
     return ShellHistory(kept, len(every) - len(kept))
 
 
@@ -57,14 +57,14 @@ def check_text(path: Path, what: str) -> bytes:
     check_regular(path)
     try:
         size = path.stat().st_size
-        if size > TRACES.bytes:
-            hint = f"cut it first: tail -c {TRACES.bytes} {path.name} > recent"
-            raise InputError(f"{size:,} bytes; of {what} at most {TRACES.bytes:,} are read", file=path, hint=hint)
+        if size > LOGS.bytes:
+            hint = f"cut it first: tail -c {LOGS.bytes} {path.name} > recent"
+            raise InputError(f"{size:,} bytes; of {what} at most {LOGS.bytes:,} are read", file=path, hint=hint)
         raw = path.read_bytes()
     except OSError as error:
         hint = "name a file that you can read"
         raise InputError(f"cannot be read: {error.strerror or error}", file=path, hint=hint) from error
-    if b"\0" in raw[: TRACES.sniffed]:
+    if b"\0" in raw[: LOGS.sniffed]:
         raise InputError(f"is binary, not {what}", file=path, hint="name the text file that your tool writes")
     return raw
 
@@ -195,7 +195,7 @@ _MARKS: Final = _words("todo todos fixme fixmes xxx hack hacks wip nocommit")
 
 def parse_command(command: str) -> Iterator[Deed]:
     """Yield what a command line searched for and opened, in order; one that cannot be read yields nothing."""
-    if len(command) > TRACES.command or not command.strip():
+    if len(command) > LOGS.command or not command.strip():
         return
     for words in _simple(command):
         name, rest = _named(words)
@@ -345,7 +345,7 @@ class Transcript:
 def read_transcript(path: Path) -> Transcript:
     """Read a transcript of any shape; one that is no JSON is refused."""
     raw = check_text(path, "a transcript")
-    whole = _parsed(raw) if len(raw) <= TRACES.line else None
+    whole = _parsed(raw) if len(raw) <= LOGS.line else None
     if isinstance(whole, dict | list):
         return Transcript(tuple(TranscriptStep(1, what) for what in _walk(whole, 0)))
     steps: list[TranscriptStep] = []
@@ -353,9 +353,9 @@ def read_transcript(path: Path) -> Transcript:
     for number, line in enumerate(raw.split(b"\n"), 1):
         if not line.strip():
             continue
-        value = _parsed(line) if len(line) <= TRACES.line else None
-        too_long += len(line) > TRACES.line
-        torn += value is None and len(line) <= TRACES.line
+        value = _parsed(line) if len(line) <= LOGS.line else None
+        too_long += len(line) > LOGS.line
+        torn += value is None and len(line) <= LOGS.line
         read += value is not None
         steps += [TranscriptStep(number, what) for what in _walk(value, 0)]
     if not read:
@@ -374,7 +374,7 @@ def _parsed(raw: bytes) -> object:
 
 
 def _walk(value: object, depth: int) -> Iterator[UserMessage | Deed]:
-    if depth > TRACES.depth:
+    if depth > LOGS.depth:
         return
     if isinstance(value, list):
         for entry in value:
