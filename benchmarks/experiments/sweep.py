@@ -20,7 +20,7 @@ from typing import Final
 
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import AssayError
-from assay.gold.synth import SampleSize, synthesise, write_sets
+from assay.gold.synth import SampleSize, synthesize, write_sets
 from benchmarks.pages import Section, Unavailable, table
 
 PACKAGES: Final = (
@@ -122,7 +122,7 @@ def _gold(scratch: Path) -> list[str]:
             corpus = open_corpus(parse_spec(f"pypi:{package}"))
         except AssayError as error:
             raise Unavailable(f"{package}: {error.message}") from error
-        sets = synthesise(corpus, name=name, kinds=("doc",), wanted=SampleSize(count=20))
+        sets = synthesize(corpus, name=name, kinds=("doc",), wanted=SampleSize(count=20))
         write_sets(sets, scratch / "gold" / name)
         folders.append(f"gold/{name}")
     return folders

@@ -20,7 +20,7 @@ import numpy as np
 from assay.corpus import open_corpus
 from assay.experiment.running.turns import run
 from assay.gold import load_gold
-from assay.gold.synth import SampleSize, synthesise, write_sets
+from assay.gold.synth import SampleSize, synthesize, write_sets
 from assay.scoring import score
 from assay.search.laws import STAGES
 from assay.syntax.text import BYTES_PER_TOKEN
@@ -98,7 +98,7 @@ def main() -> Section:
 def ask_synthetic(gold: GoldSet, folder: str) -> Tables:
     """Make the synthetic sets of a repository and ask every chunking."""
     files = write_sets(
-        synthesise(open_corpus(gold.corpus), name=gold.name, kinds=KINDS, wanted=DRAW), Path(folder, gold.name)
+        synthesize(open_corpus(gold.corpus), name=gold.name, kinds=KINDS, wanted=DRAW), Path(folder, gold.name)
     )
     golds = [load_gold(file).golds[0] for file in files]
     # All of them on the copy without the comments that became questions: its lines are the same, and it is one index.

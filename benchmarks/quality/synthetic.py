@@ -10,7 +10,7 @@ from typing import Final
 from assay.corpus import open_corpus
 from assay.errors import AssayError
 from assay.gold import load_gold
-from assay.gold.synth import synthesise, write_sets
+from assay.gold.synth import synthesize, write_sets
 from assay.types import CorpusSpec, GoldSet
 from benchmarks.quality.sources import say, scratch
 
@@ -86,6 +86,6 @@ def _made(origins: Sequence[_Origin]) -> Made:
 
 def _written(origin: _Origin) -> GoldSet | None:
     """Draw sentences, and write the corpus without them: they are asked on that."""
-    sets = synthesise(open_corpus(origin.corpus), name=origin.name, kinds=("doc",))
+    sets = synthesize(open_corpus(origin.corpus), name=origin.name, kinds=("doc",))
     files = write_sets(sets, Path(scratch().name, "synthetic", origin.name))
     return load_gold(files[0]).golds[0] if files else None

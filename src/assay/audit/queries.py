@@ -24,10 +24,10 @@ def gold_questions(queries: Sequence[Query], count: int, seed: int) -> tuple[Aud
 
 def code_questions(corpus: Corpus, count: int, seed: int) -> tuple[AuditQuery, ...]:
     """Draw names and documentation sentences of a corpus in turn; words of file names where there is nothing else."""
-    from assay.gold.synth import SampleSize, synthesise
+    from assay.gold.synth import SampleSize, synthesize
 
     wanted = SampleSize(count=count, seed=seed)
-    made = synthesise(corpus, name="audit", kinds=tuple(_ORIGINS), wanted=wanted)
+    made = synthesize(corpus, name="audit", kinds=tuple(_ORIGINS), wanted=wanted)
     drawn = [
         [AuditQuery(query.headline, _ORIGINS[gold.provenance["synthetic"]]) for query in _shuffled(gold.queries, seed)]
         for gold in made.golds

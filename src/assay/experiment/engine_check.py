@@ -11,7 +11,7 @@ from assay.engines.base import FullEngine
 from assay.errors import CorpusError
 from assay.experiment.running.asking import Tell
 from assay.experiment.running.turns import run
-from assay.gold.synth.sets import SampleSize, synthesise
+from assay.gold.synth import SampleSize, synthesize
 from assay.syntax.identifiers import split
 from assay.types import TIME_LIMITS, Corpus, EngineRun, GoldSet, Hit, Query, Ranking, Resources, Span, Status, Target
 
@@ -88,7 +88,7 @@ def check_gold(corpus: Corpus, config: CheckConfig = CHECK) -> GoldSet:
         raise CorpusError("no code in it to ask about", file=corpus.root, hint="name a folder with source code")
     some = code[:: max(1, len(code) // config.files)][: config.files]
     draw = SampleSize(config.drawn, 1, config.seed)
-    sets = synthesise(replace(corpus, files=tuple(some)), name="check", kinds=("symbol", "doc"), wanted=draw)
+    sets = synthesize(replace(corpus, files=tuple(some)), name="check", kinds=("symbol", "doc"), wanted=draw)
     drawn = {gold.provenance["synthetic"]: max(gold.queries, key=_telling) for gold in sets.golds if gold.queries}
     named = drawn.get("symbol") or _by_file(max(some, key=lambda file: (file.size, file.path)).path)
     said = drawn.get("doc") or replace(named, forms={"human": " ".join(split(named.headline))})

@@ -194,6 +194,11 @@ def test_a_run_with_sealed_queries_is_refused(gold_set, here, tree, capsys, then
     assert not (here / "gold.review").exists()
 
 
+def test_source_date_epoch_dates_proposals(here, tree, capsys, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert {item["on"] for item in mine_json(capsys, "--from", "comments")["items"]} == {"1970-01-02"}
+
+
 def test_histories_alone_turn_the_other_sources_off_and_that_is_said(here, tree, capsys):  # noqa: F811
     (here / "history").write_text("rg 'failed download'\nvim code/pkg/net.py\n")
     said = "only what is named is mined; add --from history,docs,comments"

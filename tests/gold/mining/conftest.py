@@ -8,7 +8,7 @@ import pytest
 
 from assay.corpus import open_corpus
 from assay.gold.mining import CodeIndex, Intake, ProposalInfo
-from assay.gold.synth.sets import survey
+from assay.gold.synth.survey import survey
 from assay.types import CorpusSpec
 
 NET = '''\

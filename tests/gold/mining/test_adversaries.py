@@ -7,7 +7,7 @@ import pytest
 from assay.gold.building import GoldLocation, build_query, parse_target
 from assay.gold.mining import mine_adversaries
 from assay.gold.mining.adversaries import base_names
-from assay.gold.mining.config import NEIGHBOURS
+from assay.gold.mining.config import ADVERSARIES
 from assay.gold.native.nodes import RELATIONSHIPS, STRENGTHS
 from assay.types import CorpusSpec, EngineRun, GoldSet, Hit, Ranking, Run, Suite
 
@@ -93,7 +93,7 @@ def test_no_adversary_meets_a_target_or_an_adversary_there_is(intake):
     items = mine_adversaries(intake, gold, run).items
     assert {item.adversary.target.anchor for item in items}.isdisjoint(anchors)
     for item in items:
-        assert intake.ground.resolved(item.adversary.target)
+        assert intake.code.resolve(item.adversary.target)
         assert item.adversary.relationship in RELATIONSHIPS
         assert item.adversary.strength in STRENGTHS
         assert item.query.targets == gold.queries[0].targets
@@ -104,7 +104,7 @@ def test_what_was_accepted_leaves_no_room_for_ever_weaker_ones(intake):
     gold = gold_of(question, "pkg/net.py::Transport.send_request")
     items = mine_adversaries(intake, gold).items
     full = tuple(replace(item.adversary, relationship="sibling") for item in items) * 3
-    crowded = replace(gold, queries=(replace(gold.queries[0], adversaries=full[: NEIGHBOURS.total]),))
+    crowded = replace(gold, queries=(replace(gold.queries[0], adversaries=full[: ADVERSARIES.total]),))
     assert mine_adversaries(intake, crowded).items == ()
 
 

@@ -13,7 +13,7 @@ from assay.gold.lint import RuleSelection, lint
 from assay.gold.mining import CodeIndex, ask_phrasings, mine_phrasings
 from assay.gold.mining.endpoint import answer_problem
 from assay.gold.mining.phrasings import rule_phrases, slips, wrong_term
-from assay.gold.synth.sets import Survey
+from assay.gold.synth.survey import Survey
 from assay.types import Corpus, CorpusSpec, GoldSet
 from tests.serving import Reply, in_turn, serving
 

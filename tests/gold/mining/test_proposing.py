@@ -12,7 +12,7 @@ from assay.gold.mining.config import PROPOSING, TEXTS
 from assay.gold.mining.endpoint import modules, read_queries
 from assay.gold.mining.intake import Intent, LintNotes
 from assay.gold.review import Origin
-from assay.gold.synth.sets import SampleSize
+from assay.gold.synth.survey import SampleSize
 from tests.serving import Reply, in_turn, serving
 
 HUMAN = "how long do we pause before a broken transfer is tried again?"
@@ -54,7 +54,7 @@ def test_a_module_counts_what_it_does_not_show(tree, make_ground):
     (module,) = modules(ground)
     shown = sum(line.startswith("  pkg/") for line in module.digest.split("\n"))
     assert len(module.digest) <= PROPOSING.chars
-    assert shown + module.cut == sum(ground.answers(spot) for spot in ground.spots)
+    assert shown + module.cut == sum(ground.can_be_target(ref) for ref in ground.definitions)
 
 
 @pytest.mark.parametrize("text", [json.dumps({"queries": [GOOD]}), "no list"])
@@ -64,7 +64,7 @@ def test_what_the_model_did_not_see_is_told(intake, tree, make_ground, text):
     (tree / "pkg/huge.py").write_text("".join(f"def function_number_{n}(x):\n    return x\n" for n in range(400)))
     large = Intake(make_ground(tree), None, stamp=ProposalInfo())
     (batch,) = ask(large, reply)[1]
-    (module,) = modules(large.ground)
+    (module,) = modules(large.code)
     assert batch.notes == (f"folder pkg: {module.cut} of its definitions did not fit, so the model did not see them",)
 
 

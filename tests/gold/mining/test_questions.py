@@ -8,9 +8,9 @@ from assay.gold.mining.questions import (
     VERBS,
     base_form,
     change_question,
+    describes_behavior,
     question,
     stands_alone,
-    tells_change,
     third_person,
     topic_question,
 )
@@ -46,7 +46,7 @@ def test_sentences_become_questions(text, asked):
 )
 def test_changes_become_questions(subject, asked):
     assert change_question(subject) == asked
-    assert tells_change(subject)
+    assert describes_behavior(subject)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_changes_become_questions(subject, asked):
     ["Render height fix", "Fix and support display", "Missed some types", "Change keywords to a list", "Add it…"],
 )
 def test_subjects_that_tell_no_behaviour_are_known(subject):
-    assert not tells_change(subject)
+    assert not describes_behavior(subject)
 
 
 def test_headings_become_questions():
@@ -85,4 +85,4 @@ def test_no_text_is_an_exception(text):
     question(text)
     change_question(text)
     topic_question(text)
-    tells_change(text)
+    describes_behavior(text)

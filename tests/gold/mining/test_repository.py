@@ -5,7 +5,7 @@ import pytest
 from assay.gold.mining import DEFAULT_SOURCES, MINERS, SOURCES
 from assay.gold.mining.docs import sentence_question
 from assay.gold.mining.history import mine_history
-from assay.gold.synth.sets import SampleSize
+from assay.gold.synth.survey import SampleSize
 from tests.gold.mining.conftest import NET, anchors, commit, run_git
 
 WANTED = SampleSize(count=40, seed=0)
@@ -211,4 +211,4 @@ def test_every_proposal_resolves_and_the_draw_repeats(source, repository, make_g
     found = MINERS[source](ground, SampleSize(count=3, seed=5))
     assert found == MINERS[source](make_ground(repository), SampleSize(count=3, seed=5))
     assert len(found.intents) <= 3
-    assert all(ground.resolved(target) for intent in found.intents for target in intent.targets)
+    assert all(ground.resolve(target) for intent in found.intents for target in intent.targets)

@@ -5,7 +5,7 @@ import pytest
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.review.accepting import accept, preview
-from assay.gold.review.reviewers import other_place
+from assay.gold.review.reviewers import VoteInput, make_vote, other_place
 from assay.gold.review.viewing import ReviewWorkspace
 from assay.types import CorpusSpec, Span
 from tests.gold.review.conftest import cast, phrasing_item, query_item, target_item
@@ -19,6 +19,13 @@ def test_another_place_is_about_the_query_as_the_set_has_it(queue):
     assert sorted(made.query.forms) == ["human", "keyword", "wrong_terminology"]
     assert queue.add([made, made]).new == 1
     assert queue.items() == (made,)
+
+
+def test_source_date_epoch_dates_a_proposal_and_no_vote(queue, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    desk, item = ReviewWorkspace(queue.gold_file), target_item(queue)
+    assert other_place(desk, item, "shop/tax.py::with_tax").on == "1970-01-02"
+    assert make_vote(desk, "ada", item, VoteInput(item.id, "1", "why")).on > "2026"
 
 
 def test_another_place_for_a_query_that_is_no_gold_yet(queue):

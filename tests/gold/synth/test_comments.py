@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.synth.sets import blank, comments, documentation
+from assay.gold.synth.survey import blank, comments, documentation
 from assay.syntax.outline import outline
 from tests.gold.synth.conftest import POOL, RETRY, VIEW
 

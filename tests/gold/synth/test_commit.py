@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from assay.corpus import open_corpus
-from assay.gold.synth import synthesise
-from assay.gold.synth.sets import speaks
+from assay.gold.synth import synthesize
+from assay.gold.synth.sets import describes_change
 from assay.syntax.prose import plain_subject
 from assay.types import CorpusSpec
 
@@ -53,7 +53,7 @@ def history(tmp_path):
 
 
 def test_subjects_lead_to_the_definitions_they_changed_where_they_are_now(history):
-    sets = synthesise(open_corpus(CorpusSpec("path", str(history))), name="x", kinds=("commit",))
+    sets = synthesize(open_corpus(CorpusSpec("path", str(history))), name="x", kinds=("commit",))
     found = {q.forms["human"]: [t.anchor for t in q.targets] for q in sets.golds[0].queries}
     assert found == {"close the file handle after reading": ["pkg/io.py:4-6"]} | {
         "End every saved file with a newline": ["pkg/io.py:9-10"]
@@ -61,19 +61,19 @@ def test_subjects_lead_to_the_definitions_they_changed_where_they_are_now(histor
 
 
 def test_paths_are_those_of_the_corpus_when_its_root_is_below(history):
-    sets = synthesise(open_corpus(CorpusSpec("path", str(history), root="pkg")), name="x", kinds=("commit",))
+    sets = synthesize(open_corpus(CorpusSpec("path", str(history), root="pkg")), name="x", kinds=("commit",))
     assert {t.span.path for q in sets.golds[0].queries for t in q.targets} == {"io.py"}
 
 
 def test_no_git_is_said_in_a_sentence(corpus):
-    sets = synthesise(corpus, name="x", kinds=("symbol", "commit"))
+    sets = synthesize(corpus, name="x", kinds=("symbol", "commit"))
     assert [gold.provenance["synthetic"] for gold in sets.golds] == ["symbol"]
     assert "commit: not a git work tree, so there is no such set" in sets.notes
 
 
 def test_no_commits_is_said_in_a_sentence(repository):
     subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
-    sets = synthesise(open_corpus(CorpusSpec("path", str(repository))), name="x", kinds=("commit",))
+    sets = synthesize(open_corpus(CorpusSpec("path", str(repository))), name="x", kinds=("commit",))
     assert not sets.golds
     assert len(sets.notes) == 1
     assert "git cannot read the history" in sets.notes[0]
@@ -104,4 +104,4 @@ def test_question_leaves_out_prefixes_and_numbers(subject, text):
     ],
 )
 def test_subjects_that_tell_of_no_behaviour_are_not_asked(subject):
-    assert not speaks(subject)
+    assert not describes_change(subject)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.synth.sets import SampleSize, SynthQuery, draw
+from assay.gold.synth.survey import SampleSize, SynthQuery, draw
 
 candidates = st.lists(
     st.tuples(st.sampled_from("abcd"), st.integers(1, 30)).map(lambda x: SynthQuery(x[0], x[1], x[1] + 1, f"q{x[1]}")),

@@ -5,7 +5,7 @@ import pytest
 from assay.corpus import open_corpus, read_text
 from assay.errors import ConfigError
 from assay.gold import load_gold, resolve
-from assay.gold.synth import SampleSize, synthesise, write_sets
+from assay.gold.synth import SampleSize, synthesize, write_sets
 from assay.scoring import score
 from assay.stats.units import partition
 from assay.types import CorpusSpec, EngineRun, Run, Suite
@@ -17,7 +17,7 @@ def asked(sets, kind):
 
 
 def test_symbols_are_defined_once_and_stand_outside_tests(corpus):
-    found = asked(synthesise(corpus, name="shop", kinds=("symbol",)), "symbol")
+    found = asked(synthesize(corpus, name="shop", kinds=("symbol",)), "symbol")
     assert found["Pool"] == ["src/pool.py:4-19"]
     assert found["drain"] == ["src/pool.py:22-28"]
     assert found["Backoff"] == ["net/retry.go:3-7"]
@@ -28,12 +28,12 @@ def test_symbols_are_defined_once_and_stand_outside_tests(corpus):
 
 def test_impl_blocks_do_not_define_the_type_again(tmp_path):
     (tmp_path / "a.rs").write_text("pub struct Gauge {\n    n: u8,\n}\n\nimpl Gauge {\n    fn read(&self) {}\n}\n")
-    found = asked(synthesise(open_corpus(CorpusSpec("path", str(tmp_path))), name="x", kinds=("symbol",)), "symbol")
+    found = asked(synthesize(open_corpus(CorpusSpec("path", str(tmp_path))), name="x", kinds=("symbol",)), "symbol")
     assert found["Gauge"] == ["a.rs:1-3"]
 
 
 def test_doc_sentences_lead_to_what_they_document(corpus):
-    found = asked(synthesise(corpus, name="shop", kinds=("doc",)), "doc")
+    found = asked(synthesize(corpus, name="shop", kinds=("doc",)), "doc")
     assert found == {
         "Hand out open connections and take them back": ["src/pool.py:4-19"],
         "Wait until a free connection turns up, at most so many seconds": ["src/pool.py:7-14"],
@@ -44,7 +44,7 @@ def test_doc_sentences_lead_to_what_they_document(corpus):
 
 
 def test_only_the_comments_that_were_asked_leave_the_corpus(corpus, tmp_path):
-    sets = synthesise(corpus, name="shop", kinds=("doc",))
+    sets = synthesize(corpus, name="shop", kinds=("doc",))
     write_sets(sets, tmp_path / "out")
     copy = open_corpus(CorpusSpec("path", str(tmp_path / "out" / "corpus")))
     assert [f.path for f in copy.files] == [f.path for f in corpus.files]
@@ -65,7 +65,7 @@ def test_same_sentence_over_two_definitions_is_not_asked(tmp_path):
         f'def f{n}():\n    """Find the nearest open file handle."""\n    a = {n}\n    return a\n\n' for n in (1, 2)
     )
     (tmp_path / "a.py").write_text(text)
-    sets = synthesise(open_corpus(CorpusSpec("path", str(tmp_path))), name="x", kinds=("doc",))
+    sets = synthesize(open_corpus(CorpusSpec("path", str(tmp_path))), name="x", kinds=("doc",))
     assert sets.golds == ()
     assert sets.notes == ("doc: no documented definitions were found, so there is no such set",)
 
@@ -75,12 +75,12 @@ def test_a_sentence_that_gives_the_name_away_is_not_asked(tmp_path):
     named = f'def open_handle():\n    """Try to open handle after handle until none is left."""\n{body}'
     other = f'def attempt():\n    """Try every door of the house until none is left."""\n{body}'
     (tmp_path / "a.py").write_text(named + other)
-    found = asked(synthesise(open_corpus(CorpusSpec("path", str(tmp_path))), name="x", kinds=("doc",)), "doc")
+    found = asked(synthesize(open_corpus(CorpusSpec("path", str(tmp_path))), name="x", kinds=("doc",)), "doc")
     assert list(found) == ["Try every door of the house until none is left"]
 
 
 def test_keywords_are_the_rarest_words_that_are_left(corpus):
-    sets = synthesise(corpus, name="shop", kinds=("doc", "keyword"))
+    sets = synthesize(corpus, name="shop", kinds=("doc", "keyword"))
     sentences, words = asked(sets, "doc"), asked(sets, "keyword")
     assert words
     for text, anchors in words.items():
@@ -92,7 +92,7 @@ def test_keywords_are_the_rarest_words_that_are_left(corpus):
 
 
 def test_every_set_and_every_query_is_marked(corpus):
-    for gold in synthesise(corpus, name="shop", kinds=("symbol", "doc", "keyword")).golds:
+    for gold in synthesize(corpus, name="shop", kinds=("symbol", "doc", "keyword")).golds:
         kind = gold.provenance["synthetic"]
         assert gold.synthetic
         assert gold.name == f"shop-synthetic-{kind}"
@@ -101,9 +101,9 @@ def test_every_set_and_every_query_is_marked(corpus):
 
 def test_a_kind_is_drawn_the_same_whatever_else_is_made(corpus):
     wanted = SampleSize(count=2, max_per_file=1, seed=3)
-    every = synthesise(corpus, name="shop", wanted=wanted)
+    every = synthesize(corpus, name="shop", wanted=wanted)
     for gold in every.golds:
-        alone = synthesise(corpus, name="shop", wanted=wanted, kinds=(gold.provenance["synthetic"],))
+        alone = synthesize(corpus, name="shop", wanted=wanted, kinds=(gold.provenance["synthetic"],))
         assert alone.golds == (gold,)
         paths = [t.span.path for q in gold.queries for t in q.targets]
         assert len(gold.queries) <= 2
@@ -111,7 +111,7 @@ def test_a_kind_is_drawn_the_same_whatever_else_is_made(corpus):
 
 
 def test_what_is_written_is_read_back_and_holds(corpus, tmp_path):
-    sets = synthesise(corpus, name="shop")
+    sets = synthesize(corpus, name="shop")
     files = write_sets(sets, tmp_path / "out")
     suite = load_gold(tmp_path / "out")  # the copy of the corpus is not read as gold
     assert len(suite.golds) == len(files) == len(sets.golds) == 3
@@ -133,13 +133,13 @@ def test_what_is_written_is_read_back_and_holds(corpus, tmp_path):
 )
 def test_bad_wishes_are_refused(corpus, kinds, wanted, said):
     with pytest.raises(ConfigError) as error:
-        synthesise(corpus, name="x", kinds=kinds, wanted=wanted)
+        synthesize(corpus, name="x", kinds=kinds, wanted=wanted)
     assert said in str(error.value)
 
 
 def test_sentences_and_keywords_about_the_same_code_count_as_one_unit(corpus):
     def units_of(*kinds):
-        golds = synthesise(corpus, name="shop", kinds=kinds).golds
+        golds = synthesize(corpus, name="shop", kinds=kinds).golds
         return score(Run(Suite(golds), 10, (EngineRun("mine", ()),)), ["RR@10"]).units
 
     units = units_of("doc", "keyword")

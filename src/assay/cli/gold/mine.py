@@ -29,7 +29,7 @@ from assay.errors import AssayError, ConfigError, GoldError, closest_match
 if TYPE_CHECKING:
     from assay.gold.mining import CodeIndex, Intake, IntakeResult, MinedItems, Rejection, UnlocatedQuery
     from assay.gold.review import Item, Queue
-    from assay.gold.synth.sets import SampleSize
+    from assay.gold.synth import SampleSize
     from assay.report.render.document import Document
     from assay.types import CorpusSpec, GoldSet, Run
 
@@ -86,7 +86,7 @@ class _Work:
 def handle(args: argparse.Namespace) -> int:
     """Mine what was asked for, queue it source by source, say what there is."""
     from assay.gold.mining import DEFAULT_SOURCES
-    from assay.gold.synth.sets import SampleSize
+    from assay.gold.synth import SampleSize
 
     _check(args)
     gold = _load(Path(args.set), needed=args.adversaries or args.phrasings)
@@ -184,11 +184,12 @@ def _work(
     args: argparse.Namespace, spec: CorpusSpec, gold: GoldSet | None, wanted: SampleSize, run: Run | None
 ) -> _Work:
     from assay.cli.gold.lint import lint_dependencies
+    from assay.clock import today
     from assay.corpus import open_corpus
-    from assay.gold.history import commit_of, today
+    from assay.gold.history import commit_of
     from assay.gold.mining import CodeIndex, Intake, ProposalInfo, check_same_corpus, lint_check
     from assay.gold.review import Queue
-    from assay.gold.synth.sets import survey
+    from assay.gold.synth.survey import survey
 
     info(args, f"reading {args.repo}")
     corpus = open_corpus(spec)

@@ -39,14 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Make the sets, write them, say what there is."""
     from assay.corpus import open_corpus, parse_spec
-    from assay.gold.synth import KINDS, SampleSize, check_folder, synthesise, write_sets
+    from assay.gold.synth import KINDS, SampleSize, check_folder, synthesize, write_sets
 
     folder = check_folder(Path(args.out))
     kinds = tuple(kind.strip() for kind in args.kinds.split(",")) if args.kinds else KINDS
     wanted = SampleSize(args.count, args.max_per_file, args.seed)
     spec = parse_spec(args.repo)
     info(args, f"reading {args.repo}")
-    sets = synthesise(open_corpus(spec), name=_name(spec), kinds=kinds, wanted=wanted)
+    sets = synthesize(open_corpus(spec), name=_name(spec), kinds=kinds, wanted=wanted)
     if not sets.golds:
         raise InputError("; ".join(sets.notes), file=args.repo, hint="nothing was written; name another repository")
     files = write_sets(sets, folder)

@@ -1,4 +1,4 @@
-"""Proposals for a gold set, from where questions and answers lie already; a person decides on every one."""
+"""Proposals for a gold set, mined from a repository and from logs; reviewers decide on each."""
 
 from assay.gold.mining.adversaries import mine_adversaries
 from assay.gold.mining.asked import mine_shell, mine_transcript
@@ -19,7 +19,7 @@ from assay.gold.mining.intake import (
 )
 from assay.gold.mining.phrasings import mine_phrasings
 
-#: The miners of a repository, by the names that the command line has for them.
+#: Miners of a repository by source name.
 MINERS = {"history": mine_history, "docs": mine_docs, "comments": mine_comments, "names": mine_names}
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Queries by an endpoint, module by module; every location is looked up, and nothing is believed."""
+"""Queries and phrasings from an endpoint; every target is resolved before it is proposed."""
 
 from __future__ import annotations
 
@@ -15,66 +15,76 @@ from assay.errors import GoldError
 from assay.gold.building import GoldLocation, parse_target
 from assay.gold.leaks import replacements
 from assay.gold.mining.codebase import CodeIndex, DefinitionRef
-from assay.gold.mining.config import PHRASES, PROPOSING, TEXTS
-from assay.gold.mining.intake import Intake, IntakeResult, Intent, Rejection, is_query_length, normalized
+from assay.gold.mining.config import PHRASINGS, PROPOSING, TEXTS
+from assay.gold.mining.intake import Intake, IntakeResult, Intent, Rejection, is_query_length, normalize
 from assay.gold.mining.phrasings import MADE, Phrase, phrasing_item
 from assay.gold.mining.privacy import private_part
 from assay.gold.review.items import Origin
-from assay.gold.synth.sets import SampleSize
+from assay.gold.synth.survey import SampleSize
 from assay.syntax.prose import sentences
 from assay.syntax.secrets import scrub
 from assay.types import GoldSet, Query, Target
 
 _INDENT: Final = "  "  # of a definition, below its file
+_PROMPT: Final = "propose"
+_FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A folder of a corpus, and what it defines, in lines."""
+    """A directory of a corpus, and its definitions as text."""
 
     folder: str
     digest: str
     cut: int  # definitions that did not fit
 
 
-def modules(ground: CodeIndex) -> tuple[Module, ...]:
-    """Give the folders that have something to ask about, in path order."""
-    folders: dict[str, list[DefinitionRef]] = {}
-    for spot in ground.spots:
-        if ground.answers(spot):
-            folders.setdefault(str(PurePosixPath(spot.path).parent), []).append(spot)
-    return tuple(_module(ground, name, folders[name]) for name in sorted(folders) if _is_worth(folders[name]))
+def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[IntakeResult]:
+    """Ask for queries directory by directory, in random order, until there are enough; yield each result."""
+    import numpy as np
+
+    known = modules(intake.code)
+    left = wanted.count
+    for index in np.random.default_rng(wanted.seed).permutation(len(known)):
+        if left <= 0:
+            return
+        result = _ask_module(intake, known[int(index)], endpoint, min(left, PROPOSING.each))
+        left -= len(result.items)
+        yield result
 
 
-def _is_worth(spots: list[DefinitionRef]) -> bool:
-    return len(spots) >= PROPOSING.fewest
+def modules(code: CodeIndex) -> tuple[Module, ...]:
+    """Return the directories with enough definitions, in path order."""
+    folders: dict[str, dict[str, list[DefinitionRef]]] = {}
+    for ref in code.definitions:
+        if code.can_be_target(ref):
+            folders.setdefault(str(PurePosixPath(ref.path).parent), {}).setdefault(ref.path, []).append(ref)
+    return tuple(
+        _module(code, folder, files)
+        for folder, files in sorted(folders.items())
+        if sum(map(len, files.values())) >= PROPOSING.fewest
+    )
 
 
-def _module(ground: CodeIndex, folder: str, spots: list[DefinitionRef]) -> Module:
-    by_path: dict[str, list[DefinitionRef]] = {}
-    for spot in spots:
-        by_path.setdefault(spot.path, []).append(spot)
-    share = PROPOSING.chars // len(by_path)
+def _module(code: CodeIndex, folder: str, files: Mapping[str, list[DefinitionRef]]) -> Module:
+    share = PROPOSING.chars // len(files)
     lines: list[str] = []
     count = 0
-    for path in sorted(by_path):
-        own = list(_lines(ground, sorted(by_path[path], key=lambda s: (len(s.names), s.position))))
-        lines += [path, *_within(own, share - len(path) - 1)]
+    for path in sorted(files):
+        own: list[str] = []
+        for ref in sorted(files[path], key=lambda ref: (len(ref.names), ref.position)):
+            target = code.anchor(ref)
+            if target is not None:
+                doc = next(sentences(ref.definition.doc), "")[: PROPOSING.doc]
+                signature = ref.definition.signature[: PROPOSING.signature]
+                own.append(f"{_INDENT}{target.anchor} | {signature}" + (f" | {doc}" if doc else ""))
+        lines += [path, *_cut(own, share - len(path) - 1)]
         count += len(own)
-    shown = _within(lines, PROPOSING.chars)
+    shown = _cut(lines, PROPOSING.chars)
     return Module(folder, scrub("\n".join(shown)), count - sum(line.startswith(_INDENT) for line in shown))
 
 
-def _lines(ground: CodeIndex, spots: list[DefinitionRef]) -> Iterator[str]:
-    for spot in spots:
-        target = ground.anchor(spot)
-        if target is not None:
-            doc = next(sentences(spot.definition.doc), "")[: PROPOSING.doc]
-            signature = spot.definition.signature[: PROPOSING.signature]
-            yield f"{_INDENT}{target.anchor} | {signature}" + (f" | {doc}" if doc else "")
-
-
-def _within(lines: list[str], chars: int) -> list[str]:
+def _cut(lines: list[str], chars: int) -> list[str]:
     kept: list[str] = []
     for line in lines:
         chars -= len(line) + 1
@@ -84,63 +94,40 @@ def _within(lines: list[str], chars: int) -> list[str]:
     return kept
 
 
-def prompt(name: str) -> str:
-    """Read a prompt."""
-    return resources.files("assay.data").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
-
-
-def fenced(name: str, lead: str, text: str) -> Prompt:
-    """Put foreign text between marks that nobody could know in advance, so that nothing in it ends the quotation."""
-    mark = fence(lead, text)
-    return Prompt(prompt(name), f"{lead}\n<shown {mark}>\n{text}\n</shown {mark}>")
-
-
-def origin(endpoint: Endpoint, name: str) -> Origin:
-    """Say where an answer comes from: which model, served where, asked with which words."""
-    return Origin("endpoint", f"{endpoint.name} prompt {name} {prompt_version(prompt(name))}")
-
-
-_PROMPT: Final = "propose"
-_WRAPPED: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
-_FORMS: Final = ("human", "keyword")
-
-
-def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[IntakeResult]:
-    """Ask module by module, in an order that the seed decides, until there are enough; give those of each at once."""
-    import numpy as np
-
-    known = modules(intake.ground)
-    left = wanted.count
-    for index in np.random.default_rng(wanted.seed).permutation(len(known)):
-        if left <= 0:
-            return
-        passed = ask_module(intake, known[int(index)], endpoint, min(left, PROPOSING.each))
-        left -= len(passed.items)
-        yield passed
-
-
-def ask_module(intake: Intake, module: Module, endpoint: Endpoint, count: int) -> IntakeResult:
-    """Ask for the queries of one module, and let through what holds."""
+def _ask_module(intake: Intake, module: Module, endpoint: Endpoint, count: int) -> IntakeResult:
     lead = f"Write at most {count} questions about the folder that is shown."
-    answer = complete(endpoint, fenced(_PROMPT, lead, module.digest))
-    entries = read_queries(answer)
+    entries = read_queries(complete(endpoint, _prompt(_PROMPT, lead, module.digest)))
     where = f"{endpoint.name}, folder {module.folder}"
     cut = f"folder {module.folder}: {module.cut} of its definitions did not fit, so the model did not see them"
     notes = (cut,) if module.cut else ()
     if isinstance(entries, str):
         return IntakeResult(refused=(Rejection(where, entries),), notes=notes)
-    read = [_intent(intake.ground, entry, endpoint, where) for entry in entries[:count]]
+    read = [_intent(intake.code, entry, endpoint, where) for entry in entries[:count]]
     extra = (Rejection(where, f"{len(entries) - count} more than were asked for"),) if len(entries) > count else ()
-    passed = intake.queries([one for one in read if isinstance(one, Intent)])
+    result = intake.queries([one for one in read if isinstance(one, Intent)])
     refused = tuple(one for one in read if isinstance(one, Rejection))
-    return replace(passed, refused=(*refused, *passed.refused, *extra), notes=notes)
+    return replace(result, refused=(*refused, *result.refused, *extra), notes=notes)
+
+
+def _prompt(name: str, lead: str, text: str) -> Prompt:
+    """Return a prompt with foreign text between unpredictable marks, so that the text cannot end the quotation."""
+    mark = fence(lead, text)
+    return Prompt(_instructions(name), f"{lead}\n<shown {mark}>\n{text}\n</shown {mark}>")
+
+
+def _instructions(name: str) -> str:
+    return resources.files("assay.data").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+
+
+def _origin(endpoint: Endpoint, name: str) -> Origin:
+    return Origin("endpoint", f"{endpoint.name} prompt {name} {prompt_version(_instructions(name))}")
 
 
 def read_queries(answer: str) -> list[Mapping[str, object]] | str:
-    """Find the list of queries in an answer, bare or in a code fence; a text says what is wrong."""
-    wrapped = _WRAPPED.search(answer)
+    """Return the list of queries in an answer, bare or in a code fence, or an error message."""
+    fenced = _FENCED.search(answer)
     try:
-        value = json.loads(wrapped[1] if wrapped else answer)
+        value = json.loads(fenced[1] if fenced else answer)
     except (ValueError, RecursionError):
         return "the answer is no JSON"
     entries = value.get("queries") if isinstance(value, dict) else value
@@ -149,23 +136,22 @@ def read_queries(answer: str) -> list[Mapping[str, object]] | str:
     return [entry if isinstance(entry, dict) else {} for entry in entries]
 
 
-def _intent(ground: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, where: str) -> Intent | Rejection:
-    texts = {form: _line(entry.get(form)) for form in _FORMS}
+def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, where: str) -> Intent | Rejection:
+    human, keyword, why = (_line(entry.get(key)) for key in ("human", "keyword", "why"))
     named = entry.get("targets")
-    if not texts["human"] or not isinstance(named, list) or not named:
+    if not human or not isinstance(named, list) or not named:
         return Rejection(where, "a query lacks its text or its targets")
-    if not is_query_length(texts["human"]):
-        return Rejection(where, "the text is too short or too long to be a question", texts["human"][: TEXTS.longest])
-    targets = _targets(ground, named)
+    if not is_query_length(human):
+        return Rejection(where, "the text is too short or too long to be a question", human)
+    targets = _targets(code, named)
     if isinstance(targets, str):
-        return Rejection(where, targets, texts["human"])
-    why = _line(entry.get("why"))
-    notes = (f"the model says: {why}",) if why and private_part(why, known=ground.known) is None else ()
-    more = {"keyword": texts["keyword"]} if texts["keyword"] else {}
-    return Intent(texts["human"], targets, origin(endpoint, _PROMPT), notes=notes, forms=more)
+        return Rejection(where, targets, human)
+    notes = (f"the model says: {why}",) if why and private_part(why, known=code.names) is None else ()
+    forms = {"keyword": keyword} if keyword else {}
+    return Intent(human, targets, _origin(endpoint, _PROMPT), notes=notes, forms=forms)
 
 
-def _targets(ground: CodeIndex, named: list[object]) -> tuple[Target, ...] | str:
+def _targets(code: CodeIndex, named: list[object]) -> tuple[Target, ...] | str:
     if len(named) > PROPOSING.targets:
         return f"{len(named)} targets are too many for one question"
     found: dict[str, Target] = {}
@@ -174,10 +160,10 @@ def _targets(ground: CodeIndex, named: list[object]) -> tuple[Target, ...] | str
             target = parse_target(str(name).strip(), GoldLocation("the answer"))
         except GoldError as error:
             return error.message
-        spots = ground.spots_of(target)
-        if ground.resolved(target) is None:
+        refs = code.definitions_of(target)
+        if code.resolve(target) is None:
             return f"{target.anchor} is not in the corpus"
-        if not spots or not all(ground.answers(spot) for spot in spots):
+        if not refs or not all(code.can_be_target(ref) for ref in refs):
             return f"{target.anchor} is no code that may answer"
         found[target.anchor] = target
     return tuple(found.values())
@@ -191,38 +177,34 @@ def _line(value: object) -> str:
 
 
 def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator[IntakeResult]:
-    """Ask for the phrasings that queries lack, and give them query by query, so that none is lost to a failure."""
+    """Ask for the phrasings that queries lack; yield each at once, so that a failure loses none."""
     for query in gold.queries:
         for form in MADE:
             if form not in query.forms and not (form == "wrong_terminology" and "human" not in query.forms):
-                yield _asked(intake, query, form, endpoint)
+                yield _ask_phrasing(intake, query, form, endpoint)
 
 
-def _asked(intake: Intake, query: Query, form: str, endpoint: Endpoint) -> IntakeResult:
+def _ask_phrasing(intake: Intake, query: Query, form: str, endpoint: Endpoint) -> IntakeResult:
     name = f"phrase-{form}"
-    answer = complete(endpoint, fenced(name, f"Write the form called {form}.", shown(intake.ground, query))).strip()
-    problem = answer_problem(query, form, answer, intake.ground.known)
+    refs = [ref for target in query.targets[:1] for ref in intake.code.definitions_of(target)[:1]]
+    forms = [f"{known}: {query.forms[known]}" for known in query.ordered_forms]
+    shown = "\n".join([*forms, "", *(f"{ref.path}\n{intake.code.text(ref)}" for ref in refs)])[: PHRASINGS.shown]
+    answer = complete(endpoint, _prompt(name, f"Write the form called {form}.", shown)).strip()
+    problem = answer_problem(query, form, answer, intake.code.names)
     if problem is not None:
         return IntakeResult(refused=(Rejection(f"{endpoint.name}, {form} of {query.id}", problem),))
-    return IntakeResult((phrasing_item(intake, query, Phrase(form, answer), origin(endpoint, name)),))
-
-
-def shown(ground: CodeIndex, query: Query) -> str:
-    """Write out a query and the code that answers it, cut to a bound."""
-    forms = [f"{form}: {query.forms[form]}" for form in query.ordered_forms]
-    code = [f"{spot.path}\n{ground.text(spot)}" for target in query.targets[:1] for spot in ground.spots_of(target)[:1]]
-    return "\n".join([*forms, "", *code])[: PHRASES.shown]
+    return IntakeResult((phrasing_item(intake, query, Phrase(form, answer), _origin(endpoint, name)),))
 
 
 def answer_problem(query: Query, form: str, answer: str, known: frozenset[str] = frozenset()) -> str | None:
-    """Say why an answer is no phrasing: several lines, too long, said before, private, or not exactly one error."""
+    """Return why an answer is no phrasing, or None; `known` are names that are not private."""
     if not answer:
         return "the answer is empty"
     if "\n" in answer or not answer.isprintable():
         return "the answer is more than one line"
-    if len(answer) > PHRASES.answer:
-        return f"the answer has more than {PHRASES.answer} characters"
-    if normalized(answer) in {normalized(text) for text in query.forms.values()}:
+    if len(answer) > PHRASINGS.answer:
+        return f"the answer has more than {PHRASINGS.answer} characters"
+    if normalize(answer) in {normalize(text) for text in query.forms.values()}:
         return "the answer says what another form says"
     private = private_part(answer, known=known)
     if private is not None:

@@ -1,4 +1,4 @@
-"""What miners find, and the intake that it passes before it is queued: nothing private, nothing twice, nothing lost."""
+"""Mined queries, and the intake that turns them into review items: nothing private, unresolvable or duplicate."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from assay.corpus.spec import spec_text, without_credentials
 from assay.errors import GoldError
 from assay.gold.building import GoldLocation, build_query
 from assay.gold.leaks import leakage
-from assay.gold.lint import LintDependencies, LintFinding, lint
+from assay.gold.lint import LintDependencies, lint
 from assay.gold.mining.codebase import CodeIndex
 from assay.gold.mining.config import SOURCES, TEXTS
 from assay.gold.mining.privacy import private_part
 from assay.gold.mining.questions import ADDED, weight
 from assay.gold.review.items import Item, ItemKind, Origin, make_item
-from assay.gold.synth.sets import SampleSize, SynthQuery, draw
+from assay.gold.synth.survey import SampleSize, SynthQuery, draw
 from assay.syntax.identifiers import split
 from assay.syntax.prose import content
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What somebody asked or may ask, and where the answer lies."""
+    """A mined query with its targets."""
 
     text: str
     targets: tuple[Target, ...]
     origin: Origin
     form: str = "human"
     notes: tuple[str, ...] = ()
-    forms: Mapping[str, str] = field(default_factory=dict)  # further phrasings, where the source has them
+    forms: Mapping[str, str] = field(default_factory=dict)  # further phrasings, if the source has them
 
 
 @dataclass(frozen=True, slots=True)
 class UnlocatedQuery:
-    """What somebody asked that nothing is known to answer."""
+    """A mined query without known targets."""
 
     text: str
     source: str
@@ -49,7 +49,7 @@ class UnlocatedQuery:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """What was not queued, and why; of something private only the place is told."""
+    """A query that was not queued, and why; the text of a private one is left out."""
 
     source: str
     reason: str
@@ -58,7 +58,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class MinedItems:
-    """What a miner brought."""
+    """The result of a miner."""
 
     intents: tuple[Intent, ...] = ()
     unplaced: tuple[UnlocatedQuery, ...] = ()
@@ -68,24 +68,19 @@ class MinedItems:
 
 @dataclass(frozen=True, slots=True)
 class LintNotes:
-    """What a check says of a query: reasons not to queue it, and what reviewers should know."""
+    """Reasons not to queue a query, and notes for its reviewers."""
 
     refusals: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-#: Looks at proposals together with the set there is: id of a query -> what is to be said of it.
+#: Checks proposals together with the set: query id -> notes.
 Check = Callable[[Sequence[Query]], Mapping[str, LintNotes]]
-
-
-def unchecked(_queries: Sequence[Query]) -> Mapping[str, LintNotes]:
-    """Say nothing: anchors are looked up in any case."""
-    return {}
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalInfo:
-    """What every proposal of one call carries."""
+    """The date and commit of all proposals of one call."""
 
     on: str = ""
     commit: str = ""
@@ -93,7 +88,7 @@ class ProposalInfo:
 
 @dataclass(frozen=True, slots=True)
 class IntakeResult:
-    """What was let through, what was not, how many were there already, and what the user should know."""
+    """New items, rejections, the number of known proposals, and notes for the user."""
 
     items: tuple[Item, ...] = ()
     refused: tuple[Rejection, ...] = ()
@@ -102,151 +97,142 @@ class IntakeResult:
 
 
 class Intake:
-    """Makes items of proposals, each once; it remembers what the set and its queue hold."""
+    """Turns mined queries into items, leaving out what the set, its queue or an earlier call has."""
 
     def __init__(
         self,
-        ground: CodeIndex,
+        code: CodeIndex,
         gold: GoldSet | None,
         queued: Iterable[Item] = (),
         *,
         stamp: ProposalInfo,
-        check: Check = unchecked,
+        check: Check | None = None,
     ) -> None:
-        self.ground = ground
+        self.code = code
         self._stamp, self._check = stamp, check
         queries = [*(gold.queries if gold else ()), *(item.query for item in queued if item.kind == "query")]
-        self._texts = {normalized(text) for query in queries for text in query.forms.values()}
+        self._texts = {normalize(text) for query in queries for text in query.forms.values()}
         self._ids = {query.id for query in queries}
 
     def queries(self, intents: Sequence[Intent]) -> IntakeResult:
-        """Let queries through."""
+        """Return the items of mined queries."""
         made: list[tuple[Query, Intent]] = []
         refused: list[Rejection] = []
         known = 0
         for intent in intents:
             text = " ".join(intent.text.split())
-            outcome = None if normalized(text) in self._texts else self._query(intent, text)
-            if isinstance(outcome, Query):
-                made.append((outcome, intent))
-                self._texts.add(normalized(text))
-                self._ids.add(outcome.id)
-            elif outcome is not None:
+            if normalize(text) in self._texts:
+                known += 1
+                continue
+            outcome = self._query(intent, text)
+            if isinstance(outcome, Rejection):
                 refused.append(outcome)
             else:
-                known += 1
-        remarks = self._check([query for query, _ in made]) if made else {}
+                made.append((outcome, intent))
+                self._texts.add(normalize(text))
+                self._ids.add(outcome.id)
+        lint_notes = self._check([query for query, _ in made]) if made and self._check else {}
         items = list[Item]()
         for query, intent in made:
-            said = remarks.get(query.id, LintNotes())
-            if said.refusals:
-                refused.append(Rejection(intent.origin.source, "; ".join(said.refusals), query.forms[intent.form]))
-            else:
-                notes = (*intent.notes, *leak_notes(query), *said.notes)
-                items.append(self.item("query", query, intent.origin, notes))
+            found = lint_notes.get(query.id, LintNotes())
+            if found.refusals:
+                refused.append(Rejection(intent.origin.source, "; ".join(found.refusals), query.forms[intent.form]))
+                continue
+            share = leakage(query.headline, query.targets)
+            leak = (f"{share:.0%} of its words are words of the answer's path or name",) if share else ()
+            items.append(self.item("query", query, intent.origin, (*intent.notes, *leak, *found.notes)))
         return IntakeResult(tuple(items), tuple(refused), known)
 
     def _query(self, intent: Intent, text: str) -> Query | Rejection:
         texts = {intent.form: text, **intent.forms}
-        said = (*texts.values(), *intent.notes)
-        private = next((kind for one in said if (kind := private_part(one, known=self.ground.known))), None)
-        if private is not None:
-            return Rejection(intent.origin.source, f"it holds {private}")
-        missing = [target.anchor for target in intent.targets if self.ground.resolved(target) is None]
+        for written in (*texts.values(), *intent.notes):
+            private = private_part(written, known=self.code.names)
+            if private is not None:
+                return Rejection(intent.origin.source, f"it holds {private}")
+        missing = [target.anchor for target in intent.targets if self.code.resolve(target) is None]
         if missing or not intent.targets:
             return Rejection(intent.origin.source, f"not in the corpus: {', '.join(missing) or 'no location'}", text)
         try:
-            return build_query(self._id(text), texts, intent.targets, GoldLocation("the proposal"))
+            return build_query(self._new_id(text), texts, intent.targets, GoldLocation("the proposal"))
         except GoldError as error:
             return Rejection(intent.origin.source, error.message, text)
 
+    def _new_id(self, text: str) -> str:
+        words = [part for word in content(text) if word not in ADDED for part in split(word) if part.isascii()]
+        name = "-".join((words or ["query"])[: TEXTS.slug])
+        if name not in self._ids:
+            return name
+        return f"{name}-{hashlib.sha256(normalize(text).encode()).hexdigest()[: TEXTS.digits]}"
+
     def item(self, kind: ItemKind, query: Query, origin: Origin, notes: Sequence[str] = ()) -> Item:
-        """Make an item of this call."""
+        """Make an item with the date and commit of this call."""
         bare = replace(query, line=None)
         return make_item(kind, bare, origin, on=self._stamp.on, commit=self._stamp.commit, notes=notes)
 
-    def _id(self, text: str) -> str:
-        said = [word for word in content(text) if word not in ADDED]
-        words = [part for word in said for part in split(word) if part.isascii()] or ["query"]
-        name = "-".join(words[: TEXTS.slug])
-        taken = name in self._ids
-        return f"{name}-{hashlib.sha256(normalized(text).encode()).hexdigest()[: TEXTS.digits]}" if taken else name
 
-
-def leak_notes(query: Query) -> tuple[str, ...]:
-    """Tell reviewers how much of the answer a query gives away."""
-    share = leakage(query.headline, query.targets)
-    return (f"{share:.0%} of its words are words of the answer's path or name",) if share else ()
-
-
-def normalized(text: str) -> str:
-    """Give what makes two texts the same question to a reader: words, not case, blanks or a last stop."""
+def normalize(text: str) -> str:
+    """Return a key that texts share which differ only in case, blanks or the final punctuation."""
     return " ".join(text.casefold().split()).rstrip("?.! ")
 
 
 def is_query_length(text: str) -> bool:
-    """Tell whether a text has words enough, and not too many, to be a question."""
+    """Return whether a text has enough words for a query, and not too many."""
     if not text.isprintable() or len(text) > TEXTS.longest or len(text.split()) > TEXTS.most:
         return False
     return weight(text) >= TEXTS.fewest
 
 
 def lint_check(gold: GoldSet | None, corpus: Corpus, tools: LintDependencies | None = None) -> Check:
-    """Make the check that lints proposals together with the set there is: only so does it see what is asked twice."""
+    """Return a check that lints proposals together with the set, which also finds duplicates across both."""
 
     def check(queries: Sequence[Query]) -> Mapping[str, LintNotes]:
-        there = gold.queries if gold else ()
-        together = replace(gold or GoldSet("proposals", corpus.spec, ()), queries=(*there, *queries))
-        report = lint(together, corpus, tools=tools)
-        found: dict[str, list[LintFinding]] = {query.id: [] for query in queries}
+        together = gold or GoldSet("proposals", corpus.spec, ())
+        report = lint(replace(together, queries=(*together.queries, *queries)), corpus, tools=tools)
+        found: dict[str, LintNotes] = {query.id: LintNotes() for query in queries}
         for finding in report.findings:
             if finding.query in found:
-                found[finding.query].append(finding)
-        return {name: _remarks(findings) for name, findings in found.items()}
+                notes, text = found[finding.query], f"{finding.code} {finding.message}"
+                if finding.severity == "error":
+                    found[finding.query] = replace(notes, refusals=(*notes.refusals, text))
+                else:
+                    found[finding.query] = replace(notes, notes=(*notes.notes, text))
+        return found
 
     return check
 
 
-def _remarks(findings: Sequence[LintFinding]) -> LintNotes:
-    said = [(finding.severity, f"{finding.code} {finding.message}") for finding in findings]
-    refusals = tuple(text for severity, text in said if severity == "error")
-    return LintNotes(refusals, tuple(text for severity, text in said if severity != "error"))
-
-
 def check_same_corpus(corpus: Corpus, gold: GoldSet) -> str | None:
-    """Refuse code that lacks most of the set's targets; of another version or copy give a warning."""
+    """Raise if a corpus lacks most of the set's files; return a warning if it is another version or copy."""
     base = Path(gold.source).parent if gold.source else Path()
     if _identity(corpus.spec, Path()) == _identity(gold.corpus, base):
         return None
     named, own = (without_credentials(spec_text(spec)) for spec in (corpus.spec, gold.corpus))
-    paths = {file.path for file in corpus.files}
     targets = {target.span.path for query in gold.queries for target in query.targets}
-    missing = targets - paths
+    missing = targets - {file.path for file in corpus.files}
     if 2 * len(missing) > len(targets):
-        told = f"it lacks {len(missing)} of the {len(targets)} files that the set's targets lie in"
+        lacks = f"it lacks {len(missing)} of the {len(targets)} files that the set's targets lie in"
         hint = f"name the set's own corpus, which is {own}, or another --set"
-        raise GoldError(f"{named} is not the code of this set: {told}", file=gold.source, hint=hint)
+        raise GoldError(f"{named} is not the code of this set: {lacks}", file=gold.source, hint=hint)
     return f"{named} is not the corpus that the set names, {own}: what is proposed may not be there"
 
 
 def _identity(spec: CorpusSpec, base: Path) -> tuple[str, ...]:
-    """Name a corpus so that two names of one are the same; folders are followed to where they are."""
-    if spec.kind == "path":
-        return spec.kind, str((base / Path(spec.value).expanduser() / (spec.root or "")).resolve())
     folder = base / Path(spec.value).expanduser()
+    if spec.kind == "path":
+        return spec.kind, str((folder / (spec.root or "")).resolve())
     value = str(folder.resolve()) if spec.kind == "git" and folder.is_dir() else spec.value
     return spec.kind, value, spec.root or "", spec.rev or ""
 
 
 def sample_by_file(intents: Sequence[Intent], wanted: SampleSize, rng: np.random.Generator) -> tuple[Intent, ...]:
-    """Draw intents, one of each file a round; they come in path order."""
+    """Draw intents in rounds, one per file and round; return them in path order."""
     ordered = sorted(intents, key=lambda intent: (intent.targets[0].anchor, intent.text, intent.origin.source))
-    asked = [SynthQuery(intent.targets[0].span.path, n, n, intent.text) for n, intent in enumerate(ordered)]
-    return tuple(ordered[one.start] for one in draw(asked, wanted, rng))
+    numbered = [SynthQuery(intent.targets[0].span.path, n, n, intent.text) for n, intent in enumerate(ordered)]
+    return tuple(ordered[one.start] for one in draw(numbered, wanted, rng))
 
 
 def generator(wanted: SampleSize, source: str) -> np.random.Generator:
-    """Give each source a stream of its own, so that leaving one out changes no other."""
+    """Return the random stream of a source, so that leaving one out changes no other."""
     import numpy as np
 
     return np.random.default_rng([wanted.seed, SOURCES.index(source)])

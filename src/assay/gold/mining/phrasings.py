@@ -1,4 +1,4 @@
-"""Further phrasings of one intent, by rules or by an endpoint."""
+"""Further phrasings of a query, made by rules."""
 
 from __future__ import annotations
 
@@ -12,136 +12,38 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from assay.gold.leaks import replacements
-from assay.gold.mining.codebase import CodeIndex, DefinitionRef, joined
-from assay.gold.mining.config import PHRASES
-from assay.gold.mining.intake import Intake, IntakeResult, normalized
-from assay.gold.mining.questions import ADDED, base_form, question
+from assay.gold.mining.codebase import CodeIndex, DefinitionRef, name_key
+from assay.gold.mining.config import PHRASINGS
+from assay.gold.mining.intake import Intake, IntakeResult, normalize
+from assay.gold.mining.questions import ADDED, base_form, question, word_set
 from assay.gold.review.items import Item, Origin
 from assay.syntax.identifiers import parts, split, stem, words
 from assay.syntax.prose import content, sentences
 from assay.types import GoldSet, Query
 
-
-@dataclass(frozen=True, slots=True)
-class ConfusableTerm:
-    """A word, the one it is taken for, and why."""
-
-    word: str
-    wrong: str
-    kind: str  # noun, verb or word
-    why: str
-
-
-@cache
-def slips() -> Mapping[str, ConfusableTerm]:
-    """Read the table: every form of every word, each with the first word it is taken for."""
-    text = resources.files("assay.data").joinpath("mining", "confusable.toml").read_text(encoding="utf-8")
-    found: dict[str, ConfusableTerm] = {}
-    for pair in tomllib.loads(text)["pair"]:
-        for one, other in _forms(pair):
-            found.setdefault(one, ConfusableTerm(one, other, pair["kind"], pair["why"]))
-            found.setdefault(other, ConfusableTerm(other, one, pair["kind"], pair["why"]))
-    return found
-
-
-def _forms(pair: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    one, other = str(pair["one"]), str(pair["other"])
-    listed = pair.get("forms")
-    if isinstance(listed, list):
-        yield from ((str(left), str(right)) for left, right in listed)
-        return
-    yield one, other
-    if pair["kind"] != "word":
-        yield _plural(one), _plural(other)
-    if pair["kind"] == "verb":
-        yield _past(one), _past(other)
-        yield _lasting(one), _lasting(other)
-
-
-def _plural(word: str) -> str:
-    if word.endswith(("s", "sh", "ch", "x", "z")):
-        return f"{word}es"
-    return f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeiou" else f"{word}s"
-
-
-def _past(word: str) -> str:
-    return f"{word}d" if word.endswith("e") else f"{word}ed"
-
-
-def _lasting(word: str) -> str:
-    return f"{word[:-1]}ing" if word.endswith("e") else f"{word}ing"
-
-
-#: The forms that rules make, in this order: a later one is made of an earlier one.
+#: Phrasings in the order in which rules make them: a later one is made from an earlier one.
 MADE: Final = ("human", "keyword", "ai_optimized", "wrong_terminology")
 _TOKEN: Final = re.compile(r"[A-Za-z]+")
 _UNDERSCORED: Final = re.compile(r"(?<!\w)_+[^\W_]\w*")
-#: Verbs and words that stand in questions about any code.
-_IDLE: Final = frozenset(
-    [
-        "handle",
-        "get",
-        "set",
-        "make",
-        "use",
-        "do",
-        "check",
-        "return",
-        "allow",
-        "add",
-        "create",
-        "support",
-        "give",
-        "may",
-        "used",
-        "given",
-        "optional",
-        "new",
-        "args",
-        "str",
-        "int",
-    ]
+#: Words of queries about any code.
+_IDLE: Final = word_set(
+    "handle get set make use do check return allow add create support give may used given optional new args str int"
 )
-#: Before a noun none of these stands; before a verb one of them does, unless its ending shows it.
-_VERB_NEXT: Final = frozenset(
-    [
-        "code",
-        "which",
-        "that",
-        "to",
-        "it",
-        "does",
-        "do",
-        "can",
-        "should",
-        "must",
-        "not",
-        "and",
-        "or",
-        "is",
-        "are",
-        "be",
-        "was",
-        "were",
-        "will",
-        "never",
-        "we",
-        "how",
-    ]
+#: Words before a verb and never before a noun.
+_VERB_NEXT: Final = word_set(
+    "code which that to it does do can should must not and or is are be was were will never we how"
 )
-#: Words that are an order and not a list of nouns have an article or its like behind the first.
+#: An imperative has an article or its like after the first word; a list of nouns has none.
 _ORDER: Final = re.compile(r"^\w+ (?:the|an?|all|each|every|any|its|how|what|whether|if)\b", re.IGNORECASE)
 #: Grammars of languages that write a parameter's name before its type.
 _NAME_FIRST: Final = frozenset({"go", "python", "rust", "kotlin", "swift", "typescript", "tsx", "scala", "zig"})
 _PARAMETERS: Final = re.compile(r"\(([^()]*)\)")
-_IGNORED: Final = frozenset(
-    {"self", "cls", "this", "args", "kwargs", "def", "async", "pub", "fn", "func", "function", "static", "const", "mut"}
-)
+_IGNORED: Final = word_set("self cls this args kwargs def async pub fn func function static const mut")
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A phrasing, and what reviewers should know of it."""
+    """A phrasing, and notes for its reviewers."""
 
     form: str
     text: str
@@ -150,28 +52,28 @@ class Phrase:
 
 def mine_phrasings(intake: Intake, gold: GoldSet) -> IntakeResult:
     """Propose the phrasings that queries lack."""
-    made = [(query, phrase) for query in gold.queries for phrase in rule_phrases(intake.ground, query)]
+    made = [(query, phrase) for query in gold.queries for phrase in rule_phrases(intake.code, query)]
     return IntakeResult(tuple(phrasing_item(intake, query, phrase, Origin("rules")) for query, phrase in made))
 
 
 def phrasing_item(intake: Intake, query: Query, phrase: Phrase, origin: Origin) -> Item:
-    """Make the item of one phrasing."""
+    """Return the item of one phrasing."""
     return intake.item("phrasing", replace(query, forms={phrase.form: phrase.text}), origin, phrase.notes)
 
 
-def rule_phrases(ground: CodeIndex, query: Query) -> Iterator[Phrase]:
-    """Yield what rules make of a query; a phrasing that says the same as one there is, is none."""
-    known = {normalized(text) for text in query.forms.values()}
+def rule_phrases(code: CodeIndex, query: Query) -> Iterator[Phrase]:
+    """Yield the phrasings that rules make of a query, without duplicates."""
+    known = {normalize(text) for text in query.forms.values()}
     makers = {"human": human, "keyword": keyword, "ai_optimized": described, "wrong_terminology": wrong_term}
     for form in MADE:
-        phrase = makers[form](ground, query) if form not in query.forms else None
-        if phrase is not None and normalized(phrase.text) not in known:
-            known.add(normalized(phrase.text))
+        phrase = makers[form](code, query) if form not in query.forms else None
+        if phrase is not None and normalize(phrase.text) not in known:
+            known.add(normalize(phrase.text))
             yield phrase
 
 
-def human(_ground: CodeIndex, query: Query) -> Phrase | None:
-    """Ask a question with the words of a keyword query or an order."""
+def human(_code: CodeIndex, query: Query) -> Phrase | None:
+    """Make a question of a keyword query or an imperative."""
     text = query.forms.get("keyword") or query.forms.get("ai_optimized")
     if not text:
         return None
@@ -180,21 +82,25 @@ def human(_ground: CodeIndex, query: Query) -> Phrase | None:
     return Phrase("human", asked if asked != plain else f"where is the code for {plain}?")
 
 
-def keyword(ground: CodeIndex, query: Query) -> Phrase | None:
-    """Take the words that say most: those that fewest files hold, the rarest first; a word that none holds is last."""
+def keyword(code: CodeIndex, query: Query) -> Phrase | None:
+    """Choose the words that fewest files have, the rarest first and words that no file has last."""
     text = query.forms.get("human") or query.forms.get("ai_optimized")
-    candidates = _telling(text) if text else []
+    candidates = _telling_words(text) if text else []
     if len(candidates) < 2:
         return None
-    order = {word: (_rarity(ground, word), place) for place, word in enumerate(candidates)}
-    chosen = sorted(candidates, key=lambda word: order[word])
-    return Phrase("keyword", " ".join(chosen[: PHRASES.keywords]))
+
+    def rarity(word: str) -> int:
+        return min(code.file_counts[stem(part)] for part in split(word) or (word,)) or len(code.files) + 1
+
+    places = {word: place for place, word in enumerate(candidates)}
+    chosen = sorted(candidates, key=lambda word: (rarity(word), places[word]))
+    return Phrase("keyword", " ".join(chosen[: PHRASINGS.keywords]))
 
 
-def _telling(text: str) -> list[str]:
+def _telling_words(text: str) -> list[str]:
     every = [word for word in _content(text) if word not in ADDED]
-    told = [word for word in every if base_form(word) not in _IDLE]
-    return told if len(told) > 1 else every
+    telling = [word for word in every if base_form(word) not in _IDLE]
+    return telling if len(telling) > 1 else every
 
 
 def _content(text: str) -> tuple[str, ...]:
@@ -202,46 +108,46 @@ def _content(text: str) -> tuple[str, ...]:
     return tuple(whole.get(word, word) for word in content(text))
 
 
-def _rarity(ground: CodeIndex, word: str) -> int:
-    counts = [ground.rarity[stem(part)] for part in split(word) or (word,)]
-    return min(counts) or len(ground.files) + 1
+def described(code: CodeIndex, query: Query) -> Phrase | None:
+    """Describe the target as a model would: its class, file, parameters and comment.
 
-
-def described(ground: CodeIndex, query: Query) -> Phrase | None:
-    """Describe the answer as a model would ask for it: what holds it, what it takes, what its comment says.
-
-    Its own name is left out: a form that gives it away would measure nothing but the look-up of names.
+    Its own name is left out: with it the phrasing would only measure the look-up of names.
     """
-    spots = [spot for target in query.targets[:1] for spot in ground.spots_of(target)[:1]]
+    refs = [ref for target in query.targets[:1] for ref in code.definitions_of(target)[:1]]
     text = query.forms.get("human") or query.forms.get("keyword")
-    if not spots or not text:
+    if not refs or not text:
         return None
-    own = {stem(word) for word in split(spots[0].name)}
-    asked = _telling(text)
-    added = [word for word in _about(ground, spots[0]) if not own & {stem(part) for part in split(word)}]
-    added = [word for word in added if joined(word) != joined(spots[0].name)]  # in a sentence its parts are not told
+    name = refs[0].name
+    own = {stem(word) for word in split(name)}
+    asked = _telling_words(text)
+    added = [
+        word
+        for word in _words_about(code, refs[0])
+        if not own & {stem(part) for part in split(word)}
+        and name_key(word) != name_key(name)  # in a sentence the parts of a name are not separated
+    ]
     fresh = {word.lower(): word for word in reversed([*asked, *added]) if base_form(word.lower()) not in _IDLE}
     kept = [fresh[key] for key in dict.fromkeys(word.lower() for word in (*asked, *added)) if key in fresh]
-    kept = kept[: PHRASES.described]
+    kept = kept[: PHRASINGS.described]
     return Phrase("ai_optimized", " ".join(kept)) if len(kept) > len(asked) else None
 
 
-def _about(ground: CodeIndex, spot: DefinitionRef) -> Iterator[str]:
-    yield from spot.names[:-1][-1:]
-    yield PurePosixPath(spot.path).stem
-    parameters = _PARAMETERS.search(spot.definition.signature)
+def _words_about(code: CodeIndex, ref: DefinitionRef) -> Iterator[str]:
+    yield from ref.names[:-1][-1:]
+    yield PurePosixPath(ref.path).stem
+    parameters = _PARAMETERS.search(ref.definition.signature)
     for one in parameters[1].split(",") if parameters else ():
         names = [name for name in re.findall(r"[A-Za-z_]\w*", re.split(r"[:=]", one)[0]) if name not in _IGNORED]
-        yield from names[:1] if ground.files[spot.path].language in _NAME_FIRST else names[-1:]
-    sentence = next(sentences(spot.definition.doc), "")
-    yield from sorted(_content(sentence), key=lambda word: ground.rarity[stem(word)])
+        yield from names[:1] if code.files[ref.path].language in _NAME_FIRST else names[-1:]
+    sentence = next(sentences(ref.definition.doc), "")
+    yield from sorted(_content(sentence), key=lambda word: code.file_counts[stem(word)])
 
 
-def wrong_term(ground: CodeIndex, query: Query) -> Phrase | None:
-    """Put one wrong term into the question: a word that occurs once, has a term it is taken for, and is no name.
+def wrong_term(code: CodeIndex, query: Query) -> Phrase | None:
+    """Replace one word of the question with a term it is confused with; the word occurs once and is no name.
 
-    Neither word may be part of the answer's path or name: without the name, or with another one, two things would
-    change at once, and a drop could not be told from a lost look-up.
+    Neither word may be part of the target's path or name: two things would change at once, and a lower score could
+    also come from the failed look-up of a name.
     """
     text = query.forms.get("human")
     if not text:
@@ -254,21 +160,21 @@ def wrong_term(ground: CodeIndex, query: Query) -> Phrase | None:
         if slip is None or lower.count(word) != 1 or _inside_name(text, tokens[place]) or not _fits(slip, lower, place):
             continue
         if stem(word) not in names and stem(slip.wrong) not in names and slip.wrong not in lower:
-            wrong = _replaced(text, tokens, place, slip.wrong)
-            notes = (f"'{word}' became '{slip.wrong}': {slip.why}", *_others(ground, slip.wrong))
-            if replacements(text, wrong) == 1:  # not `byte byte string`, where a word only came
+            wrong = _replace_word(text, tokens, place, slip.wrong)
+            notes = (f"'{word}' became '{slip.wrong}': {slip.why}", *_namesake_note(code, slip.wrong))
+            if replacements(text, wrong) == 1:  # not `byte byte string`, where a word was only added
                 return Phrase("wrong_terminology", wrong, notes)
     return None
 
 
 def _fits(slip: ConfusableTerm, words_: Sequence[str], place: int) -> bool:
-    after_verb_sign = place > 0 and words_[place - 1] in _VERB_NEXT
+    before_verb = place > 0 and words_[place - 1] in _VERB_NEXT
     if slip.kind == "noun":
-        return not after_verb_sign
-    return slip.kind == "word" or after_verb_sign or slip.word.endswith(("ed", "ing"))
+        return not before_verb
+    return slip.kind == "word" or before_verb or slip.word.endswith(("ed", "ing"))
 
 
-def _replaced(text: str, tokens: Sequence[re.Match[str]], place: int, wrong: str) -> str:
+def _replace_word(text: str, tokens: Sequence[re.Match[str]], place: int, wrong: str) -> str:
     match = tokens[place]
     new = wrong.capitalize() if match[0][0].isupper() else wrong
     before = tokens[place - 1] if place else None
@@ -286,7 +192,49 @@ def _inside_name(text: str, match: re.Match[str]) -> bool:
     )
 
 
-def _others(ground: CodeIndex, word: str) -> tuple[str, ...]:
+def _namesake_note(code: CodeIndex, word: str) -> tuple[str, ...]:
     own = stem(word)
-    found = sum(own in {stem(part) for part in parts(spot.name)} for spot in ground.spots if ground.answers(spot))
+    found = sum(own in {stem(part) for part in parts(ref.name)} for ref in code.definitions if code.can_be_target(ref))
     return (f"{found} definitions have '{word}' in their names: make sure that none of them answers",) if found else ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusableTerm:
+    """A word, the one it is confused with, and why."""
+
+    word: str
+    wrong: str
+    kind: str  # noun, verb or word
+    why: str
+
+
+@cache
+def slips() -> Mapping[str, ConfusableTerm]:
+    """Load the table of confusable terms: every inflection, with the first term it is confused with."""
+    text = resources.files("assay.data").joinpath("mining", "confusable.toml").read_text(encoding="utf-8")
+    found: dict[str, ConfusableTerm] = {}
+    for pair in tomllib.loads(text)["pair"]:
+        for one, other in _inflections(pair):
+            found.setdefault(one, ConfusableTerm(one, other, pair["kind"], pair["why"]))
+            found.setdefault(other, ConfusableTerm(other, one, pair["kind"], pair["why"]))
+    return found
+
+
+def _inflections(pair: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    one, other = str(pair["one"]), str(pair["other"])
+    listed = pair.get("forms")
+    if isinstance(listed, list):
+        yield from ((str(left), str(right)) for left, right in listed)
+        return
+    yield one, other
+    if pair["kind"] != "word":
+        yield _plural(one), _plural(other)
+    if pair["kind"] == "verb":
+        for ending in ("ed", "ing"):
+            yield one.removesuffix("e") + ending, other.removesuffix("e") + ending
+
+
+def _plural(word: str) -> str:
+    if word.endswith(("s", "sh", "ch", "x", "z")):
+        return f"{word}es"
+    return f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeiou" else f"{word}s"

@@ -1,6 +1,6 @@
-"""Gold from the code itself: sets that any repository gives in seconds, marked as synthetic wherever they go."""
+"""Synthetic gold sets, made from the code of any repository and marked as synthetic."""
 
-from assay.gold.synth.directory import check_folder, write_sets
-from assay.gold.synth.sets import KINDS, SampleSize, Sets, synthesise
+from assay.gold.synth.sets import KINDS, Sets, check_folder, synthesize, write_sets
+from assay.gold.synth.survey import SampleSize
 
-__all__ = ["KINDS", "SampleSize", "Sets", "check_folder", "synthesise", "write_sets"]
+__all__ = ["KINDS", "SampleSize", "Sets", "check_folder", "synthesize", "write_sets"]
