@@ -8,7 +8,7 @@ from typing import get_type_hints
 
 from assay.engines import as_engine, templates, wrapping
 from assay.engines.base import FilteringSession, FullEngine, MeasuredSession, Session, TimedSession, UpdatingSession
-from assay.engines.configs.settings import ConfigSettings
+from assay.engines.config_files import ConfigSettings
 from assay.engines.kinds import describe
 from assay.experiment.spec import Spec
 from assay.settings import type_text

@@ -12,7 +12,7 @@ from assay.digests import digest_of
 from assay.engines.answers import OutputLayout, make_layout, read_output
 from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage, TimedSession
 from assay.engines.command_settings import WHERE, CommandTemplates, Settings, read_templates
-from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
+from assay.engines.config_files import ConfigTemplate, check_config_is_used, read_config, recorded_config
 from assay.engines.dialogue import (
     InteractiveSession,
     Tool,

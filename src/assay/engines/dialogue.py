@@ -15,7 +15,7 @@ from assay.clock import Deadline, format_duration
 from assay.engines.answers import OutputLayout, make_layout, read_document, read_output
 from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
 from assay.engines.command_settings import WHERE, CommandTemplates, Settings, compile_marker
-from assay.engines.configs.rendering import ConfigTemplate
+from assay.engines.config_files import ConfigTemplate
 from assay.engines.filters import merge
 from assay.engines.index_keys import IndexSettings, index_config, index_env
 from assay.engines.json_answers import (

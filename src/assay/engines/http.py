@@ -13,8 +13,13 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 from assay.clock import Deadline, format_duration, min_timeout
 from assay.engines.answers import OutputLayout, make_layout, read_output
 from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage, TimedSession
-from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
-from assay.engines.configs.settings import ConfigSettings
+from assay.engines.config_files import (
+    ConfigSettings,
+    ConfigTemplate,
+    check_config_is_used,
+    read_config,
+    recorded_config,
+)
 from assay.engines.filters import Filters, merge, read_filters
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.index_dir import IndexWorkspace

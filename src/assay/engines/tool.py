@@ -15,7 +15,7 @@ from pathlib import Path
 from assay.clock import format_duration
 from assay.corpus.copying import folder_bytes
 from assay.engines.base import EngineContext, EngineCrash
-from assay.engines.configs.rendering import ConfigTemplate
+from assay.engines.config_files import ConfigTemplate
 from assay.engines.templates import INTERPRETER, check_template, fill, names_place
 from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeoutError, SetupError
 from assay.processes import (

@@ -16,8 +16,13 @@ from mcp_types import CallToolResult, ContentBlock, EmbeddedResource, TextConten
 from assay.digests import digest_of
 from assay.engines.answers import OutputLayout, make_layout, read_document, read_output
 from assay.engines.base import EngineContext, EngineReply, TimedSession
-from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
-from assay.engines.configs.settings import ConfigSettings
+from assay.engines.config_files import (
+    ConfigSettings,
+    ConfigTemplate,
+    check_config_is_used,
+    read_config,
+    recorded_config,
+)
 from assay.engines.filters import Filters, read_filters
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.index_dir import IndexWorkspace
