@@ -27,8 +27,15 @@ from assay.engines.index_keys import IndexDeclaration, IndexSettings, Maker, rea
 from assay.engines.secrets import recorded_table, secret_values
 from assay.engines.shared_index import SharedIndexEngine
 from assay.engines.templates import named_secrets, names_place
-from assay.engines.tool import describe_failure, file_facts, place_names, repro_command, run_tool, settled_places
-from assay.engines.wrapping import ExternalSession
+from assay.engines.tool import (
+    ExternalSession,
+    describe_failure,
+    file_facts,
+    place_names,
+    repro_command,
+    run_tool,
+    settled_places,
+)
 from assay.errors import EngineError
 from assay.processes import CompletedProgram, ProgramSpec
 from assay.settings import read_settings

@@ -33,6 +33,7 @@ from assay.engines.templates import fill, fill_json
 from assay.engines.tool import (
     EngineFiles,
     EngineWorkspace,
+    ExternalSession,
     OrphanTracker,
     RestartCost,
     Restarts,
@@ -45,7 +46,6 @@ from assay.engines.tool import (
     shown_program,
     start_tool,
 )
-from assay.engines.wrapping import ExternalSession
 from assay.errors import EngineError, EngineTimeoutError, SetupError
 from assay.processes import CHILD_LIMITS, Child, ChildExited, ChildTimeout, OutputLimitExceeded, ProgramSpec, last_line
 from assay.redaction import make_redactor

@@ -29,8 +29,7 @@ from assay.engines.secrets import check_written_out, recorded_table, recorded_ur
 from assay.engines.shared_index import SharedIndexEngine
 from assay.engines.templates import ASKED, check_template, fill, fill_json, fill_url, named_secrets, names_place
 from assay.engines.text_answers import ReadingSettings
-from assay.engines.tool import EngineFiles, EngineWorkspace, place_names, settled_places
-from assay.engines.wrapping import ExternalSession
+from assay.engines.tool import EngineFiles, EngineWorkspace, ExternalSession, place_names, settled_places
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.http import (
     Connections,

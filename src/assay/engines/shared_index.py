@@ -27,7 +27,7 @@ from assay.engines.index_dir import IndexDir, IndexWorkspace, backup, copy_tree,
 from assay.engines.index_keys import IndexSettings
 from assay.engines.sharing import SharedCache, SharedStep
 from assay.engines.text_answers import read_reply
-from assay.engines.wrapping import ExternalSession
+from assay.engines.tool import ExternalSession
 from assay.errors import AssayError, EngineError
 from assay.store import ArtifactStore, scratch
 from assay.store.locks import build_lock

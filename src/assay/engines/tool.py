@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from pathlib import Path
 
 from assay.clock import format_duration
 from assay.corpus.copying import folder_bytes
-from assay.engines.base import EngineContext, EngineCrash
+from assay.engines.base import Answered, EngineContext, EngineCrash, SearchFilter
 from assay.engines.config_files import ConfigTemplate
+from assay.engines.filters import Filters
 from assay.engines.templates import INTERPRETER, check_template, fill, names_place
 from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeoutError, SetupError
 from assay.processes import (
@@ -32,6 +34,34 @@ from assay.store import scratch
 
 #: What the names of stores begin with, and of the folders of rendered files.
 STORE, CONFIG = "assay-store-", "assay-config-"
+
+
+class ExternalSession(ABC):
+    """A session of a tool or server, in which every search takes a filter."""
+
+    filtering: Filters
+    places: Mapping[str, str]  # values of placeholders
+
+    @abstractmethod
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
+        """Search only what the filter selects; the shorter of the two time limits holds."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release everything."""
+
+    @property
+    def filters(self) -> frozenset[str]:
+        """The fields of `SearchFilter` that are declared."""
+        return self.filtering.names
+
+    def search(self, query: str, k: int) -> Answered:
+        """Search with the session's own time limit."""
+        return self.search_within(query, k, None)
+
+    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
+        """Search the whole corpus."""
+        return self.search_filtered(query, k, SearchFilter(), seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from assay.engines.templates import fill, fill_json, fill_url
 from assay.engines.tool import (
     EngineFiles,
     EngineWorkspace,
+    ExternalSession,
     OrphanTracker,
     RestartCost,
     Restarts,
@@ -41,7 +42,6 @@ from assay.engines.tool import (
     prepare,
     repro_command,
 )
-from assay.engines.wrapping import ExternalSession
 from assay.errors import EngineError, EngineTimeoutError
 from assay.http import read_token
 from assay.processes import OutputLimitExceeded, ProgramSpec
