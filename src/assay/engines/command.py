@@ -22,10 +22,9 @@ from assay.engines.dialogue import (
     make_dialogue,
 )
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
-from assay.engines.index_dir import IndexWorkspace
 from assay.engines.index_keys import IndexDeclaration, IndexSettings, Maker, read_indexing
 from assay.engines.secrets import recorded_table, secret_values
-from assay.engines.shared_index import SharedIndexEngine
+from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 from assay.engines.templates import named_secrets, names_place
 from assay.engines.tool import (
     ExternalSession,

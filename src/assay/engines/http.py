@@ -22,11 +22,10 @@ from assay.engines.config_files import (
 )
 from assay.engines.filters import Filters, merge, read_filters
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
-from assay.engines.index_dir import IndexWorkspace
 from assay.engines.index_keys import ABOUT, IndexDeclaration, IndexSettings, Maker, index_config, read_indexing
 from assay.engines.json_answers import parse_selector, select
 from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import SharedIndexEngine
+from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 from assay.engines.templates import ASKED, check_template, fill, fill_json, fill_url, named_secrets, names_place
 from assay.engines.text_answers import ReadingSettings
 from assay.engines.tool import EngineFiles, EngineWorkspace, ExternalSession, place_names, settled_places

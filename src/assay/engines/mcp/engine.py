@@ -25,7 +25,6 @@ from assay.engines.config_files import (
 )
 from assay.engines.filters import Filters, read_filters
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
-from assay.engines.index_dir import IndexWorkspace
 from assay.engines.index_keys import (
     ABOUT,
     IndexDeclaration,
@@ -36,7 +35,7 @@ from assay.engines.index_keys import (
     read_indexing,
 )
 from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import SharedIndexEngine
+from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 from assay.engines.templates import ASKED, check_template, named_secrets, names_place
 from assay.engines.text_answers import ReadingSettings, failure_text
 from assay.engines.tool import (

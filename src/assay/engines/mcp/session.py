@@ -15,7 +15,6 @@ from mcp_types import CONNECTION_CLOSED, CallToolResult
 from assay.clock import Deadline, format_duration
 from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
 from assay.engines.filters import merge
-from assay.engines.index_dir import IndexWorkspace
 from assay.engines.index_keys import index_config, index_env
 from assay.engines.mcp.engine import (
     AGAIN,
@@ -28,6 +27,7 @@ from assay.engines.mcp.engine import (
     read_answer,
 )
 from assay.engines.mcp.transport import HttpTransport, McpConnection, StdioTransport, Transport
+from assay.engines.shared_index import IndexWorkspace
 from assay.engines.templates import fill, fill_json, fill_url
 from assay.engines.tool import (
     EngineFiles,
