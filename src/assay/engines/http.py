@@ -28,7 +28,7 @@ from assay.engines.secrets import check_written_out, recorded_table, recorded_ur
 from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 from assay.engines.templates import ASKED, check_template, fill, fill_json, fill_url, named_secrets, names_place
 from assay.engines.text_answers import ReadingSettings
-from assay.engines.tool import EngineFiles, EngineWorkspace, ExternalSession, place_names, settled_places
+from assay.engines.tool import EngineWorkspace, ExternalSession, place_names, settled_places
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.http import (
     Connections,
@@ -467,8 +467,10 @@ class HttpEngine(SharedIndexEngine):
         """Open where the server has indexed, or let it do so first."""
         settings = self.settings
         follows = settings.update is not None or settings.index is not None
-        files = EngineFiles(spot.store, self.template, index_config(self.template, self.indexing.named))
-        folders = EngineWorkspace(self.places, spot.corpus.root, self.texts, files)
+        for_index = index_config(self.template, self.indexing.named)
+        folders = EngineWorkspace(
+            self.places, spot.corpus.root, self.texts, store=spot.store, config=self.template, index_config=for_index
+        )
         session = (UpdatableHttpSession if follows else HttpSession)(
             settings, self.layout, Sender(settings.token_env, self.secrets), spot.corpus, folders, self.filters
         )
