@@ -6,10 +6,11 @@ import inspect
 from dataclasses import fields
 from typing import get_type_hints
 
-from assay.engines import as_engine, templates, wrapping
+from assay.engines import as_engine, templates
 from assay.engines.base import FilteringSession, FullEngine, MeasuredSession, Session, TimedSession, UpdatingSession
-from assay.engines.configs.settings import ConfigSettings
+from assay.engines.config_files import ConfigSettings
 from assay.engines.kinds import describe
+from assay.engines.python import DECLARED
 from assay.experiment.spec import Spec
 from assay.settings import type_text
 from assay.types import Corpus
@@ -205,7 +206,7 @@ def _python_engines() -> str:
     bare = as_engine(_Bare())  # type: ignore[arg-type]  # what it lacks is filled in
     own = [
         f"| `{name}` | {_code(_declared(bare, name))} | {_about(FullEngine, name)} |"
-        for name in wrapping._DECLARED
+        for name in DECLARED
         if name != "role"
     ]
     calls = [

@@ -11,7 +11,7 @@ import pytest
 
 from assay.engines import KINDS, as_engine, make_engine
 from assay.engines.command import CommandEngine
-from assay.engines.fingerprints import EngineInputs, LookLimits, code_in, file_seen, fingerprint_inputs
+from assay.engines.fingerprints import EngineInputs, LookLimits, digest_file, fingerprint_inputs, python_files
 from assay.engines.sharing import sharing
 from assay.experiment.cells.keys import engine_identity, turns_key
 from assay.types import CorpusSpec, GoldSet, Suite
@@ -144,15 +144,15 @@ def test_what_is_missing_is_no_error(here):
 
 def test_a_large_file_is_known_by_size_and_time(here):
     limits = LookLimits(read_bytes=3)
-    first = file_seen(str(here / "tool"), limits)
+    first = digest_file(str(here / "tool"), limits)
     os.utime(here / "tool", (1, 1))
-    assert file_seen(str(here / "tool"), limits) != first
-    assert file_seen(str(here / "no")) == ""
+    assert digest_file(str(here / "tool"), limits) != first
+    assert digest_file(str(here / "no")) == ""
 
 
 def test_a_folder_too_large_to_be_code_is_not_looked_through(here):
-    assert [Path(path).name for path in code_in(str(here))] == ["tool.py"]
-    assert code_in(str(here), LookLimits(entries=1)) == []
+    assert [Path(path).name for path in python_files(str(here))] == ["tool.py"]
+    assert python_files(str(here), LookLimits(entries=1)) == []
 
 
 def seen_module(folder, target, **more):

@@ -12,15 +12,15 @@ from assay.errors import EngineError
 def test_restart_gets_a_time_of_its_own_that_follows_the_first_start() -> None:
     limits: list[float] = []
     restarts = Restarts(5, "the tool")
-    restarts.again(limits.append)
-    restarts.started(100.0)
-    restarts.started(1.0)  # only the first counts
-    restarts.again(limits.append)
-    assert limits == [restarting.RESTART_LIMITS.least, 300.0]
+    restarts.restart(limits.append)
+    restarts.note_start(100.0)
+    restarts.note_start(1.0)  # only the first counts
+    restarts.restart(limits.append)
+    assert limits == [restarting.RESTART_LIMITS.minimum, 300.0]
 
 
 def test_restart_tells_its_seconds(naps: list[float]) -> None:
-    again = Restarts(5, "the tool").again(lambda _: time.sleep(1000.0))
+    again = Restarts(5, "the tool").restart(lambda _: time.sleep(1000.0))
     assert again.seconds >= 1000
     (note,) = again.notes
     assert note == f"the tool was started again before this query; the {again.seconds:.1f} s are no part of its time"
@@ -28,14 +28,14 @@ def test_restart_tells_its_seconds(naps: list[float]) -> None:
 
 def test_restarts_are_bounded_in_a_row_and_an_answer_begins_a_new_row() -> None:
     restarts = Restarts(1, "the tool")
-    restarts.lose()
-    restarts.again(lambda _: None)
-    restarts.answered()
-    restarts.lose()
-    restarts.again(lambda _: None)
-    restarts.lose()
+    restarts.note_loss()
+    restarts.restart(lambda _: None)
+    restarts.note_answer()
+    restarts.note_loss()
+    restarts.restart(lambda _: None)
+    restarts.note_loss()
     with pytest.raises(EngineError, match="the tool was lost 2 times in a row and is not started again") as caught:
-        restarts.again(lambda _: pytest.fail("started once too often"))
+        restarts.restart(lambda _: pytest.fail("started once too often"))
     assert caught.value.hint == "correct it, or raise restarts"
 
 
@@ -45,8 +45,8 @@ def test_seconds_of_a_restart_are_not_charged_when_it_or_the_answer_fails(naps: 
         raise EngineError("no")
 
     with pytest.raises(EngineError) as unstarted:
-        Restarts(1, "the tool").again(fail)
+        Restarts(1, "the tool").restart(fail)
     assert unstarted.value.waited >= 1000
-    with pytest.raises(EngineError) as unanswered, RestartCost(2.5).apart():
+    with pytest.raises(EngineError) as unanswered, RestartCost(2.5).excluded():
         raise EngineError("no")
     assert unanswered.value.waited == 2.5

@@ -1,4 +1,4 @@
-"""Who is under test: one module a kind of engine, imported when it is named."""
+"""Engines under test: one module per kind, imported when it is named."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from assay.engines.base import Engine, EngineContext, EngineCrash, FullEngine, Session, TimedEngine, TimedSession
+from assay.engines.base import (
+    Engine,
+    EngineContext,
+    EngineCrash,
+    FullEngine,
+    Handle,
+    Session,
+    TimedEngine,
+    TimedSession,
+)
 from assay.engines.kinds import KINDS, EngineKind, KindPage, SettingPage, describe
-from assay.engines.wrapping import as_engine, with_notes
+from assay.engines.python import as_engine
 from assay.errors import ConfigError
 from assay.redaction import declare
 from assay.settings import unknown
@@ -65,11 +74,11 @@ def _make_preset(named: str, changes: Mapping[str, object], context: EngineConte
         made = _make(preset.kind, settings_of(preset, changes), replace(context, preset=preset.path.parent))
     except ConfigError as problem:
         raise place(problem, preset, changes) from problem
-    return with_notes(made, preset_notes(preset))
+    return Handle(made, made.role, preset_notes(preset))
 
 
 def table_of(spec: str) -> dict[str, object]:
-    """Write an engine that is named by a text as a table of assay.toml."""
+    """Return the table of assay.toml for an engine named on the command line."""
     kind = spec.partition(":")[0]
     if kind not in KINDS:
         return {"preset": spec}

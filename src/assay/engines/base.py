@@ -1,4 +1,4 @@
-"""The seam: what an engine under test has to offer, and what it may declare."""
+"""The engine protocol: what an engine under test must have, and what it may declare."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
-from assay.engines.fingerprints import fingerprint_of
+from assay.engines.fingerprints import digest_modules, fingerprint_of, name_of
 from assay.errors import EngineError
 from assay.types import Corpus, Cost, Hit, Role, Suite, Waterfall
 
 
 @dataclass(frozen=True, slots=True)
 class EngineReply:
-    """An answer with what people must know of it: that a part was not understood, that it took three attempts."""
+    """Hits with cost and notes for the report, such as output that was not understood or retries."""
 
     hits: tuple[Hit, ...]
     cost: Cost | None = None
     notes: tuple[str, ...] = ()
-    waited: float = 0.0  # seconds that were our own doing, such as a rate we keep to; no part of the engine's time
+    waited: float = 0.0  # seconds that the harness caused, such as a rate limit; subtracted from the engine's time
 
 
 Answered = Sequence[Hit] | EngineReply
@@ -27,7 +27,7 @@ Answered = Sequence[Hit] | EngineReply
 
 @dataclass(frozen=True, slots=True)
 class SessionUsage:
-    """What a session took and said, asked for after the last query; None where it cannot tell."""
+    """Resources that a session used; None if unknown."""
 
     startup_seconds: float | None = None
     store_bytes: int | None = None
@@ -38,7 +38,7 @@ class SessionUsage:
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """Which results are wanted: paths as globs (`src/**`), languages by name; empty is all."""
+    """Restricts results to paths, as globs (`src/**`), and to languages, by name; empty means all."""
 
     paths: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
@@ -48,21 +48,21 @@ class Session(Protocol):
     """An engine opened on one corpus."""
 
     def search(self, query: str, k: int) -> Answered:
-        """Give at most k results, best first."""
+        """Return at most k results, best first."""
 
     def close(self) -> None:
-        """Let go of everything; no search follows."""
+        """Release everything; no search follows."""
 
 
 class Engine(Protocol):
-    """Something that finds code. It may also have what `FullEngine` lists; `engines.as_engine` fills that in."""
+    """A code search engine. It may also have what `FullEngine` lists; `engines.as_engine` adds the defaults."""
 
     @property
     def config(self) -> Mapping[str, object]:
         """The settings that shape the ranking, without secrets; hashed into the records."""
 
     def open(self, corpus: Corpus) -> Session:
-        """Get ready for a corpus; may build an index, and is timed apart."""
+        """Prepare for a corpus; may build an index, and is timed apart."""
 
 
 class FullEngine(Engine, Protocol):
@@ -70,109 +70,109 @@ class FullEngine(Engine, Protocol):
 
     @property
     def oversample(self) -> int:
-        """How many times k it is asked for."""
+        """How many times k results are requested."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences for people."""
+        """Notes for the report."""
 
     @property
     def role(self) -> Role:
-        """What it is in a table; only the shipped references are not contestants."""
+        """Its role in a table; only the shipped references are not contestants."""
 
     @property
     def private(self) -> bool:
-        """Whether it gets a copy of the corpus of its own, where it may leave what it likes."""
+        """Whether it gets its own copy of the corpus, where it may write."""
 
     @property
     def git(self) -> bool:
-        """Whether that copy is a git repository with one commit, because the tool wants one."""
+        """Whether that copy is a git repository with one commit, because the tool needs one."""
 
     @property
     def parallel(self) -> int:
-        """How many questions may be in flight at once."""
+        """How many queries may be in flight at once."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values that no record, message or report may hold."""
+        """Values that are redacted from records, messages and reports."""
 
     @property
     def identity(self) -> str | None:
-        """A digest of all that decides its answers beside corpus and question; None where that cannot be known."""
+        """A digest of all that decides its rankings besides corpus and query; None if that cannot be known."""
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all that can be seen of it now: other files, another digest; what cannot be seen may change."""
+        """A digest of all that can be seen of it now, such as its files; more may change unseen."""
 
 
 @runtime_checkable
 class TimedSession(Protocol):
-    """A session that keeps to a time limit by itself, because it can end what it started."""
+    """A session that keeps a time limit itself, because it can end what it started."""
 
     def search(self, query: str, k: int) -> Answered:
-        """Give at most k results, best first."""
+        """Return at most k results, best first."""
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
-        """Search; raise EngineTimeout when the seconds are over, with nothing left running."""
+        """Search; raise EngineTimeout when the time is up, with nothing left running."""
 
     def close(self) -> None:
-        """Let go of everything; no search follows."""
+        """Release everything; no search follows."""
 
 
 @runtime_checkable
 class MeasuredSession(Protocol):
-    """A session that knows what it took."""
+    """A session that measures its resources."""
 
     def usage(self) -> SessionUsage:
-        """Tell it, after the last query and before the end."""
+        """Return them, after the last query and before the end."""
 
 
 @runtime_checkable
 class SessionWithNotes(Protocol):
-    """A session of which there is something to tell when all is over."""
+    """A session with notes for the report."""
 
     def remarks(self) -> tuple[str, ...]:
-        """Say what people must know, after the end."""
+        """Return the notes, after the end."""
 
 
 @runtime_checkable
 class UpdatingSession(Protocol):
-    """A session that can follow its files."""
+    """A session that can follow changed files."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Take in that files under the same root changed; raise EngineTimeout when the seconds are over."""
+        """Update to changed files under the same root; raise EngineTimeout when the time is up."""
 
 
 @runtime_checkable
 class FilteringSession(Protocol):
-    """A session that can be asked for a part of the corpus."""
+    """A session that can search a part of the corpus."""
 
     @property
     def filters(self) -> frozenset[str]:
-        """The fields of `SearchFilter` that it takes."""
+        """The fields of `SearchFilter` that it supports."""
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
-        """Search among what is wanted only."""
+        """Search only what the filter selects."""
 
 
 @runtime_checkable
 class ExplainingSession(Protocol):
-    """A session that can say why its results are where they are. It is asked after a run, never in one."""
+    """A session that can explain its ranking; used after a run, never in one."""
 
     def explain(self, query: str, k: int, also: Sequence[str] = ()) -> Waterfall:
-        """Follow the k best candidates through every stage, and those of some files wherever they stand."""
+        """Trace the k best candidates through every stage, and those of other files wherever they rank."""
 
 
 @runtime_checkable
 class TimedEngine(Protocol):
-    """An engine that keeps to a time limit when it is opened, because it can end what it started."""
+    """An engine that keeps a time limit when it is opened, because it can end what it started."""
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Get ready for a corpus; raise EngineTimeout when the seconds are over, with nothing left running."""
+        """Prepare for a corpus; raise EngineTimeout when the time is up, with nothing left running."""
 
 
 class InProcessDefaults:
-    """What an engine declares that runs in this process, only reads the corpus and knows no secret."""
+    """Declarations of an engine that runs in this process, only reads the corpus and has no secrets."""
 
     __slots__ = ()
     private: bool = False
@@ -183,19 +183,85 @@ class InProcessDefaults:
 
     @property
     def fingerprint(self) -> str:
-        """All that decides its answers where that is known, else its settings."""
+        """The identity if known, else a digest of the settings."""
         return self.identity or fingerprint_of(cast(Engine, self).config)
 
 
+@dataclass(frozen=True)
+class Handle:
+    """An engine with defaults for what it does not declare."""
+
+    inner: Engine
+    role: Role = "contestant"
+    added_notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.inner, TimedEngine):  # set here, so that the handle is a TimedEngine only then
+            object.__setattr__(self, "open_within", self.inner.open_within)
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        """The configuration of the engine, else the name of its class."""
+        return cast(Mapping[str, object], getattr(self.inner, "config", {"target": name_of(type(self.inner))}))
+
+    @property
+    def oversample(self) -> int:
+        """1 by default."""
+        return int(getattr(self.inner, "oversample", 1))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes of the engine and those that were added."""
+        return (*getattr(self.inner, "notes", ()), *self.added_notes)
+
+    @property
+    def private(self) -> bool:
+        """True by default."""
+        return bool(getattr(self.inner, "private", True))
+
+    @property
+    def git(self) -> bool:
+        """False by default."""
+        return bool(getattr(self.inner, "git", False))
+
+    @property
+    def parallel(self) -> int:
+        """1 by default."""
+        return int(getattr(self.inner, "parallel", 1))
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """None by default."""
+        return tuple(getattr(self.inner, "secrets", ()))
+
+    @property
+    def identity(self) -> str | None:
+        """Unknown by default."""
+        found = getattr(self.inner, "identity", None)
+        return None if found is None else str(found)
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity by default, else a digest of the configuration and of its source files."""
+        declared = getattr(self.inner, "fingerprint", None) or self.identity
+        if declared:
+            return str(declared)
+        return fingerprint_of(self.config, digest_modules(type(self.inner).__module__))
+
+    def open(self, corpus: Corpus) -> Session:
+        """Open the engine."""
+        return self.inner.open(corpus)
+
+
 class EngineCrash(EngineError):
-    """The process of an engine died by a signal."""
+    """The process of an engine was killed by a signal."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """What an engine may be told besides its settings."""
+    """What an engine may know besides its settings."""
 
-    suite: Suite | None = None  # the answers, for the oracle and to map run files
+    suite: Suite | None = None  # the gold sets, for the oracle and to map run files
     seed: int = 0
-    folder: Path = Path()  # what relative paths in its settings start from
-    preset: Path | None = None  # the folder of the preset that its settings come from
+    folder: Path = Path()  # base of relative paths in its settings
+    preset: Path | None = None  # the directory of the preset that its settings come from

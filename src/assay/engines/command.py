@@ -1,36 +1,44 @@
-"""Any command line tool: run once for each query, or started once and talked to."""
+"""Command line tools: run once per query, or started once and queried on stdin."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
 from assay.engines.answers import OutputLayout, make_layout, read_output
 from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage, TimedSession
 from assay.engines.command_settings import WHERE, CommandTemplates, Settings, read_templates
-from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
-from assay.engines.dialogue import (
-    InteractiveSession,
-    Tool,
-    ToolWorkspace,
-    UpdatableInteractiveSession,
-    WireProtocol,
-    make_dialogue,
-)
+from assay.engines.config_files import ConfigTemplate, check_config_is_used, read_config, recorded_config
+from assay.engines.dialogue import InteractiveSession, UpdatableInteractiveSession, WireProtocol, make_dialogue
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
-from assay.engines.index_dir import IndexWorkspace
-from assay.engines.index_keys import IndexDeclaration, IndexSettings, Maker, read_indexing
+from assay.engines.index_keys import IndexDeclaration, IndexSettings, Maker, index_config, index_env, read_indexing
+from assay.engines.presets import PROBE_LIMITS
 from assay.engines.secrets import recorded_table, secret_values
-from assay.engines.shared_index import SharedIndexEngine
+from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 from assay.engines.templates import named_secrets, names_place
-from assay.engines.tool import describe_failure, file_facts, place_names, repro_command, run_tool, settled_places
-from assay.engines.wrapping import ExternalSession
-from assay.errors import EngineError
+from assay.engines.tool import (
+    EngineWorkspace,
+    ExternalSession,
+    OrphanTracker,
+    UsageTracker,
+    check_program,
+    describe_failure,
+    file_facts,
+    make_task,
+    place_names,
+    prepare,
+    repro_command,
+    run_tool,
+    settled_places,
+)
+from assay.errors import EngineError, SetupError
 from assay.processes import CompletedProgram, ProgramSpec
+from assay.redaction import make_redactor
 from assay.settings import read_settings
 from assay.store import scratch
 from assay.types import Corpus, Role
@@ -38,7 +46,7 @@ from assay.types import Corpus, Role
 __all__ = ["CommandEngine", "Settings", "make"]
 
 _MISSED = 1  # what grep, rg and ag exit with when they find nothing
-#: Shown in the configuration only where they are set: most tools have none.
+#: Recorded only if they are set.
 _SELDOM = ("mode", "request", "answer_id", "prompt", "ready", "git")
 
 
@@ -74,35 +82,35 @@ class CommandEngine(SharedIndexEngine):
     dialogue: WireProtocol | None  # None: the program is run once for each query
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
-    identity: str | None = None  # what a program or a server is today is not known
-    private: bool = True  # nobody knows where a tool leaves its index
+    identity: str | None = None  # a program may change unseen
+    private: bool = True  # a tool may write its index anywhere
     parallel: int = 1  # a second run would slow the first one down
 
     @property
     def oversample(self) -> int:
-        """What the settings say."""
+        """The setting."""
         return self.tool.settings.oversample
 
     @property
     def git(self) -> bool:
-        """What the settings say."""
+        """The setting."""
         return self.tool.settings.git
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values of variables that are named in a template, and of those that are set for the tool."""
+        """Values of variables that templates name or that are set for the tool."""
         return self.tool.secrets
 
     @property
     def fingerprint(self) -> str:
-        """The templates, the programs, the files and the values of variables that they name."""
+        """The templates, and the programs, files and variables that they name."""
         tool = self.tool
-        told = EngineInputs(tool.places, tool.templates.commands(), tool.settings.env, tool.texts)
-        return fingerprint_of(self.config, fingerprint_inputs(told))
+        inputs = EngineInputs(tool.places, tool.templates.commands(), tool.settings.env, tool.texts)
+        return fingerprint_of(self.config, fingerprint_inputs(inputs))
 
     @property
     def indexing(self) -> IndexSettings:
-        """What decides its index."""
+        """The settings that decide its index."""
         return self.tool.indexing
 
     @property
@@ -112,7 +120,7 @@ class CommandEngine(SharedIndexEngine):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The templates and how the output is read; of the environment only the names and a digest."""
+        """The templates and the output format; of the environment only names and a digest."""
         settings, templates = self.tool.settings, self.tool.templates
         own: dict[str, object] = {"kind": "command", "argv": list(templates.argv), "index": list(templates.index)}
         own |= {name: value for name in _SELDOM if (value := getattr(settings, name)) not in ("", "once", False)}
@@ -122,23 +130,23 @@ class CommandEngine(SharedIndexEngine):
         return {**own, **settings.recorded()}
 
     def open(self, corpus: Corpus) -> TimedSession:
-        """Look for the program and let it index the corpus, with no limit but its own."""
+        """Index the corpus, with the time limits of the settings."""
         return self.open_within(corpus, None)
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Look for the programs, then index, then start what stays; the shorter of the two time limits holds."""
+        """Check the programs, index, and start an interactive one; the shorter of the two time limits holds."""
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def open_at(
         self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool
     ) -> CommandSession | InteractiveSession:
-        """Open where the index is, or make it first."""
+        """Open on an index, or make it first."""
         place = ToolWorkspace(self.tool, spot.corpus, spot.store)
         with _closed_on_failure(place):
             return self._open(place, Deadline(seconds, self.tool.settings.index_timeout), indexed)
 
     def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
-        """Make the index with what belongs to it alone, and give what was said."""
+        """Make the index with the settings that belong to it, and return stderr."""
         place = ToolWorkspace(self.tool.for_index(), spot.corpus, spot.store)
         with _closed_on_failure(place):
             clock = Deadline(seconds, self.tool.settings.index_timeout)
@@ -148,12 +156,12 @@ class CommandEngine(SharedIndexEngine):
             elif self.dialogue is not None:  # it indexes when it starts
                 conversation = InteractiveSession(place, self.dialogue)
                 conversation.start(clock.rest())
-                place.witness.note_words(conversation.drop())
+                place.tracker.note_words(conversation.drop())
         place.close()
-        return place.said()
+        return place.stderr()
 
     def tool_facts(self, corpus: Corpus) -> list[object]:
-        """Ask the tool for its version, look at its files, and read the variables that its index depends on."""
+        """Return the version of the tool, facts about its files, and a digest of the variables of its index."""
         tool = self.tool.for_index()
         with scratch() as folder:
             place = ToolWorkspace(tool, replace(corpus, root=folder))
@@ -186,12 +194,97 @@ def _closed_on_failure(place: ToolWorkspace) -> Iterator[None]:
     except BaseException as problem:
         place.close()
         if isinstance(problem, EngineError):
-            problem.stderr = place.said()
+            problem.stderr = place.stderr()
         raise
 
 
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A command line tool with its settings, independent of a corpus."""
+
+    settings: Settings
+    templates: CommandTemplates
+    places: Mapping[str, str]  # {here} and {preset}
+    indexing: IndexSettings
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    config: ConfigTemplate | None = None
+
+    @property
+    def texts(self) -> tuple[object, ...]:
+        """Everything that may hold a placeholder."""
+        return (*self.templates.all(), *(self.config.said if self.config else ()))
+
+    def for_index(self) -> Tool:
+        """Return the tool with only those settings that belong to its index."""
+        env, config = index_env(self.settings.env, self.indexing.named), index_config(self.config, self.indexing.named)
+        return replace(self, settings=replace(self.settings, env=env), config=config)
+
+
+class ToolWorkspace:
+    """A tool on one corpus: its directories, the commands it runs there, and what they used."""
+
+    def __init__(self, tool: Tool, corpus: Corpus, store: Path | None = None) -> None:
+        self.tool = tool
+        self.take(corpus)
+        self.tracker = UsageTracker()
+        self.orphans = OrphanTracker()
+        self.redactor = make_redactor(tool.secrets)
+        for_index = tool.for_index()
+        self._index_env = for_index.settings.env
+        self._folders = EngineWorkspace(
+            tool.places, corpus.root, tool.texts, store=store, config=tool.config, index_config=for_index.config
+        )
+        self.places = self._folders.places
+
+    def take(self, corpus: Corpus) -> None:
+        """Use a corpus, or the same one after files changed."""
+        self.corpus = corpus
+        self.known = frozenset(file.path for file in corpus.files)
+
+    def task(self, template: Sequence[str], **values: str) -> ProgramSpec:
+        """Fill a command."""
+        return make_task(template, {**self.places, **values}, self.tool.settings.env, self.orphans.marker)
+
+    def check_programs(self) -> None:
+        """Raise EngineError if a program is missing."""
+        for template in self.tool.templates.commands():
+            check_program(self.task(template, query="", k="1"))
+
+    def prepare(self, template: Sequence[str], seconds: float | None, what: str) -> None:
+        """Run a command that makes or updates an index."""
+        task = make_task(template, self._folders.index_places, self._index_env, self.orphans.marker)
+        prepare(task, seconds, what, self.tracker.see_index)
+
+    def usage(self, startup_seconds: float | None = None) -> SessionUsage:
+        """Return what was used so far, and ask the tool for its version."""
+        store, peak = self._folders.store_bytes(), self.tracker.peak_bytes
+        return SessionUsage(startup_seconds, store, peak, self.version(), self.stderr())
+
+    def stderr(self) -> str:
+        """Return the end of stderr of its programs, redacted."""
+        return self.redactor.text(self.tracker.stderr())
+
+    def version(self) -> str:
+        """Ask the tool for its version; empty if that fails."""
+        if not self.tool.templates.version:
+            return ""
+        try:
+            finished = run_tool(self.task(self.tool.templates.version), PROBE_LIMITS.seconds, hint="")
+        except (EngineError, SetupError):
+            return ""
+        lines = (finished.stdout + b"\n" + finished.stderr).decode(errors="replace").split("\n")
+        return self.redactor.text(next((line.strip() for line in lines if line.strip()), ""))
+
+    def close(self) -> None:
+        """End orphans and remove its directories."""
+        try:
+            self.orphans.end()
+        finally:
+            self._folders.close()
+
+
 class CommandSession(ExternalSession):
-    """A tool on one corpus that is run once for each query."""
+    """A tool on one corpus that is run once per query."""
 
     def __init__(self, place: ToolWorkspace, layout: OutputLayout) -> None:
         self.place = place
@@ -206,21 +299,20 @@ class CommandSession(ExternalSession):
         return replace(reply, notes=tuple(map(self.place.redactor.text, reply.notes)))
 
     def usage(self) -> SessionUsage:
-        """Tell what the runs took."""
+        """Return what the runs used."""
         return self.place.usage()
 
     def close(self) -> None:
-        """End what the tool left running, and remove what it kept."""
+        """End orphans and remove the directories."""
         self.place.close()
 
     def remarks(self) -> tuple[str, ...]:
-        """Tell what the tool left running."""
-        return self.place.leftovers.remarks()
+        """Return a note on orphans."""
+        return self.place.orphans.remarks()
 
     def _task(self, query: str, k: int, wanted: SearchFilter) -> ProgramSpec:
-        """Fill the command in; filters stand before a -- because what follows it is no option."""
         argv, asked = self.place.tool.templates.argv, {"query": query, "k": str(k)}
-        cut = argv.index("--") if "--" in argv else len(argv)
+        cut = argv.index("--") if "--" in argv else len(argv)  # filters are options: they go before a --
         task = self.place.task(argv, **asked)
         added = self.filtering.arguments(wanted, {**self.place.places, **asked})
         return replace(task, argv=(*task.argv[:cut], *added, *task.argv[cut:]))
@@ -228,7 +320,7 @@ class CommandSession(ExternalSession):
     def _run(self, task: ProgramSpec, seconds: float | None) -> EngineReply:
         settings = self.place.tool.settings
         limit = min_timeout(seconds, settings.timeout)
-        finished = run_tool(task, limit, hint="raise timeout", seen=self.place.witness.see_query)
+        finished = run_tool(task, limit, hint="raise timeout", seen=self.place.tracker.see_query)
         failed = not _may_be_empty(finished, settings.ok_codes)
         if finished.code and not failed and not finished.stdout.strip():
             return EngineReply(())
@@ -241,21 +333,21 @@ class CommandSession(ExternalSession):
         return self._with_failure(reply, task, finished) if failed else reply
 
     def _with_failure(self, reply: EngineReply, task: ProgramSpec, finished: CompletedProgram) -> EngineReply:
-        self.place.witness.note_failure(finished.stderr)
+        self.place.tracker.note_failure(finished.stderr)
         count = "1 result" if len(reply.hits) == 1 else f"{len(reply.hits)} results"
         return replace(reply, notes=(*reply.notes, f"{describe_failure(task, finished)} (after {count})"))
 
     def _failure(self, task: ProgramSpec, finished: CompletedProgram) -> EngineError:
-        self.place.witness.note_failure(finished.stderr)
+        self.place.tracker.note_failure(finished.stderr)
         hint = f"if that means no results, add {finished.code} to ok_codes; else {repro_command(task)}"
         return EngineError(describe_failure(task, finished), hint=hint)
 
 
 class UpdatableCommandSession(CommandSession):
-    """A tool that can follow its files: it has a command for that, or reads them anew for each query."""
+    """A tool that follows changed files: it has an update command, or no index."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command, if there is one; the shorter of the two time limits holds."""
+        """Run the update command, if any; the shorter of the two time limits holds."""
         self.place.take(corpus)
         template = self.place.tool.templates.update
         if template:

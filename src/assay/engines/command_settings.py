@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, Literal, cast
 
-from assay.engines.configs.settings import ConfigSettings
+from assay.engines.config_files import ConfigSettings
 from assay.engines.filters import Filters, Template, read_filters
 from assay.engines.index_keys import ABOUT
 from assay.engines.secrets import check_written_out

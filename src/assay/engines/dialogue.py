@@ -1,23 +1,20 @@
-"""A tool at one corpus: its folders and environment, the commands it runs there, and what they took."""
+"""Programs that are started once and answer queries on stdin: protocols and the session."""
 
 from __future__ import annotations
 
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from assay.clock import Deadline, format_duration
 from assay.engines.answers import OutputLayout, make_layout, read_document, read_output
 from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
-from assay.engines.command_settings import WHERE, CommandTemplates, Settings, compile_marker
-from assay.engines.configs.rendering import ConfigTemplate
+from assay.engines.command_settings import WHERE, Settings, compile_marker
 from assay.engines.filters import merge
-from assay.engines.index_keys import IndexSettings, index_config, index_env
 from assay.engines.json_answers import (
     Documents,
     Selector,
@@ -28,130 +25,24 @@ from assay.engines.json_answers import (
     strip_ansi,
     whole_document,
 )
-from assay.engines.presets import PROBE_LIMITS
 from assay.engines.templates import fill, fill_json
-from assay.engines.tool import (
-    EngineFiles,
-    EngineWorkspace,
-    OrphanTracker,
-    RestartCost,
-    Restarts,
-    UsageTracker,
-    check_program,
-    make_task,
-    prepare,
-    repro_command,
-    run_tool,
-    shown_program,
-    start_tool,
-)
-from assay.engines.wrapping import ExternalSession
-from assay.errors import EngineError, EngineTimeoutError, SetupError
-from assay.processes import CHILD_LIMITS, Child, ChildExited, ChildTimeout, OutputLimitExceeded, ProgramSpec, last_line
-from assay.redaction import make_redactor
+from assay.engines.tool import ExternalSession, RestartCost, Restarts, repro_command, shown_program, start_tool
+from assay.errors import EngineError, EngineTimeoutError
+from assay.processes import CHILD_LIMITS, Child, ChildExited, ChildTimeout, OutputLimitExceeded, last_line
 from assay.types import Corpus
 
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """What a command line tool is, wherever it works."""
-
-    settings: Settings
-    templates: CommandTemplates
-    places: Mapping[str, str]  # {here} and {preset}
-    indexing: IndexSettings
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-    config: ConfigTemplate | None = None
-
-    @property
-    def index_env(self) -> Mapping[str, str]:
-        """The environment that making an index sees."""
-        return index_env(self.settings.env, self.indexing.named)
-
-    @property
-    def index_config(self) -> ConfigTemplate | None:
-        """The configuration that making an index sees."""
-        return index_config(self.config, self.indexing.named)
-
-    @property
-    def texts(self) -> tuple[object, ...]:
-        """Everything that may hold a placeholder."""
-        return (*self.templates.all(), *(self.config.said if self.config else ()))
-
-    def for_index(self) -> Tool:
-        """Give the tool with what belongs to its index alone."""
-        settings = replace(self.settings, env=self.index_env)
-        return replace(self, settings=settings, config=self.index_config)
+if TYPE_CHECKING:
+    from assay.engines.command import ToolWorkspace
 
 
-class ToolWorkspace:
-    """One tool at one corpus."""
-
-    def __init__(self, tool: Tool, corpus: Corpus, store: Path | None = None) -> None:
-        self.tool = tool
-        self.take(corpus)
-        self.witness = UsageTracker()
-        self.leftovers = OrphanTracker()
-        self.redactor = make_redactor(tool.secrets)
-        files = EngineFiles(store, tool.config, tool.index_config)
-        self._folders = EngineWorkspace(tool.places, corpus.root, tool.texts, files)
-        self.places = self._folders.places
-
-    def take(self, corpus: Corpus) -> None:
-        """Know a corpus, or the same after files changed."""
-        self.corpus = corpus
-        self.known = frozenset(file.path for file in corpus.files)
-
-    def task(self, template: Sequence[str], **values: str) -> ProgramSpec:
-        """Fill a command in."""
-        return make_task(template, {**self.places, **values}, self.tool.settings.env, self.leftovers.marker)
-
-    def check_programs(self) -> None:
-        """Say before the first query that a program is missing."""
-        for template in self.tool.templates.commands():
-            check_program(self.task(template, query="", k="1"))
-
-    def prepare(self, template: Sequence[str], seconds: float | None, what: str) -> None:
-        """Run a command that makes or mends an index."""
-        task = make_task(template, self._folders.index_places, self.tool.index_env, self.leftovers.marker)
-        prepare(task, seconds, what, self.witness.see_index)
-
-    def usage(self, startup_seconds: float | None = None) -> SessionUsage:
-        """Tell what was taken up to now and what was said, and ask for the version."""
-        store, peak = self._folders.store_bytes(), self.witness.peak_bytes
-        return SessionUsage(startup_seconds, store, peak, self.version(), self.said())
-
-    def said(self) -> str:
-        """Give the end of what its programs said on stderr."""
-        return self.redactor.text(self.witness.stderr())
-
-    def version(self) -> str:
-        """Ask the tool for its version; one that fails at that has none."""
-        if not self.tool.templates.version:
-            return ""
-        try:
-            finished = run_tool(self.task(self.tool.templates.version), PROBE_LIMITS.seconds, hint="")
-        except (EngineError, SetupError):
-            return ""
-        lines = (finished.stdout + b"\n" + finished.stderr).decode(errors="replace").split("\n")
-        return self.redactor.text(next((line.strip() for line in lines if line.strip()), ""))
-
-    def close(self) -> None:
-        """End what the tool left running, and remove its own folder."""
-        try:
-            self.leftovers.end()
-        finally:
-            self._folders.close()
-
-
-#: What some program may take for the end of a line: all that Python's splitlines does.
+#: What a program may take for the end of a line: all that Python's splitlines does.
 _BREAKS = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _SHOWN = 60  # characters of what a program printed, at its end, that a message shows
 FLATTENED = "line breaks in the query were sent as blanks"
 
 
 class StartupTimeout(ChildTimeout):
-    """A program did not say in time that it has started."""
+    """A program did not print `ready` or its prompt in time."""
 
     def __init__(self, setting: str, wanted: str, printed: str) -> None:
         # from a blank on: half a secret would not be known as one
@@ -163,14 +54,14 @@ class StartupTimeout(ChildTimeout):
 
 @dataclass(frozen=True, slots=True)
 class OutputMarker:
-    """What is waited for, by the setting that says so."""
+    """Output to wait for, from a setting."""
 
     setting: str
     text: str  # as it is written
     pattern: re.Pattern[bytes]
 
     def await_in(self, child: Child, deadline: float | None) -> None:
-        """Wait for it; what a program printed instead is told."""
+        """Wait for it; raise StartupTimeout with what was printed instead."""
         try:
             child.read_until(self.pattern, deadline)
         except ChildTimeout as problem:
@@ -180,7 +71,7 @@ class OutputMarker:
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """One question, with everything that its request may name."""
+    """One query, with the values of all placeholders of a request."""
 
     places: Mapping[str, str]
     query: str
@@ -191,17 +82,17 @@ class ToolRequest:
 
 
 class WireProtocol(Protocol):
-    """A way of talking to a program."""
+    """How requests and answers are exchanged with a program."""
 
     @property
     def waits(self) -> bool:
-        """Whether the program says when it has started."""
+        """Whether the program prints something when it has started."""
 
     def begin(self, child: Child, deadline: float | None) -> None:
         """Wait until the program has started."""
 
     def ask(self, child: Child, question: ToolRequest, deadline: float | None) -> EngineReply:
-        """Write a request and read its answer."""
+        """Send a request and read the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,17 +106,17 @@ class JsonLinesProtocol:
 
     @property
     def waits(self) -> bool:
-        """Whether there is something to wait for."""
+        """Whether `ready` is set."""
         return self.ready is not None
 
     def begin(self, child: Child, deadline: float | None) -> None:
-        """Wait for the line that says so."""
+        """Wait for `ready`."""
         if self.ready is not None:
             self.ready.await_in(child, deadline)
 
     def ask(self, child: Child, question: ToolRequest, deadline: float | None) -> EngineReply:
-        """Ask; lines before the answer that hold no JSON, or that of another request, are passed over."""
-        unasked = () if self.answer_id else _tell_unasked(child.skip())
+        """Send a request; skip lines without JSON or with the answer to another request."""
+        unasked = () if self.answer_id else _unasked_notes(child.skip())
         request = encode_request(self.request, question)
         child.write(request.line, deadline)
         talk: list[str] = []
@@ -236,14 +127,13 @@ class JsonLinesProtocol:
             answer = None if found is None else self._pick(found, question.id)
             if answer is not None:
                 reply = read_document(answer.values[0], self.layout)
-                return replace(reply, notes=(*request.notes, *unasked, *_tell_talk(talk), *answer.notes, *reply.notes))
+                return replace(reply, notes=(*request.notes, *unasked, *_talk_notes(talk), *answer.notes, *reply.notes))
             size += len(line) + 1
             if size > CHILD_LIMITS.line:
                 raise OutputLimitExceeded(f"more than {CHILD_LIMITS.line:,} bytes")
             talk += [] if self.answer_id and found else [clean(line)]
 
     def _pick(self, found: Documents, number: int) -> Documents | None:
-        """Take the document that answers; None when it is another's."""
         if self.answer_id is None:
             return replace(found, values=found.values[-1:])
         mine = [value for value in found.values if _id_of(value, self.answer_id) == str(number)]
@@ -267,8 +157,8 @@ class PromptProtocol:
         self.prompt.await_in(child, deadline)
 
     def ask(self, child: Child, question: ToolRequest, deadline: float | None) -> EngineReply:
-        """Ask, and read all up to the next prompt."""
-        unasked = _tell_unasked(child.skip())
+        """Send a request and read all up to the next prompt."""
+        unasked = _unasked_notes(child.skip())
         request = encode_request(self.request, question)
         child.write(request.line, deadline)
         answer = child.read_until(self.prompt.pattern, deadline)
@@ -277,7 +167,7 @@ class PromptProtocol:
 
 
 def make_dialogue(settings: Settings) -> WireProtocol | None:
-    """Make the way of talking that the settings ask for; None when the program does not stay."""
+    """Return the protocol of a mode; None for mode "once"."""
     if settings.mode == "lines":
         number = parse_selector(settings.answer_id, f"{WHERE}: answer_id") if settings.answer_id else None
         layout = make_layout(replace(settings, format="json"), WHERE)
@@ -285,7 +175,7 @@ def make_dialogue(settings: Settings) -> WireProtocol | None:
         ready = _marker(settings.ready, "ready", after=rb"[^\n]*\n") if settings.ready else None
         return JsonLinesProtocol(settings.request, layout, number, ready)
     if settings.mode == "prompt":
-        # blanks and colours may follow a prompt, but nothing that could be more of the answer
+        # blanks and colors may follow a prompt, but nothing that could be more of the answer
         prompt = _marker(settings.prompt, "prompt", after=rb"(?:\x1b\[[0-?]*[ -/]*[@-~]|\s)*\Z")
         ready = _marker(settings.ready, "ready", after=b"") if settings.ready else None
         return PromptProtocol(settings.request or "{query}", make_layout(settings, WHERE), prompt, ready)
@@ -299,14 +189,14 @@ def _marker(text: str, name: str, *, after: bytes) -> OutputMarker:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A line to write, and what had to be done to it."""
+    """A line to write, and notes."""
 
     line: bytes
     notes: tuple[str, ...] = ()
 
 
 def encode_request(template: str | Mapping[str, object], question: ToolRequest) -> _Request:
-    """Write a question as one line: JSON from a table, else text in which line breaks have become blanks."""
+    """Encode a query as one line: JSON from a table, else text with line breaks replaced by blanks."""
     if not isinstance(template, str):
         values = {**question.places, "query": question.query, "k": question.k, "id": question.id}
         return _Request(json.dumps(merge(fill_json(template, values), question.added)).encode() + b"\n")
@@ -319,7 +209,6 @@ def encode_request(template: str | Mapping[str, object], question: ToolRequest) 
 
 
 def _documents(line: bytes) -> Documents | None:
-    """Find the JSON of a line; None when there is none, which makes it talk."""
     text = clean(line)
     for find in (whole_document, lambda talk: documents_among_talk(talk, anywhere=True)):
         try:
@@ -328,7 +217,7 @@ def _documents(line: bytes) -> Documents | None:
             continue
         return found if found.values and isinstance(found.values[0], dict | list) else None
     if text.startswith("{"):
-        raise EngineError(f"the answer is no JSON; it begins {text[:60]!r}", hint="let the tool print whole documents")
+        raise EngineError(f"the answer is not JSON; it begins {text[:60]!r}", hint="let the tool print whole documents")
     return None
 
 
@@ -340,16 +229,16 @@ def _id_of(document: object, selector: Selector) -> str | None:
     return None if len(rows) != 1 or rows[0].values[0] is None else str(rows[0].values[0])
 
 
-def _tell_unasked(unread: bytes) -> tuple[str, ...]:
+def _unasked_notes(unread: bytes) -> tuple[str, ...]:
     return (f"{len(unread):,} bytes that came before it was asked were left out",) if unread.strip() else ()
 
 
-def _tell_talk(talk: list[str]) -> tuple[str, ...]:
+def _talk_notes(talk: list[str]) -> tuple[str, ...]:
     return Documents((), tuple(filter(None, talk))).notes
 
 
 class InteractiveSession(ExternalSession):
-    """A program on one corpus, asked one query after the other."""
+    """A program on one corpus that answers one query after the other."""
 
     def __init__(self, place: ToolWorkspace, dialogue: WireProtocol) -> None:
         self.place = place
@@ -364,7 +253,7 @@ class InteractiveSession(ExternalSession):
         self._startup: float | None = None  # seconds of the first start
 
     def start(self, seconds: float | None) -> None:
-        """Start the program and wait until it says that it is ready."""
+        """Start the program and wait until it is ready."""
         begin = time.monotonic()
         settings = self.place.tool.settings
         whole = Deadline(seconds, settings.index_timeout)
@@ -374,51 +263,51 @@ class InteractiveSession(ExternalSession):
         with self._watched(self._child, clock, f"raise {limit}"):
             self._dialogue.begin(self._child, clock.deadline)
         self._startup = time.monotonic() - begin if self._startup is None else self._startup
-        self._restarts.started(self._startup)
+        self._restarts.note_start(self._startup)
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
-        """Ask with what the filters add to the request; a program that was lost is started again first."""
+        """Send a query with the additions of the filters; restart a lost program first."""
         with self.place.redactor.cleaning():
             again = self._restore()
-            with again.apart():
+            with again.excluded():
                 reply = self._ask(query, k, wanted, Deadline(seconds, self.place.tool.settings.timeout))
         notes = tuple(map(self.place.redactor.text, (*again.notes, *reply.notes)))
         return replace(reply, notes=notes, waited=again.seconds)
 
     def usage(self) -> SessionUsage:
-        """Tell what it took."""
+        """Return what the program used."""
         if self._child is not None:
-            self.place.witness.note_peak(self._child.peak_bytes())
-            self.place.witness.note_words(self._child.stderr)
+            self.place.tracker.note_peak(self._child.peak_bytes())
+            self.place.tracker.note_words(self._child.stderr)
         return self.place.usage(self._startup if self._dialogue.waits else None)
 
     def close(self) -> None:
-        """End the program, and remove what it kept."""
+        """End the program and remove its directories."""
         try:
             self.drop()
         finally:
             self.place.close()
 
     def remarks(self) -> tuple[str, ...]:
-        """Tell what it left running."""
-        return self.place.leftovers.remarks()
+        """Return a note on orphans."""
+        return self.place.orphans.remarks()
 
     def drop(self) -> bytes:
-        """End the program, if there is one, and give what it said on stderr."""
+        """End the program, if there is one, and return its stderr."""
         child, self._child = self._child, None
         if child is None:
             return b""
         child.end()
-        self.place.witness.note_peak(child.peak_bytes())
+        self.place.tracker.note_peak(child.peak_bytes())
         return child.stderr
 
     def _restore(self) -> RestartCost:
         if self._child is not None and self._child.alive:
             return RestartCost()
         if self._child is not None:
-            self._restarts.lose()
+            self._restarts.note_loss()
             self.drop()
-        return self._restarts.again(self.start)
+        return self._restarts.restart(self.start)
 
     def _ask(self, query: str, k: int, wanted: SearchFilter, clock: Deadline) -> EngineReply:
         assert self._child is not None
@@ -427,15 +316,15 @@ class InteractiveSession(ExternalSession):
         question = ToolRequest(self.place.places, query, k, self._asked, self.place.known, added)
         with self._watched(self._child, clock, "raise timeout"):
             reply = self._dialogue.ask(self._child, question, clock.deadline)
-        self._restarts.answered()
+        self._restarts.note_answer()
         return reply
 
     @contextmanager
     def _watched(self, child: Child, clock: Deadline, hint: str) -> Iterator[None]:
-        """Say in the engines' own errors what happened to the program; then it is ended, so that nothing comes late."""
+        """Convert errors to EngineError and end the program, so that no late answer is read."""
         try:
             yield
-        except EngineError:  # it answered, only not in a way that can be read
+        except EngineError:  # it answered, but the answer cannot be read
             raise
         except StartupTimeout as problem:
             said = self._fail()
@@ -461,17 +350,17 @@ class InteractiveSession(ExternalSession):
 
     def _fail(self) -> str:
         stderr = self.drop()
-        self._restarts.lose()
-        self.place.witness.note_failure(stderr)
+        self._restarts.note_loss()
+        self.place.tracker.note_failure(stderr)
         words = last_line(stderr)
         return f": {words}" if words else ""
 
 
 class UpdatableInteractiveSession(InteractiveSession):
-    """A program that is started again when files changed."""
+    """A program that is restarted when files changed."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command and start the program anew, in the shorter of the two times together."""
+        """Run the update command and restart the program; the shorter of the two time limits holds for both."""
         clock = Deadline(seconds, self.place.tool.settings.index_timeout)
         self.place.take(corpus)
         with self.place.redactor.cleaning():

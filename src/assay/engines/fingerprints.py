@@ -1,8 +1,7 @@
-"""What can be seen of an engine today, as a digest: its settings, the files that it consists of, its variables.
+"""Fingerprints: digests of all that can be seen of an engine now (settings, its files, its variables).
 
-An engine whose identity nobody knows is told from what it was yesterday by this. It is no promise: a server, a model
-behind an address and a library that a program loads may change unseen. Values of variables go into the digest and
-nowhere else.
+They detect changes of an engine without an `identity`, but promise nothing: a server, a model behind an address or a
+library that a program loads may change unseen. Values of variables appear only in digests.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,22 +26,26 @@ from assay.store import code_digest
 
 @dataclass(frozen=True, slots=True)
 class LookLimits:
-    """How far is looked."""
+    """Limits of what is read."""
 
     #: Bytes of a file that are read, a twentieth of a second; a larger one is known by size and time.
     read_bytes: int = 20_000_000
-    #: Entries of a folder that are listed. A larger one is no program's own: a home, a disk.
+    #: Entries of a directory that are listed. A larger one is a home or a disk, not the code of a program.
     entries: int = 5_000
 
 
 LOOK_LIMITS = LookLimits()
-_ABROAD = re.compile(r"[\s\"'=:;,|&<>()]+")  # what stands around the paths in an option or a shell's command
-_NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a program that is looked for
+_SEPARATORS = re.compile(r"[\s\"'=:;,|&<>()]+")  # what stands around the paths in an option or a shell's command
+_NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a program on the PATH
+_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
+_FROM = re.compile(r"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import\b", re.MULTILINE)
+#: What every built-in engine reads its corpus with.
+_READING: Final = ("corpus", "syntax", "engines/answers.py", "engines/text_answers.py", "engines/json_answers.py")
 
 
 @dataclass(frozen=True, slots=True)
 class EngineInputs:
-    """What an engine is told that may lead to files and variables."""
+    """The settings of an engine that may name files and variables."""
 
     places: Mapping[str, str]  # {here}, {preset} and {python}
     commands: Sequence[Sequence[str]] = ()
@@ -51,57 +55,33 @@ class EngineInputs:
 
 
 def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:
-    """Digest settings, and whatever else was seen."""
+    """Return the digest of settings and other facts."""
     return digest_of([dict(config), *facts])
 
 
-def fingerprint_inputs(told: EngineInputs) -> list[object]:
-    """Look at the programs of an engine, at every file that it is told of, and at the variables that it names."""
-    search = None if told.env is None or "PATH" not in told.env else _filled(told.env["PATH"], told.places)
-    words = [_filled(text, told.places) for text in _texts([*told.commands, told.env or {}, *told.texts])]
-    pieces = {piece for word in words for piece in (word, *_ABROAD.split(word))}
-    firsts = {_located(_filled(command[0], told.places), told.places) for command in told.commands}
-    asked = {piece for command in told.commands for word in command for piece in _ABROAD.split(word)}
-    programs = {shutil.which(name, path=search) for name in (*firsts, *filter(_NAME.fullmatch, asked))} - {None}
+def identity_of(config: Mapping[str, object], *places: str, facts: object = None) -> str:
+    """Return the digest of settings, the code of some modules, and all else that decides a ranking."""
+    return digest_of([config, code_digest(*places, *_READING), facts, platform.python_version()])
+
+
+def fingerprint_inputs(inputs: EngineInputs) -> list[object]:
+    """Return facts about the programs, the files and the variables that the settings of an engine name."""
+    places, named = inputs.places, [*inputs.commands, inputs.env or {}, *inputs.texts]
+    search = None if inputs.env is None or "PATH" not in inputs.env else _fill(inputs.env["PATH"], places)
+    words = [_fill(text, places) for text in _texts(named)]
+    pieces = {piece for word in words for piece in (word, *_SEPARATORS.split(word))}
+    firsts = {_fill(command[0], places) for command in inputs.commands}
+    located = {os.path.abspath(Path(places["here"], name)) if "/" in name else name for name in firsts}
+    arguments = {piece for command in inputs.commands for word in command for piece in _SEPARATORS.split(word)}
+    programs = {shutil.which(name, path=search) for name in (*located, *filter(_NAME.fullmatch, arguments))} - {None}
     files = {*programs, *filter(os.path.isabs, pieces)}
-    seen = sorted((_shown(path, told.places), looked_at(path)) for path in files if path and os.path.exists(path))
-    return [seen, sorted(filter(None, map(_packages, map(str, programs)))), _variables(told)]
-
-
-def looked_at(path: str) -> str:
-    """Digest what lies at a path: a file, or the Python code in a folder that is not too large."""
-    if os.path.isfile(path):
-        return file_seen(path)
-    return digest_of([(os.path.relpath(one, path), file_seen(one)) for one in code_in(path)])
-
-
-def code_in(folder: str, limits: LookLimits = LOOK_LIMITS) -> list[str]:
-    """List the Python files below a folder; none where it is too large to be somebody's code."""
-    found, entries = [], 0
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
-        entries += len(folders) + len(names)
-        if entries > limits.entries:
-            return []
-        found += [os.path.join(place, name) for name in names if name.endswith(".py")]
-    return sorted(found)
-
-
-def file_seen(path: str, limits: LookLimits = LOOK_LIMITS) -> str:
-    """Digest a file by its content, a large one by size and time; one that cannot be read is not seen."""
+    seen = sorted((_relative(path, places), digest_path(path)) for path in files if path and os.path.exists(path))
     try:
-        facts = os.stat(path)
-        if facts.st_size > limits.read_bytes:
-            return f"{facts.st_size} bytes of {facts.st_mtime_ns}"
-        return _content(os.path.abspath(path), facts.st_size, facts.st_mtime_ns)
-    except OSError:
-        return ""
-
-
-@cache
-def _content(path: str, _size: int, _time: int) -> str:
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        token = [f"{{env:{inputs.token_env}}}"] if inputs.token_env else []
+        variables = digest_of(named_secrets([*named, *token]))
+    except AssayError:
+        variables = "not set"
+    return [seen, sorted(filter(None, map(_packages, map(str, programs)))), variables]
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -114,19 +94,15 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _filled(text: str, places: Mapping[str, str]) -> str:
+def _fill(text: str, places: Mapping[str, str]) -> str:
     try:
         return fill(text, places)
     except AssayError:
         return ""
 
 
-def _located(program: str, places: Mapping[str, str]) -> str:
-    return os.path.abspath(Path(places["here"], program)) if "/" in program else program
-
-
-def _shown(path: str, places: Mapping[str, str]) -> str:
-    """Name a file from the user's folder or the preset's, so that another checkout has the same name."""
+def _relative(path: str, places: Mapping[str, str]) -> str:
+    """Name a file relative to {here} or {preset}, so that another checkout has the same name."""
     for name in FOLDERS:
         folder = places.get(name)
         if folder and (path == folder or path.startswith(f"{folder}/")):
@@ -143,20 +119,93 @@ def _packages(program: str) -> list[str]:
     return sorted(one.name for one in home.glob("lib/python*/site-packages/*.dist-info"))
 
 
-def _variables(told: EngineInputs) -> str:
-    named: list[object] = [*told.commands, told.env or {}, *told.texts]
-    named += [f"{{env:{told.token_env}}}"] if told.token_env else []
+def digest_path(path: str) -> str:
+    """Return the digest of a file, or of the Python code in a directory that is not too large."""
+    if os.path.isfile(path):
+        return digest_file(path)
+    return digest_of([(os.path.relpath(one, path), digest_file(one)) for one in python_files(path)])
+
+
+def python_files(folder: str, limits: LookLimits = LOOK_LIMITS) -> list[str]:
+    """List the Python files below a directory; none if it has too many entries."""
+    found, entries = [], 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
+        entries += len(folders) + len(names)
+        if entries > limits.entries:
+            return []
+        found += [os.path.join(place, name) for name in names if name.endswith(".py")]
+    return sorted(found)
+
+
+def digest_file(path: str, limits: LookLimits = LOOK_LIMITS) -> str:
+    """Return the digest of a file's content, of a large one its size and time; empty if it cannot be read."""
     try:
-        return digest_of(named_secrets(named))
-    except AssayError:
-        return "not set"
+        facts = os.stat(path)
+        if facts.st_size > limits.read_bytes:
+            return f"{facts.st_size} bytes of {facts.st_mtime_ns}"
+        return _content(os.path.abspath(path), facts.st_size, facts.st_mtime_ns)
+    except OSError:
+        return ""
 
 
-#: What every engine of ours reads its corpus with.
-_READING: Final = ("corpus", "syntax", "engines/answers.py", "engines/text_answers.py", "engines/json_answers.py")
+@cache
+def _content(path: str, _size: int, _time: int) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def identity_of(config: Mapping[str, object], *places: str, facts: object = None) -> str:
-    """Digest settings, the code of some modules, and whatever else decides an answer."""
-    code = code_digest(*places, *_READING)
-    return digest_of([config, code, facts, platform.python_version()])
+def name_of(thing: object) -> str:
+    """Return `module:qualname` of a callable."""
+    kind = type(thing)
+    module = getattr(thing, "__module__", kind.__module__)
+    return f"{module}:{getattr(thing, '__qualname__', kind.__qualname__)}"
+
+
+def digest_modules(*modules: str) -> list[tuple[str, str]]:
+    """Return path and digest of the source files of imported modules and of what they import beside them."""
+    seen: dict[str, str] = {}
+    for module in modules:
+        home, files = _module_files(module)
+        waiting, met, followed = list(files), set[str](), set[str]()
+        while waiting:
+            path = waiting.pop()
+            if path in met:
+                continue
+            met.add(path)
+            seen[os.path.relpath(path, home)] = digest_file(path)
+            news = _imports(path, home) - followed  # each module once: the modules of a package import each other
+            followed |= news
+            for name in sorted(news):
+                file, folder = os.path.join(home, f"{name}.py"), os.path.join(home, name)
+                waiting += [file] if os.path.isfile(file) else python_files(folder) if os.path.isdir(folder) else []
+    return sorted(seen.items())
+
+
+def _module_files(module: str) -> tuple[str, list[str]]:
+    top = sys.modules.get(module.partition(".")[0])
+    places = list(getattr(top, "__path__", ()))
+    if places:
+        own = getattr(sys.modules.get(module), "__file__", None)
+        inside = python_files(places[0]) or ([own] if own else [])
+        return os.path.dirname(places[0]), inside
+    file = getattr(top, "__file__", None)
+    return (os.path.dirname(file), [file]) if file and file.endswith(".py") else ("", [])
+
+
+def _imports(path: str, home: str) -> frozenset[str]:
+    """Return the top names that a file imports; imports of installed packages are not followed."""
+    if "site-packages" in home.split(os.sep) or not path.endswith(".py"):
+        return frozenset()
+    try:
+        facts = os.stat(path)
+        return _imported_names(os.path.abspath(path), facts.st_size, facts.st_mtime_ns)
+    except OSError:
+        return frozenset()
+
+
+@cache
+def _imported_names(path: str, _size: int, _time: int) -> frozenset[str]:
+    text = Path(path).read_text("utf-8", "replace")
+    named = [name for line in _IMPORT.findall(text) for name in line.split(",")]
+    return frozenset(name.split()[0].partition(".")[0] for name in [*named, *_FROM.findall(text)] if name.split())

@@ -13,19 +13,22 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 from assay.clock import Deadline, format_duration, min_timeout
 from assay.engines.answers import OutputLayout, make_layout, read_output
 from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage, TimedSession
-from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
-from assay.engines.configs.settings import ConfigSettings
+from assay.engines.config_files import (
+    ConfigSettings,
+    ConfigTemplate,
+    check_config_is_used,
+    read_config,
+    recorded_config,
+)
 from assay.engines.filters import Filters, merge, read_filters
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
-from assay.engines.index_dir import IndexWorkspace
 from assay.engines.index_keys import ABOUT, IndexDeclaration, IndexSettings, Maker, index_config, read_indexing
 from assay.engines.json_answers import parse_selector, select
 from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import SharedIndexEngine
+from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 from assay.engines.templates import ASKED, check_template, fill, fill_json, fill_url, named_secrets, names_place
 from assay.engines.text_answers import ReadingSettings
-from assay.engines.tool import EngineFiles, EngineWorkspace, place_names, settled_places
-from assay.engines.wrapping import ExternalSession
+from assay.engines.tool import EngineWorkspace, ExternalSession, place_names, settled_places
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.http import (
     Connections,
@@ -464,8 +467,10 @@ class HttpEngine(SharedIndexEngine):
         """Open where the server has indexed, or let it do so first."""
         settings = self.settings
         follows = settings.update is not None or settings.index is not None
-        files = EngineFiles(spot.store, self.template, index_config(self.template, self.indexing.named))
-        folders = EngineWorkspace(self.places, spot.corpus.root, self.texts, files)
+        for_index = index_config(self.template, self.indexing.named)
+        folders = EngineWorkspace(
+            self.places, spot.corpus.root, self.texts, store=spot.store, config=self.template, index_config=for_index
+        )
         session = (UpdatableHttpSession if follows else HttpSession)(
             settings, self.layout, Sender(settings.token_env, self.secrets), spot.corpus, folders, self.filters
         )

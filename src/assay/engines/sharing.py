@@ -1,4 +1,4 @@
-"""What engines share on one corpus: the steps from corpus to ranking, each made once."""
+"""Steps from corpus to ranking that engines share on one corpus, each made once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast, runtime_checkable
 
 from assay.digests import digest_of
-from assay.engines.base import Engine, FullEngine, Session, TimedEngine, TimedSession
+from assay.engines.base import Engine, FullEngine, Handle, Session, TimedEngine
 from assay.store.paths import TABLES, VECTORS
 from assay.types import Corpus
 
@@ -18,43 +18,45 @@ if TYPE_CHECKING:
     from assay.store import ArtifactStore
 
 T = TypeVar("T")
+#: Steps whose results are always cached, by artifact kind; other steps live as long as the process.
+STEP_KINDS: Mapping[str, str] = {"chunks": TABLES.name, "vectors": VECTORS.name}
 
 
 @dataclass(frozen=True, slots=True)
 class SharedStep:
-    """A step on the way from corpus to ranking: two engines share it when it and all before it are equal."""
+    """A step from corpus to ranking; two engines share it if it and all steps before it are equal."""
 
     name: str
     digest: str  # of the settings that decide it
-    about: str = ""  # for people, in a few words
+    about: str = ""  # a few words for the report
 
 
 @runtime_checkable
 class SharingEngine(Protocol):
-    """An engine whose variants need not all begin at the beginning."""
+    """An engine whose variants can share steps."""
 
     def steps(self) -> tuple[SharedStep, ...]:
-        """List the way from corpus to ranking; no corpus is needed for that."""
+        """List the steps from corpus to ranking; needs no corpus."""
 
     def open_shared(self, corpus: Corpus, shelf: SharedCache, seconds: float | None) -> Session:
-        """Open with what others made; the answers are those of `open`, hit for hit."""
+        """Open with cached steps; the hits equal those of `open`."""
 
 
 class SharedCache:
-    """What engines share on one corpus in one process; `artefacts` is what processes and runs share."""
+    """Steps that engines share on one corpus in one process; `artefacts` is shared by processes and runs."""
 
     def __init__(self, corpus: Corpus, artefacts: ArtifactStore | None = None, *, reuse_index: bool = False) -> None:
         self.corpus = corpus
         self.artefacts = artefacts
         self.reuse_index = reuse_index
         self.made: Counter[str] = Counter()  # steps that were made here, not found
-        self.moved = False  # whether a file was seen that is not what the corpus says it is
+        self.moved = False  # whether a file was found to differ from the corpus
         self._things: dict[str, object] = {}
         self._lock = threading.RLock()
         self._closing = ExitStack()
 
     def once(self, key: str, make: Callable[[], T], close: Callable[[T], None] | None = None) -> T:
-        """Give what stands under a key, made by whoever asks first."""
+        """Return the value of a key; the first caller makes it."""
         with self._lock:
             if key not in self._things:
                 made = make()
@@ -64,68 +66,57 @@ class SharedCache:
             return cast(T, self._things[key])
 
     def close(self) -> None:
-        """Let go of everything, the last first."""
+        """Release everything, the last first."""
         with self._lock:
             self._things.clear()
             self._closing.close()
 
 
 def sharing(engine: object) -> SharingEngine | None:
-    """Find the engine that can share, under what was wrapped around it."""
-    while not isinstance(engine, SharingEngine):
-        inner = getattr(engine, "engine", None)
-        if inner is None:
-            return None
-        engine = inner
-    return engine
+    """Return the engine inside handles that can share steps, None if it cannot."""
+    while type(engine) is Handle:
+        engine = engine.inner
+    return engine if isinstance(engine, SharingEngine) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _CachedEngine:
-    """An engine that is opened with what others made."""
+    """An engine that is opened with shared steps."""
 
     engine: SharingEngine
     shelf: SharedCache
     config: Mapping[str, object]
 
+    def __post_init__(self) -> None:
+        if isinstance(self.engine, TimedEngine):
+            object.__setattr__(self, "open_within", self._open_within)
+
     def open(self, corpus: Corpus) -> Session:
         return self.engine.open_shared(corpus, self.shelf, None)
 
-
-@dataclass(frozen=True, slots=True)
-class _TimedOnShelf(_CachedEngine):
-    """The same for an engine that keeps to a time limit when it is opened."""
-
-    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        return cast(TimedSession, self.engine.open_shared(corpus, self.shelf, seconds))
+    def _open_within(self, corpus: Corpus, seconds: float | None) -> Session:
+        return self.engine.open_shared(corpus, self.shelf, seconds)
 
 
 def with_cache(engine: FullEngine, shelf: SharedCache | None) -> Engine:
-    """Give an engine that takes from a shelf what is there; one that cannot share stays as it is."""
+    """Return the engine opened with shared steps; unchanged if it cannot share."""
     shares = sharing(engine)
-    if shelf is None or shares is None:
-        return engine
-    return (_TimedOnShelf if isinstance(engine, TimedEngine) else _CachedEngine)(shares, shelf, engine.config)
+    return engine if shelf is None or shares is None else _CachedEngine(shares, shelf, engine.config)
 
 
 def corpus_copy(session: object) -> Corpus | None:
-    """Tell on which copy of the corpus a session works, where it shares one."""
+    """Return the copy of the corpus that a session shares with others, if any."""
     found = getattr(session, "shared_corpus", None)
     return found if isinstance(found, Corpus) else None
 
 
 def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:
-    """Name what the last of some steps makes of a corpus, given by its digest: all steps before it decide it too."""
-    way = [[step.name, step.digest] for step in steps]
-    return digest_of([corpus, way])
-
-
-#: The kinds of artefact that steps leave whatever is asked for; other steps live as long as the process.
-STEP_KINDS: Mapping[str, str] = {"chunks": TABLES.name, "vectors": VECTORS.name}
+    """Return the key of the last step's result on a corpus, given by its digest; earlier steps are part of it."""
+    return digest_of([corpus, [[step.name, step.digest] for step in steps]])
 
 
 def kept_steps(engine: SharingEngine, corpus: str, artefacts: ArtifactStore) -> frozenset[str]:
-    """Name the steps of an engine whose work on a corpus is kept."""
+    """Return the names of an engine's steps whose results on a corpus are cached."""
     steps = engine.steps()
     return frozenset(
         step.name

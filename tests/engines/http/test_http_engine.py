@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from assay.engines import as_engine
 from assay.engines.base import EngineReply, FilteringSession, MeasuredSession, SearchFilter, UpdatingSession
 from assay.engines.runner import ask
-from assay.engines.wrapping import as_engine
 from assay.errors import EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 from tests.engines.http.conftest import FIELDS, TOKEN, engine_of

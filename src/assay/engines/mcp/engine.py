@@ -16,11 +16,15 @@ from mcp_types import CallToolResult, ContentBlock, EmbeddedResource, TextConten
 from assay.digests import digest_of
 from assay.engines.answers import OutputLayout, make_layout, read_document, read_output
 from assay.engines.base import EngineContext, EngineReply, TimedSession
-from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
-from assay.engines.configs.settings import ConfigSettings
+from assay.engines.config_files import (
+    ConfigSettings,
+    ConfigTemplate,
+    check_config_is_used,
+    read_config,
+    recorded_config,
+)
 from assay.engines.filters import Filters, read_filters
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
-from assay.engines.index_dir import IndexWorkspace
 from assay.engines.index_keys import (
     ABOUT,
     IndexDeclaration,
@@ -31,7 +35,7 @@ from assay.engines.index_keys import (
     read_indexing,
 )
 from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import SharedIndexEngine
+from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 from assay.engines.templates import ASKED, check_template, named_secrets, names_place
 from assay.engines.text_answers import ReadingSettings, failure_text
 from assay.engines.tool import (

@@ -15,7 +15,6 @@ from mcp_types import CONNECTION_CLOSED, CallToolResult
 from assay.clock import Deadline, format_duration
 from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
 from assay.engines.filters import merge
-from assay.engines.index_dir import IndexWorkspace
 from assay.engines.index_keys import index_config, index_env
 from assay.engines.mcp.engine import (
     AGAIN,
@@ -28,10 +27,11 @@ from assay.engines.mcp.engine import (
     read_answer,
 )
 from assay.engines.mcp.transport import HttpTransport, McpConnection, StdioTransport, Transport
+from assay.engines.shared_index import IndexWorkspace
 from assay.engines.templates import fill, fill_json, fill_url
 from assay.engines.tool import (
-    EngineFiles,
     EngineWorkspace,
+    ExternalSession,
     OrphanTracker,
     RestartCost,
     Restarts,
@@ -41,7 +41,6 @@ from assay.engines.tool import (
     prepare,
     repro_command,
 )
-from assay.engines.wrapping import ExternalSession
 from assay.errors import EngineError, EngineTimeoutError
 from assay.http import read_token
 from assay.processes import OutputLimitExceeded, ProgramSpec
@@ -102,7 +101,7 @@ class ServerProcess:
             if self._connection is not None:  # it is up, but of no use without its index
                 self._drop()
             raise
-        self._restarts.started(time.monotonic() - begin)
+        self._restarts.note_start(time.monotonic() - begin)
 
     def _get_ready(self, connection: McpConnection, clock: Deadline) -> None:
         for asking in (*self._plan.index, *self._plan.used):
@@ -111,7 +110,7 @@ class ServerProcess:
 
     def restore(self) -> RestartCost:
         """Start a server that was lost again, and let it index, within the limits of that."""
-        return RestartCost() if self._connection is not None else self._restarts.again(self.start)
+        return RestartCost() if self._connection is not None else self._restarts.restart(self.start)
 
     def call(self, askings: Sequence[ToolInvocation], clock: Deadline, limit: str) -> tuple[CallToolResult, ...]:
         """Call tools one after the other; `limit` is the setting that a timeout is about."""
@@ -124,7 +123,7 @@ class ServerProcess:
 
     def answered(self) -> None:
         """Know that the server works."""
-        self._restarts.answered()
+        self._restarts.note_answer()
 
     def notes(self) -> tuple[str, ...]:
         """Tell what came on stdout since the last time that was no message."""
@@ -185,7 +184,7 @@ class ServerProcess:
         return check_answer(asking.tool, result)
 
     def _drop(self) -> None:
-        self._restarts.lose()
+        self._restarts.note_loss()
         line = self._line
         self.end(politely=False)
         if isinstance(line, StdioTransport):
@@ -232,8 +231,15 @@ class McpSession(ExternalSession):
         self._indexed = indexed  # whether the index is there
         self._shares_calls = engine.indexing.maker != "program"  # whether the calls of index have made it
         self._index_env = index_env(engine.settings.env, engine.indexing.named)
-        files = EngineFiles(spot.store, engine.template, index_config(engine.template, engine.indexing.named))
-        self._folders = EngineWorkspace(engine.places, corpus.root, engine.texts, files)
+        for_index = index_config(engine.template, engine.indexing.named)
+        self._folders = EngineWorkspace(
+            engine.places,
+            corpus.root,
+            engine.texts,
+            store=spot.store,
+            config=engine.template,
+            index_config=for_index,
+        )
         self.places = self._folders.places
         self._witness = UsageTracker()
         self._leftovers = OrphanTracker()
@@ -263,7 +269,7 @@ class McpSession(ExternalSession):
         with self._redactor.cleaning():
             asking = self._asking(query, k, wanted)
             again = self._keeper.restore()
-            with again.apart():
+            with again.excluded():
                 (result,) = self._keeper.call((asking,), Deadline(seconds, self._settings.timeout), "timeout")
                 self._keeper.answered()
                 reply = read_answer(result, self._settings.content, self._layout, self._known)

@@ -1,1 +1,0 @@
-"""Configuration files of tools: rendered from a template by key edits; nothing in them is executed."""
