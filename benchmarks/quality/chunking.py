@@ -22,7 +22,7 @@ from assay.experiment.running.turns import run
 from assay.gold import load_gold
 from assay.gold.synth import SampleSize, synthesize, write_sets
 from assay.scoring import score
-from assay.search.laws import STAGES
+from assay.search.config import STAGES
 from assay.syntax.text import BYTES_PER_TOKEN
 from assay.types import EngineRun, GoldSet, Hit, Ranking, Run, Scores, Suite
 from benchmarks.pages import Section, difference_text, table

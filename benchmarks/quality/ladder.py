@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from assay.search.laws import STAGES
+from assay.search.config import STAGES
 from benchmarks.quality.variants import Changes, Variant, default_of, variant
 
 #: The reference engine with nothing but the words in its units: a file is as good as its best one.

@@ -6,7 +6,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.search import Index, SearchConfig
-from assay.search.laws import STAGES
+from assay.search.config import STAGES
 from tests.conftest import GOLD, SHOP, copy_finished, finish
 
 

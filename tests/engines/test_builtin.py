@@ -16,8 +16,8 @@ from assay.engines.runner import ask, ask_filtered, open_session, update_session
 from assay.engines.sharing import SharedCache, kept_steps
 from assay.errors import ConfigError, SetupError
 from assay.search import Index, SearchConfig
-from assay.search.laws import STAGES, setting_hints
-from assay.search.meaning import embed_table
+from assay.search.config import STAGES, setting_hints
+from assay.search.dense import embed_table
 from assay.search.query import make_translator
 from assay.search.view import CorpusView
 from assay.store import ArtifactStore

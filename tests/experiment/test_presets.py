@@ -132,7 +132,7 @@ def test_vector_only_is_meaning_alone():
 
 
 def _stages():
-    from assay.search.laws import STAGES
+    from assay.search.config import STAGES
 
     return STAGES
 
@@ -185,7 +185,7 @@ def test_a_reranker_without_its_variable_is_told_by_name(monkeypatch):
 
 
 def test_what_is_shown_of_a_reranker_is_the_name_of_its_variable():
-    from assay.search.models import RerankSettings
+    from assay.search.config import RerankSettings
 
     shown = SearchConfig(rerank=RerankSettings(model="rerank:{env:X_URL}#m")).as_dict()
     assert shown["rerank"]["model"] == "rerank:{env:X_URL}#m"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.search import SearchConfig
-from assay.search.models import DenseSettings, TranslationSettings
+from assay.search.config import DenseSettings, TranslationSettings
 
 SAMPLES = {
     "cart.py": '''"""The cart."""

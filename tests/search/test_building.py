@@ -13,7 +13,7 @@ import pytest
 
 from assay.errors import AssayError, CorpusError, SetupError
 from assay.search import building
-from assay.search.analysis import analyse
+from assay.search.analysis import analyze
 from assay.search.building import WorkerConfig, build_table
 from assay.search.config import IndexConfig
 from assay.types import Corpus
@@ -64,9 +64,9 @@ def test_error_in_a_child_is_raised_with_its_message(
     def fail(*args: object) -> object:
         if os.getpid() != parent:
             raise error
-        return analyse(*args)  # type: ignore[arg-type]
+        return analyze(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(building, "analyse", fail)
+    monkeypatch.setattr(building, "analyze", fail)
     with pytest.raises(type(error)) as caught:
         build_table(corpus, corpus.files, _CONFIG, 3)
     assert str(caught.value) == str(error)
@@ -82,9 +82,9 @@ def test_child_that_dies_is_an_environment_failure(
     def die(*args: object) -> object:
         if os.getpid() != parent:
             os.kill(os.getpid(), number)
-        return analyse(*args)  # type: ignore[arg-type]
+        return analyze(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(building, "analyse", die)
+    monkeypatch.setattr(building, "analyze", die)
     with pytest.raises(SetupError) as caught:
         build_table(corpus, corpus.files, _CONFIG, 3)
     assert caught.value.hint
@@ -106,7 +106,7 @@ def test_error_of_the_parent_does_not_wait_for_its_children(corpus: Corpus, monk
             time.sleep(2 * WATCHDOG)
         raise _OddError("mine")
 
-    monkeypatch.setattr(building, "analyse", fail)
+    monkeypatch.setattr(building, "analyze", fail)
     begin = time.monotonic()
     with pytest.raises(_OddError):
         build_table(corpus, corpus.files, _CONFIG, 3)
@@ -130,13 +130,13 @@ _SLOW = """
 import os, sys, time
 from assay.corpus import open_corpus, parse_spec
 from assay.search import building
-from assay.search.analysis import analyse
+from assay.search.analysis import analyze
 from assay.search.config import IndexConfig
 building.SHARING = building.WorkerConfig(bytes=1, batch=1)
 def slow(documents, config):
     os.write(1, b'%d\\n' % os.getpid())
     time.sleep(3600)
-building.analyse = slow
+building.analyze = slow
 corpus = open_corpus(parse_spec(sys.argv[1]))
 building.build_table(corpus, corpus.files, IndexConfig(), 3)
 """

@@ -12,9 +12,8 @@ import pytest
 from assay.errors import AssayError, ConfigError, EngineError, SetupError
 from assay.search import Index, SearchConfig
 from assay.search.building import index_key
-from assay.search.config import IndexConfig
+from assay.search.config import DescriptionSettings, IndexConfig
 from assay.search.index_files import index_dir
-from assay.search.models import DescriptionSettings
 from assay.search.words import runs, terms
 from assay.types import Hit
 from tests.search.conftest import write_files

@@ -23,7 +23,7 @@ from assay.search import Index, Per, SearchConfig
 from assay.search.building import build_table, update
 from assay.search.chunking import ChunkConfig
 from assay.search.config import FieldConfig, IndexConfig
-from assay.search.meaning import embed_table
+from assay.search.dense import embed_table
 from assay.search.table import IndexTable, read_table, table_arrays
 from assay.types import Corpus, Hit
 from tests.properties import examples

@@ -14,13 +14,14 @@ import pytest
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError
 from assay.search import Index, Per, SearchConfig
+from assay.search.config import DenseSettings
+from assay.search.dense import passage
 from assay.search.fusion import parse_fusion
 from assay.search.index_files import index_dir
 from assay.search.local_embedders import Model2Vec
-from assay.search.meaning import passage
-from assay.search.models import DenseSettings, Kind
 from assay.search.pipeline import retrieve
 from assay.search.query import parse_query
+from assay.search.vectors import Kind
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.dense.models import WORDS, table, write_model2vec

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from assay.search.memo import Memo, MemoLimits
+from assay.search.view import Memo, MemoLimits
 
 
 def counting(calls, value):

@@ -11,8 +11,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.search import Index, SearchConfig
-from assay.search.config import IndexConfig
-from assay.search.models import DenseSettings, DescriptionSettings, RerankSettings
+from assay.search.config import DenseSettings, DescriptionSettings, IndexConfig, RerankSettings
 from tests.search.conftest import write_files
 from tests.serving import Asked, Reply, serving
 
@@ -56,7 +55,7 @@ def test_settings_are_written_down_without_secrets() -> None:
     ],
 )
 def test_a_model_is_named_without_secrets(spec: str, shown: str) -> None:
-    assert DenseSettings(spec).shown().model == RerankSettings(spec).shown().model == shown
+    assert DenseSettings(spec).redacted().model == RerankSettings(spec).redacted().model == shown
 
 
 def test_engine_records_models_without_secrets() -> None:
@@ -113,7 +112,7 @@ def test_search_imports_nothing_that_it_does_not_use(tmp_path: Path, model: str)
     root = write_files(tmp_path / "repo", {"cart.py": "cart = total\n"})
     code = (
         "import sys; from assay.search import Index, SearchConfig\n"
-        "from assay.search.models import DenseSettings, TranslationSettings\n"
+        "from assay.search.config import DenseSettings, TranslationSettings\n"
         "config = SearchConfig(dense=DenseSettings(sys.argv[2]), translation=TranslationSettings(sys.argv[2]))\n"
         "assert Index.build(sys.argv[1], config).search('cart')\n"
         "print([name for name in sys.modules if name.startswith(('assay.http', 'assay.search.rerank', 'scipy',"

@@ -7,15 +7,16 @@ from math import isclose
 import numpy as np
 import pytest
 
+from assay.search.analysis import NameRow, names_table
 from assay.search.names import Matches, NameIndex, Prefixes
-from assay.search.words import folder_name, name_row, names_table, stem_name, whole_hash
+from assay.search.words import folder_name, stem_name, whole_hash
 
 _NAMES = ["parseArgs", "parse", "configuration", "read_config_file", "x"]
 _EXACT = Prefixes(weight=0.0)
 
 
 def match(words: list[str], weights: list[float], prefixes: Prefixes = _EXACT) -> dict[str, tuple[float, float]]:
-    index = NameIndex(names_table([name_row(n, name) for n, name in enumerate(_NAMES)]))
+    index = NameIndex(names_table([NameRow(n, name) for n, name in enumerate(_NAMES)]))
     found: Matches = index.match(words, prefixes)
     pairs = zip(found.precision.tolist(), found.recall(np.array(weights)).tolist(), strict=True)
     return {_NAMES[owner]: pair for owner, pair in zip(found.owner.tolist(), pairs, strict=True)}

@@ -10,7 +10,7 @@ import pytest
 
 from assay.errors import ConfigError, EngineError
 from assay.search import Index, Per, SearchConfig
-from assay.search.models import RerankSettings
+from assay.search.config import RerankSettings
 from tests.search.conftest import write_files
 from tests.serving import Asked, Reply, Server, in_turn, serving
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.search.analysis import FileInput, analyse
+from assay.search.analysis import FileInput, analyze
 from assay.search.chunking import ChunkConfig, SourceText
 from assay.search.config import IndexConfig
 from assay.search.names import GraphConfig
@@ -21,7 +21,7 @@ def view_of(lines: list[int], size: int, overlap: int = 0) -> CorpusView:
     documents = (
         FileInput(SourceText(f"{n:02}.txt", "x\n" * count, "other", None), "") for n, count in enumerate(lines)
     )
-    return CorpusView(analyse(documents, IndexConfig(chunks=chunks)), GraphConfig())
+    return CorpusView(analyze(documents, IndexConfig(chunks=chunks)), GraphConfig())
 
 
 def select(scores: list[float], view: CorpusView, growth: SpanGrowth) -> list[SpanHit]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
 
 from assay.search import Index, Per, SearchConfig
-from assay.search.pipeline import rank, retrieve, stages
+from assay.search.pipeline import rank, rank_inside, retrieve, stages
 from assay.search.query import parse_query
 from assay.search.signals import References
 from assay.search.trace import StageTrace, find_lost_stage
@@ -40,9 +40,7 @@ def index(corpus_of: CorpusOf) -> Index:
 def scores(index: Index, config: SearchConfig) -> dict[tuple[str, Per], np.ndarray]:
     """Score every query, files and spans."""
     pers: tuple[Per, Per] = ("file", "span")
-    return {
-        (q, per): rank(retrieve(parse_query(q), index.view, config, per), config, per) for q in _QUERIES for per in pers
-    }
+    return {(q, per): rank(retrieve(parse_query(q), index.view, config, per), config) for q in _QUERIES for per in pers}
 
 
 @pytest.mark.parametrize("name", _NAMES)
@@ -69,11 +67,14 @@ def test_signal_that_is_left_out_has_numbers_without_effect(index: Index, name: 
         np.testing.assert_array_equal(before[key], after[key])
 
 
-def test_scores_do_not_depend_on_the_other_ranking(index: Index) -> None:
-    seen = retrieve(parse_query("cart price"), index.view, index.config, "file")
-    first = rank(seen, index.config, "file")
-    rank(seen, index.config, "span")
-    np.testing.assert_array_equal(first, rank(seen, index.config, "file"))
+def test_ranking_inside_files_leaves_the_features_of_a_query_alone(index: Index) -> None:
+    features = retrieve(parse_query("cart price"), index.view, index.config, "file")
+    first = rank(features, index.config)
+    rank_inside(features, index.config)
+    assert features.per == "file"
+    np.testing.assert_array_equal(first, rank(features, index.config))
+    with pytest.raises(FrozenInstanceError):
+        features.per = "span"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("per", ["file", "span"])
@@ -121,9 +122,9 @@ def test_references_speak_for_spans_only_where_they_are_given_a_weight(index: In
     silent, loud = SearchConfig(), SearchConfig(references=References(spans=0.5))
     question = "how does compute_price work on the cart?"
     seen = retrieve(parse_query(question), index.view, silent, "span")
-    plain, voted = rank(seen, silent, "span"), rank(seen, loud, "span")
+    plain, voted = rank(seen, silent), rank(seen, loud)
     files = [index.table.files.paths[file] for file in index.table.units.file]
     gained = {path for path, before, after in zip(files, plain, voted, strict=True) if after > before}
     assert "price.py" in gained, "report.py matches and uses what it defines"
     assert "README.md" not in gained, "nobody uses it"
-    assert np.array_equal(plain, rank(seen, replace(silent, without=("references",)), "span")), "silent by itself"
+    assert np.array_equal(plain, rank(seen, replace(silent, without=("references",)))), "silent by itself"

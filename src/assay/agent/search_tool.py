@@ -19,7 +19,7 @@ from assay.errors import ConfigError
 if TYPE_CHECKING:
     from assay.agent.context import RootedPath
     from assay.search import Index
-    from assay.search.filters import Filter
+    from assay.search.results import Filter
     from assay.types import Hit
 
 
@@ -126,7 +126,7 @@ def check_query(text: str) -> None:
 
 def _filter(asked: SearchRequest) -> Filter:
     from assay.corpus.languages import language_name
-    from assay.search.filters import Filter
+    from assay.search.results import Filter
 
     if asked.regex is not None:
         check_pattern(asked.regex)

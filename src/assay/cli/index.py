@@ -35,8 +35,8 @@ def handle(args: argparse.Namespace) -> int:
     config, workers = config_of(args, folder), workers_of(args)
     from assay.report.render.document import Document
     from assay.search.building import index_key, open_table
+    from assay.search.dense import embed_table
     from assay.search.index_files import index_folder
-    from assay.search.meaning import embed_table
 
     if args.rebuild:
         _forget(index_folder(folder, index_key(config.index)))

@@ -35,7 +35,7 @@ from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.search import Index
-    from assay.search.filters import Filter
+    from assay.search.results import Filter
     from assay.search.trace import Trace
     from assay.types import Hit
 
@@ -100,7 +100,7 @@ def _count(args: argparse.Namespace) -> int | None:
 
 
 def _filter(args: argparse.Namespace) -> Filter:
-    from assay.search.filters import KINDS, Filter
+    from assay.search.results import KINDS, Filter
 
     check_known("kind", args.kind, KINDS)
     if args.min_score is not None and not math.isfinite(args.min_score):

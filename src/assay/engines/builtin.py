@@ -11,7 +11,7 @@ from assay.engines.fingerprints import fingerprint_of
 from assay.engines.kinds import Component
 from assay.engines.sharing import SharedCache, SharedStep, step_key
 from assay.search import Index, Per, SearchConfig
-from assay.search.laws import STAGES, flatten
+from assay.search.config import STAGES, flatten
 from assay.search.settings import TABLE, from_environment
 from assay.search.sharing import (
     PartKeys,
@@ -67,7 +67,7 @@ class BuiltinEngine(InProcessDefaults):
     def steps(self) -> tuple[SharedStep, ...]:
         """List the way from corpus to ranking."""
         search, per = self.settings.search, self.settings.per
-        dense = search.dense.shown()
+        dense = search.dense.redacted()
         model = " and ".join(filter(None, (dense.model, dense.docs_model))) or "no model"
         return (
             SharedStep(

@@ -1,6 +1,6 @@
-"""What does a file hold? One pass over a batch of files, in any process, gives columns that can be put together.
+"""Analysis of a batch of files: chunks, words and names as columns that can be joined.
 
-Everything here is a pure function of path, text and configuration: that is why an update equals a rebuild.
+Everything here is a pure function of path, text and configuration, so an update equals a rebuild.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -17,36 +19,37 @@ from assay.search.noise import file_noise, is_test_name
 from assay.search.table import (
     FILE_KINDS,
     UNIT_KINDS,
-    ByteArray,
     ChunkTable,
     FileTable,
     FloatArray,
     IndexTable,
-    IntArray,
     LongArray,
+    NameTable,
     Postings,
     ReferenceTable,
     offsets,
     ranges,
 )
-from assay.search.words import RUN, NameRow, folder_name, name_row, names_table, runs, stem_name, term_hash, terms
-from assay.syntax.outline import LineSpan, Outline
+from assay.search.words import RUN, folder_name, runs, stem_name, term_hash, terms, whole_hash
+from assay.syntax.identifiers import split, stem
+from assay.syntax.outline import LineSpan
 
-_NEWLINE = 0  # the number of a newline among the runs
-_SHIFT = 32  # a key is unit << 32 | run: both stay far below 2**31
-_KIND = {kind: number for number, kind in enumerate(UNIT_KINDS)}
-_FILE_KIND = {kind: number for number, kind in enumerate(FILE_KINDS)}
+_NEWLINE: Final = 0  # the number of a newline among the runs
+_SHIFT: Final = 32  # a key is unit << 32 | run: both stay far below 2**31
+_KIND: Final = {kind: number for number, kind in enumerate(UNIT_KINDS)}
+_FILE_KIND: Final = {kind: number for number, kind in enumerate(FILE_KINDS)}
+_NOWHERE: Final = LineSpan(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class FileInput:
-    """A file to analyse, and the hash of its contents."""
+    """A file to analyze, and the hash of its contents."""
 
     source: SourceText
     sha256: str
 
 
-def analyse(documents: Iterable[FileInput], config: IndexConfig) -> IndexTable:
+def analyze(documents: Iterable[FileInput], config: IndexConfig) -> IndexTable:
     """Cut the files of a batch, given in path order, and count their words."""
     batch = _Batch(config)
     for document in documents:
@@ -56,7 +59,7 @@ def analyse(documents: Iterable[FileInput], config: IndexConfig) -> IndexTable:
 
 @dataclass(slots=True)
 class _Batch:
-    """Columns being filled, file by file."""
+    """Columns that are filled file by file."""
 
     config: IndexConfig
     documents: list[FileInput] = field(default_factory=list)
@@ -79,7 +82,10 @@ class _Batch:
         text = source.text.encode("utf-8", "surrogatepass")
         starts = np.array([unit.start for unit in found.units], dtype=np.int64)
         ends = np.array([unit.end for unit in found.units], dtype=np.int64)
-        self._place(text, starts, ends)
+        newlines = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == 10) + 1
+        line = np.concatenate([[0], newlines, [len(text)]])
+        self.first_byte.append(line[np.minimum(starts - 1, len(line) - 1)])
+        self.last_byte.append(line[np.minimum(ends, len(line) - 1)])
         self._count_body(source.text, starts, ends)
         self._count_fields(source.path, found.units)
         self.documents.append(document)
@@ -87,16 +93,8 @@ class _Batch:
         self.texts.append(text)
         self.units += len(found.units)
 
-    def _place(self, text: bytes, starts: LongArray, ends: LongArray) -> None:
-        newlines = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == 10) + 1
-        line = np.concatenate([[0], newlines, [len(text)]])
-        last = len(line) - 1
-        self.first_byte.append(line[np.minimum(starts - 1, last)])
-        self.last_byte.append(line[np.minimum(ends, last)])
-
     def _count_body(self, text: str, starts: LongArray, ends: LongArray) -> None:
-        tokens = RUN.findall(text)
-        run = np.fromiter(map(self.runs.__getitem__, tokens), np.int64, len(tokens))
+        run = self._numbers(RUN.findall(text))
         newline = run == _NEWLINE
         line, run = np.cumsum(newline)[~newline] + 1, run[~newline]
         low, high = np.searchsorted(line, starts), np.searchsorted(line, ends, side="right")
@@ -131,16 +129,30 @@ class _Batch:
     def table(self) -> IndexTable:
         postings = self._postings()
         length = np.bincount(postings.unit, weights=postings.count, minlength=self.units)
-        own = [row for rows in self._name_rows() for row in rows]
+        units = [unit for one in self.cuts for unit in one.units]
+        own = [
+            NameRow(number, name, place)
+            for number, unit in enumerate(units)
+            for name, place in zip(
+                unit.names, unit.places or (LineSpan(unit.start, unit.end),) * len(unit.names), strict=True
+            )
+        ]
+        scope = [NameRow(number, " ".join(unit.scopes)) for number, unit in enumerate(units) if unit.scopes]
+        stems = [NameRow(i, stem_name(document.source.path)) for i, document in enumerate(self.documents)]
+        outlines = [one.outline for one in self.cuts]
+        used = [
+            [*o.references, *(run for text in o.imports for run in runs(text))] if o is not None else []
+            for o in outlines
+        ]
         return IndexTable(
             self._files(),
-            self._units(length.astype(np.float32)),
+            self._units(units, length.astype(np.float32)),
             postings,
             names_table(own, keep_texts=True),
-            names_table(self._scope_rows(), keep_texts=True),
-            names_table([name_row(i, stem_name(d.source.path)) for i, d in enumerate(self.documents)]),
-            self._mentions([[d.name for d in c.outline.definitions] if c.outline else [] for c in self.cuts]),
-            self._mentions([_used(c.outline) if c.outline else [] for c in self.cuts]),
+            names_table(scope, keep_texts=True),
+            names_table(stems),
+            _references([[one.name for one in o.definitions] if o is not None else [] for o in outlines]),
+            _references(used),
         )
 
     def _postings(self) -> Postings:
@@ -169,26 +181,23 @@ class _Batch:
 
     def _files(self) -> FileTable:
         sources = [document.source for document in self.documents]
+        noise = [file_noise(s.path, s.text, s.kind, c.outline) for s, c in zip(sources, self.cuts, strict=True)]
         return FileTable(
             tuple(source.path for source in sources),
             tuple(source.language or "" for source in sources),
             tuple(document.sha256 for document in self.documents),
             tuple(one.problem or "" for one in self.cuts),
             np.array([_FILE_KIND[source.kind] for source in sources], dtype=np.uint8),
-            np.array(
-                [file_noise(s.path, s.text, s.kind, c.outline) for s, c in zip(sources, self.cuts, strict=True)],
-                dtype=np.uint8,
-            ),
-            _bytes(self.texts),
+            np.array(noise, dtype=np.uint8),
+            np.frombuffer(b"".join(self.texts), dtype=np.uint8),
             offsets(np.array([len(text) for text in self.texts], dtype=np.int64)),
         )
 
-    def _units(self, length: FloatArray) -> ChunkTable:
-        units = [unit for one in self.cuts for unit in one.units]
+    def _units(self, units: Sequence[Chunk], length: FloatArray) -> ChunkTable:
         return ChunkTable(
             np.repeat(np.arange(len(self.cuts)), [len(one.units) for one in self.cuts]).astype(np.int32),
-            _ints([unit.start for unit in units]),
-            _ints([unit.end for unit in units]),
+            np.array([unit.start for unit in units], dtype=np.int32),
+            np.array([unit.end for unit in units], dtype=np.int32),
             np.array([_KIND[unit.kind] for unit in units], dtype=np.uint8),
             np.array([any(map(is_test_name, unit.names[:1] + unit.scopes)) for unit in units], dtype=np.uint8),
             length,
@@ -196,39 +205,16 @@ class _Batch:
             np.concatenate(self.last_byte or [np.zeros(0, np.int64)]).astype(np.int32),
         )
 
-    def _name_rows(self) -> Iterable[list[NameRow]]:
-        number = 0
-        for one in self.cuts:
-            for unit in one.units:
-                places = unit.places or (LineSpan(unit.start, unit.end),) * len(unit.names)
-                yield [name_row(number, name, at) for name, at in zip(unit.names, places, strict=True)]
-                number += 1
-
-    def _scope_rows(self) -> list[NameRow]:
-        units = [unit for one in self.cuts for unit in one.units]
-        return [name_row(number, " ".join(unit.scopes)) for number, unit in enumerate(units) if unit.scopes]
-
-    def _mentions(self, names: list[list[str]]) -> ReferenceTable:
-        found = [np.unique(np.array([_HASHES[name] for name in listed], dtype=np.uint64)) for listed in names]
-        file = np.repeat(np.arange(len(found)), [len(one) for one in found])
-        return ReferenceTable(
-            file.astype(np.int32), np.concatenate(found or [np.zeros(0, np.uint64)]).astype(np.uint64)
-        )
-
-
-def _used(outline: Outline) -> list[str]:
-    return [*outline.references] + [run for text in outline.imports for run in runs(text)]
-
 
 class _Hashes(dict[str, int]):
-    """Remember the hashes of the terms of a process."""
+    """The hashes of the terms of a process."""
 
     def __missing__(self, term: str) -> int:
         found = self[term] = term_hash(term)
         return found
 
 
-_HASHES = _Hashes()
+_HASHES: Final = _Hashes()
 
 
 def _sum_by(keys: LongArray, values: FloatArray) -> tuple[LongArray, FloatArray]:
@@ -239,9 +225,37 @@ def _sum_by(keys: LongArray, values: FloatArray) -> tuple[LongArray, FloatArray]
     return keys[first], summed.astype(np.float32)
 
 
-def _ints(values: list[int]) -> IntArray:
-    return np.array(values, dtype=np.int32)
+def _references(names: list[list[str]]) -> ReferenceTable:
+    found = [np.unique(np.array([_HASHES[name] for name in listed], dtype=np.uint64)) for listed in names]
+    file = np.repeat(np.arange(len(found)), [len(one) for one in found])
+    return ReferenceTable(file.astype(np.int32), np.concatenate(found or [np.zeros(0, np.uint64)]).astype(np.uint64))
 
 
-def _bytes(texts: list[bytes]) -> ByteArray:
-    return np.frombuffer(b"".join(texts), dtype=np.uint8)
+class NameRow(NamedTuple):
+    """A name of a chunk or file."""
+
+    owner: int
+    text: str
+    lines: LineSpan = _NOWHERE
+
+
+def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False) -> NameTable:
+    """Return names as columns."""
+    parts = [_stems(row.text) for row in rows]
+    words = sorted({part for found in parts for part in found})
+    number = {word: i for i, word in enumerate(words)}
+    return NameTable(
+        tuple(row.text for row in rows) if keep_texts else (),
+        np.array([row.owner for row in rows], dtype=np.int32),
+        np.array([row.lines.start for row in rows], dtype=np.int32),
+        np.array([row.lines.end for row in rows], dtype=np.int32),
+        np.array([whole_hash(row.text) for row in rows], dtype=np.uint64),
+        offsets(np.array([len(found) for found in parts], dtype=np.int64)),
+        np.array([number[part] for found in parts for part in found], dtype=np.int32),
+        tuple(words),
+    )
+
+
+@lru_cache(maxsize=20_000)  # the methods of a class share their scope; some 5 MB
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(stem(part) for run in runs(text) for part in split(run))

@@ -1,7 +1,7 @@
-"""From files to a table, on several cores.
+"""Tables of corpora: built on several cores, stored per folder, and refreshed file by file.
 
-The files are dealt out by size; this process takes one share and a forked child each of the others. What a share
-holds does not depend on the others, so neither does the table on how many there are.
+The files are distributed by size over this process and forked children. The table of a file depends on no other file,
+so the result does not depend on the number of processes.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from assay.corpus import StatCache, decode_text, open_corpus, parse_spec, read_b
 from assay.corpus.cache import cache_dir
 from assay.digests import digest_of
 from assay.errors import CorpusError, SetupError
-from assay.search.analysis import FileInput, analyse
+from assay.search.analysis import FileInput, analyze
 from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
-from assay.search.index_files import index_folder, writer_lock
+from assay.search.index_files import FILE_NAME, index_folder, writer_lock
 from assay.search.table import IndexTable, combine, pick, read_table, table_arrays
 from assay.store import code_digest
 from assay.store.array_file import IndexFormatError, read_store, write_store
@@ -38,16 +38,135 @@ from assay.syntax.fork_guard import end_with
 from assay.syntax.grammars import grammar_name, load_grammar, packages
 from assay.types import Corpus, SourceFile
 
+#: The code that decides what is in a table, beside its settings.
+_ANALYZERS: Final = (
+    "syntax",
+    "search/chunking.py",
+    "search/analysis.py",
+    "search/words.py",
+    "search/noise.py",
+    "search/table.py",
+)
+_STATS: Final = "seen.assay"  # size and times of files, with their hashes
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """When work is dealt out; no effect on any answer."""
+    """How work is distributed; no effect on results."""
 
     bytes: int = 60_000  # a share of this size is 0.1 s of work; a child costs 0.02 s
-    batch: int = 4_000_000  # bytes of source analysed at a time, so that working memory stays flat
+    batch: int = 4_000_000  # bytes of source analyzed at a time, so that memory use stays flat
 
 
 SHARING = WorkerConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTable:
+    """A table that is up to date with its folder."""
+
+    corpus: Corpus
+    table: IndexTable
+    notes: tuple[str, ...]  # for the user, such as that a damaged index was rebuilt
+    changed: int  # files that were analyzed
+    folder: Path
+
+
+def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, keep: bool = False) -> OpenedTable:
+    """Open, refresh or build the index of a folder.
+
+    Where it cannot be written, the table is made in memory with a note; with `keep` that is an error.
+    """
+    folder = index_folder(root, index_key(config))
+    stats = StatCache()
+    with suppress(IndexFormatError, KeyError, ValueError):
+        stats = StatCache.from_columns(read_store(folder / _STATS).arrays)
+    corpus = open_corpus(parse_spec(str(root)), memory=stats)
+    table, notes = _stored(folder)
+    changed = 0
+    if table is None or is_stale(table, corpus):
+        table, notes, changed = _refresh(table, notes, folder, corpus, config, workers, keep=keep)
+    with suppress(SetupError, OSError):
+        if stats.changed:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_store(folder / _STATS, {"root": str(corpus.root)}, stats.columns())
+    return OpenedTable(corpus, table, notes, changed, folder)
+
+
+def _stored(folder: Path) -> tuple[IndexTable | None, tuple[str, ...]]:
+    try:
+        return read_table(read_store(folder / FILE_NAME).arrays), ()
+    except IndexFormatError as problem:
+        return None, () if problem.kind == "missing" else (f"{problem.message}; the index is built anew",)
+    except (KeyError, TypeError, ValueError) as problem:
+        return None, (f"the index lacks a column ({problem}); it is built anew",)
+
+
+def _refresh(
+    old: IndexTable | None,
+    notes: tuple[str, ...],
+    folder: Path,
+    corpus: Corpus,
+    config: IndexConfig,
+    workers: int | None,
+    *,
+    keep: bool,
+) -> tuple[IndexTable, tuple[str, ...], int]:
+    failed: tuple[str, ...] = ()
+    with ExitStack() as held:
+        try:
+            held.enter_context(writer_lock(folder))
+            old, notes = _stored(folder)  # another process may have refreshed it meanwhile
+        except SetupError as failure:
+            failed = _note(failure, keep=keep)
+        table, changed = update(old, corpus, config, workers)
+        if not failed and (changed or old is None or len(table.files) != len(old.files)):
+            try:
+                write_store(folder / FILE_NAME, {"root": str(corpus.root)}, table_arrays(table))
+            except SetupError as failure:
+                failed = _note(failure, keep=keep)
+    return table, (*notes, *failed), changed
+
+
+def _note(failure: SetupError, *, keep: bool) -> tuple[str, ...]:
+    if keep:
+        raise failure
+    return (f"{failure.message}; it is not kept",)
+
+
+def is_stale(table: IndexTable, corpus: Corpus) -> bool:
+    """Return whether a table does not match its corpus."""
+    files = table.files
+    stored = list(zip(files.paths, files.hashes, files.languages, strict=True))
+    return stored != [(file.path, corpus.hashes.get(file.path), file.language or "") for file in corpus.files]
+
+
+def update(
+    table: IndexTable | None, corpus: Corpus, config: IndexConfig, workers: int | None = None
+) -> tuple[IndexTable, int]:
+    """Return the table of a corpus, and how many files were analyzed: those whose contents or language changed."""
+    descriptions = cache_dir() / DESCRIPTIONS.name
+    if table is None:
+        return build_table(corpus, corpus.files, config, workers, descriptions), len(corpus.files)
+    known = dict(zip(table.files.paths, zip(table.files.hashes, table.files.languages, strict=True), strict=True))
+    new = [file for file in corpus.files if known.get(file.path) != (corpus.hashes[file.path], file.language or "")]
+    there = {file.path for file in corpus.files} - {file.path for file in new}
+    stay = np.array([i for i, path in enumerate(table.files.paths) if path in there], dtype=np.int64)
+    rest = table if len(stay) == len(table.files) else pick(table, stay)
+    return (combine([rest, build_table(corpus, new, config, workers, descriptions)]) if new else rest), len(new)
+
+
+@cache
+def index_key(config: IndexConfig) -> str:
+    """Return a digest of everything but the files that decides a table: settings, grammars and code."""
+    versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
+    description = ""
+    if config.description.enabled:
+        from assay.search.describe import description_identity
+
+        description = description_identity(config.description)
+    settings = asdict(config) | {"description": description}
+    return digest_of([settings, versions, code_digest(*_ANALYZERS)])
 
 
 def build_table(
@@ -57,13 +176,15 @@ def build_table(
     workers: int | None = None,
     descriptions: Path | None = None,
 ) -> IndexTable:
-    """Analyse files of a corpus; `descriptions` is where answers of a model that describes are kept, if anywhere."""
-    shares = _deal(files, _workers(files, workers))
-    if len(shares) > 1:
-        _load_grammars(files)
+    """Analyze files of a corpus; `descriptions` is the cache of a chat model's descriptions, if any."""
+    shares = _distribute(files, _processes(files, workers))
+    if len(shares) > 1:  # children inherit the grammars
+        for language in sorted({file.language for file in files if file.language}):
+            if grammar_name("", language, ""):
+                load_grammar(language)
     children = [_fork(corpus, share, config) for share in shares[1:]]
     try:
-        tables = [_analyse(corpus, shares[0], config)]
+        tables = [_analyze(corpus, shares[0], config)]
         tables += [child.result() for child in children]
     finally:
         for child in children:
@@ -76,31 +197,24 @@ def build_table(
     return describe_units(table, config.description, descriptions)
 
 
-def _workers(files: Sequence[SourceFile], wanted: int | None) -> int:
-    """Choose how many processes; where forking is not safe there is one."""
-    if not sys.platform.startswith("linux") or threading.active_count() > 1:
+def _processes(files: Sequence[SourceFile], wanted: int | None) -> int:
+    if not sys.platform.startswith("linux") or threading.active_count() > 1:  # forking is not safe
         return 1
     most = max(1, sum(file.size for file in files) // SHARING.bytes)
     return min(wanted or len(os.sched_getaffinity(0)), most, max(len(files), 1))
 
 
-def _load_grammars(files: Sequence[SourceFile]) -> None:
-    for language in sorted({file.language for file in files if file.language}):
-        if grammar_name("", language, ""):
-            load_grammar(language)
-
-
-def _deal(files: Sequence[SourceFile], shares: int) -> list[list[SourceFile]]:
-    dealt: list[list[SourceFile]] = [[] for _ in range(shares)]
-    load = [0] * shares
+def _distribute(files: Sequence[SourceFile], count: int) -> list[list[SourceFile]]:
+    shares: list[list[SourceFile]] = [[] for _ in range(count)]
+    load = [0] * count
     for file in sorted(files, key=lambda file: (-file.size, file.path)):
         least = load.index(min(load))
-        dealt[least].append(file)
+        shares[least].append(file)
         load[least] += file.size + 1
-    return [sorted(share, key=lambda file: file.path) for share in dealt]
+    return [sorted(share, key=lambda file: file.path) for share in shares]
 
 
-def _analyse(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> IndexTable:
+def _analyze(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> IndexTable:
     batches: list[list[SourceFile]] = [[]]
     size = 0
     for file in files:
@@ -109,39 +223,34 @@ def _analyse(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -
             size = 0
         batches[-1].append(file)
         size += file.size
-    return combine([analyse(_documents(corpus, batch), config) for batch in batches])
+    return combine([analyze(_inputs(corpus, batch), config) for batch in batches])
 
 
-def _documents(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[FileInput]:
+def _inputs(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[FileInput]:
     for file in files:
-        data = _contents(corpus, file.path)
-        if data is not None:
-            source = SourceText(file.path, decode_text(data), file.kind, file.language)
-            yield FileInput(source, hashlib.sha256(data).hexdigest())
-
-
-def _contents(corpus: Corpus, path: str) -> bytes | None:
-    """Read a file; None when it was removed since the walk, as if the walk had come a moment later."""
-    try:
-        return read_bytes(corpus, path)
-    except CorpusError as error:
-        if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError) and corpus.root.is_dir():
-            return None
-        raise
+        try:
+            data = read_bytes(corpus, file.path)
+        except CorpusError as error:
+            removed = isinstance(error.__cause__, FileNotFoundError | NotADirectoryError) and corpus.root.is_dir()
+            if removed:  # since the walk: as if the walk had come later
+                continue
+            raise
+        source = SourceText(file.path, decode_text(data), file.kind, file.language)
+        yield FileInput(source, hashlib.sha256(data).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
 class _Child:
-    """A process that analyses a share and writes the table to a pipe."""
+    """A process that analyzes a share and writes the table to a pipe."""
 
     pid: int
     pipe: int
 
     def result(self) -> IndexTable:
         with os.fdopen(os.dup(self.pipe), "rb") as stream:
-            answer = stream.read()
+            data = stream.read()
         try:
-            found = pickle.loads(answer)  # noqa: S301 (written by our own child, over a pipe nobody else has)
+            found = pickle.loads(data)  # noqa: S301 (written by our own child)
         except (EOFError, pickle.UnpicklingError) as error:  # it wrote nothing, or not to the end
             raise SetupError(
                 "a process that was indexing ended without a result", hint="free some memory, or use --workers 1"
@@ -168,161 +277,13 @@ def _fork(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> _
     try:
         os.close(reader)
         end_with(parent)
+        result: IndexTable | Exception
+        try:
+            result = _analyze(corpus, files, config)
+        except Exception as error:
+            result = error
         with os.fdopen(writer, "wb") as stream:
-            stream.write(pickle.dumps(_attempt(corpus, files, config), protocol=5))
+            stream.write(pickle.dumps(result, protocol=5))
         status = 0
     finally:
         os._exit(status)
-
-
-def _attempt(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> IndexTable | Exception:
-    try:
-        return _analyse(corpus, files, config)
-    except Exception as error:
-        return error
-
-
-#: The code that decides what is in a table, beside its settings.
-_ANALYSERS: Final = (
-    "syntax",
-    "search/chunking.py",
-    "search/analysis.py",
-    "search/words.py",
-    "search/noise.py",
-    "search/table.py",
-)
-_TABLE = "index.assay"
-_SEEN = "seen.assay"
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedTable:
-    """A table that fits its folder as it is now."""
-
-    corpus: Corpus
-    table: IndexTable
-    notes: tuple[str, ...]  # what a person should see, such as that an old index was built anew
-    changed: int  # files that were analysed
-    folder: Path
-
-
-def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, keep: bool = False) -> OpenedTable:
-    """Open, refresh or build the index of a folder.
-
-    Where it cannot be written, the table is made in memory and a note says so; with `keep` that is an error.
-    """
-    folder = index_folder(root, index_key(config))
-    memory = _remembered(folder)
-    corpus = open_corpus(parse_spec(str(root)), memory=memory)
-    found = _stored(folder)
-    if found.table is not None and not is_stale(found.table, corpus):
-        _remember(folder, memory, corpus)
-        return OpenedTable(corpus, found.table, found.notes, 0, folder)
-    opened = _renewed(found, folder, corpus, _Making(config, workers, keep))
-    _remember(folder, memory, corpus)
-    return opened
-
-
-@dataclass(frozen=True, slots=True)
-class _Making:
-    """How a table is made, and whether it must be kept."""
-
-    config: IndexConfig
-    workers: int | None
-    keep: bool
-
-
-def _renewed(found: _Stored, folder: Path, corpus: Corpus, making: _Making) -> OpenedTable:
-    notes: tuple[str, ...] = ()
-    with ExitStack() as held:
-        try:
-            held.enter_context(writer_lock(folder))
-            found = _stored(folder)  # somebody may have brought it up to date while we waited
-        except SetupError as failure:
-            notes = _unkept(failure, making)
-        table, changed = update(found.table, corpus, making.config, making.workers)
-        if not notes and (changed or found.table is None or len(table.files) != len(found.table.files)):
-            try:
-                write_store(folder / _TABLE, {"root": str(corpus.root)}, table_arrays(table))
-            except SetupError as failure:
-                notes = _unkept(failure, making)
-    return OpenedTable(corpus, table, (*found.notes, *notes), changed, folder)
-
-
-def _unkept(failure: SetupError, making: _Making) -> tuple[str, ...]:
-    """Put up with an index that cannot be written, unless it must be."""
-    if making.keep:
-        raise failure
-    return (f"{failure.message}; it is not kept",)
-
-
-def update(
-    table: IndexTable | None, corpus: Corpus, config: IndexConfig, workers: int | None = None
-) -> tuple[IndexTable, int]:
-    """Make a table fit a corpus: only files whose contents or language changed are analysed."""
-    kept = cache_dir() / DESCRIPTIONS.name
-    if table is None:
-        return build_table(corpus, corpus.files, config, workers, kept), len(corpus.files)
-    known = dict(zip(table.files.paths, zip(table.files.hashes, table.files.languages, strict=True), strict=True))
-    new = [file for file in corpus.files if known.get(file.path) != (corpus.hashes[file.path], file.language or "")]
-    there = {file.path for file in corpus.files} - {file.path for file in new}
-    stay = np.array([i for i, path in enumerate(table.files.paths) if path in there], dtype=np.int64)
-    if not new and len(stay) == len(table.files):
-        return table, 0
-    rest = table if len(stay) == len(table.files) else pick(table, stay)
-    return (combine([rest, build_table(corpus, new, config, workers, kept)]) if new else rest), len(new)
-
-
-@cache
-def index_key(config: IndexConfig) -> str:
-    """Digest everything but the files that decides a table: settings, grammars, and the way of analysing."""
-    versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
-    description = ""
-    if config.description.enabled:
-        from assay.search.describe import description_identity
-
-        description = description_identity(config.description)
-    settings = asdict(config) | {"description": description}
-    return digest_of([settings, versions, code_digest(*_ANALYSERS)])
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """What lay in the cache."""
-
-    table: IndexTable | None
-    notes: tuple[str, ...]
-
-
-def _stored(folder: Path) -> _Stored:
-    try:
-        return _Stored(read_table(read_store(folder / _TABLE).arrays), ())
-    except IndexFormatError as problem:
-        return _Stored(None, () if problem.kind == "missing" else (f"{problem.message}; the index is built anew",))
-    except (KeyError, TypeError, ValueError) as problem:
-        return _Stored(None, (f"the index lacks a column ({problem}); it is built anew",))
-
-
-def is_stale(table: IndexTable, corpus: Corpus) -> bool:
-    """Tell whether a table does not fit its corpus."""
-    if len(table.files) != len(corpus.files):
-        return True
-    return any(
-        path != file.path or sha != corpus.hashes[path] or language != (file.language or "")
-        for path, sha, language, file in zip(
-            table.files.paths, table.files.hashes, table.files.languages, corpus.files, strict=True
-        )
-    )
-
-
-def _remembered(folder: Path) -> StatCache:
-    with suppress(IndexFormatError, KeyError, ValueError):
-        return StatCache.from_columns(read_store(folder / _SEEN).arrays)
-    return StatCache()
-
-
-def _remember(folder: Path, memory: StatCache, corpus: Corpus) -> None:
-    with suppress(SetupError, OSError):
-        if memory.changed:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_store(folder / _SEEN, {"root": str(corpus.root)}, memory.columns())

@@ -1,12 +1,12 @@
-"""How a file is cut into the units that are found: by syntax, by heading, or by size."""
+"""Cutting of files into chunks: by syntax, by heading, or by size."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Literal
+from typing import Final, Literal
 
 from assay.syntax.grammars import grammar_name
 from assay.syntax.outline import Definition, LineSpan, Outline, outline
@@ -16,10 +16,12 @@ from assay.types import Kind
 
 ChunkKind = Literal["ast", "lines", "tokens", "characters", "file"]
 
+_FUNCTIONS: Final = frozenset({"function", "method", "macro"})
+
 
 @dataclass(frozen=True, slots=True)
 class ChunkConfig:
-    """One value that, with a file, decides its units."""
+    """One value that, with a file, decides its chunks."""
 
     kind: ChunkKind = field(
         default="ast",  # met the owner's span about twice as often as windows of any size (notes/spans.md)
@@ -71,54 +73,170 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Lines `start`-`end` of a file and what they are; an empty file has one unit, lines 1-0."""
+    """Lines `start`-`end` of a file; an empty file has one chunk, lines 1-0."""
 
     start: int
     end: int
     kind: str  # of a definition, or head, gap, section, lines, file
-    names: tuple[str, ...] = ()  # what it defines, the first one first
-    scopes: tuple[str, ...] = ()  # the definitions or headings around it, the outermost first
+    names: tuple[str, ...] = ()  # definitions or headings in it, in order
+    scopes: tuple[str, ...] = ()  # definitions or headings around it, the outermost first
     signature: str = ""
     doc: str = ""
-    places: tuple[LineSpan, ...] = ()  # where each name is defined; a class of which this is the head is longer
+    places: tuple[LineSpan, ...] = ()  # of each name; longer than the chunk for a class of which this is the head
 
     @property
     def lines(self) -> int:
-        """Count its lines."""
+        """Number of lines."""
         return self.end - self.start + 1
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkedFile:
-    """The units of a file by first line, what its parse told, and what went wrong."""
+    """The chunks of a file by first line, its outline, and a problem with it."""
 
     units: tuple[Chunk, ...]
     outline: Outline | None = None
     problem: str | None = None
 
 
-_FUNCTIONS = frozenset({"function", "method", "macro"})
-Depths = Mapping[int, int]  # how deep the parts of a long node lie that begin at a line
+def chunk_file(source: SourceText, config: ChunkConfig) -> ChunkedFile:
+    """Cut a file; it is always parsed, because names and references come from the parse too."""
+    if not source.text:
+        return ChunkedFile((Chunk(1, 0, "file"),))
+    lines = source.text.split("\n")[: count_lines(source.text)]
+    grammar = grammar_name(source.path, source.language, source.text)
+    parsed = outline(source.text, grammar) if grammar else None
+    problem = None
+    if parsed is not None and parsed.problem is not None:
+        problem = f"not parsed: {parsed.problem}"
+    elif parsed is not None and parsed.broken:
+        problem = "its syntax has errors" + ("" if parsed.definitions else ", and no definition was found")
+    return ChunkedFile(_cut(source, lines, parsed, config), parsed, problem)
 
 
-def cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig) -> tuple[Chunk, ...]:
-    """Cut a file of at least one line."""
+def _cut(source: SourceText, lines: list[str], parsed: Outline | None, config: ChunkConfig) -> tuple[Chunk, ...]:
+    if config.kind == "file":
+        return (Chunk(1, len(lines), "file"),)
+    if config.kind == "lines":
+        return cut_lines(len(lines), config.size, config.overlap)
+    if config.kind == "tokens":
+        tokens = [approx4(len(line.encode("utf-8", "replace")) + 1) for line in lines]
+        return cut_weighed(tokens, config.size, config.overlap)
+    if config.kind == "characters":
+        return cut_weighed([len(line) + 1 for line in lines], config.size, config.overlap)
+    if parsed is not None and parsed.definitions:
+        return _cut_definitions(lines, parsed, config)
+    if source.kind == "docs":
+        return cut_sections(lines, config)
+    return cut_lines(len(lines), config.part, 0)
+
+
+def cut_lines(lines: int, size: int, overlap: int) -> tuple[Chunk, ...]:
+    """Cut into windows of `size` lines; the last may be shorter, and none is inside another."""
+    starts = range(1, max(lines - overlap, 1) + 1, size - overlap)
+    return tuple(Chunk(start, min(start + size - 1, lines), "lines") for start in starts)
+
+
+def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Chunk, ...]:
+    """Cut into windows of lines with a total weight of at most `size`; a heavier line is a window by itself.
+
+    Each window begins at the first line that leaves at most `overlap` of the one before.
+    """
+    total = [0, *accumulate(weights)]
+    units: list[Chunk] = []
+    start = 0
+    while start < len(weights):
+        end = max(bisect_left(total, total[start] + size + 1) - 1, start + 1)
+        units.append(Chunk(start + 1, end, "lines"))
+        if end == len(weights):
+            break
+        start = max(bisect_left(total, total[end] - overlap), start + 1)
+    return tuple(units)
+
+
+def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]:
+    """Cut a text of at least one line by headings; long sections are split at blank lines, short ones joined."""
+
+    def cost(line: int) -> int:
+        return lines[line - 2].strip() != ""
+
+    packed: list[Chunk] = []
+    for section in _sections(lines):
+        for unit in _split(section, config, cost):
+            last = packed[-1] if packed else None
+            if last is not None and last.lines < config.shortest and last.lines + unit.lines <= config.packed:
+                names = tuple(dict.fromkeys(last.names + unit.names))
+                packed[-1] = replace(last, end=unit.end, names=names, signature=" ".join(names))
+            else:
+                packed.append(unit)
+    return tuple(packed)
+
+
+def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
+    found = list(headings(lines))
+    if not found or found[0].line > 1:
+        yield Chunk(1, found[0].line - 1 if found else len(lines), "section")
+    around: list[DocHeading] = []
+    for nth, heading in enumerate(found):
+        while around and around[-1].level >= heading.level:
+            around.pop()
+        end = found[nth + 1].line - 1 if nth + 1 < len(found) else len(lines)
+        scopes = tuple(outer.title for outer in around)
+        yield Chunk(heading.line, end, "section", (heading.title,), scopes, heading.title)
+        around.append(heading)
+
+
+def _split(unit: Chunk, config: ChunkConfig, cost: Callable[[int], object]) -> Iterator[Chunk]:
+    """Split a long chunk into equal parts; each cut moves to the nearest line of the least cost within the slack."""
+    parts = -(-unit.lines // config.part) if unit.lines > config.longest else 1
+    start = unit.start
+    for nth in range(1, parts):
+        wanted = unit.start + round(nth * unit.lines / parts)
+        near = range(max(wanted - config.slack, start + 1), min(wanted + config.slack, unit.end) + 1)
+        if near:
+            at = min(near, key=lambda line: (cost(line), abs(line - wanted), line))
+        else:  # parts of a line or two
+            at = min(max(wanted, start + 1), unit.end)
+        yield replace(unit, start=start, end=at - 1)
+        start = at
+    yield replace(unit, start=start) if parts > 1 else unit
+
+
+def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig) -> tuple[Chunk, ...]:
     children: dict[int, list[int]] = {}
     for position, definition in enumerate(outline.definitions):
         children.setdefault(definition.parent, []).append(position)
     layout = _Layout(outline.definitions, children, config)
-    pieces = _settle(list(layout.fill(-1, 1, len(lines), ())), lines)
-    depths = {each.line: each.depth for each in reversed(outline.breaks)}  # the shallowest comes first
-    sized = [part for unit in pieces for part in _split(unit, lines, depths, config)]
-    return tuple(_pack(sized, config))
+    settled: list[Chunk] = []
+    for unit in layout.fill(-1, 1, len(lines), ()):
+        if unit.kind == "gap" and settled and not any(map(_has_text, lines[unit.start - 1 : unit.end])):
+            settled[-1] = replace(settled[-1], end=unit.end)
+        else:
+            settled.append(unit)
+    depths = {each.line: each.depth for each in reversed(outline.breaks)}  # the shallowest of a line wins
+
+    def cost(line: int) -> tuple[bool, int]:
+        text = lines[line - 1]
+        indent = len(text) - len(text.lstrip()) if text.strip() else 0
+        return (False, depths[line]) if line in depths else (True, indent)
+
+    packed: list[Chunk] = []
+    for whole in settled:
+        for part in _split(whole, config, cost):
+            unit = part if part.start == whole.start else replace(part, signature="", doc="")
+            if packed and _fits(packed[-1], unit, config):
+                packed[-1] = _join(packed[-1], unit)
+            else:
+                packed.append(unit)
+    return tuple(packed)
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The tree of definitions, being laid over the lines."""
+    """The tree of definitions over the lines of a file."""
 
     definitions: tuple[Definition, ...]
-    children: dict[int, list[int]]
+    children: Mapping[int, list[int]]
     config: ChunkConfig
 
     def fill(self, parent: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
@@ -140,219 +258,46 @@ class _Layout:
         members = [m for m in self.children.get(position, ()) if start < self.definitions[m].start <= end]
         most = self.config.longest if one.kind in _FUNCTIONS else self.config.whole_class
         if not members or end - start + 1 <= most:
-            named = self._named(position, one)
+            named = self._names(position)
             yield Chunk(start, end, one.kind, tuple(named), scopes, one.signature, one.doc, tuple(named.values()))
             return
         first = self.definitions[members[0]].start
         kind = one.kind if one.kind in _FUNCTIONS else "head"
-        yield Chunk(start, first - 1, kind, (one.name,), scopes, one.signature, one.doc, (_lines(one),))
+        place = LineSpan(one.start, one.end)
+        yield Chunk(start, first - 1, kind, (one.name,), scopes, one.signature, one.doc, (place,))
         yield from self.fill(position, first, end, (*scopes, one.name))
 
-    def _named(self, position: int, one: Definition) -> dict[str, LineSpan]:
-        named = {one.name: _lines(one)}
+    def _names(self, position: int) -> dict[str, LineSpan]:
+        one = self.definitions[position]
+        named = {one.name: LineSpan(one.start, one.end)}
         for member in () if one.kind in _FUNCTIONS else self.children.get(position, ()):
-            for name, lines in self._named(member, self.definitions[member]).items():
+            for name, lines in self._names(member).items():
                 named.setdefault(name, lines)
         return named
 
 
-def _lines(one: Definition) -> LineSpan:
-    return LineSpan(one.start, one.end)
-
-
-def _settle(units: list[Chunk], lines: Sequence[str]) -> list[Chunk]:
-    settled: list[Chunk] = []
-    for unit in units:
-        if unit.kind == "gap" and settled and not any(_says(line) for line in lines[unit.start - 1 : unit.end]):
-            settled[-1] = replace(settled[-1], end=unit.end)
-        else:
-            settled.append(unit)
-    return settled
-
-
-def _says(line: str) -> bool:
+def _has_text(line: str) -> bool:
     word = line.strip(" \t\r\n{}()[];,")
     return bool(word) and word != "end"
-
-
-def _split(unit: Chunk, lines: Sequence[str], depths: Depths, config: ChunkConfig) -> Iterator[Chunk]:
-    if unit.lines <= config.longest:
-        yield unit
-        return
-    parts = -(-unit.lines // config.part)
-    start = unit.start
-    for nth in range(1, parts):
-        wanted = unit.start + round(nth * unit.lines / parts)
-        at = _best_cut(wanted, start, unit.end, lines, depths, config)
-        yield _part(unit, start, at - 1)
-        start = at
-    yield _part(unit, start, unit.end)
-
-
-def _part(unit: Chunk, start: int, end: int) -> Chunk:
-    if start == unit.start:
-        return replace(unit, end=end)
-    return replace(unit, start=start, end=end, signature="", doc="")
-
-
-def _best_cut(wanted: int, start: int, end: int, lines: Sequence[str], depths: Depths, config: ChunkConfig) -> int:
-    near = range(max(wanted - config.slack, start + 1), min(wanted + config.slack, end) + 1)
-    if not near:  # parts of a line or two: there is no choice
-        return min(max(wanted, start + 1), end)
-    begun = [line for line in near if line in depths]
-    if begun:
-        return min(begun, key=lambda line: (depths[line], abs(line - wanted), line))
-    return min(near, key=lambda line: (_indent(lines[line - 1]), abs(line - wanted), line))
-
-
-def _indent(line: str) -> int:
-    stripped = line.strip()
-    return len(line) - len(line.lstrip()) if stripped else 0
-
-
-def _pack(units: list[Chunk], config: ChunkConfig) -> list[Chunk]:
-    packed: list[Chunk] = []
-    for unit in units:
-        if packed and _fits(packed[-1], unit, config):
-            packed[-1] = _joined(packed[-1], unit)
-        else:
-            packed.append(unit)
-    return packed
 
 
 def _fits(one: Chunk, other: Chunk, config: ChunkConfig) -> bool:
     small = min(one.lines, other.lines) < config.shortest
     head = one.kind == "head" and other.scopes[:-1] == one.scopes and other.scopes[-1:] == one.names[:1]
-    room = config.longest if head and one.lines < config.shortest else config.packed  # a bare head says nothing
-    return small and one.lines + other.lines <= room and (one.scopes == other.scopes or head)
+    most = config.longest if head and one.lines < config.shortest else config.packed  # a bare head matches nothing
+    return small and one.lines + other.lines <= most and (one.scopes == other.scopes or head)
 
 
-def _joined(one: Chunk, other: Chunk) -> Chunk:
-    kind = other.kind if one.kind == "gap" else one.kind
+def _join(one: Chunk, other: Chunk) -> Chunk:
     named = dict(zip(other.names + one.names, other.places + one.places, strict=True))  # the first of a name stays
     names = tuple(dict.fromkeys(one.names + other.names))
     return Chunk(
         one.start,
         other.end,
-        kind,
+        other.kind if one.kind == "gap" else one.kind,
         names,
         one.scopes,
         " ".join(filter(None, (one.signature, other.signature))),
         " ".join(filter(None, (one.doc, other.doc))),
         tuple(named[name] for name in names),
     )
-
-
-def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]:
-    """Cut a text of at least one line: a section a heading, long ones split, short ones put to the next."""
-    sections = list(_sections(lines))
-    sized = [part for unit in sections for part in _split_sections(unit, lines, config)]
-    return tuple(_pack_sections(sized, config))
-
-
-def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
-    found = list(headings(lines))
-    if not found or found[0].line > 1:
-        yield Chunk(1, found[0].line - 1 if found else len(lines), "section")
-    around: list[DocHeading] = []
-    for nth, heading in enumerate(found):
-        while around and around[-1].level >= heading.level:
-            around.pop()
-        end = found[nth + 1].line - 1 if nth + 1 < len(found) else len(lines)
-        scopes = tuple(outer.title for outer in around)
-        yield Chunk(heading.line, end, "section", (heading.title,), scopes, heading.title)
-        around.append(heading)
-
-
-def _split_sections(unit: Chunk, lines: Sequence[str], config: ChunkConfig) -> Iterator[Chunk]:
-    if unit.lines <= config.longest:
-        yield unit
-        return
-    parts = -(-unit.lines // config.part)
-    start = unit.start
-    for nth in range(1, parts):
-        wanted = unit.start + round(nth * unit.lines / parts)
-        near = range(max(wanted - config.slack, start + 1), min(wanted + config.slack, unit.end) + 1)
-        at = min(near, key=lambda line: (lines[line - 2].strip() != "", abs(line - wanted), line))
-        yield replace(unit, start=start, end=at - 1)
-        start = at
-    yield replace(unit, start=start)
-
-
-def _pack_sections(units: list[Chunk], config: ChunkConfig) -> list[Chunk]:
-    packed: list[Chunk] = []
-    for unit in units:
-        last = packed[-1] if packed else None
-        if last is not None and last.lines < config.shortest and last.lines + unit.lines <= config.packed:
-            names = tuple(dict.fromkeys(last.names + unit.names))
-            packed[-1] = replace(last, end=unit.end, names=names, signature=" ".join(names))
-        else:
-            packed.append(unit)
-    return packed
-
-
-def cut_lines(lines: int, size: int, overlap: int) -> tuple[Chunk, ...]:
-    """Lay windows of `size` lines; the last may be shorter, and none lies inside another."""
-    starts = range(1, max(lines - overlap, 1) + 1, size - overlap)
-    return tuple(Chunk(start, min(start + size - 1, lines), "lines") for start in starts)
-
-
-def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Chunk, ...]:
-    """Lay windows of lines that together weigh at most `size`; one heavier line is a window of its own.
-
-    The next window begins at the first line that leaves at most `overlap` of the last one behind.
-    """
-    total = [0, *accumulate(weights)]
-    units: list[Chunk] = []
-    start = 0
-    while start < len(weights):
-        end = max(bisect_left(total, total[start] + size + 1) - 1, start + 1)
-        units.append(Chunk(start + 1, end, "lines"))
-        if end == len(weights):
-            break
-        start = max(bisect_left(total, total[end] - overlap), start + 1)
-    return tuple(units)
-
-
-def token_weights(lines: Sequence[str]) -> list[int]:
-    """Weigh lines in tokens of four bytes."""
-    return [approx4(len(line.encode("utf-8", "replace")) + 1) for line in lines]
-
-
-def character_weights(lines: Sequence[str]) -> list[int]:
-    """Weigh lines in characters."""
-    return [len(line) + 1 for line in lines]
-
-
-def chunk_file(source: SourceText, config: ChunkConfig) -> ChunkedFile:
-    """Cut a file; it is parsed whatever the cutting, because names and references come from the parse too."""
-    if not source.text:
-        return ChunkedFile((Chunk(1, 0, "file"),))
-    lines = source.text.split("\n")[: count_lines(source.text)]
-    grammar = grammar_name(source.path, source.language, source.text)
-    parsed = outline(source.text, grammar) if grammar else None
-    return ChunkedFile(_units(source, lines, parsed, config), parsed, _problem(parsed))
-
-
-def _problem(parsed: Outline | None) -> str | None:
-    if parsed is None or not parsed.broken:
-        return None
-    if parsed.problem is not None:
-        return f"not parsed: {parsed.problem}"
-    return "its syntax has errors" if parsed.definitions else "its syntax has errors, and no definition was found"
-
-
-def _units(source: SourceText, lines: list[str], parsed: Outline | None, config: ChunkConfig) -> tuple[Chunk, ...]:
-    if config.kind == "file":
-        return (Chunk(1, len(lines), "file"),)
-    if config.kind == "lines":
-        return cut_lines(len(lines), config.size, config.overlap)
-    if config.kind == "tokens":
-        return cut_weighed(token_weights(lines), config.size, config.overlap)
-    if config.kind == "characters":
-        return cut_weighed(character_weights(lines), config.size, config.overlap)
-    if parsed is not None and parsed.definitions:
-        return cut_definitions(lines, parsed, config)
-    if source.kind == "docs":
-        return cut_sections(lines, config)
-    return cut_lines(len(lines), config.part, 0)

@@ -19,9 +19,8 @@ from assay.digests import digest_of
 from assay.errors import EngineError
 from assay.files import write_atomic
 from assay.http import redact_url
-from assay.search.filters import scope_text, unit_text
-from assay.search.models import DescriptionSettings
-from assay.search.table import IndexTable, add_words
+from assay.search.config import DescriptionSettings
+from assay.search.table import IndexTable, add_words, scope_text, unit_text
 from assay.search.words import runs, term_hash, terms
 
 _TASK: Final = (

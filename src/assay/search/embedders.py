@@ -18,8 +18,8 @@ import numpy as np
 
 from assay.errors import ConfigError, SetupError, closest_match, install_hint
 from assay.files import read_utf8, remove_leftovers
+from assay.search.config import SHIPPED
 from assay.search.index_files import writer_lock
-from assay.search.models import SHIPPED
 from assay.search.vectors import DEFAULT_CACHE, DEFAULT_EMBEDDER, CacheConfig, EmbedderConfig, Matrix
 from assay.store.array_file import IndexFormatError, read_store, write_store
 

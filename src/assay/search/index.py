@@ -1,45 +1,38 @@
-"""The index of one corpus: built, opened, refreshed, and asked."""
+"""The index of one corpus: build, open, update, search and explain."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from assay.corpus import open_corpus, parse_spec
 from assay.corpus.languages import language_name
 from assay.errors import ConfigError
 from assay.search.building import build_table, open_table, update
 from assay.search.config import SearchConfig
-from assay.search.evidence import Values
-from assay.search.filters import Filter, unit_text
-from assay.search.meaning import DenseScores, embed_table
-from assay.search.models import RerankSettings
+from assay.search.dense import embed_table
 from assay.search.pipeline import rank, rank_inside, retrieve
-from assay.search.query import ParsedQuery, Per, make_translator, parse_query
+from assay.search.query import Per, make_translator, parse_query
 from assay.search.related import Related, find_related
-from assay.search.results import SpanHit, order_of, select_spans
-from assay.search.table import IndexTable
+from assay.search.results import Filter, SpanHit, order_of, select_spans
+from assay.search.signals import QueryFeatures
+from assay.search.table import IndexTable, Values, unit_text
 from assay.search.trace import LostFile, StageTrace, Trace, find_lost_stage
 from assay.search.view import CorpusView
 from assay.types import Corpus, Hit, SkippedFile
 
 if TYPE_CHECKING:
+    from assay.search.dense import DenseScores
     from assay.search.rerank import Reranker
 
 
-def _listed(values: Sequence[str] | None) -> tuple[str, ...]:
-    return (values,) if isinstance(values, str) else tuple(values or ())
+class _Match(NamedTuple):
+    """A ranked result; a regular expression searches chunks first..last of the file, or the span."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A result before it is named: units first..last are what a filter looks into."""
-
-    hit: SpanHit
+    span: SpanHit
     file: int
     first: int
     last: int
@@ -48,7 +41,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A corpus that can be asked; it answers the same on every run, and never changes once made."""
+    """An immutable, deterministic index of a corpus."""
 
     root: Path
     config: SearchConfig
@@ -70,14 +63,14 @@ class Index:
 
     @classmethod
     def open(cls, path: str | Path, config: SearchConfig | None = None, *, workers: int | None = None) -> Self:
-        """Open the index of a folder from the cache, brought up to date first; made if there is none."""
+        """Open the cached index of a folder, refreshed or built first if needed."""
         config = config or SearchConfig()
         opened = open_table(Path(path), config.index, workers)
         dense = embed_table(opened.table, config.dense, opened.folder)
         return cls._of(opened.corpus, opened.table, config, dense, opened.notes)
 
     def updated(self, corpus: Corpus) -> Self:
-        """Give the index of the same folder after files changed; only those are analysed again, no cache is kept."""
+        """Return the index of the same folder after files changed; only those are analyzed, nothing is cached."""
         table, _ = update(self.table, corpus, self.config.index)
         return self._of(corpus, table, self.config, embed_table(table, self.config.dense, None))
 
@@ -90,14 +83,17 @@ class Index:
         dense: DenseScores | None,
         notes: tuple[str, ...] = (),
     ) -> Self:
-        return cls.around(
-            corpus, CorpusView(table, config.graph, dense, make_translator(config.translation)), config, notes
-        )
+        view = CorpusView(table, config.graph, dense, make_translator(config.translation))
+        return cls.around(corpus, view, config, notes)
 
     @classmethod
     def around(cls, corpus: Corpus, view: CorpusView, config: SearchConfig, notes: tuple[str, ...] = ()) -> Self:
-        """Put an index around a view of a corpus that was made with these settings."""
-        reranker = _make_reranker(config.rerank)
+        """Return the index of a view that was made with these settings."""
+        reranker = None
+        if config.rerank.model:
+            from assay.search.rerank import make_reranker
+
+            reranker = make_reranker(config.rerank.model, token_env=config.rerank.token_env or None)
         return cls(corpus.root, config, view.table, view, corpus.skipped, (*corpus.notes, *notes), reranker)
 
     def search(
@@ -112,103 +108,85 @@ class Index:
         regex: str | None = None,
         min_score: float | None = None,
     ) -> tuple[Hit, ...]:
-        """Give the k best files, each with its best unit's lines, or the k best spans, none touching another."""
+        """Return the k best files, each with the lines of its best chunk, or the k best disjoint spans."""
         if per not in ("file", "span"):
             raise ConfigError(f"per = {per!r}", hint="results are per 'file' or per 'span'")
         if k < 0:
             raise ConfigError(f"k = {k}", hint="ask for 0 results or more")
-        named = tuple(language_name(name) for name in _listed(languages))
-        wanted = Filter(_listed(paths), named, _listed(kinds), regex, min_score)
+        named = tuple(language_name(name) for name in _as_tuple(languages))
+        wanted = Filter(_as_tuple(paths), named, _as_tuple(kinds), regex, min_score)
         return tuple(islice(self.matches(query, per=per, wanted=wanted), k))
 
     def matches(self, query: str, *, per: Per = "file", wanted: Filter | None = None) -> Iterator[Hit]:
-        """Give every match, ranked, one at a time."""
-        sieve = (wanted or Filter()).compiled(self.table)
-        seen = retrieve(parse_query(query), self.view, self.config, per)
-        scores = rank(seen, self.config, per)
-        found = (
-            self._files(scores, rank_inside(seen, self.config)) if per == "file" else self._spans(scores, seen.question)
-        )
-        for one in self._reordered(query, found):
-            if sieve.passes(one.file, one.hit.unit, one.score, partial(self._searched, one, per)):
-                yield self._hit(one.hit, one.score)
+        """Yield every match, best first."""
+        accepted = (wanted or Filter()).compile(self.table)
+        features = retrieve(parse_query(query), self.view, self.config, per)
+        scores = rank(features, self.config)
+        matches = self._files(scores, features) if per == "file" else self._spans(scores, features)
+        for match in self._rerank(query, matches):
 
-    def _searched(self, found: _Found, per: Per) -> str:
-        if per == "file":
-            return unit_text(self.table, found.file, found.first, found.last)
-        return self._hit(found.hit, found.score).snippet or ""
+            def text(match: _Match = match) -> str:
+                if per == "file":
+                    return unit_text(self.table, match.file, match.first, match.last)
+                return self._hit(match).snippet or ""
 
-    def _files(self, scores: Values, units: Values) -> Iterator[_Found]:
+            if accepted.passes(match.file, match.span.unit, match.score, text):
+                yield self._hit(match)
+
+    def _files(self, scores: Values, features: QueryFeatures) -> Iterator[_Match]:
+        units = rank_inside(features, self.config)
         for file in order_of(scores).tolist():
-            first, stop = self.view.first_unit[file : file + 2].tolist()
+            first, stop = self.view.units_of(file)
             unit = first + int(units[first:stop].argmax())
-            yield _Found(SpanHit(unit, unit, unit), file, first, stop - 1, float(scores[file]))
+            yield _Match(SpanHit(unit, unit, unit), file, first, stop - 1, float(scores[file]))
 
-    def _spans(self, scores: Values, question: ParsedQuery) -> Iterator[_Found]:
-        asked = self.view.definitions(question.symbol, question.name) if question.symbol is not None else {}
-        for hit in select_spans(scores, self.view, self.config.growth, asked):
-            file = int(self.table.units.file[hit.unit])
-            yield _Found(hit, file, hit.first, hit.last, float(scores[hit.unit]))
+    def _spans(self, scores: Values, features: QueryFeatures) -> Iterator[_Match]:
+        question = features.question
+        wanted = self.view.definitions(question.symbol, question.name) if question.symbol is not None else {}
+        for span in select_spans(scores, self.view, self.config.growth, wanted):
+            file = int(self.table.units.file[span.unit])
+            yield _Match(span, file, span.first, span.last, float(scores[span.unit]))
 
-    def _reordered(self, query: str, found: Iterator[_Found]) -> Iterator[_Found]:
+    def _rerank(self, query: str, matches: Iterator[_Match]) -> Iterator[_Match]:
         if self.reranker is None:
-            yield from found
+            yield from matches
             return
         from assay.search.rerank import RerankPassage, rerank
 
         depth = self.config.rerank.depth
-        head = list(islice(found, depth))
-        hits = [self._hit(one.hit, one.score) for one in head]
+        head = list(islice(matches, depth))
+        hits = [self._hit(match) for match in head]
         passages = [RerankPassage(hit.path, hit.start or 1, hit.end or 1, hit.snippet or "") for hit in hits]
         places = rerank(query, passages, [-float(place) for place in range(len(head))], self.reranker, depth)
         yield from (head[place] for place in places)
-        yield from found
+        yield from matches
 
-    def _hit(self, found: SpanHit, score: float) -> Hit:
-        units = self.table.units
-        file = int(units.file[found.unit])
-        path = self.table.files.paths[file]
-        first, last = int(units.start[found.first]), int(units.end[found.last])
+    def _hit(self, match: _Match) -> Hit:
+        span, units = match.span, self.table.units
+        path = self.table.files.paths[match.file]
+        first, last = int(units.start[span.first]), int(units.end[span.last])
         if last < first:
-            return Hit(path, score=score)
-        text = unit_text(self.table, file, found.first, found.last)
-        if found.lines is None:
-            return Hit(path, first, last, score, text)
-        start, end = found.lines.start, found.lines.end
+            return Hit(path, score=match.score)
+        text = unit_text(self.table, match.file, span.first, span.last)
+        if span.lines is None:
+            return Hit(path, first, last, match.score, text)
+        start, end = span.lines.start, span.lines.end
         shown = text.split("\n")[start - first : end - first + 1]
-        return Hit(path, start, end, score, "\n".join(shown) + "\n")
+        return Hit(path, start, end, match.score, "\n".join(shown) + "\n")
 
     def explain(
         self, query: str, *, per: Per = "file", k: int = 10, expect: str | Sequence[str] | None = None
     ) -> Trace:
-        """Follow the k best candidates, and those of expected files, through every stage.
-
-        A model that orders the first results anew is no stage: it shows in the hits alone.
-        """
-        shown: list[StageTrace] = []
-        seen = retrieve(parse_query(query), self.view, self.config, per)
-        scores = rank(seen, self.config, per, lambda name, values: shown.append(StageTrace(name, values)))
+        """Trace the k best candidates, and those of expected files, through every stage; re-ranking is no stage."""
+        stages: list[StageTrace] = []
+        features = retrieve(parse_query(query), self.view, self.config, per)
+        scores = rank(features, self.config, lambda name, values: stages.append(StageTrace(name, values)))
         hits = self.search(query, k, per=per)
-        wanted = [row for path in _listed(expect) for row in self.rows_of(path, per)]
+        wanted = [row for path in _as_tuple(expect) for row in self.rows_of(path, per)]
         expected = sorted(wanted, key=lambda row: (-scores[row], row))
         rows = list(dict.fromkeys(order_of(scores)[:k].tolist() + [row for row in expected if scores[row] > 0][:k]))
         labels = tuple(self._label(row, per, float(scores[row])) for row in rows)
-        return Trace(seen.question, per, tuple(shown), labels, tuple(rows), hits)
-
-    def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10) -> LostFile:
-        """Say at which stage an expected file left the first k."""
-        return find_lost_stage(self.explain(query, per=per, k=k), self.rows_of(path, per), path, k)
-
-    def related(self, path: str, line: int, k: int = 10) -> Related:
-        """Find what the unit at a line uses, what uses it, and what speaks of the same things."""
-        return find_related(self, path, line, k)
-
-    def rows_of(self, path: str, per: Per) -> list[int]:
-        """List where a file, or its units, stand in the scores."""
-        if path not in self.table.files.paths:
-            return []
-        file = self.table.files.paths.index(path)
-        return [file] if per == "file" else list(range(self.view.first_unit[file], self.view.first_unit[file + 1]))
+        return Trace(features.question, per, tuple(stages), labels, tuple(rows), hits)
 
     def _label(self, row: int, per: Per, score: float) -> Hit:
         if per == "file":
@@ -216,10 +194,21 @@ class Index:
         units = self.table.units
         return Hit(self.table.files.paths[units.file[row]], int(units.start[row]), int(units.end[row]), score)
 
+    def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10) -> LostFile:
+        """Return the stage at which an expected file left the first k."""
+        return find_lost_stage(self.explain(query, per=per, k=k), self.rows_of(path, per), path, k)
 
-def _make_reranker(settings: RerankSettings) -> Reranker | None:
-    if not settings.model:
-        return None
-    from assay.search.rerank import make_reranker
+    def related(self, path: str, line: int, k: int = 10) -> Related:
+        """Return what the chunk at a line uses, what uses it, and similar chunks."""
+        return find_related(self, path, line, k)
 
-    return make_reranker(settings.model, token_env=settings.token_env or None)
+    def rows_of(self, path: str, per: Per) -> list[int]:
+        """Return the rows of a file, or of its chunks, in the scores."""
+        if path not in self.table.files.paths:
+            return []
+        file = self.table.files.paths.index(path)
+        return [file] if per == "file" else list(range(*self.view.units_of(file)))
+
+
+def _as_tuple(values: Sequence[str] | None) -> tuple[str, ...]:
+    return (values,) if isinstance(values, str) else tuple(values or ())

@@ -1,4 +1,4 @@
-"""How well does a name fit the words of a query? By its characters that are matched, and by how much of the query."""
+"""Names of files and definitions: matching with the words of a query, and the graph of who uses what."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.search.table import IntArray, LongArray, NameTable, ReferenceTable, offsets, ranges
+from assay.search.table import IntArray, LongArray, NameTable, ReferenceTable, Values, offsets, ranges
 
-Values = NDArray[np.float64]
 _LAST = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """When a part that only begins like a word counts: config and configuration, parse and parser."""
+    """When a part of a name matches a word by prefix: config and configuration, parse and parser."""
 
     inside: int = 4  # characters in common when one is the beginning of the other
-    apart: int = 5  # ... and when they go different ways
+    apart: int = 5  # ... and when they end differently
     weight: float = 0.9  # of the share in common; 0 leaves prefixes out
 
 
@@ -30,12 +28,12 @@ class Matches:
 
     owner: IntArray
     precision: Values  # share of the name's characters that are matched
-    word: LongArray  # of each match of a word and a part: the word,
-    row: LongArray  # the place of the name that holds the part, among the owners,
-    fit: Values  # and how well the two fit
+    word: LongArray  # per match of a word with a part: the word,
+    row: LongArray  # the position of the name among the owners,
+    fit: Values  # and how well word and part match
 
     def recall(self, weights: Values) -> Values:
-        """Give the share of the query that each name matches, each word by its best part, weighed by how telling."""
+        """Return the weighted share of the query that each name matches, each word by its best part."""
         flat = np.zeros(len(weights) * len(self.owner))
         np.maximum.at(flat, self.word * len(self.owner) + self.row, self.fit)
         best = flat.reshape(len(weights), len(self.owner))
@@ -64,7 +62,7 @@ class NameIndex:
             return Matches(self._owner[:0], np.zeros(0), self._row[:0], self._row[:0], np.zeros(0))
         held = [self._row[self._begin[part] : self._begin[part + 1]] for _, part, _ in found]
         times = np.array([len(one) for one in held])
-        rows, row = _numbered(np.concatenate(held), len(self._owner))
+        rows, row = _renumber(np.concatenate(held), len(self._owner))
         matched = np.bincount(row, weights=self._characters(found).repeat(times), minlength=len(rows))
         return Matches(
             self._owner[rows],
@@ -96,7 +94,7 @@ class NameIndex:
                 yield number, prefixes.weight * common / max(len(part), len(word))
 
 
-def _numbered(values: LongArray, size: int) -> tuple[LongArray, LongArray]:
+def _renumber(values: LongArray, size: int) -> tuple[LongArray, LongArray]:
     there = np.zeros(size, dtype=bool)
     there[values] = True
     listed = there.nonzero()[0]
@@ -113,7 +111,7 @@ def _common(one: str, other: str, prefixes: Prefixes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class GraphConfig:
-    """When a mention is an edge."""
+    """When a reference is an edge."""
 
     definers: int = field(
         default=3,  # a name that more files define is a common word
@@ -127,14 +125,14 @@ class GraphConfig:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Edges by the file they leave."""
+    """Edges by the file they start from."""
 
     begin: LongArray
     target: LongArray
     incoming: LongArray
 
     def votes(self, scores: Values, least: float) -> Values:
-        """Let files that score above `least` vote for what they use; a file that all use needs more votes."""
+        """Return the votes of files that score above `least` for the files they use, damped by popularity."""
         voters = np.flatnonzero(scores > least)
         begin, end = self.begin[voters], self.begin[voters + 1]
         target = self.target[ranges(begin, end)]
@@ -143,7 +141,7 @@ class Graph:
 
 
 def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, config: GraphConfig) -> Graph:
-    """Join mentions with definitions."""
+    """Return the graph of references to definitions."""
     names, name = np.unique(defined.name, return_inverse=True)
     definers = np.bincount(name, minlength=len(names))
     at = np.minimum(np.searchsorted(names, used.name), max(len(names) - 1, 0))

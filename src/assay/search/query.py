@@ -1,4 +1,4 @@
-"""What is asked? The kind of a query, its words, and the identifiers in it."""
+"""Parsing of queries: kind, words, identifiers, and translation of words to those of code."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 from unicodedata import normalize
 
-from assay.search.models import TranslationSettings
 from assay.search.words import runs, terms, whole_hash
 from assay.syntax.identifiers import STOP_WORDS, split, stem
 
 if TYPE_CHECKING:
+    from assay.search.config import TranslationSettings
     from assay.search.static import Translation, TranslationTable
     from assay.search.view import CorpusView
 
@@ -24,28 +24,28 @@ Per = Literal["file", "span"]  # what is ranked
 
 _JOINTS = re.compile(r"::|->|[.#/\\]")
 _SYMBOL = re.compile(r"^[@$:&*]?[^\W\d][\w$]*(?:(?:::|->|[.#/\\])[\w$]+)*[!?]?(?:\(\))?$")
-#: What a single word must have to be a name rather than a word: a capital, an underscore, a joint or brackets.
+#: A single word with a capital, an underscore, a joint or brackets is a name.
 _NAMELIKE = re.compile(r"[A-Z_]|::|->|[.#/\\()$@!?]")
 _MOST_KEYWORDS = 5  # more words than this are a phrase
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A query, taken apart once."""
+    """A parsed query."""
 
     text: str
     kind: QueryKind
-    terms: tuple[str, ...]  # what is looked up: roots and joined compounds, each once
-    joined: tuple[str, ...]  # neighbouring words as one: the `web socket` of a query may be a `websocket` in the code
-    words: tuple[str, ...]  # the roots of its parts, stop words left out, each once
-    symbol: int | None  # the hash of the name that is asked for
-    name: str  # that name as it was written, "" when none is
-    identifiers: tuple[int, ...]  # the hashes of the compound names in it
+    terms: tuple[str, ...]  # to look up: stems and joined compounds, each once
+    joined: tuple[str, ...]  # adjacent words as one: `web socket` may be `websocket` in the code
+    words: tuple[str, ...]  # stems of its parts without stop words, each once
+    symbol: int | None  # hash of the name that the query consists of
+    name: str  # that name as written, or ""
+    identifiers: tuple[int, ...]  # hashes of the compound names in it
 
 
-@lru_cache(maxsize=16)  # words and meaning ask about the same text
+@lru_cache(maxsize=16)  # lexical and dense retrieval parse the same text
 def parse_query(text: str) -> ParsedQuery:
-    """Take a query apart, letters composed; one of stop words alone keeps them."""
+    """Parse a query; stop words count only when there is nothing else."""
     text = normalize("NFC", text)
     found = runs(text)
     telling = [run for run in found if run.lower() not in STOP_WORDS] or found
@@ -70,7 +70,7 @@ def _pairs(found: list[str]) -> Iterator[str]:
 
 
 def query_kind(text: str) -> QueryKind:
-    """Tell a name from keywords and from a sentence: `HTTPServer`, `http server port`, `how is the port chosen?`."""
+    """Return the kind of a query: `HTTPServer`, `http server port`, `how is the port chosen?`."""
     words = text.split()
     if len(words) == 1 and _SYMBOL.match(words[0]) and words[0].lower().strip("?!") not in STOP_WORDS:
         return "symbol" if _NAMELIKE.search(words[0].rstrip("?!")) else "keywords"
@@ -79,28 +79,28 @@ def query_kind(text: str) -> QueryKind:
 
 
 def last_name(text: str) -> str:
-    """Give the name at the end of a qualified one: `bar` of `Foo::bar()`."""
+    """Return the last part of a qualified name: `bar` of `Foo::bar()`."""
     return _JOINTS.split(text.strip().removesuffix("()").rstrip("!?"))[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """A table of translations, and how much it is trusted."""
+    """A table of translations, and its weights."""
 
     settings: TranslationSettings
-    thesaurus: TranslationTable
+    table: TranslationTable
 
     def __call__(self, term: str, kind: QueryKind) -> tuple[Translation, ...]:
-        """List what a term may be called, each with the share of the term itself that it is worth."""
+        """Return the translations of a term, each with its weight relative to the term."""
         weight = self.settings.weight(kind)
         if not weight:
             return ()
-        found = self.thesaurus.of(term, self.settings.most)
+        found = self.table.of(term, self.settings.most)
         return tuple(one._replace(strength=weight * one.strength) for one in found)
 
 
 def translate_terms(view: CorpusView, question: ParsedQuery) -> dict[str, list[str]]:
-    """List what each word of a query is also looked up as, of what the corpus holds; the surest first."""
+    """Return the translations of each term of a query that occur in the corpus, the strongest first."""
     if view.translator is None:
         return {}
     from assay.search.static import read_words
@@ -114,7 +114,7 @@ def translate_terms(view: CorpusView, question: ParsedQuery) -> dict[str, list[s
 
 
 def make_translator(settings: TranslationSettings) -> Translator | None:
-    """Open the table that settings name; None when they name none."""
+    """Open the table that the settings name; None when they name none."""
     if not settings.model:
         return None
     from assay.search.static import TranslationTable, open_static

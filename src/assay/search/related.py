@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from assay.errors import ConfigError, closest_match
-from assay.search.filters import unit_text
 from assay.search.query import parse_query
+from assay.search.table import unit_text
 from assay.search.words import runs, term_hash, terms, whole_hash
 from assay.syntax.identifiers import STOP_WORDS
 from assay.types import Hit

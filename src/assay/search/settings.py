@@ -1,11 +1,11 @@
-"""The search configuration as people write it: the defaults, then a file, then the environment, then the command line.
+"""Search settings from a file, the environment and the command line, and written as TOML or JSON Schema.
 
     assay.toml           [search.stem]            in the folder that is searched, or the file that --config names
                          files = 0.4
     environment          ASSAY_SEARCH__STEM__FILES=0.4      two underscores for each dot, in capitals
     command line         --set stem.files=0.4               (repeatable)
 
-Each overrides the one before it, setting by setting. A key that nobody knows is an error wherever it stands.
+Each overrides the one before it, setting by setting. Unknown keys are errors.
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast, get_origin, get_type_hints
 
 from assay.errors import ConfigError, closest_match
-from assay.search.config import SearchConfig
-from assay.search.laws import find_breach, flatten, setting_hints
+from assay.search.config import SearchConfig, find_violation, flatten, setting_hints
 from assay.settings import apply_overrides, coerce, joined, leaves, read_settings
 from assay.toml import line_of, read_toml
 
 FILE: Final = "assay.toml"
 TABLE: Final = "search"
 PREFIX: Final = "ASSAY_SEARCH__"
-_LOOSE = "ASSAY_SEARCH_"
-_ALL = "`assay search --show-config` lists them all"
+_ALL: Final = "`assay search --show-config` lists them all"
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A setting that somebody gave, and where."""
+    """A setting and its origin."""
 
     key: str
     value: object
-    where: str = ""  # a variable or a flag; nothing for a file
+    where: str = ""  # a variable or a flag; empty for a file
     file: Path | None = None
-    text: str = field(default="", repr=False)
+    text: str = field(default="", repr=False)  # of the file
 
     def error(self, message: str, hint: str) -> ConfigError:
         line = _line(self.text, f"{TABLE}.{self.key}") if self.file else None
@@ -46,40 +44,44 @@ class _Given:
         return ConfigError(shown, file=self.file, line=line, hint=hint)
 
 
+class _Text(str):
+    """A value from the environment or a flag, not parsed yet."""
+
+    __slots__ = ()
+
+
 def find_config(folder: Path) -> Path | None:
-    """Find the file that belongs to a folder."""
+    """Return the settings file of a folder, if there is one."""
     path = folder / FILE
     try:
         return path if path.is_file() else None
-    except OSError:  # a folder that cannot be read has no settings; the walk says what is wrong with it
+    except OSError:  # the walk reports a folder that cannot be read
         return None
 
 
 def load_config(
     overrides: Sequence[str] = (), file: Path | None = None, environ: Mapping[str, str] | None = None
 ) -> SearchConfig:
-    """Put the configuration together; `overrides` are `key=value` texts, later ones win."""
-    given = [*_from_file(file), *_from_environment(environ or {}), *_from_flags(overrides)]
+    """Load the configuration; `overrides` are `key=value` texts, later ones win."""
     hints = setting_hints(SearchConfig)
     values: dict[str, object] = {}
     origin: dict[str, _Given] = {}
-    for one in given:
-        if not _is_known(one, hints):
-            continue
-        values[one.key] = _fitted(one, hints[one.key])
-        origin[one.key] = one
-    breach = find_breach(flatten(SearchConfig()) | values, hints)
-    if breach:
-        culprit = next(origin[key] for key in breach.keys if key in origin)
-        raise culprit.error(breach.message, breach.hint)
+    for given in (*_from_file(file), *_from_environment(environ or {}), *_from_flags(overrides)):
+        if _is_known(given, hints):
+            values[given.key] = _parse(given, hints[given.key])
+            origin[given.key] = given
+    violation = find_violation(flatten(SearchConfig()) | values, hints)
+    if violation:
+        culprit = next(origin[key] for key in violation.keys if key in origin)
+        raise culprit.error(violation.message, violation.hint)
     return read_settings(SearchConfig, apply_overrides({}, values), TABLE)
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, object]:
-    """Return the settings that the environment gives, by dotted key; an unknown or unusable one is an error."""
+    """Return the settings in the environment by dotted key; raise ConfigError for unknown or unusable ones."""
     load_config((), None, environ)
     hints = setting_hints(SearchConfig)
-    return {one.key: _fitted(one, hints[one.key]) for one in _from_environment(environ)}
+    return {given.key: _parse(given, hints[given.key]) for given in _from_environment(environ)}
 
 
 def _from_file(path: Path | None) -> Iterator[_Given]:
@@ -93,19 +95,25 @@ def _from_file(path: Path | None) -> Iterator[_Given]:
         yield _Given(joined(names), value, file=path, text=file.text)
 
 
+def _line(text: str, dotted: str) -> int | None:
+    while dotted:
+        line = line_of(text, dotted)
+        if line is not None:
+            return line
+        dotted = dotted.rpartition(".")[0]
+    return None
+
+
 def _from_environment(environ: Mapping[str, str]) -> Iterator[_Given]:
     for name in sorted(environ):
         if name.startswith(PREFIX):
-            key = name.removeprefix(PREFIX).replace("__", ".").lower()
-            yield _Given(key, _Text(environ[name]), name)
-        elif name.startswith(_LOOSE):
-            raise ConfigError(
-                f"{name}: not a setting", hint=f"two underscores stand for each dot: {PREFIX}STEM__FILES=0.4"
-            )
+            yield _Given(name.removeprefix(PREFIX).replace("__", ".").lower(), _Text(environ[name]), name)
+        elif name.startswith(PREFIX[:-1]):
+            hint = f"two underscores stand for each dot: {PREFIX}STEM__FILES=0.4"
+            raise ConfigError(f"{name}: not a setting", hint=hint)
 
 
 def _from_flags(overrides: Sequence[str]) -> Iterator[_Given]:
-    """Read `key=value` texts."""
     for text in overrides:
         key, equals, value = text.partition("=")
         if not equals:
@@ -113,37 +121,31 @@ def _from_flags(overrides: Sequence[str]) -> Iterator[_Given]:
         yield _Given(key.strip(), _Text(value), f"--set {key.strip()}")
 
 
-class _Text(str):
-    """A value that came as text and is still to be read."""
-
-    __slots__ = ()
-
-
-def _is_known(one: _Given, hints: Mapping[str, Any]) -> bool:
-    if one.key in hints:
+def _is_known(given: _Given, hints: Mapping[str, Any]) -> bool:
+    if given.key in hints:
         return True
-    inside = [key for key in hints if key.startswith(f"{one.key}.")]
-    if inside and one.value == {}:
+    inside = [key for key in hints if key.startswith(f"{given.key}.")]
+    if inside and given.value == {}:
         return False
     if inside:
-        raise one.error(f"{one.key} is a table", f"name a setting in it: {', '.join(inside)}")
-    near = closest_match(one.key, hints)
+        raise given.error(f"{given.key} is a table", f"name a setting in it: {', '.join(inside)}")
+    near = closest_match(given.key, hints)
     meant = f"; did you mean {near[0]!r}?" if near else ""
-    table = one.key.rpartition(".")[0]
+    table = given.key.rpartition(".")[0]
     beside = [key for key in hints if key.rpartition(".")[0] == table]
     hint = f"settings there: {', '.join(beside)}; {_ALL}" if beside else _ALL
-    raise one.error(f"unknown setting {one.key!r}{meant}", hint)
+    raise given.error(f"unknown setting {given.key!r}{meant}", hint)
 
 
-def _fitted(one: _Given, hint: Any) -> object:  # noqa: ANN401 - a type hint is any object
-    value = _parsed(one.value, hint) if isinstance(one.value, _Text) else one.value
+def _parse(given: _Given, hint: Any) -> object:  # noqa: ANN401 - a type hint is any object
+    value = _parse_text(given.value, hint) if isinstance(given.value, _Text) else given.value
     try:
-        return coerce(value, hint, one.key)
+        return coerce(value, hint, given.key)
     except ConfigError as error:
-        raise one.error(error.message, error.hint or _ALL) from error
+        raise given.error(error.message, error.hint or _ALL) from error
 
 
-def _parsed(text: str, hint: Any) -> object:  # noqa: ANN401 - a type hint is any object
+def _parse_text(text: str, hint: Any) -> object:  # noqa: ANN401 - a type hint is any object
     try:
         value: object = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -157,35 +159,28 @@ def _parsed(text: str, hint: Any) -> object:  # noqa: ANN401 - a type hint is an
     return value
 
 
-def _line(text: str, dotted: str) -> int | None:
-    while dotted:
-        line = line_of(text, dotted)
-        if line is not None:
-            return line
-        dotted = dotted.rpartition(".")[0]
-    return None
-
-
 def config_text(config: SearchConfig) -> str:
-    """Write a configuration as TOML, each setting with what it means; it reads back."""
+    """Return a configuration as TOML, each setting with a comment; `load_config` reads it back."""
     return "\n\n".join("\n".join(table) for table in _tables(config, TABLE)) + "\n"
 
 
-def _tables(record: object, name: str) -> Iterator[list[str]]:
-    about = (type(record).__doc__ or "").partition("\n")[0]
-    own = [one for one in fields(cast(Any, record)) if not is_dataclass(getattr(record, one.name))]
-    inner = [one for one in fields(cast(Any, record)) if is_dataclass(getattr(record, one.name))]
-    shown = cast(Any, record).shown() if hasattr(record, "shown") else record  # addresses may hold secrets
-    lines = [_setting(one.name, getattr(shown, one.name), str(one.metadata.get("about", ""))) for one in own]
+def _tables(record: Any, name: str) -> Iterator[list[str]]:  # noqa: ANN401 - any dataclass
+    shown = record.redacted() if hasattr(record, "redacted") else record
+    inner = [one for one in fields(record) if is_dataclass(getattr(record, one.name))]
+    lines = [_setting(getattr(shown, one.name), one) for one in fields(record) if one not in inner]
     if lines:
-        yield [f"# {about}", f"[{name}]", *lines]
+        yield [f"# {_about(record)}", f"[{name}]", *lines]
     for one in inner:
         yield from _tables(getattr(record, one.name), f"{name}.{one.name}")
 
 
-def _setting(name: str, value: object, about: str) -> str:
-    shown = f"# {name} =" if value is None else f"{name} = {_toml(value)}"
-    return f"{shown}  # {about}" if about else shown
+def _about(record: object) -> str:
+    return (type(record).__doc__ or "").partition("\n")[0]
+
+
+def _setting(value: object, setting: Any) -> str:  # noqa: ANN401 - a dataclass field of any type
+    shown = f"# {setting.name} =" if value is None else f"{setting.name} = {_toml(value)}"
+    return f"{shown}  # {setting.metadata['about']}" if "about" in setting.metadata else shown
 
 
 def _toml(value: object) -> str:
@@ -195,25 +190,22 @@ def _toml(value: object) -> str:
 
 
 def config_schema() -> dict[str, Any]:
-    """Describe the [search] table for editors, as JSON Schema."""
+    """Return the JSON Schema of the [search] table, for editors."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The [search] table of assay.toml"}
     return head | _schema(SearchConfig())
 
 
 def _schema(record: object) -> dict[str, Any]:
     hints = get_type_hints(type(record))
-    about = (type(record).__doc__ or "").partition("\n")[0]
-    every = fields(cast(Any, record))
-    properties = {one.name: _property(record, one.name, hints[one.name], one.metadata) for one in every}
-    return {"type": "object", "description": about, "additionalProperties": False, "properties": properties}
-
-
-def _property(record: object, name: str, hint: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - a type hint is any object
-    value = getattr(record, name)
-    if is_dataclass(value):
-        return _schema(value)
-    described = {"description": metadata["about"]} if "about" in metadata else {}
-    return _json_type(hint) | ({} if value is None else {"default": value}) | described
+    properties = {}
+    for one in fields(cast(Any, record)):
+        value = getattr(record, one.name)
+        described = {"description": one.metadata["about"]} if "about" in one.metadata else {}
+        default = {} if value is None else {"default": value}
+        properties[one.name] = (
+            _schema(value) if is_dataclass(value) else _json_type(hints[one.name]) | default | described
+        )
+    return {"type": "object", "description": _about(record), "additionalProperties": False, "properties": properties}
 
 
 def _json_type(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - a type hint is any object

@@ -1,4 +1,4 @@
-"""Indexes of one corpus that differ in settings: each part is made once, and kept where there is a place to keep it."""
+"""Indexes of one corpus that differ in settings: shared parts, stored as artifacts, and digests that name them."""
 
 from __future__ import annotations
 
@@ -6,33 +6,22 @@ import hashlib
 import os
 import platform
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import asdict
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from assay.digests import digest_of
 from assay.errors import SetupError
 from assay.search.building import build_table, index_key, is_stale
-from assay.search.config import SearchConfig
+from assay.search.config import SHIPPED, DenseSettings, SearchConfig
+from assay.search.dense import Columns, DenseScores, ModelGroup, dense_index, embed_units, groups, open_embedder
 from assay.search.index import Index
-from assay.search.meaning import (
-    Columns,
-    DenseIndex,
-    DenseScores,
-    ModelGroup,
-    embed_units,
-    groups,
-    meaning_of,
-    open_embedder,
-)
-from assay.search.memo import Memo
-from assay.search.models import SHIPPED, DenseSettings
 from assay.search.query import Per, make_translator
 from assay.search.table import IndexTable, read_table, table_arrays
-from assay.search.view import CorpusView
+from assay.search.view import CorpusView, Memo
 from assay.store import ArtifactStore, code_digest
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.paths import TABLES, VECTORS
@@ -41,30 +30,31 @@ from assay.types import Corpus
 if TYPE_CHECKING:
     from assay.search.embedders import Embedder
 
+    _Embedded: TypeAlias = tuple[ModelGroup, Embedder, Columns]
 
 T = TypeVar("T")
 
 
 class BuildCache(Protocol):
-    """What is shared in one process, and beyond it where there are artefacts."""
+    """Parts shared in one process, and beyond it when there is an artifact store."""
 
     artefacts: ArtifactStore | None
     made: Counter[str]
-    moved: bool  # whether a file was seen that is not what the corpus says it is
+    moved: bool  # whether a file differed from what the corpus says
 
     def once(self, key: str, make: Callable[[], T]) -> T:
-        """Give what stands under a key, made by whoever asks first."""
+        """Return the value of a key; the first caller makes it."""
 
 
 class PartKeys(NamedTuple):
-    """What names the parts of an index, by all that decides them: corpus, settings, code and models."""
+    """Keys of the parts of an index: digests of corpus, settings, code and models."""
 
     table: str
     vectors: str
 
 
 def share_index(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKeys) -> Index:
-    """Give the index that `Index.build` would, of parts that others made or will use."""
+    """Return the index that `Index.build` would, made of shared parts."""
     table = shelf.once(f"table {keys.table}", lambda: _table(corpus, config, shelf, keys))
     known: dict[Hashable, Any] = shelf.once(f"known {keys.table}", dict)
     memo = shelf.once(f"memo {keys.table}", Memo)
@@ -78,18 +68,18 @@ def _table(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKe
         return build_table(corpus, corpus.files, config.index, workers=1)
 
     def write(folder: Path, table: IndexTable) -> None:
-        if is_stale(table, corpus):  # a file changed while it was read: true for now, and never to be found again
+        if is_stale(table, corpus):  # a file changed while it was read
             shelf.moved = True
             raise _NotKept
         write_store(folder / "table.assay", {}, table_arrays(table))
 
     def read(folder: Path) -> IndexTable:
         table = read_table(read_store(folder / "table.assay").arrays)
-        if is_stale(table, corpus):  # the same bytes under the same names, and yet of another language
+        if is_stale(table, corpus):  # the same bytes and names, but of another language
             raise _NotKept
         return table
 
-    return _Kept("chunks", TABLES.name, keys.table, make, write, read).get(shelf)
+    return _obtain(shelf, _Part("chunks", TABLES.name, keys.table), make, write, read)
 
 
 def _dense(
@@ -97,22 +87,14 @@ def _dense(
 ) -> DenseScores | None:
     if not settings.model:
         return None
-    read = shelf.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shelf, keys))
-    # of a question, and yet part of what is made ready for one
-    ready = f"{settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
-    parts = shelf.once(f"meaning {keys.vectors} {ready}", lambda: tuple(_meanings(table, settings, read)))
+    embedded = shelf.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shelf, keys))
+    # settings of queries that are part of what is prepared for them
+    key = f"meaning {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
+    parts = shelf.once(key, lambda: tuple(dense_index(table, settings, *one) for one in embedded))
     return DenseScores(settings, parts, len(table.units), memo)
 
 
-class _Read(NamedTuple):
-    """Units that a model has read."""
-
-    group: ModelGroup
-    embedder: Embedder
-    columns: Columns
-
-
-def _vectors(table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys: PartKeys) -> tuple[_Read, ...]:
+def _vectors(table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys: PartKeys) -> tuple[_Embedded, ...]:
     among = groups(table, settings)
     embedders = [open_embedder(settings, group.model) for group in among]
 
@@ -127,61 +109,58 @@ def _vectors(table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys
     def read(folder: Path) -> list[Columns]:
         return [read_store(folder / f"{group.name}.assay").arrays for group in among]
 
-    columns = _Kept("vectors", VECTORS.name, keys.vectors, make, write, read).get(shelf)
-    return tuple(map(_Read, among, embedders, columns))
-
-
-def _meanings(table: IndexTable, settings: DenseSettings, read: Sequence[_Read]) -> Iterator[DenseIndex]:
-    for one in read:
-        yield meaning_of(table, settings, one.group, one.embedder, one.columns)
+    columns = _obtain(shelf, _Part("vectors", VECTORS.name, keys.vectors), make, write, read)
+    return tuple(zip(among, embedders, columns, strict=True))
 
 
 class _NotKept(Exception):
-    """What was made, or found, is not what its key says."""
+    """What was made, or found, does not match its key."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept(Generic[T]):
-    """A step whose result is kept: what it is called, how it is made, written and read."""
-
+class _Part(NamedTuple):
     step: str
     kind: str
     key: str
-    make: Callable[[], T]
-    write: Callable[[Path, T], None]
-    read: Callable[[Path], T]
-
-    def get(self, shelf: BuildCache) -> T:
-        made: list[T] = []
-
-        def fill(folder: Path) -> None:
-            made.append(self._made(shelf))
-            self.write(folder, made[0])
-
-        if shelf.artefacts is None:
-            return self._made(shelf)
-        before = shelf.made[self.step]
-        try:
-            folder = shelf.artefacts.obtain(self.kind, self.key, fill)
-            return made[0] if made else self.read(folder)
-        except (_NotKept, IndexFormatError, KeyError, TypeError, ValueError):
-            return made[0] if made else self._made(shelf)
-        except SetupError as failure:
-            if not made and shelf.made[self.step] > before:
-                raise  # it was the making that failed
-            shelf.artefacts.troubles.append(f"{failure.message} ({failure.file}); the {self.step} are not kept")
-            return made[0] if made else self._made(shelf)
-        finally:
-            shelf.artefacts.release(self.kind, self.key)  # what is mapped stays, whatever is pruned
-
-    def _made(self, shelf: BuildCache) -> T:
-        shelf.made[self.step] += 1
-        return self.make()
 
 
-#: The code that decides an answer: all of the engine, and what reads and parses files for it. Who asks adds its own.
+def _obtain(
+    shelf: BuildCache,
+    part: _Part,
+    make: Callable[[], T],
+    write: Callable[[Path, T], None],
+    read: Callable[[Path], T],
+) -> T:
+    """Return a part from the artifact store, or make it and store it there."""
+    made: list[T] = []
+
+    def build() -> T:
+        shelf.made[part.step] += 1
+        return make()
+
+    def fill(folder: Path) -> None:
+        made.append(build())
+        write(folder, made[0])
+
+    if shelf.artefacts is None:
+        return build()
+    before = shelf.made[part.step]
+    try:
+        folder = shelf.artefacts.obtain(part.kind, part.key, fill)
+        return made[0] if made else read(folder)
+    except (_NotKept, IndexFormatError, KeyError, TypeError, ValueError):
+        return made[0] if made else build()
+    except SetupError as failure:
+        if not made and shelf.made[part.step] > before:
+            raise  # making failed, not storing
+        shelf.artefacts.troubles.append(f"{failure.message} ({failure.file}); the {part.step} are not kept")
+        return made[0] if made else build()
+    finally:
+        shelf.artefacts.release(part.kind, part.key)  # mapped files stay readable, whatever is pruned
+
+
+#: The code that decides a ranking: the engine, and what reads and parses files for it. Callers add their own.
 _CODE: Final = ("search", "syntax", "corpus")
-#: The code that decides which bytes a table is kept as, beside what is in it.
+#: The code that decides the stored bytes of a table, beside its contents.
 _STORING: Final = ("corpus", "search/table.py", "store/array_file.py", "search/index_files.py", "search/building.py")
 #: The code that makes vectors.
 _EMBEDDING: Final = (
@@ -190,23 +169,23 @@ _EMBEDDING: Final = (
     "search/embedders.py",
     "search/local_embedders.py",
     "search/endpoint_embedder.py",
-    "search/meaning.py",
+    "search/dense.py",
 )
-#: Packages that compute with vectors and models; those that are not installed decide nothing.
+#: Packages that compute vectors; those that are not installed have no effect.
 _PACKAGES: Final = ("numpy", "onnxruntime", "tokenizers", "fastembed", "sentence-transformers", "torch", "transformers")
-#: Settings that have had their say when the order is decided.
+#: Settings that decide the candidates, not their order.
 _BEFORE: Final = frozenset({"index", "lexical", "translation", "dense"})
-#: Settings of a model that decide the vectors of units; the others are about questions.
+#: Settings that decide the vectors of chunks; the others apply to queries.
 _OF_VECTORS: Final = ("model", "docs_model", "vectors", "token_env", "query_prefix", "code_prefix", "docs_prefix")
 
 
 def table_digest(config: SearchConfig) -> str:
-    """Digest what decides the table of a corpus, as it is kept."""
+    """Return a digest of what decides the stored table of a corpus."""
     return digest_of([index_key(config.index), code_digest(*_STORING)])
 
 
 def vectors_digest(settings: DenseSettings) -> str:
-    """Digest what decides the vectors of a table; no model is opened for that."""
+    """Return a digest of what decides the vectors of a table, without opening a model."""
     if not settings.model:
         return digest_of(["no model"])
     models = [model_digest(spec) for spec in (settings.model, settings.docs_model)]
@@ -214,19 +193,19 @@ def vectors_digest(settings: DenseSettings) -> str:
 
 
 def candidates_digest(config: SearchConfig, per: Per) -> str:
-    """Digest what decides how well each unit matches a question."""
+    """Return a digest of what decides how well each chunk matches a query."""
     settings = [asdict(config.lexical), asdict(config.translation), asdict(config.dense), per]
     return digest_of([settings, model_digest(config.translation.model), _versions(), code_digest(*_CODE)])
 
 
 def ranking_digest(config: SearchConfig, per: Per) -> str:
-    """Digest what decides the order of the answer: all settings that did not decide anything before."""
+    """Return a digest of what decides the order of results: all settings not used before."""
     rest = {name: value for name, value in asdict(config).items() if name not in _BEFORE}
     return digest_of([rest, per, model_digest(config.rerank.model), code_digest(*_CODE)])
 
 
 def search_identity(config: SearchConfig, per: Per) -> str | None:
-    """Digest all that decides an answer; None when a model is asked that may change without our noticing."""
+    """Return a digest of all that decides a ranking; None when a remote model may change unnoticed."""
     described = config.index.description
     models = (config.dense.model, config.dense.docs_model, config.translation.model, config.rerank.model)
     if (described.url and described.weight) or any(model_digest(spec) is None for spec in models):
@@ -241,7 +220,7 @@ def search_identity(config: SearchConfig, per: Per) -> str | None:
 
 
 def model_digest(spec: str) -> str | None:
-    """Digest the files of a model; None when they are not on this machine in a folder that is named."""
+    """Return a digest of a model's files; None when the spec names no local folder."""
     kind, _, target = spec.partition(":")
     if not spec:
         return ""

@@ -1,26 +1,83 @@
-"""What speaks for or against a candidate: each a value that can be left out, and a pure function of what was seen."""
+"""Signals of the ranking: each is a value that can be left out, and a pure function of the features of a query."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Final
+from functools import cached_property, partial
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.evidence import QueryFeatures, Values, best, relative
-from assay.search.names import Prefixes
+from assay.search.names import Matches, NameIndex, Prefixes
 from assay.search.noise import ABOUT, NOISE
-from assay.search.query import ParsedQuery
-from assay.search.table import UNIT_KINDS, IntArray, ranges
+from assay.search.query import ParsedQuery, Per
+from assay.search.table import UNIT_KINDS, IntArray, Values, ranges
 from assay.search.view import CorpusView, Lookup
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class QueryFeatures:
+    """How well each chunk and file of a corpus matches one query, for a ranking of files or of spans."""
+
+    question: ParsedQuery
+    view: CorpusView
+    per: Per
+    words: Values  # lexical score of each chunk, relative to the best
+    units: Values  # lexical and dense score of each chunk, fused, relative to the best
+    coherence: Values  # score of each file by its best chunks together, relative to the best
+    basis: Hashable = None  # the settings that decide `units`
+    _names: dict[tuple[int, Prefixes], Matches] = field(default_factory=dict, repr=False)
+
+    def weight(self, files: float, spans: float) -> float:
+        """Return the weight for what is ranked."""
+        return files if self.per == "file" else spans
+
+    def of_files(self, values: Values) -> Values:
+        """Return values of files as values of what is ranked."""
+        return values if self.per == "file" else values[self.view.table.units.file]
+
+    @cached_property
+    def matched(self) -> NDArray[np.bool_]:
+        """Which chunks match at all."""
+        return np.asarray(self.units > 0)
+
+    @cached_property
+    def word_weights(self) -> Values:
+        """The idf of each word of the query."""
+        return np.array([self.view.idf(self.view.term(word)) for word in self.question.words])
+
+    def names(self, index: NameIndex, prefixes: Prefixes) -> Matches:
+        """Match the words of the query with names, once per index."""
+        key = (id(index), prefixes)
+        if key not in self._names:
+            self._names[key] = self.recall(("names", *key), partial(index.match, self.question.words, prefixes))
+        return self._names[key]
+
+    def recall(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return a value of this query from the memo, or compute it; `key` holds all that decides it."""
+        return self.view.recall(self.question.text, key, make)
+
+
+def best(owner: NDArray[np.int64] | NDArray[np.int32], values: Values, size: int) -> Values:
+    """Return the largest value of each owner, 0 for those without."""
+    found = np.zeros(size)
+    np.maximum.at(found, owner, values)
+    return found
+
+
+def relative(values: Values) -> Values:
+    """Divide by the largest value, so that the best has 1."""
+    most = float(values.max()) if len(values) else 0.0
+    return values / most if most > 0 else values
 
 
 @dataclass(frozen=True, slots=True)
 class Coherence:
-    """Add up the best units of each file; the base of a ranking of files, a hint in one of spans."""
+    """Add the sum of the best chunks of each file: the base of a ranking of files, a small part in one of spans."""
 
     chunks: int = field(
         default=10,  # one .740, three .783, ten .800 nDCG@10 on semble's visible half; all of them .718
@@ -40,15 +97,15 @@ class Coherence:
         metadata={"about": "weight when spans are ranked"},
     )
 
-    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
-        """Add the file's say."""
-        weight = seen.weight(self.files, self.spans)
-        if seen.per == "file":
-            return scores + weight * seen.coherence
-        return scores + weight * (seen.matched * seen.of_files(seen.coherence))
+    def __call__(self, scores: Values, features: QueryFeatures) -> Values:
+        """Return the new scores."""
+        weight = features.weight(self.files, self.spans)
+        if features.per == "file":
+            return scores + weight * features.coherence
+        return scores + weight * (features.matched * features.of_files(features.coherence))
 
     def gather(self, units: Values, file: IntArray, files: int) -> Values:
-        """Add up the best units of each file."""
+        """Return the decayed sum of the best chunks of each file, relative to the best file."""
         rows = (units > 0).nonzero()[0]
         if len(rows) > self.pool:
             least = np.partition(units[rows], len(rows) - self.pool)[len(rows) - self.pool]
@@ -71,9 +128,9 @@ class Coherence:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionName:
-    """Add √(P·R): P the share of the unit's own name that is matched, R the share of the query that the name matches.
+    """Add √(P·R): P the share of the chunk's own name that is matched, R the share of the query that the name matches.
 
-    The root of the product was best among √(PR), F, mean, P and R: a name must be both to the point and enough.
+    √(P·R) was best among √(PR), F, mean, P and R: a name must match the query, and match enough of it.
     """
 
     spans: float = field(
@@ -93,26 +150,26 @@ class DefinitionName:
         metadata={"about": "weight of a part of a name that only begins like a word"},
     )
 
-    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
-        """Add the name's say."""
-        if not seen.weight(self.files, self.spans or self.headings):
+    def __call__(self, scores: Values, features: QueryFeatures) -> Values:
+        """Return the new scores."""
+        if not features.weight(self.files, self.spans or self.headings):
             return scores
-        said = seen.recall(("definition", self.prefix, seen.per), partial(self._said, seen))
-        if seen.per == "file":
-            return np.asarray(scores + self.files * said)
-        return np.asarray(scores + np.where(seen.view.docs, self.headings, self.spans) * said)
+        fit = features.recall(("definition", self.prefix, features.per), partial(self._fit, features))
+        if features.per == "file":
+            return np.asarray(scores + self.files * fit)
+        return np.asarray(scores + np.where(features.view.docs, self.headings, self.spans) * fit)
 
-    def _said(self, seen: QueryFeatures) -> Values:
-        found = seen.names(seen.view.own, Prefixes(weight=self.prefix))
-        fit = np.sqrt(found.precision * found.recall(seen.word_weights))
-        if seen.per == "file":
-            return best(seen.view.table.units.file[found.owner], fit, seen.view.files)
-        return best(found.owner, fit, seen.view.units)
+    def _fit(self, features: QueryFeatures) -> Values:
+        found = features.names(features.view.own, Prefixes(weight=self.prefix))
+        fit = np.sqrt(found.precision * found.recall(features.word_weights))
+        if features.per == "file":
+            return best(features.view.table.units.file[found.owner], fit, features.view.files)
+        return best(found.owner, fit, features.view.units)
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeName:
-    """Add the share of the names around a unit (its class, its module, the headings above) that is matched."""
+    """Add the matched share of the names around a chunk (its class, its module, the headings above)."""
 
     spans: float = field(
         default=0.2,  # .005 to .007
@@ -120,26 +177,26 @@ class ScopeName:
     )
     headings: float = field(default=0.1, metadata={"about": "weight of the headings above a section"})
 
-    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
-        """Add the scope's say."""
-        if seen.per == "file":
+    def __call__(self, scores: Values, features: QueryFeatures) -> Values:
+        """Return the new scores."""
+        if features.per == "file":
             return scores
-        said = seen.recall("scope", partial(self._said, seen))
-        return np.asarray(scores + np.where(seen.view.docs, self.headings, self.spans) * said)
+        fit = features.recall("scope", partial(self._fit, features))
+        return np.asarray(scores + np.where(features.view.docs, self.headings, self.spans) * fit)
 
     @staticmethod
-    def _said(seen: QueryFeatures) -> Values:
-        found = seen.names(seen.view.scope, Prefixes(weight=0.0))
-        return best(found.owner, found.precision, seen.view.units)
+    def _fit(features: QueryFeatures) -> Values:
+        found = features.names(features.view.scope, Prefixes(weight=0.0))
+        return best(found.owner, found.precision, features.view.units)
 
 
-#: Kinds of units that are a thing of their own.
+#: Kinds of chunks that define more than a value or an alias.
 _MAJOR = np.isin(UNIT_KINDS, ("function", "method", "class", "interface", "enum", "module", "macro", "head", "section"))
 
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """Add a fixed amount to what defines exactly the name that is asked for, or a compound name in a sentence."""
+    """Add a fixed amount to what defines exactly the name that is the query, or a compound name in it."""
 
     files: float = field(
         default=1.0,  # .3 finds 97.2 % of uniquely defined names, 1.0 finds 99.8 %
@@ -161,30 +218,30 @@ class Identifier:
         },
     )
 
-    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
-        """Add the definition's say."""
-        symbol = seen.question.symbol
+    def __call__(self, scores: Values, features: QueryFeatures) -> Values:
+        """Return the new scores."""
+        symbol = features.question.symbol
         if symbol is not None:
-            return self._add(scores, seen, symbol, seen.weight(self.files, self.spans))
-        for name in seen.question.identifiers if seen.per == "file" else ():
-            scores = self._add(scores, seen, name, self.files_inside)
+            return self._add(scores, features, symbol, features.weight(self.files, self.spans))
+        for name in features.question.identifiers if features.per == "file" else ():
+            scores = self._add(scores, features, name, self.files_inside)
         return scores
 
-    def _add(self, scores: Values, seen: QueryFeatures, name: int, amount: float) -> Values:
-        units = seen.view.definers(name, seen.question.name)
-        kinds = _MAJOR[seen.view.table.units.kind[units]]
+    def _add(self, scores: Values, features: QueryFeatures, name: int, amount: float) -> Values:
+        units = features.view.definers(name, features.question.name)
+        kinds = _MAJOR[features.view.table.units.kind[units]]
         share = np.where(kinds | ~kinds.any(), amount, amount * self.minor)
-        rows = seen.view.table.units.file[units] if seen.per == "file" else units
+        rows = features.view.table.units.file[units] if features.per == "file" else units
         return scores + best(rows, share, len(scores))
 
 
-#: Numbers that terms and units may take up at a time: 16 MB. A question has a dozen terms, a pasted page hundreds.
+#: Size of the terms × chunks matrix: 16 MB. A query has a dozen terms, a pasted page hundreds.
 _ROOM: Final = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """Score units by the words they share with a query; words are joined by OR."""
+    """Score chunks by the words that they share with a query; words are joined by OR."""
 
     k1: float = field(
         default=1.2,  # 0.9 to 1.6 are flat within .005 on spans
@@ -201,7 +258,7 @@ class Bm25:
     )
 
     def __call__(self, question: ParsedQuery, view: CorpusView) -> Values:
-        """Score every unit."""
+        """Return the score of every chunk."""
         wanted = [view.lookup(term, question.kind) for term in question.terms]
         if self.joined:
             pairs = (view.lookup(term, None) for term in question.joined)
@@ -228,27 +285,27 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class AdjacentChunks:
-    """Add the mean of the units before and after, in the same file."""
+    """Add the mean of the chunks before and after, in the same file."""
 
     spans: float = field(
         default=0.08,  # .4 and more costs on every set
         metadata={"about": "weight when spans are ranked"},
     )
 
-    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
-        """Add the neighbours' say."""
-        if seen.per == "file" or not len(scores):
+    def __call__(self, scores: Values, features: QueryFeatures) -> Values:
+        """Return the new scores."""
+        if features.per == "file" or not len(scores):
             return scores
-        follows = seen.view.follows[1:]
+        follows = features.view.follows[1:]
         beside = np.zeros(len(scores))
-        beside[1:] = seen.units[:-1] * follows
-        beside[:-1] += seen.units[1:] * follows
-        return np.asarray(scores + self.spans * beside / seen.view.beside)
+        beside[1:] = features.units[:-1] * follows
+        beside[:-1] += features.units[1:] * follows
+        return np.asarray(scores + self.spans * beside / features.view.beside)
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Add the votes of the files that use what a file defines or import it."""
+    """Add the votes of the files that use or import what a file defines."""
 
     files: float = field(
         default=0.25,  # doc sentences want .1 to .2, semble's visible half .5
@@ -263,18 +320,18 @@ class References:
         metadata={"about": "score, relative to the best file, above which a file votes"},
     )
 
-    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
-        """Add the votes."""
-        weight = seen.weight(self.files, self.spans)
+    def __call__(self, scores: Values, features: QueryFeatures) -> Values:
+        """Return the new scores."""
+        weight = features.weight(self.files, self.spans)
         if not weight:
             return scores
-        votes = seen.of_files(relative(seen.view.graph.votes(seen.coherence, self.least)))
-        return np.asarray(scores + weight * (votes if seen.per == "file" else seen.matched * votes))
+        votes = features.of_files(relative(features.view.graph.votes(features.coherence, self.least)))
+        return np.asarray(scores + weight * (votes if features.per == "file" else features.matched * votes))
 
 
 @dataclass(frozen=True, slots=True)
 class FileStem:
-    """Add the share of the file stem's characters that words of the query match; not weighed by idf."""
+    """Add the share of the file stem's characters that words of the query match, not weighted by idf."""
 
     files: float = field(
         default=0.55,  # the largest signal there is: +.053 on semble's visible half, on 16 of 17 repositories
@@ -289,18 +346,18 @@ class FileStem:
         metadata={"about": "weight of a part of the stem that only begins like a word"},
     )
 
-    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
-        """Add the name's say."""
-        found = seen.names(seen.view.stem, Prefixes(3, 5, self.prefix))
-        share = seen.of_files(best(found.owner, found.precision, seen.view.files))
-        if seen.per == "span":
-            share = seen.matched * share
-        return np.asarray(scores + seen.weight(self.files, self.spans) * share)
+    def __call__(self, scores: Values, features: QueryFeatures) -> Values:
+        """Return the new scores."""
+        found = features.names(features.view.stem, Prefixes(3, 5, self.prefix))
+        share = features.of_files(best(found.owner, found.precision, features.view.files))
+        if features.per == "span":
+            share = features.matched * share
+        return np.asarray(scores + features.weight(self.files, self.spans) * share)
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseWeights:
-    """How much of its score a file keeps, by what it is."""
+    """Share of its score that a file keeps, by its role."""
 
     test: float = field(default=0.3, metadata={"about": "kept by tests, fixtures, mocks and benchmarks"})
     example: float = field(default=0.3, metadata={"about": "kept by examples, samples and demos"})
@@ -317,36 +374,36 @@ class NoiseWeights:
 
 @dataclass(frozen=True, slots=True)
 class PathNoise:
-    """Take from files that only surround the code, unless the query has a word for them."""
+    """Lower the scores of tests, examples, copies and the like, unless the query names their role."""
 
     files: NoiseWeights = field(default_factory=NoiseWeights)
     spans: NoiseWeights = field(
         default_factory=lambda: NoiseWeights(test=0.5, example=1.0, compat=0.5, vendored=0.5, docs=1.0)
     )
 
-    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
-        """Multiply by what is kept."""
-        words = frozenset(seen.question.words)
-        kept = self.files if seen.per == "file" else self.spans
+    def __call__(self, scores: Values, features: QueryFeatures) -> Values:
+        """Return the new scores."""
+        words = frozenset(features.question.words)
+        kept = self.files if features.per == "file" else self.spans
         table = [getattr(kept, kind) if kind in ABOUT and not words & ABOUT[kind] else 1.0 for kind in NOISE]
-        if seen.per == "file":
-            return np.asarray(scores * np.array(table)[seen.view.table.files.noise])
+        if features.per == "file":
+            return np.asarray(scores * np.array(table)[features.view.table.files.noise])
         test = table[NOISE.index("test")]
         both = [factor for plain in table for factor in (plain, test if plain == 1.0 else plain)]
-        return np.asarray(scores * np.array(both)[seen.view.surroundings])
+        return np.asarray(scores * np.array(both)[features.view.surroundings])
 
 
 @dataclass(frozen=True, slots=True)
 class DeclarationPenalty:
-    """Take from what only declares: what lies between definitions, constants, the fields of a class."""
+    """Lower the scores of chunks that only declare: text between definitions, constants, fields of a class."""
 
     spans: float = field(
         default=0.8,  # gaps alone +.003; with constants and fields +.004 on octocode's code, +.007 on keywords
         metadata={"about": "share of its score that a unit keeps which only declares"},
     )
 
-    def __call__(self, scores: Values, seen: QueryFeatures) -> Values:
-        """Multiply them."""
-        if seen.per == "file":
+    def __call__(self, scores: Values, features: QueryFeatures) -> Values:
+        """Return the new scores."""
+        if features.per == "file":
             return scores
-        return np.asarray(np.where(seen.view.declares, scores * self.spans, scores))
+        return np.asarray(np.where(features.view.declares, scores * self.spans, scores))

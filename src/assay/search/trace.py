@@ -1,4 +1,4 @@
-"""What happened to each candidate: the scores after every stage, and the ranks that follow from them."""
+"""Traces of a query: scores and ranks after every stage, the stage that lost a file, and snippets."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.search.evidence import Values
 from assay.search.query import ParsedQuery, Per
-from assay.search.table import LongArray
+from assay.search.table import LongArray, Values
 from assay.search.view import CorpusView
 from assay.search.words import RUN, terms
 from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
@@ -18,13 +17,13 @@ from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
 
 @dataclass(frozen=True, slots=True)
 class StageTrace:
-    """The scores after one stage, of files or of units."""
+    """The scores of files or chunks after one stage."""
 
     name: str
     scores: Values
 
     def ranks(self) -> LongArray:
-        """Rank everything that scores, from 1; 0 for the rest. Ties by number, as in the answer."""
+        """Return ranks from 1, 0 for what has no score; ties by number, as in the results."""
         ranks = np.zeros(len(self.scores), dtype=np.int64)
         rows = np.flatnonzero(self.scores > 0)
         ranks[rows[np.argsort(-self.scores[rows], kind="stable")]] = np.arange(1, len(rows) + 1)
@@ -38,17 +37,17 @@ class Trace:
     question: ParsedQuery
     per: Per
     stages: tuple[StageTrace, ...]
-    labels: tuple[Hit, ...]  # the candidates that are shown, in the order of the answer
-    rows: tuple[int, ...]  # where each of them stands in the scores
+    labels: tuple[Hit, ...]  # the shown candidates, in order of the results
+    rows: tuple[int, ...]  # of each candidate in the scores
     hits: tuple[Hit, ...]
 
     def waterfall(self) -> Waterfall:
-        """Say it without the scores of everything else."""
+        """Return the trace of the shown candidates only."""
         stages = tuple(stage.name for stage in self.stages)
         return Waterfall(self.question.kind, tuple(self.question.terms), stages, self.candidates())
 
     def candidates(self) -> tuple[WaterfallRow, ...]:
-        """Follow each shown candidate through the stages."""
+        """Return the score and rank of each shown candidate at every stage."""
         ranks = [stage.ranks() for stage in self.stages]
         return tuple(
             WaterfallRow(label.path, label.start, label.end, tuple(self._steps(row, ranks)))
@@ -63,7 +62,7 @@ class Trace:
             score, rank = now, int(placed[row])
 
     def json_lines(self) -> Iterator[str]:
-        """Write the trace down: the question, then a line for each candidate and stage."""
+        """Yield JSON lines: the query, then one line per candidate and stage."""
         head = {
             "query": self.question.text,
             "kind": self.question.kind,
@@ -89,17 +88,17 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class LostFile:
-    """Where an expected file went: its rank after each stage, and the stage that took it out of the first k."""
+    """The rank of an expected file after each stage, and the stage that lost it."""
 
     path: str
     ranks: tuple[tuple[str, int], ...]
     final: int
-    stage: str | None  # None when it was not lost; "corpus" and "too weak" when no single stage is to blame
+    stage: str | None  # None when it was found; "corpus" and "too weak" when it was never among the first k
     reason: str
 
 
 def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFile:
-    """Say at which stage the last of an expected file's candidates left the first k."""
+    """Return the stage at which the last of an expected file's candidates left the first k."""
     ranks = [(stage.name, _best_rank(stage, rows)) for stage in trace.stages]
     final = ranks[-1][1] if ranks else 0
     if not rows:
@@ -125,19 +124,19 @@ def _best_rank(stage: StageTrace, rows: list[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Some lines of a result, the first one numbered."""
+    """Some lines of a result and the number of the first."""
 
     start: int
     lines: tuple[str, ...]
 
 
 def term_weights(question: ParsedQuery, view: CorpusView) -> dict[str, float]:
-    """Weigh the terms of a question by how telling they are."""
+    """Return the idf of each term of a query."""
     return {term: view.idf(view.term(term)) for term in (*question.terms, *question.joined)}
 
 
 def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int) -> Snippet:
-    """Take the run of at most so many lines that holds the most telling words; of equal neighbours the middle one."""
+    """Return the run of at most `most` lines with the highest sum of weights; of equal neighbors the middle one."""
     lines = text.removesuffix("\n").split("\n")
     worth = [sum(weights[term] for term in _shared(line, weights)) for line in lines]
     totals = [round(sum(worth[at : at + most]), 9) for at in range(max(1, len(lines) - most + 1))]
@@ -152,7 +151,7 @@ def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int)
 
 
 def matched_words(line: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
-    """Find the words of a line that the question has too, as places in it."""
+    """Return the positions of the words of a line that the query has too."""
     return [found.span() for found in RUN.finditer(line) if any(term in weights for term in terms(found.group()))]
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import ConfigError
-from assay.search.models import Kind
 
 Matrix = NDArray[np.float32]
+Kind = Literal["float32", "int8", "binary"]
 
 
 def unit_rows(rows: ArrayLike) -> Matrix:

@@ -1,29 +1,32 @@
-"""What a query needs to know of a table, computed when it is first asked for and kept."""
+"""What queries need of a table, computed at first use and kept."""
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, fields, is_dataclass
 from math import log1p
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.meaning import DenseScores
-from assay.search.memo import Memo
 from assay.search.names import Graph, GraphConfig, NameIndex, build_graph
 from assay.search.noise import NOISE
 from assay.search.query import QueryKind, Translator
-from assay.search.table import UNIT_KINDS, IndexTable, LongArray
+from assay.search.table import UNIT_KINDS, IndexTable, LongArray, Values
 from assay.search.words import term_hash
 from assay.syntax.outline import LineSpan
 
+if TYPE_CHECKING:
+    from assay.search.dense import DenseScores
+
 T = TypeVar("T")
-Values = NDArray[np.float64]
 
 
 class TableCache(Generic[T]):
-    """What a table alone decides: computed when it is first asked for, and known to all views of the table."""
+    """A property that the table alone decides: computed once, and shared by all views of the table."""
 
     def __init__(self, make: Callable[[CorpusView], T]) -> None:
         self._make = make
@@ -40,14 +43,14 @@ class TableCache(Generic[T]):
 
 
 class Lookup(NamedTuple):
-    """A term of a query as the corpus has it: itself and what it is called there, and how telling each is."""
+    """The numbers of a term and its translations in the corpus, and the weight of each."""
 
     number: LongArray
     worth: NDArray[np.float32]
 
 
 class CorpusView:
-    """A table, seen from a query. Nothing here depends on one."""
+    """A table as queries read it; nothing here depends on one query."""
 
     def __init__(
         self,
@@ -58,10 +61,7 @@ class CorpusView:
         known: dict[Hashable, Any] | None = None,
         memo: Memo | None = None,
     ) -> None:
-        """Look at a table; `dense` knows what its units mean, `translator` what its words do.
-
-        Views of one table may share what is `known` of it, and what was found out about a question.
-        """
+        """Create a view; views of one table may share `known`, and `memo` for queries in progress."""
         self.table = table
         self.dense = dense
         self.translator = translator
@@ -72,49 +72,48 @@ class CorpusView:
         self._graph = graph
         self._terms: dict[str, int] = self.known.setdefault("terms", {})
         self._norms: dict[tuple[float, float], NDArray[np.float32]] = self.known.setdefault("norms", {})
-        spoken = translator and translator.settings
-        self._lookups: dict[tuple[str, QueryKind | None], Lookup] = self.known.setdefault(("lookups", spoken), {})
+        self._lookups: dict[tuple[str, QueryKind | None], Lookup] = self.known.setdefault(
+            ("lookups", translator and translator.settings), {}
+        )
 
     def recall(self, question: str, key: Hashable, make: Callable[[], T]) -> T:
-        """Compute something for a question, or take it from a view that did; `key` is all that decides it."""
+        """Return a value of a query from the memo, or compute it; `key` holds all that decides it."""
         return make() if self.memo is None else self.memo.of(question, key, make)
 
     def term(self, term: str) -> int:
-        """Number a term; -1 when nobody holds it."""
+        """Return the number of a term; -1 when no chunk holds it."""
         found = self._terms.get(term)
         if found is None:
             found = self._terms[term] = self.number(term_hash(term))
         return found
 
     def number(self, wanted: int) -> int:
-        """Number a term by its hash; -1 when nobody holds it."""
+        """Return the number of a term by its hash; -1 when no chunk holds it."""
         hashes = self.table.postings.term
         at = int(hashes.searchsorted(np.uint64(wanted)))
         return at if at < len(hashes) and hashes[at] == wanted else -1
 
     def lookup(self, term: str, kind: QueryKind | None) -> Lookup:
-        """Find what to look up for a term of a kind of query, kept; without a kind, the term alone."""
-        found = self._lookups.get((term, kind))
-        if found is None:
-            found = self._lookups[term, kind] = self._looked_up(term, kind)
-        return found
-
-    def _looked_up(self, term: str, kind: QueryKind | None) -> Lookup:
+        """Return what to look up for a term of a kind of query; without a kind, the term alone."""
+        known = self._lookups.get((term, kind))
+        if known is not None:
+            return known
         others = self.translator(term, kind) if self.translator and kind else ()
         number = np.array([self.term(term), *(self.number(one.term) for one in others)], dtype=np.int64)
         rarity = np.array([self.idf(one) for one in number.tolist()])
         share = np.array([1.0, *(one.strength for one in others)])
         worth = (share * np.minimum(rarity, rarity[0])).astype(np.float32)
-        return Lookup(number[number >= 0], worth[number >= 0])
+        found = self._lookups[term, kind] = Lookup(number[number >= 0], worth[number >= 0])
+        return found
 
     def idf(self, number: int) -> float:
-        """Weigh a term by how few units hold it: ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative."""
+        """Return the inverse document frequency ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative."""
         offset = self.table.postings.offset
         holders = int(offset[number + 1] - offset[number]) if number >= 0 else 0
         return log1p((self.units - holders + 0.5) / (holders + 0.5))
 
     def holds(self, unit: int, term: str) -> bool:
-        """Tell whether a unit holds a term."""
+        """Return whether a chunk holds a term."""
         number = self.term(term)
         if number < 0:
             return False
@@ -123,7 +122,7 @@ class CorpusView:
         return at < end and int(self.table.postings.unit[at]) == unit
 
     def norm(self, k1: float, b: float) -> NDArray[np.float32]:
-        """Give BM25's k1 · (1 - b + b · length / mean length) of each unit, kept by its settings."""
+        """Return BM25's k1 · (1 - b + b · length / mean length) of each chunk."""
         found = self._norms.get((k1, b))
         if found is None:
             length = self.table.units.length
@@ -134,17 +133,17 @@ class CorpusView:
 
     @TableCache
     def own(self) -> NameIndex:
-        """What units define."""
+        """Names that chunks define."""
         return NameIndex(self.table.own)
 
     @TableCache
     def scope(self) -> NameIndex:
-        """What is around units."""
+        """Names around chunks."""
         return NameIndex(self.table.scope)
 
     @TableCache
     def stem(self) -> NameIndex:
-        """What files are called."""
+        """Names of files."""
         return NameIndex(self.table.stem)
 
     @property
@@ -158,42 +157,47 @@ class CorpusView:
 
     @TableCache
     def docs(self) -> NDArray[np.bool_]:
-        """Which units are documentation."""
+        """Which chunks are documentation."""
         return np.asarray(self.table.files.kind[self.table.units.file] == 1)
 
     @TableCache
     def declares(self) -> NDArray[np.bool_]:
-        """Which units do nothing: what lies between definitions, constants, and the fields of a class."""
+        """Which chunks only declare: text between definitions, constants, fields of a class."""
         quiet = [UNIT_KINDS.index(kind) for kind in ("gap", "constant", "property")]
         return np.isin(self.table.units.kind, quiet)
 
     @TableCache
     def follows(self) -> NDArray[np.bool_]:
-        """Which units have the unit before them in the same file."""
+        """Which chunks follow another chunk of the same file."""
         file = self.table.units.file
         return np.concatenate([[False], file[1:] == file[:-1]])
 
     @TableCache
     def beside(self) -> Values:
-        """How many units each unit has beside it in its file, at least one."""
+        """How many neighbors each chunk has in its file, at least one."""
         return np.maximum(self.follows + np.append(self.follows[1:], [False]).astype(np.float64), 1.0)[: self.units]
 
     @TableCache
     def apart(self) -> bool:
-        """Whether no two units of a file share a line, as when they are cut by syntax."""
+        """Whether no two chunks of a file share a line, as when they are cut by syntax."""
         units = self.table.units
         return not bool(np.any(self.follows[1:] & (units.start[1:] <= units.end[:-1])))
 
     @TableCache
     def surroundings(self) -> NDArray[np.uint8]:
-        """What each unit is besides the real thing: twice the noise of its file, one more if called like a test."""
+        """The role of each chunk: twice the noise of its file, one more if its name is that of a test."""
         noise = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
-        return np.where(self.docs, 2 * NOISE.index("docs"), noise).astype(np.uint8)  # wherever documentation lies
+        return np.where(self.docs, 2 * NOISE.index("docs"), noise).astype(np.uint8)  # documentation in any folder
 
     @TableCache
     def first_unit(self) -> LongArray:
-        """The first unit of each file, and the number of units."""
+        """The first chunk of each file, and the number of chunks."""
         return np.searchsorted(self.table.units.file, np.arange(self.files + 1))
+
+    def units_of(self, file: int) -> tuple[int, int]:
+        """Return the first chunk of a file, and the one after its last."""
+        first, stop = self.first_unit[file : file + 2].tolist()
+        return first, stop
 
     @TableCache
     def _by_whole(self) -> tuple[NDArray[np.uint64], LongArray]:
@@ -201,13 +205,13 @@ class CorpusView:
         return self.table.own.whole[order], order
 
     def definers(self, name: int, text: str = "") -> LongArray:
-        """List the units that define a name, given by its hash; those that write it as in `text` if any do."""
+        """Return the chunks that define a name, given by its hash; only those spelled like `text` if there are any."""
         rows = self._named(name)
         as_written = [row for row in rows.tolist() if self.table.own.texts[row] == text]
         return np.unique(self.table.own.owner[as_written or rows]).astype(np.int64)
 
     def definitions(self, name: int, text: str) -> dict[int, LineSpan]:
-        """Give the lines at which units define a name: of several in a unit the one written so, then the longest."""
+        """Return the lines at which chunks define a name; in one chunk an exact spelling wins, then the longest."""
         own = self.table.own
         order = sorted(
             self._named(name).tolist(),
@@ -217,8 +221,57 @@ class CorpusView:
 
     def _named(self, name: int) -> LongArray:
         hashes, order = self._by_whole
-        begin, end = (
-            np.searchsorted(hashes, np.array([name], np.uint64), "left")[0],
-            np.searchsorted(hashes, np.array([name], np.uint64), "right")[0],
-        )
+        wanted = np.array([name], np.uint64)
+        begin, end = hashes.searchsorted(wanted, "left")[0], hashes.searchsorted(wanted, "right")[0]
         return order[begin:end]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoLimits:
+    """How much is kept; no effect on results."""
+
+    questions: int = 2  # the current one, and one that an abandoned thread may still compute
+    bytes: int = 256_000_000  # per query: 30 arrays of a million chunks; what exceeds it is computed every time
+
+
+class Memo:
+    """Intermediate values of the current queries, shared by engines that differ in a few settings; thread-safe."""
+
+    def __init__(self, limits: MemoLimits | None = None) -> None:
+        self._limits = limits or MemoLimits()
+        self._values: OrderedDict[str, dict[Hashable, object]] = OrderedDict()
+        self._bytes: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def of(self, question: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of a key, made if it is missing; arrays in it become read-only."""
+        with self._lock:
+            known = self._of_question(question)
+            if key in known:
+                return cast(T, known[key])
+        made = make()
+        size = _freeze(made)
+        with self._lock:
+            if question in self._bytes and self._bytes[question] + size <= self._limits.bytes:
+                self._values[question][key] = made
+                self._bytes[question] += size
+        return made
+
+    def _of_question(self, question: str) -> dict[Hashable, object]:
+        if question not in self._values:
+            self._values[question], self._bytes[question] = {}, 0
+            if len(self._values) > self._limits.questions:
+                del self._bytes[self._values.popitem(last=False)[0]]
+        self._values.move_to_end(question)
+        return self._values[question]
+
+
+def _freeze(value: Any) -> int:  # noqa: ANN401 - whatever stages make
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+        return value.nbytes
+    if isinstance(value, tuple):
+        return sum(map(_freeze, value))
+    if is_dataclass(value):
+        return sum(_freeze(getattr(value, field.name)) for field in fields(value))
+    return 0

@@ -11,7 +11,7 @@ from assay.errors import ConfigError, GoldError
 from assay.experiment.ablation import ABLATING, dev_data, plan_ablation, switched_off
 from assay.experiment.spec import Spec, Sweep
 from assay.experiment.tuning import TuneSettings, find_base, find_parts, grid_points, only_parts, parse_knob, spec_with
-from assay.search.laws import STAGES
+from assay.search.config import STAGES
 from assay.settings import apply_overrides
 from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 

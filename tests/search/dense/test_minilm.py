@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from assay.search import Index, SearchConfig
+from assay.search.config import DenseSettings, TranslationSettings
 from assay.search.embedders import Embedder, make_embedder
-from assay.search.models import DenseSettings, TranslationSettings
 from assay.search.vectors import EmbedderConfig
 from tests.search.conftest import write_files
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import Index
-from assay.search.config import SearchConfig
+from assay.search.config import DenseSettings, SearchConfig, TranslationSettings
 from assay.search.embedders import Embedder, make_embedder
-from assay.search.models import DenseSettings, TranslationSettings
 from assay.search.static import StaticEmbedder, open_static, path_words, unit_vectors
 from assay.search.vectors import unit_rows
 from assay.search.words import runs, term_hash, terms

@@ -10,8 +10,8 @@ import pytest
 from assay import Index
 from assay.errors import ConfigError
 from assay.search import SearchConfig
-from assay.search.meaning import embed_table
-from assay.search.models import Feedback, TranslationSettings
+from assay.search.config import Feedback, TranslationSettings
+from assay.search.dense import embed_table
 from assay.search.query import make_translator, parse_query, translate_terms
 from assay.search.view import CorpusView
 

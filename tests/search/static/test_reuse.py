@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assay.search import Index, SearchConfig
 from assay.search.index_files import index_dir
-from assay.search.models import Kind
+from assay.search.vectors import Kind
 from assay.store.array_file import read_store, write_store
 from tests.properties import examples
 from tests.search.conftest import write_files
