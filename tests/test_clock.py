@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.clock import Deadline, format_duration, min_timeout
+from assay.clock import Deadline, format_duration, min_timeout, now, today
 from tests.waiting import wait_until
 
 
@@ -38,3 +38,15 @@ def test_clock_within_another_ends_with_it_at_the_latest() -> None:
 @pytest.mark.parametrize(("seconds", "words"), [(0.399651, "0.4 s"), (3600.0, "3600 s"), (None, "0 s"), (2.0, "2 s")])
 def test_seconds_are_told_as_people_would(seconds: float | None, words: str) -> None:
     assert format_duration(seconds) == words
+
+
+def test_source_date_epoch_fixes_time_and_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86399")
+    assert (now().isoformat(), today()) == ("1970-01-01T23:59:59+00:00", "1970-01-01")
+
+
+@pytest.mark.parametrize("fixed", ["", "soon", "-1"])
+def test_time_is_real_where_source_date_epoch_is_not_a_number(monkeypatch: pytest.MonkeyPatch, fixed: str) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", fixed)
+    assert now().year >= 2024
+    assert today() >= "2024"

@@ -1,12 +1,12 @@
-"""Know whether code search works: gold set → engine → verdict.
+"""Evaluate code search engines: gold set → engine → verdict.
 
     gold = assay.load_gold("gold/")
     run = assay.run({"mine": search_function}, gold, k=10)
     scores = assay.score(run, [nDCG @ 10, RR @ 10])
     verdict = assay.compare(scores, baseline="mine", primary=nDCG @ 10, margin=0.02)
 
-An assay.toml with variants and sweeps is run by `assay.run_experiment("assay.toml", executor=...)`.
-Measures such as `nDCG` and `RR` come from `assay.measures`.
+`assay.run_experiment("assay.toml", executor=...)` runs an assay.toml with variants and sweeps.
+Measures such as `nDCG` and `RR` are in `assay.measures`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assay.stats import compare
     from assay.types import CorpusSpec, GoldSet, Hit, Query, Run, Scores, Span, Suite, Target
 
-#: Where each public name lives. They are fetched on first use: `assay --help` must not wait for numpy.
+#: Module of each public name, imported on first use: `assay --help` must not wait for numpy.
 _HOMES = {
     "AssayError": "assay.errors",
     "CorpusSpec": "assay.types",

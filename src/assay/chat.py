@@ -1,4 +1,4 @@
-"""Ask a model behind any OpenAI-compatible chat endpoint one question at a time."""
+"""Client of OpenAI-compatible chat endpoints."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from assay.http import post_json, redact_url, web_address
 
 @dataclass(frozen=True, slots=True)
 class ChatConfig:
-    """How a chat endpoint is asked."""
+    """Settings of a chat request."""
 
-    #: A local 7B model on two cores reads a few thousand tokens a minute; a hosted one answers in seconds.
+    #: A local 7B model on two cores reads a few thousand tokens per minute; a hosted one answers in seconds.
     timeout: float = 180.0
-    #: Two more attempts bridge a limit per minute; an outage is for the user to see.
+    #: Two more attempts bridge a rate limit per minute; an outage is reported.
     retries: int = 2
-    #: The most likely answer each time, so that asking twice gives the same as far as the server can.
+    #: The most likely completion, so that repeated requests agree as far as the server is deterministic.
     temperature: float = 0.0
-    #: Of 64 hexadecimal digits; 2^64 fences are more than anybody can write into a file in advance.
+    #: Of 64 hexadecimal digits; 2^64 fences cannot be guessed in advance.
     fence_chars: int = 16
 
 
@@ -29,14 +29,13 @@ DEFAULT_CHAT: Final = ChatConfig()
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is served. The token stays in the environment; only the name of its variable is known here."""
+    """The URL and model of a chat endpoint; the token is read from an environment variable at each call."""
 
     url: str
     model: str
     token_env: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an address that no call could reach, now and not at the first query."""
         web_address(self.url)
         if not self.model.strip():
             raise ConfigError(
@@ -44,25 +43,25 @@ class Endpoint:
             )
 
     def __repr__(self) -> str:
-        """Show it without the address's query, in which tokens stand."""
+        """Omit the query of the URL, which may contain a token."""
         return f"{type(self).__name__}({self.name!r}, token_env={self.token_env!r})"
 
     @property
     def name(self) -> str:
-        """Name the model and where it is served, without a secret."""
+        """The URL without secrets, and the model."""
         return f"{redact_url(self.url)}#{self.model}"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the model is to do, and the foreign text it is to do it with."""
+    """Instructions for the model, and the untrusted text they apply to."""
 
     task: str
     text: str
 
 
 def complete(endpoint: Endpoint, question: Prompt, config: ChatConfig = DEFAULT_CHAT) -> str:
-    """Put one question and give the answer's text."""
+    """Send a prompt and return the text of the completion."""
     payload = {
         "model": endpoint.model,
         "temperature": config.temperature,
@@ -71,24 +70,6 @@ def complete(endpoint: Endpoint, question: Prompt, config: ChatConfig = DEFAULT_
     answer = post_json(
         endpoint.url, payload, token_env=endpoint.token_env, timeout=config.timeout, retries=config.retries
     )
-    return _content(answer, endpoint)
-
-
-def fence(*texts: str, config: ChatConfig = DEFAULT_CHAT) -> str:
-    """Make a mark that stands in none of the texts: it is a hash of them all, so none can hold it on purpose."""
-    digest = hashlib.sha256()
-    for text in texts:
-        raw = text.encode("utf-8", "surrogatepass")
-        digest.update(len(raw).to_bytes(8, "big") + raw)
-    return digest.hexdigest()[: config.fence_chars]
-
-
-def prompt_version(*prompts: str) -> str:
-    """Name a prompt by its words, so that nobody can change one and forget the version."""
-    return fence(*prompts)
-
-
-def _content(answer: object, endpoint: Endpoint) -> str:
     match answer:
         case {"choices": [{"message": {"content": str(content)}}, *_]}:
             return content
@@ -97,3 +78,17 @@ def _content(answer: object, endpoint: Endpoint) -> str:
         file=redact_url(endpoint.url),
         hint="the address must be that of an OpenAI-compatible /v1/chat/completions",
     )
+
+
+def fence(*texts: str, config: ChatConfig = DEFAULT_CHAT) -> str:
+    """Return a delimiter that none of the texts can contain on purpose: a hash of all of them."""
+    digest = hashlib.sha256()
+    for text in texts:
+        raw = text.encode("utf-8", "surrogatepass")
+        digest.update(len(raw).to_bytes(8, "big") + raw)
+    return digest.hexdigest()[: config.fence_chars]
+
+
+def prompt_version(*prompts: str) -> str:
+    """Return a version that changes with the wording of prompts."""
+    return fence(*prompts)

@@ -1,4 +1,4 @@
-"""Digests: what tells one value from another, the same on every machine and in every process."""
+"""SHA-256 digests that are equal on every machine and in every process."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import json
 
 
 def digest_of(value: object) -> str:
-    """Digest what JSON can hold; anything else in it counts as the text that it is shown as."""
+    """Return the digest of a JSON value; other objects inside it count as their `str`."""
     return text_digest(json.dumps(value, sort_keys=True, ensure_ascii=True, default=str))
 
 
 def text_digest(text: str) -> str:
-    """Digest a text; halves of characters, which file names may hold, count too."""
+    """Return the digest of a text, which may contain lone surrogates, as file names do."""
     return bytes_digest(text.encode("utf-8", "surrogatepass"))
 
 
 def bytes_digest(data: bytes) -> str:
-    """Digest what a file holds: that of its text where it is UTF-8."""
+    """Return the digest of bytes; that of UTF-8 bytes equals the digest of their text."""
     return hashlib.sha256(data).hexdigest()

@@ -1,24 +1,26 @@
-"""Everything Assay raises on purpose.
+"""The errors that Assay raises on purpose.
 
 AssayError                      exit code 4 unless a subclass says otherwise
-├── InputError                  2   the user gave us something wrong; says where and what to do next
+├── InputError                  2   wrong input from the user
 │   ├── GoldError                   a gold set that cannot be read or does not fit its corpus
 │   ├── ConfigError                 assay.toml, a flag, a measure or an engine setting
-│   └── CorpusError                 a corpus that is missing, unreadable or not what it says
-├── EngineError                 4   an engine cannot be opened, or broke its contract
-│   └── EngineTimeout               ... or did not answer in time
-├── EnvironmentFailure          4   a tool, an extra or a network the user's machine lacks
+│   └── CorpusError                 a corpus that is missing, unreadable or inconsistent
+├── EngineError                 4   an engine cannot be opened, or violated its contract
+│   └── EngineTimeoutError          ... or did not answer in time
+├── SetupError                  4   a missing tool, extra or network connection
 └── NotComparableError          5   two results that must not be compared
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any, Self
 
 
 class AssayError(Exception):
-    """Base of every expected failure; carries the exit code the command line ends with."""
+    """Base class of expected failures with the exit code of the command line."""
 
     exit_code = 4
 
@@ -37,7 +39,7 @@ class AssayError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        """`file:line: what is wrong` and, on a line of its own, what to do next."""
+        """Return `file:line: message` and the hint on a second line."""
         where = self.file or ""
         if self.line is not None:
             where = f"{where}:{self.line}" if where else f"line {self.line}"
@@ -45,12 +47,20 @@ class AssayError(Exception):
         return f"{head}\n  → {self.hint}" if self.hint else head
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Survive the trip between processes with file, line and hint."""
-        return (_rebuild, (type(self), self.message, self.file, self.line, self.hint))
+        """Pickle with all attributes; subclasses may have other constructors."""
+        return (_rebuild, (type(self), self.message), self.__dict__.copy())
+
+    def rewrite(self, change: Callable[[str], str]) -> Self:
+        """Return a copy whose message and hint are passed through a function."""
+        changed = copy.copy(self)
+        changed.message = change(self.message)
+        changed.hint = None if self.hint is None else change(self.hint)
+        changed.args = (changed.message,)
+        return changed
 
 
-def _rebuild(kind: type[AssayError], message: str, file: str | None, line: int | None, hint: str | None) -> AssayError:
-    return kind(message, file=file, line=line, hint=hint)
+def _rebuild(kind: type[AssayError], message: str) -> Any:  # noqa: ANN401 - of that kind
+    return kind.__new__(kind, message)
 
 
 class InputError(AssayError):
@@ -68,14 +78,14 @@ class ConfigError(InputError):
 
 
 class CorpusError(InputError):
-    """A corpus is missing, unreadable, or not what it says."""
+    """A corpus is missing, unreadable or inconsistent."""
 
 
 class EngineError(AssayError):
-    """An engine cannot be opened, or broke its contract."""
+    """An engine cannot be opened, or violated its contract."""
 
-    waited: float = 0.0  # seconds before it that were no part of the answer, such as those of a restart
-    stderr: str = ""  # the end of what its programs wrote there, where it did not open and nobody can ask later
+    waited: float = 0.0  # seconds before the failure that are not part of the query, such as a restart
+    stderr: str = ""  # last stderr output of an engine that did not open
     run: object = None  # the `assay.Run` of all engines, where one of them failed on every query
 
 
@@ -84,22 +94,22 @@ class EngineTimeoutError(EngineError):
 
 
 class SetupError(AssayError):
-    """The machine lacks a tool, an extra or a network."""
+    """The machine lacks a tool, an extra or a network connection."""
 
 
 class NotComparableError(AssayError):
-    """Two results that must not be compared."""
+    """Two results must not be compared."""
 
     exit_code = 5
 
 
 def install_hint(extra: str) -> str:
-    """Say how to get the packages of an extra: from a checkout, which everybody who has Assay has."""
+    """Return the command that installs an extra from a checkout, the only way to install Assay."""
     return f"pip install '.[{extra}]' in your checkout of Assay"
 
 
 def closest_match(word: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
-    """Find what a misspelt name may have been meant for, whatever its case; nothing when nothing is near."""
+    """Return the known names closest to a misspelled one, ignoring case; empty when none is close."""
     import difflib
 
     folded: dict[str, str] = {}
@@ -109,6 +119,6 @@ def closest_match(word: str, known: Iterable[str], most: int = 1) -> tuple[str, 
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Ask whether a near name was meant, for a hint; empty when nothing is near."""
+    """Return the hint `did you mean NAME?`; empty when no known name is close."""
     near = closest_match(word, known)
     return f"did you mean {near[0]!r}?" if near else ""

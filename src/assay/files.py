@@ -1,4 +1,4 @@
-"""Read files so that what is wrong has a line, and write them so that nobody ever meets half of one."""
+"""Text files with line numbers in errors, and atomic writes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from assay.errors import InputError, SetupError
 
 
 def write_atomic(path: Path, data: str | bytes) -> None:
-    """Replace a file whole: the old content or the new, whatever happens in between."""
+    """Replace the content of a file atomically."""
     with atomic_stream(path) as stream:
         stream.write(data.encode("utf-8") if isinstance(data, str) else data)
 
 
 @contextmanager
 def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
-    """Replace a file whole by what is written to a stream; an error on the way leaves the old file."""
+    """Yield a stream whose content replaces a file; an error keeps the old file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -31,11 +31,13 @@ def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.chmod(name, 0o666 & ~_umask())
+            mask = os.umask(0o022)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)
             os.replace(name, path)
             sync_folder(path.parent)
         except BaseException:
-            with suppress(FileNotFoundError):  # already renamed: the folder could not be synced
+            with suppress(FileNotFoundError):  # already renamed: syncing the directory failed
                 os.unlink(name)
             raise
     except OSError as error:
@@ -44,7 +46,7 @@ def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """Fill a folder beside the real one, and put it in its place at the end; an error on the way leaves the old one."""
+    """Yield an empty directory that replaces `folder` at the end; an error keeps the old directory."""
     work = folder.parent / f".{folder.name}.{os.getpid()}"
     try:
         work.mkdir(parents=True)
@@ -60,20 +62,20 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
 
 def cannot_write(path: Path, error: OSError) -> SetupError:
-    """Make the error of a disk that does not take what is written."""
+    """Return the error for a failed write."""
     return SetupError(
         f"cannot write {path}: {error.strerror or error}", hint="check the folder's rights and the free disk space"
     )
 
 
 def remove_leftovers(folder: Path, name: str = "*") -> None:
-    """Remove what killed writers of a file left beside it; the caller sees to it that nobody is writing now."""
+    """Remove temporary files of killed writers; the caller ensures that no writer is active."""
     for part in sorted(folder.glob(f".{name}.*")):
         part.unlink(missing_ok=True)
 
 
 def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "check the path") -> str:
-    """Read a text file; what is not UTF-8 is an error with its line, a byte-order mark is dropped."""
+    """Read a UTF-8 file without its byte-order mark; a decoding error names its line."""
     check_regular(path, error)
     try:
         raw = path.read_bytes()
@@ -87,7 +89,7 @@ def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "
 
 
 def check_regular(path: Path, error: type[InputError] = InputError) -> None:
-    """Refuse a pipe or a device: reading it may never end. What is not there is left to the read that follows."""
+    """Raise for a pipe or a device, since reading it may never end; a missing file passes."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -98,15 +100,9 @@ def check_regular(path: Path, error: type[InputError] = InputError) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename last through a power cut."""
+    """Flush a directory to disk, so that a rename in it survives a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

@@ -1,4 +1,4 @@
-"""Measures for people who write Python: `from assay.measures import nDCG, RR`."""
+"""Measures for the Python API: `from assay.measures import nDCG, RR`."""
 
 from assay.scoring import (
     AP,

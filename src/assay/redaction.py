@@ -1,4 +1,4 @@
-"""Striking secrets out of whatever is going to be written or shown."""
+"""Redaction of secrets in everything that is written or shown."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from urllib.parse import quote, quote_plus
 
 from assay.errors import AssayError, EngineError
 
-#: What secrets are called, in variables, headers, parameters, options and keys alike.
+#: Names of secrets in variables, headers, parameters, options and keys.
 _WORDS: Final = (
     "token|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|cookie"
     "|(?:api|access|account|auth|encryption|functions|private|secret|shared|signing|subscription)[_-]?key"
 )
-#: A variable with such a word anywhere in its name is hidden, which costs little: `TOKEN_2`, `PRIVATE_THINGS`.
+#: Variables with such a word anywhere in their names are redacted, which costs little: `TOKEN_2`, `PRIVATE_THINGS`.
 _NAMED: Final = re.compile(
     rf"{_WORDS.replace('token', 'token(?!iz)', 1)}|passw|private|auth(?!or(?!iz))", re.IGNORECASE
 )
-#: A setting is refused, which costs more, so the word has to end the name: `max_tokens` and `cookie_policy` are none.
+#: Settings are rejected, which costs more, so the word must end the name: not `max_tokens`, `cookie_policy`.
 _ENDS: Final = re.compile(rf"(?:{_WORDS})(?:_?\d+)?$", re.IGNORECASE)
 _VARIABLE: Final = re.compile(r"\{env:(\w+)\}")
-#: Values that settings took from the environment. They are everybody's secrets: a program inherits the variables that
+#: Values that settings took from the environment, redacted for every engine: a program inherits the variables that
 #: were meant for another one, and may print them all.
 _DECLARED: Final[set[str]] = set()
 MARK: Final = "***"
@@ -34,16 +34,16 @@ MARK: Final = "***"
 
 @dataclass(frozen=True, slots=True)
 class RedactionLimits:
-    """What is worth hiding."""
+    """Limits of redaction."""
 
-    shortest: int = 6  # a shorter value is a word, not a secret; hiding it would hide the message
+    shortest: int = 6  # a shorter value is a word, not a secret; redacting it would obscure messages
 
 
 REDACTION: Final = RedactionLimits()
 
 
 class Redactor:
-    """Strike values out of texts, in the forms in which programs repeat them."""
+    """Replaces secret values in texts, including their quoted, escaped and base64 forms."""
 
     def __init__(self, values: Iterable[str], limits: RedactionLimits = REDACTION) -> None:
         forms = {form for value in values if len(value) >= limits.shortest for form in _forms(value)}
@@ -51,11 +51,11 @@ class Redactor:
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def text(self, text: str) -> str:
-        """Give the text without them."""
+        """Return a text without the secrets."""
         return text if self._pattern is None else self._pattern.sub(MARK, text)
 
     def value(self, value: object) -> object:
-        """Give a JSON value without them; keys are names and stay."""
+        """Return a JSON value without the secrets; keys are names and stay."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -64,43 +64,39 @@ class Redactor:
 
     @contextmanager
     def cleaning(self) -> Iterator[None]:
-        """Give every error of ours that comes out of a block without them, and without what it was raised from."""
+        """Redact every AssayError raised in a block, and drop its cause."""
         try:
             yield
         except AssayError as problem:
-            raise self._clean(problem) from None
-
-    def _clean(self, problem: AssayError) -> AssayError:
-        hint = None if problem.hint is None else self.text(problem.hint)
-        cleaned = type(problem)(self.text(problem.message), file=problem.file, line=problem.line, hint=hint)
-        if isinstance(cleaned, EngineError) and isinstance(problem, EngineError):
-            cleaned.waited = problem.waited
-        return cleaned
+            cleaned = problem.rewrite(self.text)
+            if isinstance(cleaned, EngineError):
+                cleaned.stderr = self.text(cleaned.stderr)
+            raise cleaned from None
 
 
 def make_redactor(secrets: Iterable[str]) -> Redactor:
-    """Strike these out, and what the environment holds by names that say secret."""
+    """Return a redactor of these values and of secrets in the environment."""
     return Redactor((*secrets, *environment_secrets()))
 
 
 def environment_secrets() -> tuple[str, ...]:
-    """List the values of variables that are named like secrets, or declared to be; folders and sockets are none."""
+    """Return the values of variables with secret names and declared values; paths are not secrets."""
     values = {value.strip() for name, value in os.environ.items() if _NAMED.search(name)} | _DECLARED
     return tuple(sorted(value for value in values if value and not is_place(value)))
 
 
 def declare(settings: object) -> None:
-    """Take the variables that settings name, as {env:NAME} or in a key such as token_env, for secrets from now on."""
+    """Treat variables that settings name, as {env:NAME} or in a key such as token_env, as secrets from now on."""
     declare_values(os.environ.get(name, "").strip() for name in variables(settings))
 
 
 def declare_values(values: Iterable[str]) -> None:
-    """Take values for secrets from now on, whoever says them."""
+    """Treat values as secrets from now on, in all output."""
     _DECLARED.update(values)
 
 
 def variables(settings: object) -> set[str]:
-    """Find the names of variables in settings, however deep."""
+    """Return the names of environment variables in settings, at any depth."""
     if isinstance(settings, str):
         return set(_VARIABLE.findall(settings))
     if isinstance(settings, Mapping):
@@ -111,12 +107,12 @@ def variables(settings: object) -> set[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Tell whether what stands under a name ought to be a secret."""
+    """Return whether a setting of this name should hold a secret."""
     return _ENDS.search(name) is not None
 
 
 def is_place(value: str) -> bool:
-    """Tell a file or a folder from what could be a secret."""
+    """Return whether a value is a path rather than a possible secret."""
     return value.startswith(("/", "./", "../", "~"))
 
 
@@ -129,7 +125,7 @@ def _forms(value: str) -> set[str]:
 
 def _base64(data: bytes) -> list[str]:
     found = []
-    for before in range(3):  # three bytes are four characters: there are three ways to begin
+    for before in range(3):  # three bytes are four characters, so there are three alignments
         text = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
         first = -(-before * 8 // 6)
         sure = (before + len(data)) * 8 // 6

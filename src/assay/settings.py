@@ -1,6 +1,6 @@
-"""Settings from TOML or the command line into frozen records; a key that is not known is an error.
+"""Settings from TOML or the command line as frozen records; unknown keys are errors.
 
-A record says of each field what it means in `field(metadata={"about": ...})`; `pages.describe` shows it to people.
+Fields are documented in `field(metadata={"about": ...})`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def read_settings(record: type[T], values: Mapping[str, object], where: str) -> T:
-    """Build a settings record from a mapping; `where` begins the message when something is wrong."""
+    """Build a settings record from a mapping; error messages begin with `where`."""
     known = {field.name: field for field in fields(cast(Any, record))}
     for key in values:
         if key not in known:
@@ -29,35 +29,34 @@ def read_settings(record: type[T], values: Mapping[str, object], where: str) -> 
         if name not in values and is_required(field):
             raise ConfigError(f"{where}: the setting {name!r} is missing", hint=f"settings: {', '.join(sorted(known))}")
     hints = get_type_hints(record)
-    return record(**{key: _read(value, hints[key], known[key], f"{where}: {key}") for key, value in values.items()})
+    read: dict[str, object] = {}
+    for key, value in values.items():
+        default = known[key].default_factory
+        if is_dataclass(hints[key]) and isinstance(value, Mapping) and default is not MISSING:
+            read[key] = _change_record(default(), value, f"{where}: {key}")
+        else:
+            read[key] = coerce(value, hints[key], f"{where}: {key}")
+    return record(**read)
 
 
-def _read(value: object, hint: Any, field: Field[Any], where: str) -> object:  # noqa: ANN401 - a type hint is any object
-    if not is_dataclass(hint) or not isinstance(value, Mapping) or field.default_factory is MISSING:
-        return coerce(value, hint, where)
-    return _changed(field.default_factory(), value, where)
-
-
-def _changed(record: Any, values: Mapping[str, object], where: str) -> object:  # noqa: ANN401 - any settings record
+def _change_record(record: Any, values: Mapping[str, object], where: str) -> object:  # noqa: ANN401 - any settings record
     hints = get_type_hints(type(record))
     known = sorted(field.name for field in fields(record))
     for key in values:
         if key not in known:
             raise unknown(f"{where}: unknown setting", key, known, "settings")
-    inner = {key: (getattr(record, key), hints[key], f"{where}: {key}") for key in values}
-    return replace(
-        record,
-        **{
-            key: _changed(old, cast(Mapping[str, object], values[key]), at)
-            if is_dataclass(old) and isinstance(values[key], Mapping)
-            else coerce(values[key], hint, at)
-            for key, (old, hint, at) in inner.items()
-        },
-    )
+    changes: dict[str, object] = {}
+    for key, value in values.items():
+        old, at = getattr(record, key), f"{where}: {key}"
+        if is_dataclass(old) and isinstance(value, Mapping):
+            changes[key] = _change_record(old, value, at)
+        else:
+            changes[key] = coerce(value, hints[key], at)
+    return replace(record, **changes)
 
 
 def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, Any]:
-    """Change settings; a table in them is changed key by key."""
+    """Return settings with changes; nested tables are merged."""
     merged = dict(settings)
     for key, value in changes.items():
         old = merged.get(key)
@@ -66,21 +65,21 @@ def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict
 
 
 def unknown(what: str, name: str, known: list[str], kind: str) -> ConfigError:
-    """Say that a name is not known, which one is nearest, and which there are."""
+    """Return the error for an unknown name, with the closest one and all known ones."""
     near = closest_match(name, known)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return ConfigError(f"{what} {name!r}{meant}", hint=f"{kind}: {', '.join(known) or 'none'}")
 
 
 def check_counts(where: str, **counts: int) -> None:
-    """Refuse a number of things that is less than one."""
+    """Raise for counts less than one."""
     for name, count in counts.items():
         if count < 1:
             raise ConfigError(f"{where}: {name} = {count}", hint="it must be 1 or more")
 
 
 def type_text(hint: Any, *, many: bool = False) -> str:  # noqa: ANN401 - a type hint is any object
-    """Say in words what a type hint asks for."""
+    """Describe a type hint in words."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return " or ".join(type_text(argument) for argument in arguments if argument is not type(None))
@@ -95,12 +94,12 @@ def type_text(hint: Any, *, many: bool = False) -> str:  # noqa: ANN401 - a type
 
 
 def is_required(field: Field[Any]) -> bool:
-    """Tell whether a field has no default."""
+    """Return whether a field has no default."""
     return field.default is MISSING and field.default_factory is MISSING
 
 
 def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a type hint is any object
-    """Check a value against a type hint; lists become tuples, tables become records."""
+    """Check a value against a type hint and convert lists to tuples, tables to records."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _fit_any(value, arguments, where)
@@ -113,10 +112,18 @@ def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a 
             raise _misfit(value, where, hint)
         return tuple(coerce(item, arguments[0], f"{where}[{n}]") for n, item in enumerate(value))
     if origin is not None and issubclass(origin, Mapping):
-        return _fit_table(value, hint, where)
+        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+            raise _misfit(value, where, hint)
+        return {key: coerce(item, arguments[1], f"{where}.{key}") for key, item in value.items()}
     if is_dataclass(hint) and isinstance(value, Mapping):
         return read_settings(cast(type[object], hint), value, where)
-    return _fit_plain(value, hint, where)
+    if hint is object:
+        return value
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise _misfit(value, where, hint)
+    return value
 
 
 def _fit_any(value: object, hints: tuple[Any, ...], where: str) -> object:
@@ -133,22 +140,6 @@ def _fit_any(value: object, hints: tuple[Any, ...], where: str) -> object:
     raise problems[0]
 
 
-def _fit_table(value: object, hint: Any, where: str) -> dict[str, object]:  # noqa: ANN401 - a type hint is any object
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise _misfit(value, where, hint)
-    return {key: coerce(item, get_args(hint)[1], f"{where}.{key}") for key, item in value.items()}
-
-
-def _fit_plain(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a type hint is any object
-    if hint is object:
-        return value
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise _misfit(value, where, hint)
-    return value
-
-
 def _misfit(value: object, where: str, hint: Any) -> ConfigError:  # noqa: ANN401 - a type hint is any object
     return ConfigError(f"{where} = {value!r}", hint=f"it must be {type_text(hint)}")
 
@@ -162,7 +153,7 @@ _NAMES: dict[Any, tuple[str, str]] = {
 }
 
 
-#: A part as people write it. What TOML itself wants in quotes may stand without them where it can mean nothing else.
+#: A part of a dotted key; quotes that TOML requires may be left out where the meaning is unambiguous.
 _PART = re.compile(
     r"""[ \t]*(?:(?P<quoted>"(?:[^"\\\n]|\\.)*"|'[^'\n]*')|(?P<bare>[^."'\s](?:[^."\r\n]*[^."\s])?))[ \t]*"""
 )
@@ -170,7 +161,7 @@ _PART = re.compile(
 
 @lru_cache(maxsize=4096)
 def parts(key: str) -> tuple[str, ...]:
-    """Split a dotted key; a part with a dot of its own stands in quotes."""
+    """Split a dotted key; parts that contain dots are quoted."""
     found, position = [], 0
     while match := _PART.match(key, position):
         found.append(match["bare"] or _unquoted(match["quoted"], key))
@@ -196,12 +187,12 @@ def _wrong(key: str) -> ConfigError:
 
 
 def joined(names: Iterable[str]) -> str:
-    """Write the parts of a key as one."""
+    """Format the parts of a dotted key."""
     return write_key(names)
 
 
 def flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Name everything in a table by its whole dotted key; what is said twice is refused."""
+    """Flatten a table to dotted keys; raise for keys that are set twice."""
     found: dict[tuple[str, ...], Any] = {}
     for key, value in table.items():
         for names, leaf in leaves(value, parts(key)):
@@ -213,7 +204,7 @@ def flat(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    """List what a table and the tables in it say, each under its parts; an empty one is a value."""
+    """Yield the values of nested tables with the parts of their keys; an empty table is a value."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from leaves(inner, (*names, key))
@@ -222,7 +213,7 @@ def leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 
 
 def apply_overrides(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Change settings by dotted keys; the rest of their tables stays."""
+    """Return settings with values changed by dotted key."""
     changed = dict(settings)
     for key, value in changes.items():
         changed = merge(changed, nested(parts(key), value))
@@ -230,12 +221,12 @@ def apply_overrides(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> 
 
 
 def nested(names: Sequence[str], value: object) -> Any:  # noqa: ANN401 - a table, or the value where there is no name
-    """Put a value into tables, one for each part of its key."""
+    """Nest a value in one table per key part."""
     return reduce(lambda inner, name: {name: inner}, reversed(names), value)
 
 
 def get_key(settings: Mapping[str, Any], key: str, missing: object = None) -> object:
-    """Find a setting by its dotted key."""
+    """Return a setting by its dotted key."""
     found: object = settings
     for name in parts(key):
         if not isinstance(found, Mapping) or name not in found:

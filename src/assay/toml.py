@@ -1,4 +1,4 @@
-"""TOML files whose mistakes have a line, and values written as TOML: tomllib gives no positions and writes nothing."""
+"""TOML files with line numbers in errors, and a writer of TOML values; tomllib has neither."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class TomlFile:
-    """What a file says, and its text to find the lines in."""
+    """A parsed TOML file and its text, in which lines can be located."""
 
     path: Path
     text: str = field(repr=False)
@@ -30,7 +30,7 @@ class TomlFile:
 
 
 def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
-    """Read a TOML file; what is not TOML is an error with its line."""
+    """Read a TOML file; a syntax error names its line."""
     text = read_utf8(path, ConfigError, hint=hint)
     try:
         return TomlFile(path, text, tomllib.loads(text))
@@ -41,7 +41,7 @@ def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
 
 
 def line_of(text: str, dotted: str) -> int | None:
-    """Find the line of a table or key, or else of the first thing inside it."""
+    """Return the line of a table or key, or else of the first key inside it."""
     dotted = _plain(dotted)
     for number, name in _names(text):
         if name == dotted or name.startswith(f"{dotted}."):
@@ -64,11 +64,11 @@ def _plain(name: str) -> str:
 
 
 def write_value(value: object) -> str:
-    """Write a value as TOML; what TOML has no word for, such as null, is an error and not a file that nobody reads."""
+    """Format a value as TOML; raise for values that TOML cannot express, such as null."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        # JSON's text is TOML's but for one character, which TOML wants escaped
+        # JSON strings are TOML strings except for DEL, which TOML requires to be escaped
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(write_value, value))}]"
@@ -78,16 +78,12 @@ def write_value(value: object) -> str:
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, float):
-        return _number(value)
+        return "nan" if math.isnan(value) else repr(float(value))
     if isinstance(value, int):
         return repr(value)
     raise ConfigError(f"{value!r} cannot be written as TOML", hint="a text, a number, true, false, a list or a table")
 
 
-def _number(value: float) -> str:
-    return "nan" if math.isnan(value) else repr(float(value))
-
-
 def write_key(names: Iterable[str]) -> str:
-    """Write the parts of a key as one, in quotes where they must be."""
+    """Format the parts of a dotted key, quoted where necessary."""
     return ".".join(name if _BARE.fullmatch(name) else write_value(name) for name in names)

@@ -1,4 +1,4 @@
-"""The records that travel between the rooms. Frozen, slotted, no behaviour beyond what they are."""
+"""Frozen records that the packages exchange."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-#: The phrasings of one intent, in the order they are shown. The first one a query has is its headline.
+#: Known phrasings in display order. The first one that a query has is its headline.
 FORMS = ("human", "ai_optimized", "keyword", "wrong_terminology", "cross_module")
 
-#: Grades of the native format. Sets in other formats keep theirs: any whole number from 1 on is relevant.
+#: Grades of the native format. Other formats keep theirs: any integer from 1 is relevant.
 PRIMARY = 2
 SECONDARY = 1
 
-#: What an engine is in a table: most compete; chance is the floor, the gold answers the ceiling, grep the yardstick.
+#: Role of an engine in result tables: `random` is the floor, `oracle` the ceiling, `keywords` the yardstick.
 Role = Literal["contestant", "yardstick", "floor", "ceiling"]
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """How long an engine may take where nobody says otherwise: the same in a run, an audit and a check."""
+    """Default timeouts of runs, audits and engine checks."""
 
-    query: float = 60.0  # seconds for one query: nobody who searches waits longer
-    index: float = 3600.0  # seconds to open an engine on one corpus: a big repository and a neural model take long
+    query: float = 60.0  # seconds per query: no user waits longer for a search
+    index: float = 3600.0  # seconds to open an engine on one corpus: a large repository with a neural model
 
 
 TIME_LIMITS = TimeLimits()
@@ -40,7 +40,7 @@ CorpusKind = Literal["path", "stdlib", "git", "pypi", "npm"]
 
 
 def sort_phrasings(forms: Iterable[str]) -> tuple[str, ...]:
-    """Put forms in the order they are shown: the known ones first, others by name."""
+    """Return phrasing names in display order: known ones first, others by name."""
     given = set(forms)
     return tuple(f for f in FORMS if f in given) + tuple(sorted(given.difference(FORMS)))
 
@@ -57,7 +57,7 @@ class Span:
         return self.path if self.start is None else f"{self.path}:{self.start}-{self.end}"
 
     def common_lines(self, other: Span) -> int:
-        """Count the lines both hold; a whole file holds every line of the other, two whole files one."""
+        """Count the common lines; a whole file contains every line of the other span, two whole files count as one."""
         if self.path != other.path:
             return 0
         if self.start is None or self.end is None:
@@ -69,14 +69,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A place that answers a query. A symbol anchor has its lines filled in by `gold.anchors`."""
+    """A relevant location, graded. `gold.anchors` fills in the lines of symbol anchors."""
 
     span: Span
     grade: int = PRIMARY  # the gain of nDCG; 0 only in `Query.irrelevant`
     symbol: str | None = None
-    unit: Span | None = None  # the innermost definition the span lies in, once resolved
-    digest: str | None = None  # of the lines when they were chosen, so that they are known again after they moved
-    link: str | None = None  # the symbolic link that the gold file names, once `span` has the file it leads to
+    unit: Span | None = None  # the innermost definition that contains the span, once resolved
+    digest: str | None = None  # of the lines when they were labeled; used to find them after they moved
+    link: str | None = None  # the symbolic link named in the gold file, once `span` has its target
 
     @property
     def anchor(self) -> str:
@@ -90,7 +90,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Adversary:
-    """A plausible wrong answer: how it relates to the right one, how strong the trap is, what confuses."""
+    """A plausible non-target and its relationship to the target."""
 
     target: Target
     relationship: str
@@ -100,7 +100,7 @@ class Adversary:
 
 @dataclass(frozen=True, slots=True)
 class Rationale:
-    """Who owns the behaviour, why, and where the neighbour's part begins."""
+    """Why the target is the owner of the behavior, and where its responsibility ends."""
 
     owner: str = ""
     reason: str = ""
@@ -109,13 +109,13 @@ class Rationale:
 
 @dataclass(frozen=True, slots=True)
 class LabelProvenance:
-    """Where a label of a query comes from. One that an engine's result brought up favours that engine."""
+    """Where a label comes from. A label found through an engine's result favors that engine."""
 
     target: str  # the anchor of a target or an adversary, as written
-    by: tuple[str, ...] = ()  # who gave it
-    on: str = ""  # the day, ISO 8601
-    commit: str = ""  # of the corpus they looked at
-    shown_by: tuple[str, ...] = ()  # engines whose results were the reason to look there
+    by: tuple[str, ...] = ()  # reviewers
+    on: str = ""  # ISO 8601 date
+    commit: str = ""  # of the corpus that was reviewed
+    shown_by: tuple[str, ...] = ()  # engines whose results prompted the review
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +129,24 @@ class Query:
     rationale: Rationale | None = None
     measures: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
-    line: int | None = None  # where it stands in its gold file; not part of its identity
-    labels: tuple[LabelProvenance, ...] = ()  # where its targets and adversaries come from, as far as that was kept
-    irrelevant: tuple[Target, ...] = ()  # judged and found not relevant (grade 0): they count for Judged@k alone
+    line: int | None = None  # in its gold file; not part of its identity
+    labels: tuple[LabelProvenance, ...] = ()  # provenance of targets and adversaries, where recorded
+    irrelevant: tuple[Target, ...] = ()  # judged not relevant (grade 0): used by Judged@k only
 
     @property
     def primaries(self) -> tuple[Target, ...]:
-        """Its targets of grade 2 and above; where there are none, those of the best grade it has."""
+        """The targets of grade 2 and above, or else those of the best grade."""
         least = min(PRIMARY, max((target.grade for target in self.targets), default=PRIMARY))
         return tuple(target for target in self.targets if target.grade >= least)
 
     @property
     def ordered_forms(self) -> tuple[str, ...]:
-        """Its phrasings in the order they are shown; the first is the headline."""
+        """The phrasing names in display order; the first is the headline."""
         return sort_phrasings(self.forms)
 
     @property
     def headline(self) -> str:
-        """The text that its score is about."""
+        """The text of the phrasing that is scored."""
         return self.forms[self.ordered_forms[0]]
 
 
@@ -155,15 +155,15 @@ class CorpusSpec:
     """Where a corpus comes from, as a gold set names it."""
 
     kind: CorpusKind
-    value: str = ""  # folder, git url, package name with version; empty for stdlib
+    value: str = ""  # directory, git URL, package name with version; empty for stdlib
     rev: str | None = None
-    root: str | None = None  # sub-folder that becomes the corpus root
+    root: str | None = None  # subdirectory that becomes the corpus root
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
     @property
     def repository(self) -> str:
-        """The identity without the revision: what queries are nested in."""
+        """The identity without the revision; queries are clustered by it."""
         value = self.value
         if self.kind == "pypi":
             value = value.partition("==")[0]
@@ -177,7 +177,7 @@ class CorpusSpec:
 
 @dataclass(frozen=True, slots=True)
 class GoldSet:
-    """What counts as right on one corpus."""
+    """Labeled queries over one corpus."""
 
     name: str
     corpus: CorpusSpec
@@ -187,25 +187,25 @@ class GoldSet:
 
     @property
     def synthetic(self) -> bool:
-        """Whether the code was made to ask about itself; people's questions are another matter."""
+        """Whether the queries were generated from the code."""
         return "synthetic" in self.provenance
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """One or more gold sets that are run together. Names are unique."""
+    """One or more gold sets with unique names that are run together."""
 
     golds: tuple[GoldSet, ...]
 
     @property
     def name(self) -> str:
-        """The names of its parts."""
+        """The names of the gold sets, joined by `+`."""
         return "+".join(gold.name for gold in self.golds)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file of a corpus that counts."""
+    """An included file of a corpus."""
 
     path: str
     size: int
@@ -215,7 +215,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file or folder that was left out, and why; `reason` is a word to count by, `detail` is for people."""
+    """An excluded file or directory; `reason` is a category, `detail` is for display."""
 
     path: str
     reason: str
@@ -224,20 +224,20 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A corpus on this machine: its files in path order, what was left out, and a hash of it all."""
+    """A corpus on this machine with its files in path order."""
 
     root: Path
     spec: CorpusSpec
     files: tuple[SourceFile, ...]
-    digest: str  # over paths and contents; the same tree gives the same digest anywhere
+    digest: str  # over paths and contents, machine independent
     skipped: tuple[SkippedFile, ...] = ()
-    notes: tuple[str, ...] = ()  # sentences a person should see, such as a missing test/ package
-    revision: str | None = None  # what was really checked out or unpacked: commit, version
+    notes: tuple[str, ...] = ()  # sentences for the user, such as a missing test/ package
+    revision: str | None = None  # of what was checked out or unpacked: commit, version
     hashes: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)  # path -> sha256 of each file
 
 
-class Hit(NamedTuple):  # no dataclass: a run has hundreds of thousands of them, and these are made in half the time
-    """One result of an engine; its place in the list is its rank."""
+class Hit(NamedTuple):  # created twice as fast as a dataclass; a run has hundreds of thousands
+    """One result of an engine; its list position is its rank."""
 
     path: str
     start: int | None = None
@@ -247,12 +247,12 @@ class Hit(NamedTuple):  # no dataclass: a run has hundreds of thousands of them,
 
     @property
     def span(self) -> Span:
-        """Where it points."""
+        """The location of the hit."""
         return Span(self.path, self.start, self.end)
 
 
 class Status(StrEnum):
-    """How a query ended. Everything but OK takes the worst value of every measure."""
+    """The outcome of a query. Everything but OK gets the worst value of every measure."""
 
     OK = "ok"
     ERROR = "error"
@@ -262,9 +262,9 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an engine says that an answer cost, None where it does not say; added up over a run."""
+    """Cost reported by an engine, summed over a run; None where it is not reported."""
 
-    calls: int | None = None  # requests that somebody is billed for
+    calls: int | None = None  # billed requests
     tokens: int | None = None
 
     def __add__(self, other: Cost) -> Cost:
@@ -277,7 +277,7 @@ def _plus(one: int | None, other: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What one engine answered to one form of one query: a line of the records on disk."""
+    """The hits of one engine for one phrasing of one query; one line of the records on disk."""
 
     gold: str
     query: str
@@ -287,59 +287,59 @@ class Ranking:
     status: Status = Status.OK
     seconds: float = 0.0
     error: str | None = None
-    notes: tuple[str, ...] = ()  # contract breaches that were survived: absolute paths, unknown files
-    cost: Cost | None = None  # None: the engine does not say
+    notes: tuple[str, ...] = ()  # tolerated contract violations: absolute paths, unknown files
+    cost: Cost | None = None  # None: not reported
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What an engine took on one corpus; None where it was not measured."""
+    """Resources that an engine used on one corpus; None where not measured."""
 
-    startup_seconds: float | None = None  # of the opening: until a server of its own answered
-    index_bytes: int | None = None  # what it left in its copy of the corpus and in its store
-    peak_bytes: int | None = None  # of memory, over its processes; inside our own process what was added
+    startup_seconds: float | None = None  # until the engine's server responded
+    index_bytes: int | None = None  # written to its copy of the corpus and to its data directory
+    peak_bytes: int | None = None  # memory over its processes; the increase for in-process engines
 
 
 @dataclass(frozen=True, slots=True)
 class VariantInfo:
-    """What an engine is a variant of, and by which settings."""
+    """The base engine of a variant, and the changed settings."""
 
     base: str
     changes: Mapping[str, object] = field(default_factory=dict)  # dotted setting -> value
-    sweep: str = ""  # the sweep that made it, if one did
+    sweep: str = ""  # the sweep that created it, if any
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRun:
-    """All that one engine answered, in suite order, with what is known of how it was run."""
+    """The rankings of one engine in suite order, with the conditions of the run."""
 
     name: str
     rankings: tuple[Ranking, ...]
     role: Role = "contestant"
-    oversample: int = 1  # how many times k it was asked for
-    config: Mapping[str, object] = field(default_factory=dict)  # settings that shape the ranking; no secrets
-    index_seconds: Mapping[str, float] = field(default_factory=dict)  # by gold name: opening, start-up included
+    oversample: int = 1  # factor on the requested k
+    config: Mapping[str, object] = field(default_factory=dict)  # settings that affect the ranking; no secrets
+    index_seconds: Mapping[str, float] = field(default_factory=dict)  # by gold set name: opening, startup included
     notes: tuple[str, ...] = ()
     resources: Mapping[str, Resources] = field(default_factory=dict)  # by gold name
-    version: str = ""  # what it says of itself
-    stderr: Mapping[str, str] = field(default_factory=dict)  # by gold name: the end of what it said, secrets struck out
-    parallel: int = 1  # questions that were in flight at once
+    version: str = ""  # as reported by the engine
+    stderr: Mapping[str, str] = field(default_factory=dict)  # by gold set name: the last output, redacted
+    parallel: int = 1  # concurrent queries
     variation: VariantInfo | None = None
-    date: str = ""  # the day it was asked, UTC
-    assay: str = ""  # the version that asked it; empty: that of the run
-    environment: Mapping[str, object] = field(default_factory=dict)  # it was asked in; empty: that of the run
-    fingerprint: str = ""  # of the tool and models that answered; empty: not known
-    code: str = ""  # digest of Assay's own code that decides answers; empty: not known
+    date: str = ""  # day of the run, UTC
+    assay: str = ""  # Assay version; empty: that of the run
+    environment: Mapping[str, object] = field(default_factory=dict)  # empty: that of the run
+    fingerprint: str = ""  # of the tool and its models; empty: unknown
+    code: str = ""  # digest of the Assay code that affects results; empty: unknown
 
     @property
     def failed_throughout(self) -> bool:
-        """Whether every query failed: all values are then the worst, and say nothing about the rankings."""
+        """Whether every query failed; the scores are then all the worst possible."""
         return bool(self.rankings) and all(ranking.status != Status.OK for ranking in self.rankings)
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """What is kept of a corpus: what was measured on, what was left out, what of the gold set did not fit."""
+    """Recorded facts about a corpus: identity, excluded files, unresolved targets."""
 
     repository: str
     revision: str | None
@@ -352,54 +352,54 @@ class CorpusInfo:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisPlan:
-    """What is going to be said of a run, declared before it is made."""
+    """Predeclared measures, baseline, margin and comparison family of a run."""
 
-    measures: tuple[str, ...]  # the primary one, which verdicts are about, first
+    measures: tuple[str, ...]  # the primary measure first
     baseline: str
-    margin: float = 0.02  # the smallest difference anybody would act on
+    margin: float = 0.02  # equivalence margin
     alpha: float = 0.05
     seed: int = 0
-    family: tuple[str, ...] = ()  # engines whose comparisons were declared; none: every contestant but the baseline
-    cluster: str = "auto"  # what is drawn independently: auto, repository, intent or tag:NAME
-    tables: tuple[str, ...] = ()  # shown beside the usual ones: matrix, bootstrap, forest, ranks, pairs
+    family: tuple[str, ...] = ()  # compared engines; empty: every contestant except the baseline
+    cluster: str = "auto"  # independent sampling unit: auto, repository, intent or tag:NAME
+    tables: tuple[str, ...] = ()  # additional tables: matrix, bootstrap, forest, ranks, pairs
 
     @property
     def primary(self) -> str:
-        """The measure that verdicts are about."""
+        """The measure that decides verdicts."""
         return self.measures[0]
 
 
 @dataclass(frozen=True, slots=True)
 class RunMetadata:
-    """What a run was made with."""
+    """Version, date, corpora and environment of a run."""
 
     assay: str = ""
     date: str = ""
     gold_hash: str = ""
     corpora: Mapping[str, CorpusInfo] = field(default_factory=dict)  # by gold name
     environment: Mapping[str, object] = field(default_factory=dict)
-    timeout: float = TIME_LIMITS.query  # seconds that one query had: what a failed one is charged
+    timeout: float = TIME_LIMITS.query  # seconds per query; also the time charged for a failed query
     claim: AnalysisPlan | None = None
-    skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> why it was not run
-    timed: bool = True  # False: cells ran side by side or were kept from earlier, so there are no times
+    skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> reason
+    timed: bool = True  # False: cells ran in parallel or came from the cache, so there are no timings
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Engines × queries, with all that is needed to score them again without engine or corpus."""
+    """Rankings of engines × queries, with everything needed to rescore them without engine or corpus."""
 
     suite: Suite  # anchors resolved
     k: int
     engines: tuple[EngineRun, ...]
     lines: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
-    # gold name -> path -> UTF-8 bytes of each line, newline included; for the files that hits or targets name
-    hashes: Mapping[str, str] = field(default_factory=dict)  # of every query: "gold/query" -> hash
+    # gold set name -> path -> UTF-8 bytes of each line with newline; only files named by hits or targets
+    hashes: Mapping[str, str] = field(default_factory=dict)  # "gold/query" -> hash of the query
     header: RunMetadata = field(default_factory=RunMetadata)
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One column of a score table: one form of one intent."""
+    """One column of a score table: one phrasing of one query."""
 
     gold: str
     query: str
@@ -408,19 +408,19 @@ class Unit:
     hash: str = ""
     headline: bool = True
     tags: Mapping[str, str] = field(default_factory=dict)
-    shared: str = ""  # digest that queries with shared targets have in common; empty: shares none
+    shared: str = ""  # common digest of queries with shared targets; empty: none shared
 
     @property
     def intent(self) -> str:
-        """What phrasings share."""
+        """Key shared by all phrasings of a query."""
         return f"{self.gold}/{self.query}"
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Values by engine × measure × unit. NaN where a measure does not apply, never for a failure.
+    """Values by engine × measure × unit. NaN where a measure does not apply, never for a failed query.
 
-    A measure over the phrasings of an intent stands at the intent's headline unit.
+    A measure over all phrasings of a query is stored at its headline unit.
     """
 
     engines: tuple[str, ...]
@@ -431,7 +431,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
-    """A definition: `name` with its scopes joined by `.`, a repeated one with `~2`."""
+    """A definition; `name` includes its scopes joined by `.`, repeated names end with `~2`."""
 
     start: int
     end: int
@@ -441,30 +441,30 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallStep:
-    """What one stage of an engine did to one candidate."""
+    """The effect of one engine stage on one candidate."""
 
     stage: str
     score: float
     change: float
-    rank: int  # after the stage, from 1; 0 when it does not match at all
+    rank: int  # after the stage, from 1; 0 without a match
     before: int
 
 
 @dataclass(frozen=True, slots=True)
 class WaterfallRow:
-    """A candidate and its way through the stages."""
+    """A candidate with its score after every stage."""
 
     path: str
     start: int | None
     end: int | None
-    steps: tuple[WaterfallStep, ...]  # one a stage
+    steps: tuple[WaterfallStep, ...]  # one per stage
 
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """Why the results of one query are where they are: what was looked up, and what each stage did."""
+    """An explanation of one ranking: the searched terms and the effect of each stage."""
 
-    kind: str  # what the engine took the query for
+    kind: str  # detected query type
     terms: tuple[str, ...]
     stages: tuple[str, ...]
-    candidates: tuple[WaterfallRow, ...]  # in the order of the answer, then those that were followed beside it
+    candidates: tuple[WaterfallRow, ...]  # in ranking order, then additionally traced ones

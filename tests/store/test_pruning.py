@@ -27,9 +27,9 @@ def aged(store, kind, key, age):
 
 
 def places_of(store, kind, key):
-    from assay.store.paths import place_of
+    from assay.store.paths import entry_path
 
-    return place_of(store.root, kind, key).path
+    return entry_path(store.root, kind, key).path
 
 
 def large(store, key, age, size=1_000):

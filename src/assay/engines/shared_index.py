@@ -31,8 +31,7 @@ from assay.engines.text_answers import read_reply
 from assay.engines.tool import STORE, ExternalSession
 from assay.errors import AssayError, EngineError
 from assay.store import scratch
-from assay.store.locks import build_lock
-from assay.store.paths import INDEXES, writing
+from assay.store.paths import INDEXES, build_lock, writing
 from assay.types import Corpus
 
 KIND = INDEXES.name

@@ -1,4 +1,4 @@
-"""What is kept so that it need not be made again: addressed by what decides it, checked when it is used."""
+"""A content-checked cache of results that are expensive to compute, addressed by their inputs."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""The bytes of an index: numbers in aligned arrays, everything else as JSON, one file.
+"""The file format of indexes: aligned numeric arrays and JSON metadata in one file.
 
     0   magic "ASSAYIDX"
     8   version, u32
    12   length of the header, u64
    20   crc32 of the 20 bytes before and of the header, u32
-   24   header: JSON, filled up with spaces; "size" of the file, "meta", and of each array its name, dtype, shape,
-        offset and crc32
-    …   the arrays, little-endian, C order, filled up with zeros; header and arrays end on multiples of 64
+   24   header: JSON padded with spaces; "size" of the file, "meta", and name, dtype, shape, offset and crc32 of each
+        array
+    …   the arrays, little-endian, C order, padded with zeros; header and arrays end on multiples of 64
 
-Every byte is under a checksum, the filling too, so a file that opens is the file that was written. All checksums are
-looked at on opening: 100 MB take 0.03 s from the page cache, less than reading them from any disk.
+Checksums cover every byte, padding included, and are all verified on opening: 100 MB take 0.03 s from the page cache,
+less than reading them from any disk.
 """
 
 from __future__ import annotations
@@ -37,38 +37,34 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 Array: TypeAlias = NDArray[Any]
 Trouble = Literal["missing", "foreign", "old", "newer", "damaged"]
 
-#: Raised when the meaning of the bytes changes; a file of another version is built anew, never read.
+#: Raised when the format changes; a file of another version is rebuilt, never read.
 VERSION: Final = 1
 _MAGIC: Final = b"ASSAYIDX"
 _PREFIX: Final = struct.Struct("<8sIQI")
-#: A cache line, and the widest vector register: arrays begin where both do.
+#: The size of a cache line and of the widest vector register.
 _ALIGNMENT: Final = 64
-#: Numbers and truth values; objects and strings have no bytes of their own.
+#: dtype kinds of numbers and booleans.
 _NUMBERS: Final = "biuf"
 
 
 class IndexFormatError(AssayError):
-    """A file that is no index this program can use: of which kind, and in a sentence."""
+    """An index file that cannot be used."""
 
     def __init__(self, kind: Trouble, sentence: str, *, file: str | Path | None = None) -> None:
         super().__init__(sentence, file=file, hint="build the index again")
         self.kind: Trouble = kind
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Survive the trip between processes with its kind."""
-        return (_problem, (self.kind, self.message, self.file))
-
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a file holds; the arrays are read-only views of the mapped file."""
+    """Metadata and arrays of a file; the arrays are read-only memory maps."""
 
     meta: Mapping[str, JSON]
     arrays: Mapping[str, Array]
 
 
-class _Place(NamedTuple):
-    """Where an array stands in the file, as the header has it."""
+class _ArrayInfo(NamedTuple):
+    """Header entry of an array."""
 
     name: str
     dtype: str
@@ -78,22 +74,22 @@ class _Place(NamedTuple):
 
 
 def write_store(path: Path, meta: Mapping[str, JSON], arrays: Mapping[str, Array]) -> None:
-    """Replace a file by these data, whole or not at all; the same data give the same bytes."""
+    """Write a file atomically; equal data produce equal bytes."""
     plain = {name: _plain(name, arrays[name]) for name in sorted(arrays)}
-    places: list[_Place] = []
+    infos: list[_ArrayInfo] = []
     offset = 0
     for name, array in plain.items():
-        places.append(_Place(name, array.dtype.str, list(array.shape), offset, _checksum(_pieces(array))))
+        infos.append(_ArrayInfo(name, array.dtype.str, list(array.shape), offset, _checksum(_pieces(array))))
         offset += _padded(array.nbytes)
     with atomic_stream(path) as stream:
-        stream.write(_head(meta, places, offset))
+        stream.write(_head(meta, infos, offset))
         for array in plain.values():
             for piece in _pieces(array):
                 stream.write(piece)
 
 
 def read_store(path: Path) -> Stored:
-    """Open a file by memory map; whatever is wrong with it is a StoreProblem."""
+    """Map a file into memory; raise IndexFormatError if it is invalid."""
     mapped = _mapped(path)
     try:
         header, begin = _header(mapped)
@@ -114,8 +110,8 @@ def _pieces(array: Array) -> Iterator[memoryview | bytes]:
         yield bytes(_padded(array.nbytes) - array.nbytes)
 
 
-def _head(meta: Mapping[str, JSON], places: Iterable[_Place], size: int) -> bytes:
-    table = [place._asdict() for place in places]
+def _head(meta: Mapping[str, JSON], infos: Iterable[_ArrayInfo], size: int) -> bytes:
+    table = [info._asdict() for info in infos]
     text = json.dumps({"meta": dict(meta), "arrays": table, "size": size}, sort_keys=True).encode("ascii")
     text = text.ljust(_padded(_PREFIX.size + len(text)) - _PREFIX.size)
     fixed = _PREFIX.pack(_MAGIC, VERSION, len(text), 0)[:-4]
@@ -124,7 +120,7 @@ def _head(meta: Mapping[str, JSON], places: Iterable[_Place], size: int) -> byte
 
 def _mapped(path: Path) -> mmap.mmap:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for somebody to write
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe would wait for a writer
     except (FileNotFoundError, NotADirectoryError):
         raise IndexFormatError("missing", "there is no index yet", file=path) from None
     except OSError as error:
@@ -165,7 +161,7 @@ def _arrays(mapped: mmap.mmap, header: Mapping[str, Any], begin: int) -> Iterato
         raise _damaged("it ends early" if len(mapped) < begin + header["size"] else "it goes on after its end")
     whole = memoryview(mapped)
     for entry in header["arrays"]:
-        place = _Place(**entry)
+        place = _ArrayInfo(**entry)
         array: Array = np.ndarray(place.shape, np.dtype(place.dtype), mapped, begin + place.offset)
         end = begin + place.offset + _padded(array.nbytes)
         if zlib.crc32(whole[begin + place.offset : end]) != place.crc32:
@@ -192,16 +188,12 @@ def _unreadable(path: Path, error: OSError) -> IndexFormatError:
     return IndexFormatError("damaged", f"the index cannot be read: {error.strerror or error}", file=path)
 
 
-def _problem(kind: Trouble, sentence: str, file: str | None) -> IndexFormatError:
-    return IndexFormatError(kind, sentence, file=file)
-
-
-#: Half a surrogate pair is no UTF-8, and file names of other encodings are full of them; this keeps them.
+#: File names in other encodings contain lone surrogates.
 _ERRORS: Final = "surrogatepass"
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Put strings one after the other; string i lies between offsets i and i + 1."""
+    """Concatenate strings; string i is between offsets i and i + 1."""
     encoded = [text.encode("utf-8", _ERRORS) for text in strings]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(raw) for raw in encoded], out=offsets[1:])
@@ -210,7 +202,7 @@ def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strings:
-    """A list of strings that decodes the ones that are asked for."""
+    """A list of strings that are decoded on access."""
 
     blob: NDArray[np.uint8]
     offsets: NDArray[np.int64]
@@ -227,7 +219,7 @@ class Strings:
         """Decode every string."""
         data = self.blob.tobytes()
         bounds = pairwise(self.offsets.tolist())
-        if data.isascii():  # one decoding for all of them
+        if data.isascii():  # decode once
             text = data.decode("ascii")
             return [text[begin:end] for begin, end in bounds]
         return [data[begin:end].decode("utf-8", _ERRORS) for begin, end in bounds]

@@ -1,4 +1,4 @@
-"""The store: small things read and written whole, folders made once by whoever comes first."""
+"""The store of artifacts: small values, and directories that are built once."""
 
 from __future__ import annotations
 
@@ -11,52 +11,58 @@ from pathlib import Path
 from typing import Final, Self
 
 from assay.corpus.cache import cache_dir
-from assay.locks import LockFile, let_go
-from assay.store.locks import build_lock, shared_lock
+from assay.locks import FileLock
 from assay.store.maintenance import DiskUsage, PruneResult, prune, remove_broken, usage
 from assay.store.manifests import add_checksum, make_manifest, read_manifest, same_bytes, same_sizes, verify_checksum
-from assay.store.paths import EntryPath, StoreLimits, made_by_another, place_of, remove, write_atomic, writing
+from assay.store.paths import (
+    DISK_ERRORS,
+    EntryPath,
+    StoreLimits,
+    build_lock,
+    entry_path,
+    remove,
+    write_atomic,
+    writing,
+)
 
-#: Folders that this process has looked through to the last bit, by address and manifest.
+#: Directories that this process has verified byte by byte, by path and manifest id.
 _verified: Final[set[tuple[str, str]]] = set()
-#: The file whose age tells when somebody last looked at the sizes of all.
-_LOOKED: Final = ".looked"
+#: The mtime of this file is the time of the last look at the total size.
+_LAST_LOOK: Final = ".looked"
 
 
 class ArtifactStore:
-    """A store of one folder, safe against other processes, against being killed and against bad disks.
+    """A store in one directory, safe against concurrent processes, kills and damaged disks.
 
-    What `obtain` gave is held, so that no pruning takes it, until `release`, `close`, or the end of this object.
+    Directories from `obtain` are locked against pruning until `release`, `close`, or the end of this object.
     """
 
     def __init__(self, root: Path | None = None, limits: StoreLimits | None = None) -> None:
         self.root = cache_dir() / "artefacts" if root is None else root
         self.limits = StoreLimits.wanted() if limits is None else limits
-        self.troubles: list[str] = []  # what was found broken, in sentences
-        self._held: dict[EntryPath, LockFile] = {}
+        self.troubles: list[str] = []  # broken entries that were found, as sentences
+        self._held: dict[EntryPath, FileLock] = {}
         self._grown = 0
-        self._end = weakref.finalize(self, _let_all_go, self._held)
+        self._end = weakref.finalize(self, _release_all, self._held)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel to another process as an address."""
+        """Pickle without locks."""
         return (ArtifactStore, (self.root, self.limits))
 
     def __enter__(self) -> Self:
-        """Be used for a while."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of everything."""
         self.close()
 
     def has(self, kind: str, key: str) -> bool:
-        """Tell whether something is there; whether it is whole shows when it is used."""
-        place = place_of(self.root, kind, key)
+        """Return whether an entry exists, without checking it."""
+        place = entry_path(self.root, kind, key)
         return place.path.is_file() or place.finished.is_file()
 
     def read(self, kind: str, key: str) -> bytes | None:
-        """Give a small thing; None when it is not there, or was broken and is now removed."""
-        place = place_of(self.root, kind, key)
+        """Return a value; None when it is missing, or was broken and is now removed."""
+        place = entry_path(self.root, kind, key)
         try:
             with open(place.path, "rb") as stream:
                 sealed, used = stream.read(), os.fstat(stream.fileno()).st_mtime
@@ -72,41 +78,41 @@ class ArtifactStore:
         return data
 
     def write(self, kind: str, key: str, data: bytes) -> None:
-        """Keep a small thing, whole or not at all."""
-        place = place_of(self.root, kind, key)
+        """Store a value atomically."""
+        place = entry_path(self.root, kind, key)
         with writing(place.path):
             write_atomic(self.root, place.path, add_checksum(place.name, data))
             self._grow(len(data))
 
     def obtain(self, kind: str, key: str, make: Callable[[Path], None]) -> Path:
-        """Give a folder, made once: `make` fills it where it lies, whoever else wants it waits.
+        """Return a directory, filled once by `make` while other processes wait.
 
-        It is looked through to the last bit when this process first opens it; a broken one is made anew.
+        This process verifies it byte by byte on first use; a broken one is built again.
         """
-        place = place_of(self.root, kind, key)
-        while (found := self._found(place)) is None:
+        place = entry_path(self.root, kind, key)
+        while (found := self._find(place)) is None:
             with writing(place.path):
                 place.lock.parent.mkdir(parents=True, exist_ok=True)
             with ExitStack() as held:
                 with writing(place.lock):
                     held.enter_context(build_lock(place.lock))
-                found = self._found(place) or self._made(place, make)
+                found = self._find(place) or self._make(place, make)
                 if found is not None:
                     return found
         return found
 
     def release(self, kind: str, key: str) -> None:
-        """Let a folder be pruned again; what is mapped into memory stays readable all the same."""
-        held = self._held.pop(place_of(self.root, kind, key), None)
+        """Allow pruning of a directory; mapped files stay readable."""
+        held = self._held.pop(entry_path(self.root, kind, key), None)
         if held is not None:
-            let_go(held)
+            held.release()
 
     def close(self) -> None:
-        """Let go of everything that was obtained."""
-        _let_all_go(self._held)
+        """Release every directory."""
+        _release_all(self._held)
 
     def usage(self) -> tuple[DiskUsage, ...]:
-        """Say of each kind how much there is and when it was used."""
+        """Return the disk usage of each kind."""
         return usage(self.root)
 
     def prune(
@@ -117,9 +123,9 @@ class ArtifactStore:
         *,
         dry_run: bool = False,
     ) -> PruneResult:
-        """Remove what was not used for `older_than` seconds, then the least recently used until the rest fits.
+        """Remove entries unused for `older_than` seconds, then the least recently used down to `most_bytes`.
 
-        Without either the limit of the store counts. What somebody holds stays.
+        Without either, the limit of the store applies. Entries in use stay.
         """
         if most_bytes is None and older_than is None:
             most_bytes = self.limits.bytes
@@ -127,22 +133,25 @@ class ArtifactStore:
             return prune(self.root, most_bytes, older_than, kinds, leftover=self.limits.leftover, dry_run=dry_run)
 
     def verify(self) -> tuple[str, ...]:
-        """Look through everything to the last bit and remove what is broken; its addresses are given back."""
+        """Check every entry byte by byte, remove broken ones and return their paths."""
         with writing(self.root):
             return remove_broken(self.root)
 
-    def _found(self, place: EntryPath) -> Path | None:
-        held = shared_lock(place.finished)
-        if held is None:
+    def _find(self, place: EntryPath) -> Path | None:
+        held = FileLock(place.finished, shared=True)
+        try:
+            if not held.acquire(wait=False):
+                return None
+        except OSError:
             return None
         if not self._is_whole(place, held.handle):
-            let_go(held)
+            held.release()
             self._trouble(place, "is broken; it is made anew")
             return None
         before = self._held.pop(place, None)
         self._held[place] = held
         if before is not None:
-            let_go(before)
+            before.release()
         self._touch(place.finished, os.fstat(held.handle).st_mtime)
         return place.content
 
@@ -154,18 +163,18 @@ class ArtifactStore:
             if (str(place.path), manifest.id) in _verified:
                 return same_sizes(place.content, manifest)
             whole = same_bytes(place.content, manifest)
-        except OSError:  # a file is missing, or the disk cannot read it
+        except OSError:  # a file is missing or unreadable
             return False
         if whole:
             _verified.add((str(place.path), manifest.id))
         return whole
 
-    def _made(self, place: EntryPath, make: Callable[[Path], None]) -> Path | None:
+    def _make(self, place: EntryPath, make: Callable[[Path], None]) -> Path | None:
         with writing(place.path):
             remove(self.root, place.path)
             place.content.mkdir(parents=True)
         try:
-            with made_by_another(place.path):
+            with writing(place.path, only=DISK_ERRORS):  # other errors are those of `make`
                 make(place.content)
             with writing(place.path):
                 manifest = make_manifest(place.content)
@@ -175,31 +184,30 @@ class ArtifactStore:
                 remove(self.root, place.path)
             raise
         _verified.add((str(place.path), manifest.id))
-        found = self._found(place)
+        found = self._find(place)
         self._grow(manifest.size)
         return found
 
     def _touch(self, path: Path, used: float) -> None:
         if time.time() - used >= self.limits.touch:
-            with suppress(OSError):  # a store that is only read keeps its dates
+            with suppress(OSError):  # a read-only store
                 os.utime(path)
 
     def _grow(self, size: int) -> None:
         first = not self._grown
         self._grown += size + 1
-        if self._grown < self.limits.growth * self.limits.bytes and not (first and self._is_long_ago()):
-            return
+        last_look = self.root / _LAST_LOOK
+        if self._grown < self.limits.growth * self.limits.bytes:
+            if not first:
+                return
+            with suppress(OSError):
+                if time.time() - last_look.stat().st_mtime < self.limits.leftover:
+                    return
         self._grown = 1
-        with suppress(OSError):  # pruning is a service; what was kept is kept
-            (self.root / _LOOKED).touch()
+        with suppress(OSError):  # the value is stored even if pruning fails
+            last_look.touch()
             low = int(self.limits.low * self.limits.bytes)
             prune(self.root, low, None, (), leftover=self.limits.leftover, above=self.limits.bytes)
-
-    def _is_long_ago(self) -> bool:
-        try:
-            return time.time() - (self.root / _LOOKED).stat().st_mtime >= self.limits.leftover
-        except OSError:
-            return True
 
     def _trouble(self, place: EntryPath, what: str) -> None:
         sentence = f"{place.path} {what}"
@@ -207,6 +215,6 @@ class ArtifactStore:
             self.troubles.append(sentence)
 
 
-def _let_all_go(held: dict[EntryPath, LockFile]) -> None:
+def _release_all(held: dict[EntryPath, FileLock]) -> None:
     while held:
-        let_go(held.popitem()[1])
+        held.popitem()[1].release()

@@ -1,4 +1,4 @@
-"""Digests of our own code, so that nobody has to remember to raise a number when it changes."""
+"""Digests of Assay's code, used instead of manually raised version numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 
 @cache
 def code_digest(*places: str) -> str:
-    """Digest the code and queries of modules and folders, named from the package: search/, engines/random.py."""
+    """Return the digest of modules and packages (`search/`, `engines/random.py`) and their tree-sitter queries."""
     home = resources.files("assay")
     digest = hashlib.sha256()
     for place in sorted(places):
@@ -21,12 +21,10 @@ def code_digest(*places: str) -> str:
 
 
 def package_digest() -> str:
-    """Digest all code of Assay: who plans work and who does it must have the same."""
-    return code_digest(*sorted(entry.name for entry in resources.files("assay").iterdir() if _is_code(entry)))
-
-
-def _is_code(entry: Traversable) -> bool:
-    return entry.name.endswith(".py") or (entry.is_dir() and not entry.name.startswith("_"))
+    """Return the digest of all code; planner and workers must have the same."""
+    entries = resources.files("assay").iterdir()
+    code = (e.name for e in entries if e.name.endswith(".py") or (e.is_dir() and not e.name.startswith("_")))
+    return code_digest(*sorted(code))
 
 
 def _sources(place: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:

@@ -1,4 +1,4 @@
-"""How much there is of what, and which of it goes: the least recently used first, never what somebody holds."""
+"""Disk usage and pruning: least recently used entries first, never entries in use."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.store.locks import build_lock, exclusive_lock
+from assay.locks import FileLock
 from assay.store.manifests import read_manifest, same_bytes, verify_checksum
-from assay.store.paths import EntryPath, remove, writing
+from assay.store.paths import EntryPath, build_lock, remove, writing
 
 
 @dataclass(frozen=True, slots=True)
 class DiskUsage:
-    """How much there is of a kind, and when the things of it were used: seconds since 1970."""
+    """Number, size and times of use (seconds since 1970) of the entries of a kind."""
 
     kind: str
     entries: int
@@ -27,26 +27,26 @@ class DiskUsage:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What a pruning took away."""
+    """The outcome of a pruning."""
 
     entries: int = 0
     bytes: int = 0
-    held: int = 0  # would have gone, but somebody uses them
-    left: int = 0  # bytes that stay, of the kinds that were asked for
+    held: int = 0  # not removed because they are in use
+    left: int = 0  # remaining bytes of the selected kinds
 
 
 @dataclass(frozen=True, slots=True)
 class StoreEntry:
-    """A thing in the store."""
+    """An entry with its size and last use."""
 
     place: EntryPath
     bytes: int
     used: float
-    finished: bool  # a folder that nobody finished is a leftover, unless somebody is at it
+    finished: bool  # an unfinished directory is a leftover, unless a process is building it
 
 
 def usage(root: Path) -> tuple[DiskUsage, ...]:
-    """Add up the store by kind."""
+    """Return the disk usage of each kind."""
     by_kind: dict[str, list[StoreEntry]] = {}
     for entry in entries(root):
         by_kind.setdefault(entry.place.kind, []).append(entry)
@@ -66,7 +66,7 @@ def prune(
     above: int | None = None,
     dry_run: bool = False,
 ) -> PruneResult:
-    """Remove what is too old, then what is too much; `above` is how much must be there for that."""
+    """Remove old entries, then the least recently used down to `most_bytes` if there are more than `above` bytes."""
     now = time.time()
     found = [entry for entry in entries(root) if not kinds or entry.place.kind in kinds]
     left = sum(entry.bytes for entry in found)
@@ -76,27 +76,29 @@ def prune(
         old = older_than is not None and now - entry.used >= older_than
         if entry.finished and not old and left <= most:
             continue
-        if not dry_run and not _removed(entry):
+        if not dry_run and not _remove_unused(entry):
             held += entry.finished
             continue
         gone, size, left = gone + 1, size + entry.bytes, left - entry.bytes
-    if not dry_run:
-        _sweep(root, now - leftover)
+    for one in () if dry_run else _listed(root / ".tmp"):
+        with suppress(OSError):
+            if one.stat(follow_symlinks=False).st_mtime < now - leftover:
+                remove(root, Path(one.path))
     return PruneResult(gone, size, held, left)
 
 
 def remove_broken(root: Path) -> tuple[str, ...]:
-    """Check every thing to the last bit and remove those that are broken; those that somebody holds are named too."""
+    """Check every entry byte by byte, remove broken ones not in use, and return the paths of all broken ones."""
     broken = []
     for entry in entries(root):
         if entry.finished and not _is_whole(entry.place):
             broken.append(f"{entry.place.kind}/{entry.place.name[:2]}/{entry.place.name}")
-            _removed(entry)
+            _remove_unused(entry)
     return tuple(broken)
 
 
 def entries(root: Path) -> Iterator[StoreEntry]:
-    """List everything; what goes away while we look was not there."""
+    """Yield all entries; those that vanish meanwhile are left out."""
     for kind in _listed(root):
         if kind.name.startswith(".") or not kind.is_dir():
             continue
@@ -128,7 +130,7 @@ def _weight(folder: Path) -> int:
     return total
 
 
-def _removed(entry: StoreEntry) -> bool:
+def _remove_unused(entry: StoreEntry) -> bool:
     place = entry.place
     if place.path.is_file():
         remove(place.root, place.path)
@@ -137,14 +139,17 @@ def _removed(entry: StoreEntry) -> bool:
     with build_lock(place.lock, wait=False) as ours:
         if not ours:
             return False
+        users = FileLock(place.finished, create=False)
         try:
-            with exclusive_lock(place.finished) as unused:
-                if unused:
-                    remove(place.root, place.path)
-                return unused
-        except FileNotFoundError:  # never finished, and nobody is at it
+            if not users.acquire(wait=False):
+                return False
+        except FileNotFoundError:
+            pass  # never finished, and no process is building it
+        try:
             remove(place.root, place.path)
-            return True
+        finally:
+            users.release()
+        return True
 
 
 def _is_whole(place: EntryPath) -> bool:
@@ -157,13 +162,6 @@ def _is_whole(place: EntryPath) -> bool:
         return not place.path.exists()
 
 
-def _sweep(root: Path, before: float) -> None:
-    for one in _listed(root / ".tmp"):
-        with suppress(OSError):
-            if one.stat(follow_symlinks=False).st_mtime < before:
-                remove(root, Path(one.path))
-
-
 def _listed(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
@@ -173,54 +171,46 @@ def _listed(folder: Path) -> list[os.DirEntry[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Thing:
-    """A file or folder of such a folder."""
-
-    path: Path
-    bytes: int
-    used: float  # when it was last written to; nobody writes down when these are read
-
-
-@dataclass(frozen=True, slots=True)
 class ExternalCache:
-    """A folder whose members can each be made or fetched again."""
+    """A cache directory outside the store, whose members can each be rebuilt or fetched again."""
 
     kind: str
     folder: Path
 
     def usage(self) -> DiskUsage | None:
-        """Say how much there is; None when there is nothing."""
-        found = self._things()
-        dates = [one.used for one in found]
-        return (
-            DiskUsage(self.kind, len(found), sum(one.bytes for one in found), min(dates), max(dates)) if found else None
-        )
+        """Return the disk usage; None when the cache is empty."""
+        found = self._members()
+        if not found:
+            return None
+        dates = [used for used, _, _ in found]
+        return DiskUsage(self.kind, len(found), sum(size for _, _, size in found), min(dates), max(dates))
 
     def prune(self, most_bytes: int | None, older_than: float | None, *, dry_run: bool = False) -> PruneResult:
-        """Remove what is old, then the oldest until the rest fits. Who uses a member is not known here."""
-        now, found = time.time(), self._things()
-        left = sum(one.bytes for one in found)
+        """Remove old members, then the oldest until the rest fits; members in use are not detected."""
+        now, found = time.time(), self._members()
+        left = sum(size for _, _, size in found)
         most = left if most_bytes is None else most_bytes
-        gone = size = 0
-        for one in sorted(found, key=lambda one: (one.used, one.path)):
-            if left > most or (older_than is not None and now - one.used >= older_than):
-                gone, size, left = gone + 1, size + one.bytes, left - one.bytes
+        gone = removed = 0
+        for used, path, size in sorted(found):
+            if left > most or (older_than is not None and now - used >= older_than):
+                gone, removed, left = gone + 1, removed + size, left - size
                 if not dry_run:
-                    with writing(one.path):
-                        remove(self.folder, one.path)
+                    with writing(path):
+                        remove(self.folder, path)
         with suppress(OSError):
             (self.folder / ".tmp").rmdir()
-        return PruneResult(gone, size, 0, left)
+        return PruneResult(gone, removed, 0, left)
 
-    def _things(self) -> list[_Thing]:
+    def _members(self) -> list[tuple[float, Path, int]]:
+        # (last write, path, size); reads are not recorded
         try:
             names = sorted(os.listdir(self.folder))
         except OSError:
             return []
-        return [_thing(self.folder / name) for name in names if not name.startswith(".")]
+        return [_member(self.folder / name) for name in names if not name.startswith(".")]
 
 
-def _thing(path: Path) -> _Thing:
+def _member(path: Path) -> tuple[float, Path, int]:
     below = [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
     files = below if path.is_dir() else [path]
     size, used = 0, 0.0
@@ -228,4 +218,4 @@ def _thing(path: Path) -> _Thing:
         with suppress(OSError):
             facts = file.lstat()
             size, used = size + (facts.st_size if files else 0), max(used, facts.st_mtime)
-    return _Thing(path, size, used)
+    return used, path, size

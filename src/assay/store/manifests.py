@@ -1,4 +1,4 @@
-"""What a folder held when it was finished: every file with its size and hash, every link, every folder."""
+"""Checksums of values, and manifests of directories: every file with size and hash, every link and directory."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _HEAD: Final = len(_MAGIC) + 64 + 1
 
 
 def name_of(kind: str, key: str) -> str:
-    """Turn a key into a file name; 160 bits never meet by chance."""
+    """Return the file name of a key; 160 bits do not collide by chance."""
     return hashlib.sha256(f"{kind}\0{key}".encode("utf-8", "surrogateescape")).hexdigest()[:40]
 
 
 def add_checksum(name: str, data: bytes) -> bytes:
-    """Put a checksum before data; the name is under it too, so that a file that was moved is noticed."""
+    """Prefix data with a checksum over name and data, so that a renamed file is noticed."""
     return _MAGIC + _checksum(name, data) + b"\n" + data
 
 
 def verify_checksum(name: str, sealed: bytes) -> bytes | None:
-    """Give the data; None unless they are, to the bit, what was sealed under this name."""
+    """Return the data without the checksum; None if it does not match."""
     data = sealed[_HEAD:]
     return data if sealed[:_HEAD] == _MAGIC + _checksum(name, data) + b"\n" else None
 
@@ -38,23 +38,23 @@ def _checksum(name: str, data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A finished folder, as it was."""
+    """The content of a directory when it was completed."""
 
-    id: str  # no two are alike, so a process knows which one it has looked through
+    id: str  # unique, so that a process knows which one it has verified
     entries: Mapping[str, str]  # path -> "file SIZE SHA256", "link TARGET" or "folder"
 
     @property
     def size(self) -> int:
-        """The bytes of its files."""
+        """The total size of the files in bytes."""
         return sum(int(entry.split(" ")[1]) for entry in self.entries.values() if entry.startswith("file "))
 
     def sealed(self, name: str) -> bytes:
-        """Write it under a checksum."""
+        """Serialize with a checksum."""
         return add_checksum(name, json.dumps({"id": self.id, "entries": self.entries}, sort_keys=True).encode("ascii"))
 
 
 def read_manifest(name: str, sealed: bytes) -> Manifest | None:
-    """Read a manifest; None when it is not to the bit what was written."""
+    """Parse a manifest; None if its checksum does not match."""
     data = verify_checksum(name, sealed)
     if data is None:
         return None
@@ -63,19 +63,19 @@ def read_manifest(name: str, sealed: bytes) -> Manifest | None:
 
 
 def make_manifest(folder: Path) -> Manifest:
-    """Look through a folder that was just finished."""
+    """Return the manifest of a directory."""
     return Manifest(secrets.token_hex(8), dict(_entries(folder, hashed=True)))
 
 
 def same_sizes(folder: Path, manifest: Manifest) -> bool:
-    """Tell whether every file is there with its size, and nothing else; quick."""
+    """Return whether a directory has exactly the files of a manifest with their sizes."""
     known = manifest.entries.items()
     sizes = {path: entry.rsplit(" ", 1)[0] if entry.startswith("file ") else entry for path, entry in known}
     return sizes == dict(_entries(folder, hashed=False))
 
 
 def same_bytes(folder: Path, manifest: Manifest) -> bool:
-    """Tell whether every file is to the bit what it was."""
+    """Return whether every file has the hash in the manifest."""
     return dict(manifest.entries) == dict(_entries(folder, hashed=True))
 
 
@@ -90,9 +90,8 @@ def _entries(folder: Path, *, hashed: bool, prefix: str = "") -> Iterator[tuple[
             yield path, "folder"
             yield from _entries(Path(entry.path), hashed=hashed, prefix=path + "/")
         elif stat.S_ISREG((facts := entry.stat()).st_mode):
-            yield path, f"file {facts.st_size} {_hash(entry.path)}" if hashed else f"file {facts.st_size}"
-
-
-def _hash(path: str) -> str:
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+            if not hashed:
+                yield path, f"file {facts.st_size}"
+                continue
+            with open(entry.path, "rb") as stream:
+                yield path, f"file {facts.st_size} {hashlib.file_digest(stream, 'sha256').hexdigest()}"

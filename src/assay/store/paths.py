@@ -1,8 +1,8 @@
-"""Where things lie, and how they are put there and taken away so that nobody meets half of one.
+"""Layout, kinds and limits of the store, and atomic changes to it.
 
-ROOT/KIND/ab/NAME             a small thing: its bytes behind a checksum
-ROOT/KIND/ab/NAME/content/    a folder, made in place, so that it has one address for ever
-ROOT/KIND/ab/NAME/finished    its manifest, written last: without it the folder is not there
+ROOT/KIND/ab/NAME             a value: checksum and bytes
+ROOT/KIND/ab/NAME/content/    a directory, built in place, so that its path never changes
+ROOT/KIND/ab/NAME/finished    its manifest, written last: without it the entry does not exist
 ROOT/.locks/, ROOT/.tmp/
 """
 
@@ -20,17 +20,18 @@ from pathlib import Path
 from typing import Final, Self
 
 from assay.errors import ConfigError, SetupError
+from assay.locks import FileLock
 from assay.store.manifests import name_of
 
-#: What a disk or a mount refuses; anything else that goes wrong while something is made is the maker's own.
-_REFUSED: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-#: How often a write is tried when folders vanish under it: another run into the same folder removes them when it ends.
+#: Errors of a full or read-only disk.
+DISK_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+#: Attempts of a write while directories vanish: another run into the same directory removes them when it ends.
 _ATTEMPTS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class EntryPath:
-    """Where one thing lies."""
+    """The paths of one entry."""
 
     root: Path
     kind: str
@@ -38,36 +39,36 @@ class EntryPath:
 
     @property
     def path(self) -> Path:
-        """The file of a small thing, or the folder of a large one; some hundred names a folder at a million things."""
+        """The file of a value, or the directory of a larger entry."""
         return self.root / self.kind / self.name[:2] / self.name
 
     @property
     def content(self) -> Path:
-        """What was made, of a large thing."""
+        """The content of a directory entry."""
         return self.path / "content"
 
     @property
     def finished(self) -> Path:
-        """What says that a large thing is whole."""
+        """The manifest of a directory entry, which marks it as complete."""
         return self.path / "finished"
 
     @property
     def lock(self) -> Path:
-        """What is held by whoever makes it."""
+        """The lock file of the process that builds the entry."""
         return self.root / ".locks" / f"{self.kind}.{self.name}"
 
 
-def place_of(root: Path, kind: str, key: str) -> EntryPath:
-    """Find the place of a key."""
+def entry_path(root: Path, kind: str, key: str) -> EntryPath:
+    """Return the paths of a key."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", kind):
         raise ValueError(f"not the name of a kind: {kind!r}")
     return EntryPath(root, kind, name_of(kind, key))
 
 
 def write_atomic(root: Path, path: Path, data: bytes) -> None:
-    """Write a file atomically, creating folders that are missing or that another process removes meanwhile.
+    """Write a file atomically, creating directories that are missing or removed meanwhile by another process.
 
-    There is no fsync: after a power cut a file may be empty, which its checksum shows.
+    There is no fsync: after a power cut a file may be empty, which its checksum reveals.
     """
     spare = root / ".tmp" / f"{path.name}.{secrets.token_hex(8)}"
     try:
@@ -91,22 +92,22 @@ def write_atomic(root: Path, path: Path, data: bytes) -> None:
 
 
 def remove(root: Path, path: Path) -> None:
-    """Take something away in one instant, as others see it; what is not there is gone already."""
-    grave = root / ".tmp" / f"removed.{secrets.token_hex(8)}"
-    grave.parent.mkdir(parents=True, exist_ok=True)
+    """Remove a file or directory atomically by renaming it first; a missing one is ignored."""
+    doomed = root / ".tmp" / f"removed.{secrets.token_hex(8)}"
+    doomed.parent.mkdir(parents=True, exist_ok=True)
     try:
-        os.rename(path, grave)
+        os.rename(path, doomed)
     except FileNotFoundError:
         return
-    if grave.is_dir() and not grave.is_symlink():
-        shutil.rmtree(grave, ignore_errors=True)
+    if doomed.is_dir() and not doomed.is_symlink():
+        shutil.rmtree(doomed, ignore_errors=True)
     else:
-        grave.unlink(missing_ok=True)
+        doomed.unlink(missing_ok=True)
 
 
 @contextmanager
 def writing(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]:
-    """Turn a cache that cannot be written into an error with a next step; `only` names the errors it is about."""
+    """Turn OSErrors, or those with an errno in `only`, into an error with a hint."""
     try:
         yield
     except OSError as error:
@@ -120,20 +121,23 @@ def writing(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]
 
 
 @contextmanager
-def made_by_another(path: Path) -> Iterator[None]:
-    """Let the maker's own troubles through, and those of the disk as `writing` does."""
-    with writing(path, only=_REFUSED):
-        yield
+def build_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold an exclusive lock whose file is removed at the end; yield False if another process has it."""
+    lock = FileLock(path)
+    try:
+        yield lock.acquire(wait=wait)
+    finally:
+        lock.release(remove=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactKind:
-    """A kind of thing that is kept, so that it need not be made again."""
+    """A kind of cached data."""
 
-    name: str  # of its folder
+    name: str  # of its directory
     about: str
-    anew: str  # what it costs when it is gone
-    artefact: bool = True  # it lies in `Artefacts`, which keeps to a limit; others are pruned only when named
+    anew: str  # the cost of rebuilding it
+    artefact: bool = True  # stored in `ArtifactStore` with its limit; others are pruned only when named
 
 
 CELLS: Final = ArtifactKind("cells", "what an engine answered to a gold set", "asking the engine again")
@@ -167,7 +171,6 @@ UNFINISHED: Final = ArtifactKind(
 KINDS: Final = (CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, SEATS, UNFINISHED)
 
 
-#: The environment variable that says how much may be kept.
 VARIABLE: Final = "ASSAY_CACHE_LIMIT"
 _SECONDS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _UNITS: Final = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -175,27 +178,27 @@ _UNITS: Final = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
-    """Numbers of the store; none of them decides what is in it, only how long."""
+    """Size limit of the store and its housekeeping intervals."""
 
     bytes: int = 10 * 10**9  # a hundred indexes of large repositories with their vectors, or ten million cells
-    #: Of the limit: what a process may add before it looks at the sizes of all. A look walks the whole store.
+    #: Share of the limit that a process may add before it measures the store, which walks all of it.
     growth: float = 0.02
-    #: Of the limit: how far is pruned when there is too much, so that the next look is not at once too late again.
+    #: Share of the limit that pruning leaves, so that the next pruning is not due at once.
     low: float = 0.9
-    #: Seconds until a use is worth writing down again: who was used last is known to the hour, reading stays cheap.
+    #: Seconds between updates of the time of use: the order of use is known to the hour, reading stays cheap.
     touch: float = 3600.0
-    #: Seconds after which a temporary file is a leftover: nobody takes an hour to write one.
+    #: Seconds after which a temporary file is a leftover: no write takes an hour.
     leftover: float = 3600.0
 
     @classmethod
     def wanted(cls) -> Self:
-        """Take the limit from the environment, where it says one."""
-        said = os.environ.get(VARIABLE, "").strip()
-        return cls(bytes=parse_size(said, VARIABLE)) if said else cls()
+        """Return the limits with the size from ASSAY_CACHE_LIMIT, if set."""
+        limit = os.environ.get(VARIABLE, "").strip()
+        return cls(bytes=parse_size(limit, VARIABLE)) if limit else cls()
 
 
 def parse_size(text: str, where: str) -> int:
-    """Read a size: 500MB, 2GB, 1.5GiB, or bytes; `where` begins the message when something is wrong."""
+    """Parse a size: 500MB, 2GB, 1.5GiB, or bytes; error messages begin with `where`."""
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", text.strip().lower())
     if found is None or (found[3] and not found[2]):
         raise ConfigError(f"{where}: {text!r} is no size", hint="such as 500MB, 2GB or 1.5GiB")
@@ -204,7 +207,7 @@ def parse_size(text: str, where: str) -> int:
 
 
 def parse_age(text: str, where: str) -> float:
-    """Read an age in seconds: 30d, 12h, 90m, 45s."""
+    """Parse an age (30d, 12h, 90m, 45s) into seconds."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([dhms])", text.strip().lower())
     if found is None:
         raise ConfigError(f"{where}: {text!r} is no age", hint="such as 30d, 12h or 90m")

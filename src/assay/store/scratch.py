@@ -1,7 +1,7 @@
-"""Folders for a while, all in one place that only we may look into; what a killed process left is removed by the next.
+"""Temporary directories in one private directory; leftovers of killed processes are removed by the next one.
 
-TMP/assay-UID/NAME         the folder
-TMP/assay-UID/NAME.lock    held as long as whoever made it lives
+TMP/assay-UID/NAME         the directory
+TMP/assay-UID/NAME.lock    locked while its process lives
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Final
 
 from assay.errors import SetupError
-from assay.store.locks import build_lock
+from assay.store.paths import build_lock
 
 _LOCK: Final = ".lock"
 
 
 @contextmanager
 def scratch(prefix: str = "assay-") -> Iterator[Path]:
-    """Make an empty folder that is removed at the end; what is left there without rights must not fail a run."""
+    """Yield an empty directory that is removed at the end, even if files in it lack permissions."""
     with ExitStack() as stack:
         try:
-            folder = _made(prefix, stack)
+            folder = _make(prefix, stack)
         except OSError as error:
             raise SetupError(
                 f"no place for temporary files: {error.strerror or error}",
@@ -38,24 +38,24 @@ def scratch(prefix: str = "assay-") -> Iterator[Path]:
 
 
 def sweep(home: Path) -> None:
-    """Remove the folders of processes that were killed, by their locks that nobody holds."""
+    """Remove the directories of killed processes, whose locks are free."""
     for lock in sorted(home.glob(f"*{_LOCK}")):
         with suppress(OSError), build_lock(lock, wait=False) as free:
             if free:
                 _remove(lock.with_suffix(""))
 
 
-def _made(prefix: str, stack: ExitStack) -> Path:
+def _make(prefix: str, stack: ExitStack) -> Path:
     while True:
         try:
             home = _home()
-            _swept(home)
+            _sweep_once(home)
             folder = home / f"{prefix}{os.getpid()}_{secrets.token_hex(4)}"
-            stack.callback(_remove_home, home)
+            stack.callback(_remove_if_empty, home)
             stack.enter_context(build_lock(folder.with_name(folder.name + _LOCK)))
             stack.callback(_remove, folder)
             folder.mkdir(mode=0o700)
-        except FileNotFoundError:  # whoever was the last there removed the place meanwhile
+        except FileNotFoundError:  # another process removed the parent meanwhile
             stack.pop_all().close()
             if not Path(tempfile.gettempdir()).is_dir():
                 raise
@@ -69,20 +69,20 @@ def _home() -> Path:
         wanted.mkdir(mode=0o700)
     facts = os.lstat(wanted)
     ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and not facts.st_mode & 0o077
-    return wanted if ours else _home_apart(wanted)
+    return wanted if ours else _private_home(wanted)
 
 
 @cache
-def _home_apart(wanted: Path) -> Path:
+def _private_home(wanted: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=wanted.parent, prefix=f"{wanted.name}-"))
 
 
 @cache
-def _swept(home: Path) -> None:
+def _sweep_once(home: Path) -> None:
     sweep(home)
 
 
-def _remove_home(home: Path) -> None:
+def _remove_if_empty(home: Path) -> None:
     with suppress(OSError):
         home.rmdir()
 
