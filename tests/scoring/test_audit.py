@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring import RR, IdenticalEngines, Measure, RecallAtTokens, Spread, identical_rankings, nDCG, score, ties
-from assay.scoring.evaluate import Scorer
+from assay.scoring.score import Scorer
 from assay.types import Hit, Query, Run, Scores, Status
 from tests.properties import examples
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.scoring.evaluate import Scorer, as_scorer, tabulate
 from assay.scoring.grid import IntArray
 from assay.scoring.joining import restrict_suite
 from assay.scoring.measure import Measure
+from assay.scoring.score import Scorer, as_scorer, tabulate
 from assay.types import EngineRun, Ranking, Run, Scores, Status
 
 if TYPE_CHECKING:

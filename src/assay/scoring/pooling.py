@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from assay.errors import ConfigError
-from assay.scoring.evaluate import tabulate
 from assay.scoring.grid import Grid
 from assay.scoring.match import Level, hit_span
 from assay.scoring.measure import Measure
+from assay.scoring.score import tabulate
 from assay.types import PRIMARY, SECONDARY, EngineRun, GoldSet, Hit, Query, Run, Scores, Span, Suite, Target
 
 if TYPE_CHECKING:
