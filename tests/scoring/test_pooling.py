@@ -191,7 +191,7 @@ def test_all_right_is_the_score_with_the_whole_pool_added(two):
 
 
 def test_a_measure_over_phrasings_is_refused(two):
-    with pytest.raises(ConfigError, match="looks at several phrasings"):
+    with pytest.raises(ConfigError, match="combines several phrasings"):
         pool(two, parse_measure("Worst(nDCG@10)"))
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the targets of which at least one line was read when the budget was used up.
+    """Share of the targets of which at least one line is read within the budget.
 
     After the recall-under-budget curves of semble's token_efficiency.py, with partial hits and one token count for all.
     """
@@ -60,7 +60,7 @@ def _read(lengths: LineLengths, gold: str, cell: GridCell, files: frozenset[str]
 def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
     """Tokens read up to and including the first line of a target: all earlier hits, and this one down to that line.
 
-    A list that holds none costs the cap (rule 3), and so does a failed query.
+    A list without a target costs the cap (rule 3), and so does a failed query.
     """
     cap = float(cast("int", measure["cap"]))
     lengths, wanted, values = LineLengths(grid.run), _wanted(grid, measure), grid.blank()
@@ -132,7 +132,7 @@ class LineLengths:
         """Raise InputError for hits in a corpus without known lines."""
         if gold not in self._lines and cell.hits:
             hint = "run the engines again, or score without measures that count tokens"
-            raise InputError(f"the run holds no line lengths for {gold}", hint=hint)
+            raise InputError(f"the run has no line lengths for {gold}", hint=hint)
 
     def cost(self, gold: str, cell: GridCell, position: int) -> HitCost:
         """Return the cost of one hit; a file outside the corpus costs what was recorded, or its snippet."""

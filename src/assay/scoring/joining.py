@@ -20,11 +20,11 @@ class JoinedRuns:
 def join_runs(runs: Mapping[str, Run]) -> JoinedRuns:
     """Join runs by name; a query is kept if its hash is the same in all of them."""
     if not runs:
-        raise InputError("no run is named", hint="name the folders that `assay run` wrote")
+        raise InputError("no runs given", hint="name directories that `assay run` wrote")
     first, *others = runs.values()
     shared = {key for key, digest in first.hashes.items() if all(run.hashes.get(key) == digest for run in others)}
     if not shared:
-        raise NotComparableError("the runs share no query", hint="they are of different gold sets or revisions")
+        raise NotComparableError("the runs have no query in common", hint="they use different gold sets or revisions")
     suite = restrict_suite(first.suite, shared)
     engines = [_restrict_engine(engine, shared) for engine in _collect_engines(runs)]
     lines: dict[str, dict[str, tuple[int, ...]]] = {}

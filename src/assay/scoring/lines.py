@@ -98,7 +98,7 @@ def _count_lines(seen: _Comparison) -> tuple[int, int, int]:
 
 
 def line_recall(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the targets' lines that the results inside the cut-off hold, each line counted once.
+    """Share of the targets' lines that the results inside the cut-off contain, each line counted once.
 
     ContextBench (arXiv 2602.05892) calls it line coverage.
     """
@@ -111,9 +111,9 @@ def line_recall(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def line_precision(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the lines inside the cut-off that are targets' lines, each line counted once; nothing returned is 0.
+    """Share of the returned lines inside the cut-off that are targets' lines, each counted once; 0 without results.
 
-    ContextBench (arXiv 2602.05892) gives an empty answer 1, which rewards silence.
+    ContextBench (arXiv 2602.05892) scores an empty ranking 1, which rewards returning nothing.
     """
 
     def value(seen: _Comparison) -> float:
@@ -124,7 +124,7 @@ def line_precision(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def span_recall(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the targets met by a result of their own whose intersection over union is at least `iou`.
+    """Share of the targets matched one-to-one by a result with an intersection over union of at least `iou`.
 
     Everingham et al., The PASCAL visual object classes challenge, IJCV 88, 2010, for lines instead of boxes.
     """

@@ -93,9 +93,9 @@ class Measure:
     def __matmul__(self, k: int) -> Measure:
         """Cut at rank `k`."""
         if not self.kind.cutoff:
-            raise ConfigError(f"{self.name} takes no cut-off", hint=f"write {self!r}")
+            raise ConfigError(f"{self.name} has no cut-off", hint=f"write {self!r}")
         if k < 1:
-            raise ConfigError(f"{self.name}@{k}: a cut-off is at least 1")
+            raise ConfigError(f"{self.name}@{k}: the cut-off must be at least 1")
         return Measure(self.kind, self.settings, int(k))
 
     def __getitem__(self, name: str) -> object:
@@ -176,7 +176,7 @@ class Measure:
     def complete(self) -> Measure:
         """Return the measure; raise ConfigError if its cut-off or a parameter is missing."""
         if self.kind.cutoff and self.k is None:
-            raise ConfigError(f"{self!r} has no cut-off: cut-offs are in the name", hint=f"write {self!r}@10")
+            raise ConfigError(f"{self!r} needs a cut-off", hint=f"write {self!r}@10")
         for param in self.kind.params:
             if self[param.name] is None:
                 raise ConfigError(f"{self.name} needs {param.expects}", hint=f"write {self.name}({param.example})")
@@ -188,7 +188,7 @@ def evaluate(grid: Grid, measure: Measure) -> FloatArray:
     measure.complete()
     if measure.depth > grid.run.k:
         raise ConfigError(
-            f"{measure!r} needs {measure.depth} results; the engines of this run were asked for {grid.run.k}",
+            f"{measure!r} needs {measure.depth} results; this run has {grid.run.k} per query",
             hint=f"run again with k={measure.depth}, or score at {grid.run.k} or less",
         )
     values = measure.kind.compute(grid, measure)
@@ -221,7 +221,7 @@ def _read(kind: MeasureKind, name: str, text: str) -> object:
         return param.read(_bare(text))
     except ValueError as error:
         detail = f" ({error})" if str(error) else ""
-        raise ConfigError(f"{kind.name}: {name} is {param.expects}, not {text.strip()!r}{detail}") from error
+        raise ConfigError(f"{kind.name}: {name}: expected {param.expects}, got {text.strip()!r}{detail}") from error
 
 
 def _place(kind: MeasureKind, text: str, taken: Container[str]) -> Setting:
@@ -236,7 +236,7 @@ def parse(text: str, factories: Mapping[str, Measure], aliases: Mapping[str, str
     """Parse a measure from its repr; spaces, quotes and `->` are accepted."""
     call = _CALL.fullmatch(text)
     if call is None:
-        raise ConfigError(f"cannot read the measure {text!r}", hint="write it like nDCG@10 or Hit(grade=2)@5")
+        raise ConfigError(f"cannot parse the measure {text!r}", hint="write it like nDCG@10 or Hit(grade=2)@5")
     name, inside, cutoff = call.groups()
     if name not in factories:
         raise _unknown("measure", name, list(factories), meant=aliases.get(name.casefold()))
@@ -247,7 +247,7 @@ def parse(text: str, factories: Mapping[str, Measure], aliases: Mapping[str, str
         # the `=` in `Any(Hit(grade=2)@5)` belongs to the inner measure: a keyword is a bare name before `=`
         if keyword:
             if keyword[1] in named:
-                raise ConfigError(f"{name}: {keyword[1]} is given twice")
+                raise ConfigError(f"{name}: {keyword[1]} is set twice")
             named[keyword[1]] = keyword[2]
         else:
             positional.append(argument)
@@ -269,4 +269,4 @@ def _split_arguments(text: str) -> list[str]:
 def _unknown(what: str, given: str, known: Sequence[str], *, meant: str | None = None) -> ConfigError:
     guess = (meant,) if meant else closest_match(given, known)
     hint = f"did you mean {guess[0]}?" if guess else None
-    return ConfigError(f"no {what} {given!r}; there are: {', '.join(known) or 'none'}", hint=hint)
+    return ConfigError(f"unknown {what} {given!r}; expected one of: {', '.join(known) or 'none'}", hint=hint)

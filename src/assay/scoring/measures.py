@@ -44,14 +44,14 @@ def _pair(text: str) -> str:
     read = _choice(FORMS)
     pair = read(before.strip()), read(after.strip())
     if pair[0] == pair[1]:
-        raise ValueError("a form cannot drop to itself")
+        raise ValueError("the two phrasings are the same")
     return robustness.ARROW.join(pair)
 
 
 def _ranked(text: str) -> Measure:
     measure = parse_measure(text)
     if measure.kind.phrasings:
-        raise ValueError("it is over phrasings already")
+        raise ValueError("it already combines phrasings")
     return measure
 
 
@@ -84,7 +84,7 @@ _FORMS = Param(
 def _require_file_level(measure: Measure) -> None:
     if measure["rule"] == "semble" and measure["level"] != "file":
         hint = f"write {measure.name}(rule=semble)"
-        raise ConfigError(f"{measure!r}: semble's rule is defined for files", hint=hint)
+        raise ConfigError(f"{measure!r}: semble's rule is defined for level=file only", hint=hint)
 
 
 _COUNTED = (_FILE, _GRADE)

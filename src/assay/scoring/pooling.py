@@ -40,7 +40,7 @@ class PoolConfig:
     def __post_init__(self) -> None:
         """Raise ConfigError for a depth below 1."""
         if self.depth < 1:
-            raise ConfigError(f"--depth {self.depth}", hint="look at one rank at least")
+            raise ConfigError(f"--depth must be at least 1, got {self.depth}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +120,14 @@ class Pool:
 def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolConfig | None = None) -> Pool:
     """Collect and weigh the unjudged results of the headline phrasings."""
     if measure.kind.phrasings:
-        raise ConfigError(f"{measure!r} looks at several phrasings", hint="pool by a measure of one, such as nDCG@10")
+        hint = "use a measure of single phrasings, such as nDCG@10"
+        raise ConfigError(f"{measure!r} combines several phrasings", hint=hint)
     config = config or PoolConfig()
     has_level = any(param.name == "level" for param in measure.kind.params)
     level = cast(Level, measure["level"]) if has_level else "lines"
     real = replace(run, engines=tuple(e for e in run.engines if e.role in ("contestant", "yardstick")))
     if not real.engines:
-        raise ConfigError("the runs have no engine under test", hint="name a run with an engine of yours")
+        raise ConfigError("the runs have no engine under test", hint="name a run with an engine under test")
     rescorer = _Rescorer(_select_headlines(real), measure)
     found = list(_collect(rescorer.run, level, config.depth, judged or (lambda *_: False)))
     pair = rescorer.find_best_two()

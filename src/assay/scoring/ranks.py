@@ -103,7 +103,7 @@ RULES = tuple(_RULES)
 
 
 def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:
-    """One over the rank of the first right result; 0 when there is none inside the cut-off.
+    """One over the rank of the first relevant result; 0 without one inside the cut-off.
 
     Kantor and Voorhees, The TREC-5 confusion track, Information Retrieval 2, 2000.
     """
@@ -113,7 +113,7 @@ def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def hit(grid: Grid, measure: Measure) -> FloatArray:
-    """1 when a right result is inside the cut-off, else 0; trec_eval calls it success."""
+    """1 if a relevant result is inside the cut-off, else 0; trec_eval's success."""
     found, total = _relevant(grid, measure)
     return found.any(axis=-1) + 0.0 * total
 
@@ -126,14 +126,14 @@ def recall(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def precision(grid: Grid, measure: Measure) -> FloatArray:
-    """Right results over the cut-off; a short list has the places it left empty counted as wrong."""
+    """Relevant results over the cut-off; the missing results of a short list count as wrong."""
     found, total = _relevant(grid, measure)
     values: FloatArray = found.sum(axis=-1) / found.shape[-1] + 0.0 * total
     return values
 
 
 def average_precision(grid: Grid, measure: Measure) -> FloatArray:
-    """Precision at each right result, summed, over all targets, found or not; trec_eval's map_cut.
+    """Sum of the precision at each relevant result over the number of targets, found or not; trec_eval's map_cut.
 
     Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000.
     """
@@ -144,7 +144,7 @@ def average_precision(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def judged(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the distinct results inside the cut-off that the gold set judges: targets, adversaries, grade 0."""
+    """Share of the distinct results inside the cut-off that are judged: targets, adversaries, grade 0."""
     k, level = cutoff_of(measure), level_of(measure)
     within = grid.within(level, k)
     known = (grid.marks(level).judged[..., :k] & within).sum(axis=-1)

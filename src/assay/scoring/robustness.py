@@ -26,7 +26,7 @@ ARROW = "→"
 
 
 def displacement(grid: Grid, measure: Measure) -> FloatArray:
-    """1 when an adversary is inside the cut-off and above every primary target, else 0.
+    """1 if an adversary is inside the cut-off and above every primary target, else 0.
 
     After Karta's displacement_rate (dev.to article on its v2.1), without exclusions.
     """
@@ -36,7 +36,7 @@ def displacement(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def rank_gap(grid: Grid, measure: Measure) -> FloatArray:
-    """Best adversary rank minus best primary rank, each censored at k + 1; above 0 the right one stands first.
+    """Best adversary rank minus best primary rank, each censored at k + 1; above 0 the primary target ranks first.
 
     After Karta's rank_gap (Metrics.java), which averages only over queries where both were retrieved.
     """
@@ -68,17 +68,17 @@ def signed(measure: Measure) -> MeasureRange:
 
 
 def any_phrasing(grid: Grid, measure: Measure) -> FloatArray:
-    """1 when any phrasing has it. Karta calls it quorum-any."""
+    """1 if the measure is 1 for any phrasing; Karta's quorum-any."""
     return _combine(grid, measure, lambda intent: intent.values.max(axis=1))
 
 
 def all_phrasings(grid: Grid, measure: Measure) -> FloatArray:
-    """1 when every phrasing has it."""
+    """1 if the measure is 1 for every phrasing."""
     return _combine(grid, measure, lambda intent: intent.values.min(axis=1))
 
 
 def worst_phrasing(grid: Grid, measure: Measure) -> FloatArray:
-    """The value of the phrasing that fared worst."""
+    """The value of the worst phrasing."""
     up = inner(measure).higher_is_better
     return _combine(grid, measure, lambda intent: intent.values.min(axis=1) if up else intent.values.max(axis=1))
 
@@ -95,7 +95,7 @@ def spread(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def drop(grid: Grid, measure: Measure) -> FloatArray:
-    """How much worse the second phrasing fares than the first; needs both. Karta's human → wrong_terminology drop."""
+    """Loss from the first phrasing to the second; needs both. Karta's human → wrong_terminology drop."""
     before, after = str(measure["forms"]).split(ARROW)
     sign = 1.0 if inner(measure).higher_is_better else -1.0
 
@@ -162,4 +162,4 @@ def require_binary(measure: Measure) -> None:
     """Raise ConfigError unless the combined measure's values are 0 or 1."""
     if measure.of is not None and not measure.of.kind.binary:
         hint = f"write Worst({measure.of!r}), or {measure.name}(Hit@{measure.of.k or 10})"
-        raise ConfigError(f"{measure.name} asks a yes-or-no measure, and {measure.of!r} is none", hint=hint)
+        raise ConfigError(f"{measure.name} needs a binary measure, got {measure.of!r}", hint=hint)
