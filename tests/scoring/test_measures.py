@@ -1,4 +1,4 @@
-"""Measures as values: names that say everything, and errors that say what to do."""
+"""Measures as values: names, settings and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as a table of values: its columns, its failures, its laws."""
+"""Scores of runs: units, failures, laws."""
 
 from __future__ import annotations
 
