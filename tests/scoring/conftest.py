@@ -1,4 +1,4 @@
-"""Builders that the scoring tests share. Session-wide, so that property tests may use them."""
+"""Shared builders, session-scoped for property tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule 9: what ties could have done. Rule 7: variants that answer the same."""
+"""Ties that decide a score (rule 9), and identical rankings (rule 7)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring import RR, IdenticalEngines, Measure, RecallAtTokens, Spread, identical_rankings, nDCG, score, ties
-from assay.scoring.evaluate import Scorer
+from assay.scoring.score import Scorer
 from assay.types import Hit, Query, Run, Scores, Status
 from tests.properties import examples
 
@@ -56,7 +56,7 @@ def test_ties_is_seeded_and_leaves_the_run_alone(make_run, targets):
     assert run.engines[0].rankings[0].hits == hits
 
 
-def test_ties_survive_a_form_that_nobody_answered_where_the_ties_are(make_run, targets, hits):
+def test_ties_survive_an_unanswered_phrasing_of_a_tied_query(make_run, targets, hits):
     forms = {"human": "?", "keyword": "?"}
     queries = [Query("tied", forms, targets("a")), Query("other", forms, targets("a"))]
     answers = {"tied": {"keyword": _scored(("a", 1.0), ("b", 1.0))}, "other": dict.fromkeys(forms, hits("a"))}
@@ -111,7 +111,7 @@ def _shuffle_all(run: Run, rng: np.random.Generator) -> Run:
 
 @examples(40)
 @given(st.lists(st.lists(SCORES, min_size=3, max_size=3), min_size=1, max_size=3), st.integers(0, 9))
-def test_ties_are_what_shuffling_and_scoring_everything_gives(make_run, targets, engines, seed):
+def test_ties_equal_shuffling_and_scoring_everything(make_run, targets, engines, seed):
     queries = [Query(f"q{n}", {"human": "?"}, targets("a", "c=1")) for n in range(3)]
     answers = {
         f"e{e}": {f"q{n}": {"human": [Hit("abcdefgh"[i], score=s) for i, s in enumerate(scores)]} for n, scores in rows}

@@ -1,4 +1,4 @@
-"""Recall under a token budget, and tokens to the first line of an answer."""
+"""Recall under a token budget, and tokens to the first line of a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several runs become one: shared queries, every engine once."""
+"""Joined runs: common queries, every engine once."""
 
 from dataclasses import replace
 

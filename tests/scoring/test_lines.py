@@ -1,4 +1,4 @@
-"""Line measures: a long hit pays for its length."""
+"""Line measures, which penalize long hits."""
 
 from __future__ import annotations
 

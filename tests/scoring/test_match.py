@@ -37,7 +37,7 @@ def test_match_takes_the_highest_grade_then_overlap_then_gold_order(hits, target
     assert match(hits("a:1-30"), targets("a:5-6", "a:25-26"), "lines").claims == (0,)
 
 
-def test_match_leaves_what_is_claimed_to_nobody_else(hits, targets):
+def test_match_never_reassigns_a_claimed_target(hits, targets):
     found = match(hits("a:1-30", "a:1-31", "a:1-32"), targets("a:1-20=1", "a:25-26=2"), "lines")
     assert found.claims == (1, 0, None)
     assert found.grades == (2, 1, 0)

@@ -1,4 +1,4 @@
-"""Files of other tools through Assay's readers: the numbers are those that the tools compute on them."""
+"""Scores of other tools' files equal the scores that these tools compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unjudged results: gathered by the rules of matching, and every stated change is what scoring again gives."""
+"""Pools of unjudged results; every stated change equals rescoring."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def query(name, targets, adversaries=(), **forms):
 
 @pytest.fixture
 def two(make_run, hits, targets):
-    """Two queries, two engines: `mine` is better, and both return what nobody judged."""
+    """Two queries, two engines: `mine` is better, and both return unjudged results."""
     queries = [query("q", targets("a.py")), query("r", targets("b.py"))]
     answers = {
         "mine": {"q": {"human": hits("a.py", "x.py:1-9", "y.py")}, "r": {"human": hits("b.py")}},
@@ -71,7 +71,7 @@ def test_what_reviewers_turned_down_is_judged(two):
     found = pool(two, nDCG, lambda gold, name, span: name == "q" and span.common_lines(wrong) > 0)
     spans = {(c.query, str(c.span)) for c in found.candidates}
     assert ("q", "x.py:20-30") not in spans
-    assert ("q", "x.py:1-9") in spans  # other lines of the file, which nobody saw
+    assert ("q", "x.py:1-9") in spans  # other lines of the file, which are unjudged
 
 
 def test_the_depth_and_failures_limit_what_is_gathered(two, make_run, hits, targets):
@@ -116,7 +116,7 @@ names = st.lists(st.sampled_from(["a.py:1-9", "a.py:5-20", "b.py", "c.py:3-4", "
     answers=st.lists(st.lists(names, min_size=3, max_size=3), min_size=2, max_size=3),
     measure=st.sampled_from([nDCG, LINES, parse_measure("RR@5"), parse_measure("R@10"), parse_measure("Hit@1")]),
 )
-def test_every_change_is_what_scoring_again_gives(make_run, hits, targets, answers, measure):
+def test_every_change_equals_rescoring(make_run, hits, targets, answers, measure):
     queries = [query(f"q{n}", targets(where)) for n, where in enumerate(["a.py:1-9", "b.py", "d.py"])]
     run = make_run(
         queries,
@@ -191,7 +191,7 @@ def test_all_right_is_the_score_with_the_whole_pool_added(two):
 
 
 def test_a_measure_over_phrasings_is_refused(two):
-    with pytest.raises(ConfigError, match="looks at several phrasings"):
+    with pytest.raises(ConfigError, match="combines several phrasings"):
         pool(two, parse_measure("Worst(nDCG@10)"))
 
 

@@ -1,4 +1,4 @@
-"""A run as a table of values: its columns, its failures, its laws."""
+"""Scores of runs: units, failures, laws."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_score_refuses_rankings_that_do_not_belong(make_run, hits, targets):
     with pytest.raises(InputError, match="not in the gold set"):
         score(replace(run, engines=(strange,)), [Hit @ 1])
     twice = replace(engine, rankings=engine.rankings * 2)
-    with pytest.raises(InputError, match="twice"):
+    with pytest.raises(InputError, match="two rankings"):
         score(replace(run, engines=(twice,)), [Hit @ 1])
 
 

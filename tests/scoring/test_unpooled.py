@@ -1,4 +1,4 @@
-"""Labels that results brought up can be left out, and what goes with them is counted."""
+"""Scoring without pooled labels."""
 
 from dataclasses import replace
 

@@ -24,7 +24,7 @@ from assay.report.scored_run import (
 )
 from assay.report.synthetic import notes_on, synthetic_notes
 from assay.scoring import identical_rankings, score
-from assay.scoring.evaluate import Scorer
+from assay.scoring.score import Scorer
 from assay.stats import RunNames, all_pairs, compare, compare_scores, means, means_only
 from assay.stats.compare import with_leader
 from assay.stats.config import Settings, settings_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from assay.errors import ConfigError
 from assay.scoring import RR, Level, parse_measure, score
-from assay.scoring.evaluate import Scorer, as_scorer
+from assay.scoring.score import Scorer, as_scorer
 from assay.types import AnalysisPlan, EngineRun, Query, Role, Run, Scores, Unit, sort_phrasings
 
 if TYPE_CHECKING:

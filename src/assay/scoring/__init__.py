@@ -1,4 +1,4 @@
-"""How good is one ranking? Targets and hits in, numbers out; nothing here knows which engine it was."""
+"""Score rankings against targets; no measure depends on the engine."""
 
 from assay.scoring.audit import IdenticalEngines, Ties, identical_rankings, ranking_codes, ties
 from assay.scoring.match import LEVELS, Level, Match, match
@@ -26,8 +26,7 @@ from assay.scoring.measures import (
     nDCG,
     parse_measure,
 )
-from assay.scoring.robustness import Slice, breakdown
-from assay.scoring.score import EvaluationMean, evaluation_means, evaluation_measures, score
+from assay.scoring.score import EvaluationMean, Slice, breakdown, evaluation_means, evaluation_measures, score
 
 __all__ = [
     "AP",

@@ -1,4 +1,4 @@
-"""Two alarms over whole runs: ties that decide a score (rule 9), and variants that answer the same (rule 7)."""
+"""Checks of whole runs: ties that decide a score (rule 9), and engines with identical rankings (rule 7)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.scoring.evaluate import Scorer, as_scorer, tabulate
 from assay.scoring.grid import IntArray
 from assay.scoring.joining import restrict_suite
 from assay.scoring.measure import Measure
-from assay.types import EngineRun, Ranking, Run, Scores, Status
+from assay.scoring.score import Scorer, as_scorer, tabulate
+from assay.types import Ranking, Run, Scores, Status
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -24,56 +24,47 @@ SHUFFLES = 100
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """How far the order of equally scored hits moves an engine's mean over headline units."""
+    """The effect of the order of tied hits on an engine's mean over headline units."""
 
     engine: str
     measure: str
-    rate: float  # share of the answered rankings in which two neighbours have the same score
-    value: float  # in the order the engine gave
+    rate: float  # share of the answered rankings in which two adjacent hits have the same score
+    value: float  # in the engine's order
     low: float  # over the shuffles
     mean: float
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class IdenticalEngines:
-    """Two engines that gave the same hits in the same order to everything."""
-
-    first: str
-    second: str
-
-
 def ties(
     run: Run | Scorer, measures: Sequence[Measure], rng: np.random.Generator, *, shuffles: int = SHUFFLES
 ) -> tuple[Ties, ...]:
-    """Shuffle hits of equal score and score again; hits below the depth the engine was asked for cannot be seen.
+    """Shuffle tied hits and rescore; hits below the requested number of results are unknown.
 
-    Only answers that have ties are scored again, each order of theirs once; every other one stays as it is.
+    Only answers with ties are rescored, each distinct order once.
     """
     scorer = as_scorer(run)
     base, run = scorer.tabulate(measures), scorer.run
-    base_means = _means(base, base.values)
+    base_means = _headline_means(base, base.values)
     draws = np.repeat(base_means[None], shuffles, axis=0)
     tied = frozenset(id(ranking) for engine in run.engines for ranking in engine.rankings if _has_ties(ranking))
-    shuffled = _shuffle(run, tied, base, measures, rng, shuffles)
+    shuffled = list(_shuffle(run, tied, base, measures, rng, shuffles))
     values = base.values.copy()
     for draw in range(shuffles if shuffled else 0):
-        for part in shuffled:
-            values[part.engine][:, part.columns] = part.drawn(draw)
-        draws[draw] = _means(base, values)
-    rates = [_rate(engine, tied) for engine in run.engines]
-    return tuple(
-        Ties(engine, measure, rates[e], float(base_means[e, m]), *_summary(draws[:, e, m]))
-        for e, engine in enumerate(base.engines)
-        for m, measure in enumerate(base.measures)
-    )
+        for engine, columns, by_order, orders in shuffled:
+            values[engine][:, columns] = by_order[orders[draw], :, np.arange(len(columns))].T
+        draws[draw] = _headline_means(base, values)
+    found = []
+    for e, engine_run in enumerate(run.engines):
+        answered = [ranking for ranking in engine_run.rankings if ranking.status == Status.OK]
+        rate = sum(id(ranking) in tied for ranking in answered) / max(len(answered), 1)
+        for m, measure in enumerate(base.measures):
+            drawn = draws[:, e, m]
+            summary = float(drawn.min()), float(drawn.mean()), float(drawn.max())
+            found.append(Ties(engine_run.name, measure, rate, float(base_means[e, m]), *summary))
+    return tuple(found)
 
 
-def _summary(draws: FloatArray) -> tuple[float, float, float]:
-    return float(draws.min()), float(draws.mean()), float(draws.max())
-
-
-def _means(scores: Scores, values: FloatArray) -> FloatArray:
+def _headline_means(scores: Scores, values: FloatArray) -> FloatArray:
     """Average over the headline units where a measure applies: engines × measures."""
     headline = np.array([unit.headline for unit in scores.units], dtype=np.bool_)
     shown = values[..., headline]
@@ -85,53 +76,23 @@ def _means(scores: Scores, values: FloatArray) -> FloatArray:
 
 def _has_ties(ranking: Ranking) -> bool:
     scores = [hit.score for hit in ranking.hits]
-    if len(set(scores)) == len(scores):  # most have none, and this tells it at once
+    if len(set(scores)) == len(scores):  # the common case, checked first because it is fast
         return False
     return any(a is not None and a == b for a, b in pairwise(scores))
 
 
-def _rate(engine: EngineRun, tied: Collection[int]) -> float:
-    answered = [ranking for ranking in engine.rankings if ranking.status == Status.OK]
-    return sum(id(ranking) in tied for ranking in answered) / max(len(answered), 1)
-
-
-def _tied_intents(run: Run, tied: Collection[int]) -> frozenset[str]:
-    rankings = (ranking for engine in run.engines for ranking in engine.rankings)
-    return frozenset(f"{ranking.gold}/{ranking.query}" for ranking in rankings if id(ranking) in tied)
-
-
-def _shown(base: Scores, measures: Sequence[Measure]) -> frozenset[tuple[str, str]]:
-    every = any(measure.kind.phrasings for measure in measures)
-    return frozenset((unit.intent, unit.form) for unit in base.units if unit.headline or every)
-
-
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What an engine answered to one intent: the rankings of it that are shown."""
+    """The scored rankings of one engine and one intent."""
 
     engine: int
     intent: str
     rankings: tuple[Ranking, ...]
-    lots: tuple[range, ...]  # which of all that are drawn are those of the hits of each ranking
+    numbers: tuple[range, ...]  # positions of each ranking's hits among all random numbers of a draw
 
     @property
     def size(self) -> int:
-        return sum(map(len, self.lots))
-
-
-@dataclass(frozen=True, slots=True)
-class _Shuffled:
-    """The values that the tied answers of one engine can take, and which of them they take in each draw."""
-
-    engine: int
-    columns: IntArray  # the units that they stand at
-    values: FloatArray  # orders × measures × columns
-    orders: IntArray  # draws × columns
-
-    def drawn(self, draw: int) -> FloatArray:
-        """Give the values of one draw: measures × columns."""
-        values: FloatArray = self.values[self.orders[draw], :, np.arange(len(self.columns))].T
-        return values
+        return sum(map(len, self.numbers))
 
 
 def _shuffle(
@@ -141,44 +102,56 @@ def _shuffle(
     measures: Sequence[Measure],
     rng: np.random.Generator,
     shuffles: int,
-) -> list[_Shuffled]:
-    answers = _answers(run, _tied_intents(run, marked), _shown(base, measures))
+) -> Iterator[tuple[int, IntArray, FloatArray, IntArray]]:
+    """Yield for each engine with ties its columns, the values by order (orders × measures × columns) and the orders.
+
+    The orders (draws × columns) say which of the values a column takes in each draw.
+    """
+    answers = _collect_answers(run, marked, base, measures)
     tied = [answer for answer in answers if any(id(ranking) in marked for ranking in answer.rankings)]
-    orders, taken = _draw(tied, sum(answer.size for answer in answers), rng, shuffles if tied else 0)
-    found = []
+    orders, taken = _draw_orders(tied, sum(answer.size for answer in answers), rng, shuffles if tied else 0)
+    column = {(unit.gold, unit.query, unit.form): place for place, unit in enumerate(base.units)}
+    forms = frozenset(unit.form for unit in base.units)
     for engine, places in groupby(range(len(tied)), key=lambda place: tied[place].engine):
         mine = list(places)
-        scores = _score_orders(run, [tied[i] for i in mine], [orders[i] for i in mine], measures, base)
-        found.append(_Shuffled(engine, *_placed(scores, base, {tied[i].intent: taken[i] for i in mine})))
-    return found
+        reordered = _reorder(run, [tied[i] for i in mine], [orders[i] for i in mine])
+        scores = tabulate(reordered, measures, forms)
+        by_intent: Mapping[str, Sequence[int]] = {tied[i].intent: taken[i] for i in mine}
+        columns = np.array([column[unit.gold, unit.query, unit.form] for unit in scores.units], dtype=np.int64)
+        drawn = np.array([by_intent[unit.intent] for unit in scores.units], dtype=np.int64).T
+        yield engine, columns, scores.values, drawn
 
 
-def _answers(run: Run, intents: frozenset[str], shown: frozenset[tuple[str, str]]) -> list[_Answer]:
+def _collect_answers(run: Run, marked: Collection[int], base: Scores, measures: Sequence[Measure]) -> list[_Answer]:
+    rankings = (ranking for engine in run.engines for ranking in engine.rankings)
+    intents = {f"{ranking.gold}/{ranking.query}" for ranking in rankings if id(ranking) in marked}
+    every = any(measure.kind.phrasings for measure in measures)
+    scored = {(unit.intent, unit.form) for unit in base.units if unit.headline or every}
     found: list[_Answer] = []
     end = 0
     for place, engine in enumerate(run.engines):
-        kept: dict[str, list[tuple[Ranking, range]]] = {}
+        by_intent: dict[str, list[tuple[Ranking, range]]] = {}
         for ranking in engine.rankings:
             intent = f"{ranking.gold}/{ranking.query}"
-            if intent in intents and (intent, ranking.form) in shown:
+            if intent in intents and (intent, ranking.form) in scored:
                 start, end = end, end + len(ranking.hits)
-                kept.setdefault(intent, []).append((ranking, range(start, end)))
-        found += [_Answer(place, intent, *zip(*parts, strict=True)) for intent, parts in kept.items()]
+                by_intent.setdefault(intent, []).append((ranking, range(start, end)))
+        found += [_Answer(place, intent, *zip(*parts, strict=True)) for intent, parts in by_intent.items()]
     return found
 
 
-def _draw(
+def _draw_orders(
     tied: Sequence[_Answer], size: int, rng: np.random.Generator, shuffles: int
 ) -> tuple[list[list[IntArray]], list[list[int]]]:
-    """Draw how the hits of each answer stand: its different orders, and which of them it has in each draw.
+    """Return the distinct orders of each answer's hits, and the one that it has in each draw.
 
-    A number is drawn for every hit, tied or not, so that the lots of one engine do not depend on another's ties.
+    A number is drawn for every hit, tied or not, so that one engine's orders do not depend on another's ties.
     """
     sizes = np.array([answer.size for answer in tied], dtype=np.int64)
     ends = np.cumsum(sizes)
     offsets = np.repeat(ends - sizes, sizes)
-    mine = [lot for answer in tied for lots in answer.lots for lot in lots]
-    groups = _groups(tied)
+    mine = [number for answer in tied for numbers in answer.numbers for number in numbers]
+    groups = _number_groups(tied)
     known: list[dict[bytes, int]] = [{} for _ in tied]
     taken: list[list[int]] = [[] for _ in tied]
     cuts = list(pairwise([0, *(ends * offsets.itemsize).tolist()]))
@@ -189,7 +162,7 @@ def _draw(
     return [[np.frombuffer(order, dtype=np.int64) for order in seen] for seen in known], taken
 
 
-def _groups(answers: Sequence[_Answer]) -> IntArray:
+def _number_groups(answers: Sequence[_Answer]) -> IntArray:
     numbers: list[int] = []
     group = 0
     for answer in answers:
@@ -201,46 +174,37 @@ def _groups(answers: Sequence[_Answer]) -> IntArray:
     return np.array(numbers, dtype=np.int64)
 
 
-def _score_orders(
-    run: Run,
-    answers: Sequence[_Answer],
-    orders: Sequence[Sequence[IntArray]],
-    measures: Sequence[Measure],
-    base: Scores,
-) -> Scores:
-    engine = run.engines[answers[0].engine]
-    most = max(map(len, orders))
-    rankings: list[list[Ranking]] = [[] for _ in range(most)]
+def _reorder(run: Run, answers: Sequence[_Answer], orders: Sequence[Sequence[IntArray]]) -> Run:
+    """Return a run of one engine's tied answers with one engine per order."""
+    rankings: list[list[Ranking]] = [[] for _ in range(max(map(len, orders)))]
     for answer, known in zip(answers, orders, strict=True):
         for at, order in enumerate(known):
-            rankings[at].extend(_reordered(answer.rankings, order.tolist()))
-    made = tuple(replace(engine, name=str(at), rankings=tuple(found)) for at, found in enumerate(rankings))
-    suite = restrict_suite(run.suite, {answer.intent for answer in answers})
-    return tabulate(replace(run, suite=suite, engines=made), measures, frozenset(unit.form for unit in base.units))
+            start = 0
+            for ranking in answer.rankings:
+                end = start + len(ranking.hits)
+                places = [place - start for place in order[start:end].tolist()]
+                complete = len(ranking.tokens) == len(places)
+                tokens = tuple([ranking.tokens[place] for place in places]) if complete else ranking.tokens
+                hits = tuple([ranking.hits[place] for place in places])
+                rankings[at].append(replace(ranking, hits=hits, tokens=tokens))
+                start = end
+    engine = run.engines[answers[0].engine]
+    engines = tuple(replace(engine, name=str(at), rankings=tuple(found)) for at, found in enumerate(rankings))
+    return replace(run, suite=restrict_suite(run.suite, {answer.intent for answer in answers}), engines=engines)
 
 
-def _placed(scores: Scores, base: Scores, taken: Mapping[str, Sequence[int]]) -> tuple[IntArray, FloatArray, IntArray]:
-    column = {(unit.gold, unit.query, unit.form): place for place, unit in enumerate(base.units)}
-    columns = np.array([column[unit.gold, unit.query, unit.form] for unit in scores.units], dtype=np.int64)
-    orders = np.array([taken[unit.intent] for unit in scores.units], dtype=np.int64).T
-    return columns, scores.values, orders
+@dataclass(frozen=True, slots=True)
+class IdenticalEngines:
+    """Two engines with the same hits in the same order for every query."""
 
-
-def _reordered(rankings: Sequence[Ranking], order: Sequence[int]) -> Iterator[Ranking]:
-    start = 0
-    for ranking in rankings:
-        end = start + len(ranking.hits)
-        places = [place - start for place in order[start:end]]
-        whole = len(ranking.tokens) == len(places)
-        tokens = tuple([ranking.tokens[place] for place in places]) if whole else ranking.tokens
-        yield replace(ranking, hits=tuple([ranking.hits[place] for place in places]), tokens=tokens)
-        start = end
+    first: str
+    second: str
 
 
 def identical_rankings(run: Run | Scorer) -> tuple[IdenticalEngines, ...]:
-    """List the pairs of engines whose answers are the same throughout: whatever tells them apart is not connected.
+    """Return the pairs of engines with identical rankings: the setting that differs has no effect.
 
-    Engines that answered nothing are no pair: there is nothing to tell them apart by.
+    Engines without any hit are not compared.
     """
     names = [engine.name for engine in (run.run if isinstance(run, Scorer) else run).engines]
     rows = [row.tobytes() if row.any() else None for row in ranking_codes(run)]
@@ -252,14 +216,14 @@ def identical_rankings(run: Run | Scorer) -> tuple[IdenticalEngines, ...]:
 
 
 def ranking_codes(run: Run | Scorer) -> IntArray:
-    """Number what each engine (row) answered to each question (column): equal numbers are equal hits in equal order.
+    """Number the ranking of each engine (row) and query (column): equal numbers are equal hits in equal order.
 
-    Scores play no part. 0 is no answer: a failure, nothing found, or not asked.
+    Scores are ignored. 0 is a failure, an empty ranking or a query that was not run.
     """
-    return run.codes(_numbered) if isinstance(run, Scorer) else _numbered(run)
+    return run.codes(_number_rankings) if isinstance(run, Scorer) else _number_rankings(run)
 
 
-def _numbered(run: Run) -> IntArray:
+def _number_rankings(run: Run) -> IntArray:
     asked = {(r.gold, r.query, r.form): None for engine in run.engines for r in engine.rankings}
     column = {key: place for place, key in enumerate(asked)}
     known: dict[tuple[tuple[str, int | None, int | None], ...], int] = {(): 0}

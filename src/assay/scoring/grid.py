@@ -1,4 +1,4 @@
-"""A run laid out as engines × units, matched once at each level and shared by all measures."""
+"""A run as engines × units, matched once per level for all measures."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from assay.errors import InputError
 from assay.scoring.marks import visible_negatives
 from assay.scoring.match import Level, Match, Projection, assign_targets, hit_span, project, target_span, touches
 from assay.scoring.shared_targets import gold_repositories, shared_targets
-from assay.types import Adversary, EngineRun, Hit, Query, Ranking, Run, Span, Status, Target, Unit
+from assay.types import Adversary, EngineRun, Hit, Query, Ranking, Run, Span, Status, Unit
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
-#: Path, start and end of a hit: a span before it is known to matter.
+#: Path, start and end of a hit; a tuple, because most hits never need a span.
 Place = tuple[str, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class GradedRanks:
-    """What was claimed at each distinct rank at one level; axes engines × units × ranks."""
+    """The grades of the distinct hits at one level: engines × units × ranks."""
 
-    grades: IntArray  # 0 where nothing was claimed, and past the end of the list
-    positions: IntArray  # in the list as returned, from 0; far beyond any cut-off where there is no hit
-    ideal: IntArray  # units × targets: their grades, highest first, padded with 0
+    grades: IntArray  # 0 without a claimed target, and past the end of the list
+    positions: IntArray  # in the returned list, from 0; beyond any cut-off without a hit
+    ideal: IntArray  # units × targets: grades, highest first, padded with 0
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What else is known of each distinct hit at one level; axes engines × units × ranks."""
+    """Flags of the distinct hits at one level: engines × units × ranks."""
 
-    judged: BoolArray  # it touches a target, an adversary or what was judged irrelevant
-    trap: BoolArray  # it touches an adversary and no target
-    trapped: BoolArray  # units: whether there is an adversary that can be told from the targets
+    judged: BoolArray  # overlaps a target, an adversary or a place judged irrelevant
+    trap: BoolArray  # overlaps an adversary and no target
+    trapped: BoolArray  # units: there is an adversary outside every target
 
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """One ranking in its place; `hits` is empty when the query failed or was never answered."""
+    """One ranking; `hits` is empty if the query failed or was not run."""
 
     engine: int
     unit: int
@@ -55,23 +55,23 @@ class GridCell:
 
 
 class _Near(NamedTuple):
-    """A distinct hit in a file that the gold set names for its query."""
+    """A distinct hit in a file that the gold set names for the query."""
 
     engine: int
     unit: int
     rank: int
     span: Span
-    right: bool  # it touches a target
+    right: bool  # overlaps a target
 
 
 class Grid:
-    """A run as engines × units. Views are made when first asked for and kept."""
+    """A run as engines × units, with cached views per level."""
 
     def __init__(self, run: Run, forms: frozenset[str] | None = None) -> None:
         self.run = run
-        self.units, self.queries = _units(run, _asked(run) if forms is None else forms)
+        self.units, self.queries = _list_units(run, forms)
         column = {(unit.gold, unit.query, unit.form): index for index, unit in enumerate(self.units)}
-        self._rankings = tuple(_row(engine, column) for engine in run.engines)
+        self._rankings = tuple(_place_rankings(engine, column) for engine in run.engines)
         self.shape = (len(run.engines), len(self.units))
         answered = [[ranking is not None and ranking.status == Status.OK for ranking in row] for row in self._rankings]
         self.ok: BoolArray = np.array(answered, dtype=np.bool_).reshape(self.shape)
@@ -84,14 +84,15 @@ class Grid:
         self._whole = self.queries  # with every adversary
 
     def against(self, keep: Callable[[Adversary], bool]) -> Grid:
-        """Lay out the same rankings and matches beside queries that have some of their adversaries only."""
+        """Return the grid with only some adversaries; matches are reused."""
         other = copy(self)
-        other.queries = _thinned(self.queries, keep)
+        made = {id(q): replace(q, adversaries=tuple(filter(keep, q.adversaries))) for q in self.queries}
+        other.queries = tuple(made[id(query)] for query in self.queries)
         other._marks = {}
         return other
 
     def cells(self) -> Iterator[GridCell]:
-        """Walk the rankings, engine by engine, cut at what the engine was allowed to return."""
+        """Yield the rankings engine by engine, cut at the number of results that the engine may return."""
         for engine, row in enumerate(self._rankings):
             limit = int(self.run.k * self.oversample[engine])
             for unit, ranking in enumerate(row):
@@ -101,30 +102,30 @@ class Grid:
                     yield GridCell(engine, unit, ranking.hits[:limit], ranking.tokens[:limit])
 
     def places(self, cell: GridCell, k: int) -> list[Place]:
-        """The distinct places inside a cut-off, in rank order."""
+        """Return the distinct places inside a cut-off, in rank order."""
         returned = cell.hits[: int(k * self.oversample[cell.engine])]
         return list(dict.fromkeys([(hit.path, hit.start, hit.end) for hit in returned]))[:k]
 
     def blank(self) -> FloatArray:
-        """Make values that say nothing yet."""
+        """Return an array of NaN: engines × units."""
         return np.full(self.shape, np.nan)
 
     def projections(self, level: Level) -> tuple[Projection, ...]:
-        """The targets of each unit at a level; the forms of one query share theirs."""
+        """Return the targets of each unit at a level; phrasings of one query share them."""
         if level not in self._projections:
             made = {id(query): project(query.targets, level) for query in self.queries}
             self._projections[level] = tuple(made[id(query)] for query in self.queries)
         return self._projections[level]
 
     def matches(self, level: Level) -> list[Match]:
-        """Match every ranking once, in the order of `cells`."""
+        """Return the match of every ranking, in the order of `cells`."""
         if level not in self._matches:
             projections = self.projections(level)
             self._matches[level] = [assign_targets(cell.hits, projections[cell.unit]) for cell in self.cells()]
         return self._matches[level]
 
     def graded(self, level: Level) -> GradedRanks:
-        """The claims of all rankings as arrays."""
+        """Return the grades of all rankings as arrays."""
         if level not in self._graded:
             matches = self.matches(level)
             beyond = self.run.k * int(self.oversample.max(initial=1))
@@ -138,7 +139,7 @@ class Grid:
         return self._graded[level]
 
     def marks(self, level: Level) -> Marks:
-        """Judged hits and traps of all rankings as arrays."""
+        """Return the judged hits and the adversaries in all rankings as arrays."""
         if level not in self._marks:
             targets = self.projections(level)
             made = {
@@ -159,21 +160,29 @@ class Grid:
 
     def _near(self, level: Level) -> list[_Near]:
         if level not in self._nears:
-            targets, files = self.projections(level), _files(self._whole, level)
+            targets = self.projections(level)
+            files = {
+                id(query): {
+                    target_span(target, level).path
+                    for target in (*query.targets, *(a.target for a in query.adversaries), *query.irrelevant)
+                }
+                for query in self._whole
+            }
             self._nears[level] = [
                 _Near(cell.engine, cell.unit, rank, span, touches(span, targets[cell.unit]))
                 for cell, match in zip(self.cells(), self.matches(level), strict=True)
-                for rank, span in _inside_files(cell.hits, match, files[cell.unit], level)
+                for rank, at in enumerate(match.positions)
+                if cell.hits[at].path in files[id(self._whole[cell.unit])]
+                for span in [hit_span(cell.hits[at], level)]
             ]
         return self._nears[level]
 
     def within(self, level: Level, k: int) -> BoolArray:
-        """Tell which distinct hits the engine returned inside the cut-off: repeated ones are not refilled."""
+        """Return which distinct hits are inside the cut-off of the returned list; repeated hits are not replaced."""
         limit = (k * self.oversample)[:, None, None]
         return self.graded(level).positions[..., :k] < limit
 
     def _stack(self, rows: Sequence[Sequence[int]], filler: int) -> IntArray:
-        """Put the rows of all rankings into engines × units × ranks."""
         padded = _pad(rows, self.run.k, filler)
         return padded.reshape(*self.shape, padded.shape[1])
 
@@ -186,32 +195,11 @@ def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
     return padded
 
 
-def _inside_files(hits: Sequence[Hit], match: Match, files: frozenset[str], level: Level) -> list[tuple[int, Span]]:
-    ranked = enumerate(match.positions)
-    return [(rank, hit_span(hits[at], level)) for rank, at in ranked if hits[at].path in files]
-
-
-def _files(queries: Sequence[Query], level: Level) -> list[frozenset[str]]:
-    made = {id(query): frozenset(target_span(t, level).path for t in _places(query)) for query in queries}
-    return [made[id(query)] for query in queries]
-
-
-def _places(query: Query) -> tuple[Target, ...]:
-    return (*query.targets, *(adversary.target for adversary in query.adversaries), *query.irrelevant)
-
-
-def _thinned(queries: Sequence[Query], keep: Callable[[Adversary], bool]) -> tuple[Query, ...]:
-    made = {id(query): replace(query, adversaries=tuple(filter(keep, query.adversaries))) for query in queries}
-    return tuple(made[id(query)] for query in queries)
-
-
-def _asked(run: Run) -> frozenset[str]:
+def _list_units(run: Run, forms: frozenset[str] | None) -> tuple[tuple[Unit, ...], tuple[Query, ...]]:
+    """Return the units of a run and the query of each; `forms` default to those that were run."""
     seen = {ranking.form for engine in run.engines for ranking in engine.rankings}
     known = {form for gold in run.suite.golds for query in gold.queries for form in query.forms}
-    return frozenset(seen or known)
-
-
-def _units(run: Run, asked: frozenset[str]) -> tuple[tuple[Unit, ...], tuple[Query, ...]]:
+    asked = forms if forms is not None else seen or known
     units: list[Unit] = []
     queries: list[Query] = []
     shared, repositories = shared_targets(run), gold_repositories(run)
@@ -228,14 +216,14 @@ def _units(run: Run, asked: frozenset[str]) -> tuple[tuple[Unit, ...], tuple[Que
     return tuple(units), tuple(queries)
 
 
-def _row(engine: EngineRun, column: Mapping[tuple[str, str, str], int]) -> tuple[Ranking | None, ...]:
+def _place_rankings(engine: EngineRun, column: Mapping[tuple[str, str, str], int]) -> tuple[Ranking | None, ...]:
     row: list[Ranking | None] = [None] * len(column)
     for ranking in engine.rankings:
         place = column.get((ranking.gold, ranking.query, ranking.form))
         where = f"{engine.name}: {ranking.gold}/{ranking.query} ({ranking.form})"
         if place is None:
-            raise InputError(f"{where} is not in the gold set", hint="score the run with the gold set it was made with")
+            raise InputError(f"{where} is not in the gold set", hint="use the gold set that the run was made with")
         if row[place] is not None:
-            raise InputError(f"{where} was answered twice", hint="the records are damaged; run the engine again")
+            raise InputError(f"{where} has two rankings", hint="the records are damaged; run the engine again")
         row[place] = ranking
     return tuple(row)

@@ -1,4 +1,4 @@
-"""Several runs of one gold set as one: the queries they share, and all their engines."""
+"""Join runs of one gold set: their common queries and all engines."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from assay.types import EngineRun, Run, Suite
 
 @dataclass(frozen=True, slots=True)
 class JoinedRuns:
-    """The runs as one, and how many queries of the first one the others do not share."""
+    """The joined run, and the number of queries of the first run that are not in all others."""
 
     run: Run
     left_out: int = 0
 
 
 def join_runs(runs: Mapping[str, Run]) -> JoinedRuns:
-    """Put runs together, by name; a query counts where its hash is the same in all of them."""
+    """Join runs by name; a query is kept if its hash is the same in all of them."""
     if not runs:
-        raise InputError("no run is named", hint="name the folders that `assay run` wrote")
+        raise InputError("no runs given", hint="name directories that `assay run` wrote")
     first, *others = runs.values()
     shared = {key for key, digest in first.hashes.items() if all(run.hashes.get(key) == digest for run in others)}
     if not shared:
-        raise NotComparableError("the runs share no query", hint="they are of different gold sets or revisions")
+        raise NotComparableError("the runs have no query in common", hint="they use different gold sets or revisions")
     suite = restrict_suite(first.suite, shared)
-    engines = [_restrict(engine, shared) for engine in _engines(runs)]
+    engines = [_restrict_engine(engine, shared) for engine in _collect_engines(runs)]
     lines: dict[str, dict[str, tuple[int, ...]]] = {}
     for run in runs.values():
         for gold, files in run.lines.items():
@@ -38,7 +38,7 @@ def join_runs(runs: Mapping[str, Run]) -> JoinedRuns:
 
 
 def restrict_suite(suite: Suite, keys: set[str]) -> Suite:
-    """Keep some queries, named `gold/query`; a set without any goes."""
+    """Keep some queries, named `gold/query`, and drop empty sets."""
     golds = [
         replace(gold, queries=tuple(query for query in gold.queries if f"{gold.name}/{query.id}" in keys))
         for gold in suite.golds
@@ -47,16 +47,16 @@ def restrict_suite(suite: Suite, keys: set[str]) -> Suite:
 
 
 def restrict_run(run: Run, suite: Suite) -> Run:
-    """Keep the queries of a suite that a run was made with; their targets are the suite's."""
+    """Keep the queries of a suite, with the suite's targets."""
     keys = {f"{gold.name}/{query.id}" for gold in suite.golds for query in gold.queries}
-    return replace(run, suite=suite, engines=tuple(_restrict(engine, keys) for engine in run.engines))
+    return replace(run, suite=suite, engines=tuple(_restrict_engine(engine, keys) for engine in run.engines))
 
 
-def _restrict(engine: EngineRun, keys: set[str]) -> EngineRun:
+def _restrict_engine(engine: EngineRun, keys: set[str]) -> EngineRun:
     return replace(engine, rankings=tuple(r for r in engine.rankings if f"{r.gold}/{r.query}" in keys))
 
 
-def _engines(runs: Mapping[str, Run]) -> Sequence[EngineRun]:
+def _collect_engines(runs: Mapping[str, Run]) -> Sequence[EngineRun]:
     found: dict[str, EngineRun] = {}
     for name, run in runs.items():
         for engine in run.engines:

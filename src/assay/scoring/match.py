@@ -1,4 +1,4 @@
-"""Which hit found which target? Rule 1: one-to-one, in rank order; no target pays twice, no hit is paid for two."""
+"""Match hits to targets one-to-one in rank order (rule 1): a target and a hit count once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Literal
 from assay.types import Hit, Span, Target
 
 Level = Literal["file", "symbol", "lines"]
+LEVELS: tuple[Level, ...] = ("file", "symbol", "lines")
 
-#: How much of a hit's span and a target's span agree; 0 is no match.
+#: Overlap of a hit's and a target's span; 0 is no match.
 Overlap = Callable[[Span, Span], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """The targets of one query seen at one level, in gold order, and where each file's are."""
+    """The targets of one query at one level, in gold order, with an index by path."""
 
     level: Level
     targets: tuple[Target, ...]
@@ -26,52 +27,38 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What each distinct hit claimed, in rank order."""
+    """The target that each distinct hit claimed, in rank order."""
 
     targets: tuple[Target, ...]  # projected to the level, in gold order
-    positions: tuple[int, ...]  # of each distinct hit in the list as it was returned, from 0
-    claims: tuple[int | None, ...]  # index into `targets` of what each distinct hit claimed
+    positions: tuple[int, ...]  # of each distinct hit in the returned list, from 0
+    claims: tuple[int | None, ...]  # index into `targets` of each distinct hit
 
     @property
     def distinct(self) -> int:
-        """How many different results there were."""
+        """Number of distinct hits."""
         return len(self.positions)
 
     @property
     def grades(self) -> tuple[int, ...]:
-        """The grade at each rank, 0 where nothing was claimed."""
+        """Grade at each rank, 0 without a target."""
         return tuple(0 if claim is None else self.targets[claim].grade for claim in self.claims)
 
     @property
     def ranks(self) -> tuple[int | None, ...]:
-        """The rank, from 1, at which each target was claimed."""
+        """Rank (from 1) at which each target was claimed."""
         found = {claim: rank for rank, claim in enumerate(self.claims, 1) if claim is not None}
         return tuple(found.get(index) for index in range(len(self.targets)))
 
 
-def _file(target: Target) -> Span:
-    return Span(target.span.path)
-
-
-def _symbol(target: Target) -> Span:
-    return target.unit or target.span
-
-
-def _lines(target: Target) -> Span:
-    return target.span
-
-
-_SPAN_AT: Mapping[Level, Callable[[Target], Span]] = {"file": _file, "symbol": _symbol, "lines": _lines}
-LEVELS: tuple[Level, ...] = tuple(_SPAN_AT)
-
-
 def target_span(target: Target, level: Level) -> Span:
-    """See a target at a level."""
-    return _SPAN_AT[level](target)
+    """Return the span of a target at a level."""
+    if level == "file":
+        return Span(target.span.path)
+    return target.unit or target.span if level == "symbol" else target.span
 
 
 def project(targets: Sequence[Target], level: Level) -> Projection:
-    """See targets at a level; those that become one span are one, with the highest grade, at the first one's place."""
+    """Project targets to a level; those with the same span become one with the highest grade, in the first position."""
     merged: dict[Span, Target] = {}
     for target in targets:
         span = target_span(target, level)
@@ -85,24 +72,24 @@ def project(targets: Sequence[Target], level: Level) -> Projection:
 
 
 def hit_span(hit: Hit, level: Level) -> Span:
-    """Where a hit points at a level: what makes two hits the same."""
+    """Return the span of a hit at a level; hits with equal spans are the same."""
     return Span(hit.path) if level == "file" else Span(hit.path, hit.start, hit.end)
 
 
 def match(hits: Sequence[Hit], targets: Sequence[Target], level: Level) -> Match:
-    """Remove repeated hits, then let each hit claim at most one target and each target be claimed at most once."""
+    """Match distinct hits to targets, each at most once."""
     return assign_targets(hits, project(targets, level))
 
 
 def overlap_of(hit: Span, target: Span) -> float:
-    """Measure an overlap to choose by: two whole files share everything, however long they are."""
+    """Return the number of common lines; two whole files overlap without limit."""
     if hit.start is None and target.start is None and hit.path == target.path:
         return math.inf
     return hit.common_lines(target)
 
 
 def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overlap_of) -> Match:
-    """Claim in rank order: the highest grade, then the largest overlap, then gold order, among what is left."""
+    """Assign in rank order: the highest grade, then the largest overlap, then gold order, of unclaimed targets."""
     level, by_path, targets = projection.level, projection.by_path, projection.targets
     if level == "file" and overlap is overlap_of:
         return _claim_files(hits, projection)
@@ -138,7 +125,7 @@ def _best(
 ) -> int | None:
     best: int | None = None
     best_key = (0, 0.0)
-    for index in candidates:  # in gold order, so the first of equals stays
+    for index in candidates:  # in gold order, so the first of equals wins
         common = 0.0 if index in taken else overlap(span, targets[index].span)
         key = (targets[index].grade, common)
         if common > 0 and (best is None or key > best_key):
@@ -147,6 +134,6 @@ def _best(
 
 
 def touches(span: Span, projection: Projection) -> bool:
-    """Tell whether a hit shares a line with any of the targets, claimed or not."""
+    """Return whether a span shares a line with any of the targets, claimed or not."""
     candidates = projection.by_path.get(span.path, ())
     return any(span.common_lines(projection.targets[index].span) > 0 for index in candidates)

@@ -1,7 +1,7 @@
-"""What a measure is: a value with a name, parameters, a cut-off and the range of what it can say.
+"""Measures as values with a name, parameters, a cut-off and a range: `nDCG @ 10`, `Hit(grade=2) @ 5`.
 
-`nDCG @ 10`, `Hit(grade=2) @ 5`, `nDCG(level="lines") @ 10`. Its repr is its identity, is what a command line takes, and
-says everything that changes the number. Which measures there are stands in `measures.py`.
+The repr of a measure is its identity and its spelling on the command line; it includes everything that changes the
+number. `measures.py` lists the measures.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from assay.errors import ConfigError, closest_match
 from assay.types import SECONDARY
@@ -24,7 +26,7 @@ _KEYWORD = re.compile(r"\s*(\w+)\s*=(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class MeasureRange:
-    """The least and the greatest value, and the one a failed query takes."""
+    """The lowest and highest value, and the value of a failed query."""
 
     low: float
     high: float
@@ -33,31 +35,31 @@ class MeasureRange:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One setting of a measure, as it is written."""
+    """A parameter of a measure."""
 
     name: str
-    expects: str  # for messages
-    read: Callable[[str], object]  # raises ValueError on what it does not take
-    default: object = None  # None: it must be given
+    expects: str  # what a value is, for messages
+    read: Callable[[str], object]  # raises ValueError for an invalid value
+    default: object = None  # None: required
     positional: bool = False
-    shown: bool = False  # in the name even at its default
-    looks: str = ""  # what a positional value looks like, a regular expression
-    example: str = ""  # for the hint when it is missing
+    shown: bool = False  # part of the name even at its default
+    looks: str = ""  # regular expression of a positional value
+    example: str = ""  # for the hint if it is missing
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureKind:
-    """A measure before its settings: data, and one function over all rankings at once."""
+    """A measure without its settings, with the function that computes it for all rankings at once."""
 
     name: str
     compute: Callable[[Grid, Measure], FloatArray]  # (engines, units); NaN where it does not apply
     bounds: Callable[[Measure], MeasureRange]
     params: tuple[Param, ...] = ()
     cutoff: bool = True
-    phrasings: bool = False  # over the forms of one intent, from another measure's values
+    phrasings: bool = False  # combines another measure's values over the phrasings of one intent
     binary: bool = False  # its values are 0 and 1
-    check: Callable[[Measure], None] | None = None  # settings that exclude each other
-    everywhere: bool = True  # it has a value for every query: each has a target
+    check: Callable[[Measure], None] | None = None  # raises ConfigError for settings that exclude each other
+    everywhere: bool = True  # it has a value for every query, since each has a target
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +72,14 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Measure:
-    """A measure as a value; without its cut-off it is still a factory: `nDCG @ 10`."""
+    """A measure as a value; without its cut-off it is a factory: `nDCG @ 10`."""
 
     kind: MeasureKind
     settings: tuple[Setting, ...] = ()  # in the order of the kind's parameters
     k: int | None = None
 
     def __call__(self, *values: object, **named: object) -> Measure:
-        """Set parameters; values are read as they would be from text, so both spellings mean the same."""
+        """Set parameters; values are parsed as from text, so both spellings are the same measure."""
         fresh = {name: Setting(name, _read(self.kind, name, str(value))) for name, value in named.items()}
         for value in values:
             placed = _place(self.kind, str(value), fresh)
@@ -91,13 +93,13 @@ class Measure:
     def __matmul__(self, k: int) -> Measure:
         """Cut at rank `k`."""
         if not self.kind.cutoff:
-            raise ConfigError(f"{self.name} takes no cut-off", hint=f"write {self!r}")
+            raise ConfigError(f"{self.name} has no cut-off", hint=f"write {self!r}")
         if k < 1:
-            raise ConfigError(f"{self.name}@{k}: a cut-off is at least 1")
+            raise ConfigError(f"{self.name}@{k}: the cut-off must be at least 1")
         return Measure(self.kind, self.settings, int(k))
 
     def __getitem__(self, name: str) -> object:
-        """Look a parameter up: what was set, else its default."""
+        """Return the value of a parameter, or its default."""
         for setting in self.settings:
             if setting.name == name:
                 return setting.value
@@ -105,7 +107,7 @@ class Measure:
 
     def __repr__(self) -> str:
         shown = [self._argument(p) for p in self.kind.params if p.shown or self[p.name] != p.default]
-        whole = all(self[p.name] is not None for p in self.kind.params)  # a factory is written without brackets
+        whole = all(self[p.name] is not None for p in self.kind.params)  # a factory is shown without brackets
         settings = f"({','.join(shown)})" if shown and whole else ""
         return f"{self.kind.name}{settings}" + (f"@{self.k}" if self.k else "")
 
@@ -120,65 +122,79 @@ class Measure:
         return hash(repr(self))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes by name: kinds hold functions, and both sides know them."""
+        """Pickle by name, because kinds hold functions."""
         named = {setting.name: str(setting.value) for setting in self.settings}
         return (_rebuild, (self.name, named, self.k))
 
     @property
     def name(self) -> str:
-        """The name without settings and cut-off."""
+        """Name without settings and cut-off."""
         return self.kind.name
 
     @property
     def about(self) -> str:
-        """One line that says what it measures."""
+        """One-line description."""
         return (self.kind.compute.__doc__ or "").strip().partition("\n")[0]
 
     @property
     def low(self) -> float:
-        """The least value it can have."""
+        """Lowest possible value."""
         return self.kind.bounds(self).low
 
     @property
     def high(self) -> float:
-        """The greatest value it can have."""
+        """Highest possible value."""
         return self.kind.bounds(self).high
 
     @property
     def worst(self) -> float:
-        """The value of a query that failed."""
+        """Value of a failed query."""
         return self.kind.bounds(self).worst
 
     @property
     def higher_is_better(self) -> bool:
-        """Tell which way is up: the worst value is the least one or the greatest one."""
+        """Return whether the worst value is the lowest one."""
         return self.worst == self.low
 
     @property
     def of(self) -> Measure | None:
-        """The measure that one over phrasings looks at."""
+        """The measure that one over phrasings combines."""
         inner = self["of"] if self.kind.phrasings else None
         return inner if isinstance(inner, Measure) else None
 
     @property
     def everywhere(self) -> bool:
-        """Whether it applies to every query: one of higher grades alone applies where there are targets of them."""
+        """Return whether it applies to every query; one of higher grades needs targets of these grades."""
         selective = any(setting.name == "grade" and setting.value != SECONDARY for setting in self.settings)
         return self.kind.everywhere and not selective and (self.of is None or self.of.everywhere)
 
     @property
     def depth(self) -> int:
-        """How many results an engine must have been asked for."""
+        """Number of results that it needs."""
         return self.k or (self.of.depth if self.of else 0)
 
     def complete(self) -> Measure:
-        """Return the measure, or say what its name lacks."""
+        """Return the measure; raise ConfigError if its cut-off or a parameter is missing."""
         if self.kind.cutoff and self.k is None:
-            raise ConfigError(f"{self!r} has no cut-off: cut-offs are in the name", hint=f"write {self!r}@10")
+            raise ConfigError(f"{self!r} needs a cut-off", hint=f"write {self!r}@10")
         for param in self.kind.params:
             if self[param.name] is None:
                 raise ConfigError(f"{self.name} needs {param.expects}", hint=f"write {self.name}({param.example})")
         return self
+
+
+def evaluate(grid: Grid, measure: Measure) -> FloatArray:
+    """Compute engines × units; a failed query gets the worst value, NaN where the measure does not apply (rule 2)."""
+    measure.complete()
+    if measure.depth > grid.run.k:
+        raise ConfigError(
+            f"{measure!r} needs {measure.depth} results; this run has {grid.run.k} per query",
+            hint=f"run again with k={measure.depth}, or score at {grid.run.k} or less",
+        )
+    values = measure.kind.compute(grid, measure)
+    if measure.kind.phrasings:  # combined from values with failures included
+        return values
+    return np.where(grid.ok | np.isnan(values), values, measure.worst)
 
 
 def _rebuild(name: str, named: dict[str, str], k: int | None) -> Measure:
@@ -188,18 +204,11 @@ def _rebuild(name: str, named: dict[str, str], k: int | None) -> Measure:
     return measure if k is None else measure @ k
 
 
-def unknown(what: str, given: str, known: Sequence[str], *, meant: str | None = None) -> ConfigError:
-    """Say that a name does not exist, what exists, and what it may have been meant for."""
-    guess = (meant,) if meant else closest_match(given, known)
-    hint = f"did you mean {guess[0]}?" if guess else None
-    return ConfigError(f"no {what} {given!r}; there are: {', '.join(known) or 'none'}", hint=hint)
-
-
 def _param(kind: MeasureKind, name: str) -> Param:
     for param in kind.params:
         if param.name == name:
             return param
-    raise unknown(f"setting of {kind.name}", name, [param.name for param in kind.params])
+    raise _unknown(f"setting of {kind.name}", name, [param.name for param in kind.params])
 
 
 def _bare(text: str) -> str:
@@ -212,7 +221,7 @@ def _read(kind: MeasureKind, name: str, text: str) -> object:
         return param.read(_bare(text))
     except ValueError as error:
         detail = f" ({error})" if str(error) else ""
-        raise ConfigError(f"{kind.name}: {name} is {param.expects}, not {text.strip()!r}{detail}") from error
+        raise ConfigError(f"{kind.name}: {name}: expected {param.expects}, got {text.strip()!r}{detail}") from error
 
 
 def _place(kind: MeasureKind, text: str, taken: Container[str]) -> Setting:
@@ -223,7 +232,30 @@ def _place(kind: MeasureKind, text: str, taken: Container[str]) -> Setting:
     raise ConfigError(f"{kind.name} takes {' and '.join(takes) or 'named settings only'}, not {text.strip()!r}")
 
 
-def _arguments(text: str) -> list[str]:
+def parse(text: str, factories: Mapping[str, Measure], aliases: Mapping[str, str]) -> Measure:
+    """Parse a measure from its repr; spaces, quotes and `->` are accepted."""
+    call = _CALL.fullmatch(text)
+    if call is None:
+        raise ConfigError(f"cannot parse the measure {text!r}", hint="write it like nDCG@10 or Hit(grade=2)@5")
+    name, inside, cutoff = call.groups()
+    if name not in factories:
+        raise _unknown("measure", name, list(factories), meant=aliases.get(name.casefold()))
+    positional: list[str] = []
+    named: dict[str, str] = {}
+    for argument in _split_arguments(inside or ""):
+        keyword = _KEYWORD.fullmatch(argument)
+        # the `=` in `Any(Hit(grade=2)@5)` belongs to the inner measure: a keyword is a bare name before `=`
+        if keyword:
+            if keyword[1] in named:
+                raise ConfigError(f"{name}: {keyword[1]} is set twice")
+            named[keyword[1]] = keyword[2]
+        else:
+            positional.append(argument)
+    measure = factories[name](*positional, **named)
+    return (measure @ int(cutoff) if cutoff else measure).complete()
+
+
+def _split_arguments(text: str) -> list[str]:
     parts, depth = [""], 0
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -234,24 +266,7 @@ def _arguments(text: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
-def parse(text: str, factories: Mapping[str, Measure], aliases: Mapping[str, str]) -> Measure:
-    """Read a measure as its repr writes it; spaces, quotes and `->` are taken too."""
-    call = _CALL.fullmatch(text)
-    if call is None:
-        raise ConfigError(f"cannot read the measure {text!r}", hint="write it like nDCG@10 or Hit(grade=2)@5")
-    name, inside, cutoff = call.groups()
-    if name not in factories:
-        raise unknown("measure", name, list(factories), meant=aliases.get(name.casefold()))
-    positional: list[str] = []
-    named: dict[str, str] = {}
-    for argument in _arguments(inside or ""):
-        keyword = _KEYWORD.fullmatch(argument)
-        # `Any(Hit(grade=2)@5)` holds an `=` that is not its own: a name is followed by it at once
-        if keyword:
-            if keyword[1] in named:
-                raise ConfigError(f"{name}: {keyword[1]} is given twice")
-            named[keyword[1]] = keyword[2]
-        else:
-            positional.append(argument)
-    measure = factories[name](*positional, **named)
-    return (measure @ int(cutoff) if cutoff else measure).complete()
+def _unknown(what: str, given: str, known: Sequence[str], *, meant: str | None = None) -> ConfigError:
+    guess = (meant,) if meant else closest_match(given, known)
+    hint = f"did you mean {guess[0]}?" if guess else None
+    return ConfigError(f"unknown {what} {given!r}; expected one of: {', '.join(known) or 'none'}", hint=hint)

@@ -1,4 +1,4 @@
-"""The measures there are, as values: `from assay.scoring import nDCG, Hit`, then `nDCG @ 10`, `Hit(grade=2) @ 5`."""
+"""All measures: `from assay.scoring import nDCG, Hit`, then `nDCG @ 10`, `Hit(grade=2) @ 5`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from assay.errors import ConfigError, closest_match
 from assay.scoring import budget, lines, ranks, robustness
-from assay.scoring import robustness as adversarial
 from assay.scoring.match import LEVELS
 from assay.scoring.measure import Measure, MeasureKind, Param, parse
 from assay.types import FORMS, SECONDARY
@@ -45,14 +44,14 @@ def _pair(text: str) -> str:
     read = _choice(FORMS)
     pair = read(before.strip()), read(after.strip())
     if pair[0] == pair[1]:
-        raise ValueError("a form cannot drop to itself")
+        raise ValueError("the two phrasings are the same")
     return robustness.ARROW.join(pair)
 
 
 def _ranked(text: str) -> Measure:
     measure = parse_measure(text)
     if measure.kind.phrasings:
-        raise ValueError("it is over phrasings already")
+        raise ValueError("it already combines phrasings")
     return measure
 
 
@@ -62,13 +61,13 @@ def _level(default: str) -> Param:
 
 _FILE = _level("file")
 _LINES = _level("lines")
-#: 1: every target counts. 2: only primary ones. Sets with more grades have more choices.
+#: 1: every target counts; 2: only primary ones; higher for sets with more grades.
 _GRADE = Param("grade", "the least grade that counts, from 1", _whole(SECONDARY), SECONDARY)
 _RULE = Param("rule", " | ".join(ranks.RULES), _choice(ranks.RULES), ranks.RULES[0])
-#: 0.3: a hit three times as long as its target still meets it (notes/spans.md measured with it).
+#: 0.3: a hit three times as long as its target still counts (used in notes/spans.md).
 _IOU = Param("iou", "a number above 0, at most 1", _share, 0.3, shown=True)
 _TOKENS = Param("tokens", "a whole number of tokens", _whole(1), positional=True, looks=r"[^=()]+", example="2000")
-#: 32,000: where semble's token_efficiency.py stops reading, so that figures can stand side by side.
+#: 32,000: where semble's token_efficiency.py stops reading, so that figures are comparable.
 _CAP = Param("cap", "a whole number of tokens", _whole(1), 32_000)
 _OF = Param("of", "a measure", _ranked, positional=True, shown=True, looks=r"(?:(?!→|->).)+", example="Hit@10")
 _FORMS = Param(
@@ -82,15 +81,15 @@ _FORMS = Param(
 )
 
 
-def _semble_is_fixed(measure: Measure) -> None:
+def _require_file_level(measure: Measure) -> None:
     if measure["rule"] == "semble" and measure["level"] != "file":
         hint = f"write {measure.name}(rule=semble)"
-        raise ConfigError(f"{measure!r}: semble's rule is defined for files", hint=hint)
+        raise ConfigError(f"{measure!r}: semble's rule is defined for level=file only", hint=hint)
 
 
 _COUNTED = (_FILE, _GRADE)
-nDCG = Measure(  # noqa: N816  the name of the field
-    MeasureKind("nDCG", ranks.ndcg, ranks.fraction, (_FILE, _RULE), check=_semble_is_fixed)
+nDCG = Measure(  # noqa: N816  the name in the literature
+    MeasureKind("nDCG", ranks.ndcg, ranks.fraction, (_FILE, _RULE), check=_require_file_level)
 )
 RR = Measure(MeasureKind("RR", ranks.reciprocal_rank, ranks.fraction, _COUNTED))
 Hit = Measure(MeasureKind("Hit", ranks.hit, ranks.fraction, _COUNTED, binary=True))
@@ -108,9 +107,9 @@ TokensToHit = Measure(
     MeasureKind("TokensToHit", budget.tokens_to_hit, budget.capped, (_CAP, _LINES, _GRADE), cutoff=False)
 )
 Displacement = Measure(
-    MeasureKind("Displacement", adversarial.displacement, adversarial.inverse, (_FILE,), binary=True, everywhere=False)
+    MeasureKind("Displacement", robustness.displacement, robustness.inverse, (_FILE,), binary=True, everywhere=False)
 )
-RankGap = Measure(MeasureKind("RankGap", adversarial.rank_gap, adversarial.signed, (_FILE,), everywhere=False))
+RankGap = Measure(MeasureKind("RankGap", robustness.rank_gap, robustness.signed, (_FILE,), everywhere=False))
 Any = Measure(
     MeasureKind(
         "Any", robustness.any_phrasing, robustness.as_inner, (_OF,), False, True, check=robustness.require_binary
@@ -123,19 +122,19 @@ All = Measure(
 )
 Worst = Measure(MeasureKind("Worst", robustness.worst_phrasing, robustness.as_inner, (_OF,), False, True))
 Spread = Measure(MeasureKind("Spread", robustness.spread, robustness.width, (_OF,), False, True, everywhere=False))
-#: `Drop(human→wrong_terminology)` is of nDCG@10, the measure of the headline, and its full name says so.
+#: `Drop(human→wrong_terminology)` is of nDCG@10, the headline measure; its full name includes it.
 _OF_DROP = Param("of", _OF.expects, _ranked, nDCG @ 10, positional=True, shown=True, looks=_OF.looks)
 Drop = Measure(MeasureKind("Drop", robustness.drop, robustness.loss, (_OF_DROP, _FORMS), False, True, everywhere=False))
 
 _RANKED = (nDCG, RR, Hit, R, P, AP, Judged, LineR, LineP, SpanR, RecallAtTokens, TokensToHit, Displacement, RankGap)
-#: Every measure by name, in the order they are shown.
+#: All measures by name, in display order.
 MEASURES = MappingProxyType({measure.name: measure for measure in (*_RANKED, Any, All, Worst, Spread, Drop)})
-#: What others call them; for hints only.
+#: Names in other tools, for hints only.
 _ALIASES = {
     "mrr": "RR", "recall": "R", "precision": "P", "map": "AP", "success": "Hit", "hitrate": "Hit", "accuracy": "Hit",
 }  # fmt: skip
 
 
 def parse_measure(text: str) -> Measure:
-    """Read a measure from its name; the inverse of repr."""
+    """Parse a measure from its name, the inverse of repr."""
     return parse(text, MEASURES, _ALIASES)

@@ -1,4 +1,4 @@
-"""Measures of a ranked list: arrays of claimed grades in, one value per ranking out."""
+"""Measures of ranked lists, computed from arrays of grades."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ if TYPE_CHECKING:
 
 
 def fraction(_: Measure) -> MeasureRange:
-    """A share: 0 is worst, 1 is best."""
+    """Return the range of a share: 0 is worst, 1 is best."""
     return MeasureRange(0.0, 1.0, 0.0)
 
 
 def level_of(measure: Measure) -> Level:
-    """The level a measure matches at."""
+    """Return the level that a measure matches at."""
     return cast("Level", measure["level"])
 
 
 def cutoff_of(measure: Measure) -> int:
-    """The cut-off of a measure that has one."""
+    """Return the cut-off; raise ConfigError without one."""
     return measure.complete().k or 0
 
 
 def grades_at(grid: Grid, measure: Measure) -> IntArray:
-    """The grades claimed inside the cut-off; 0 for a repeated or missing place."""
+    """Return the grades inside the cut-off; 0 for repeated and missing hits."""
     k, level = cutoff_of(measure), level_of(measure)
     return np.where(grid.within(level, k), grid.graded(level).grades[..., :k], 0)
 
 
 def first_rank(found: NDArray[np.bool_]) -> IntArray:
-    """The first rank that is true, from 1; one past the cut-off where none is (rule 3: censored, never dropped)."""
+    """Return the first true rank, from 1; one past the cut-off without any (rule 3: censored, never dropped)."""
     k = found.shape[-1]
     ranks: IntArray = np.where(found.any(axis=-1), found.argmax(axis=-1) + 1, k + 1)
     return ranks
 
 
 def _relevant(grid: Grid, measure: Measure) -> tuple[NDArray[np.bool_], FloatArray]:
-    """What counts at each rank, and how many targets count; NaN where none does, so that the measure does not apply."""
+    """Return what counts at each rank, and the number of targets that count; NaN (not applicable) without any."""
     least = cast("int", measure["grade"])
     total = (grid.graded(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
     return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
@@ -66,7 +66,7 @@ def ndcg(grid: Grid, measure: Measure) -> FloatArray:
 
 def _assay_ndcg(grid: Grid, measure: Measure) -> FloatArray:
     discounts = _discounts(cutoff_of(measure))
-    # ideal and ranking are summed over equally long rows, so an ideal ranking is exactly 1
+    # both sums are over rows of equal length, so an ideal ranking is exactly 1
     ideal = (grid.graded(level_of(measure)).ideal[:, : len(discounts)] * discounts).sum(axis=-1)
     gained = (grades_at(grid, measure) * discounts).sum(axis=-1)
     values: FloatArray = gained / np.where(ideal > 0, ideal, np.nan)
@@ -74,10 +74,10 @@ def _assay_ndcg(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _semble_ndcg(grid: Grid, measure: Measure) -> FloatArray:
-    """Score by semble's published rule (MinishLab/semble, benchmarks/): to reproduce its numbers, not to trust them.
+    """Score by semble's published rule (MinishLab/semble, benchmarks/), to reproduce its numbers.
 
     Every target counts 1, two spans of one file are two targets, a path matches by suffix in either direction, results
-    are taken as returned with repetitions, and targets found at the same rank share one slot.
+    keep repetitions, and targets found at the same rank share one slot.
     """
     k = cutoff_of(measure)
     discounts = _discounts(k)
@@ -103,7 +103,7 @@ RULES = tuple(_RULES)
 
 
 def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:
-    """One over the rank of the first right result; 0 when there is none inside the cut-off.
+    """One over the rank of the first relevant result; 0 without one inside the cut-off.
 
     Kantor and Voorhees, The TREC-5 confusion track, Information Retrieval 2, 2000.
     """
@@ -113,7 +113,7 @@ def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def hit(grid: Grid, measure: Measure) -> FloatArray:
-    """1 when a right result is inside the cut-off, else 0; trec_eval calls it success."""
+    """1 if a relevant result is inside the cut-off, else 0; trec_eval's success."""
     found, total = _relevant(grid, measure)
     return found.any(axis=-1) + 0.0 * total
 
@@ -126,14 +126,14 @@ def recall(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def precision(grid: Grid, measure: Measure) -> FloatArray:
-    """Right results over the cut-off; a short list has the places it left empty counted as wrong."""
+    """Relevant results over the cut-off; the missing results of a short list count as wrong."""
     found, total = _relevant(grid, measure)
     values: FloatArray = found.sum(axis=-1) / found.shape[-1] + 0.0 * total
     return values
 
 
 def average_precision(grid: Grid, measure: Measure) -> FloatArray:
-    """Precision at each right result, summed, over all targets, found or not; trec_eval's map_cut.
+    """Sum of the precision at each relevant result over the number of targets, found or not; trec_eval's map_cut.
 
     Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000.
     """
@@ -144,9 +144,9 @@ def average_precision(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def judged(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the distinct results inside the cut-off that the gold set judges: targets, adversaries, grade 0."""
+    """Share of the distinct results inside the cut-off that are judged: targets, adversaries, grade 0."""
     k, level = cutoff_of(measure), level_of(measure)
     within = grid.within(level, k)
     known = (grid.marks(level).judged[..., :k] & within).sum(axis=-1)
-    values: FloatArray = known / np.maximum(within.sum(axis=-1), 1)  # no result, none judged: 0, as for a failure
+    values: FloatArray = known / np.maximum(within.sum(axis=-1), 1)  # 0 without results, as for a failure
     return values

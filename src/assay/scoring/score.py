@@ -1,18 +1,103 @@
-"""How good is each ranking of a run? Values by engine × measure × unit, from records alone."""
+"""Score runs from their records: values by engine × measure × unit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from assay.errors import ConfigError
-from assay.scoring.evaluate import Scorer, as_scorer
+from assay.scoring.grid import Grid, IntArray
 from assay.scoring.joining import restrict_run
-from assay.scoring.measure import Measure
+from assay.scoring.measure import Measure, evaluate
 from assay.scoring.measures import parse_measure
-from assay.types import Query, Run, Scores, Suite, Target
+from assay.types import Adversary, Query, Run, Scores, Suite, Target
+
+if TYPE_CHECKING:
+    from assay.types import FloatArray
+
+By = Literal["relationship", "strength"]
+
+
+def score(run: Run | Scorer, measures: Sequence[Measure | str]) -> Scores:
+    """Score a run. A failed or missing answer gets the worst value; NaN where the measure does not apply."""
+    return as_scorer(run).tabulate([as_measure(measure) for measure in measures])
+
+
+def as_measure(measure: Measure | str) -> Measure:
+    """Return a measure, parsed if it is given by name."""
+    return measure if isinstance(measure, Measure) else parse_measure(measure)
+
+
+class Scorer:
+    """A run that several tables are computed from: matched once, each measure computed once."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self._values: dict[Measure, FloatArray] = {}
+        self._codes: IntArray | None = None
+
+    @property
+    def run(self) -> Run:
+        """The run to score."""
+        return self.grid.run
+
+    def tabulate(self, measures: Sequence[Measure]) -> Scores:
+        """Return values by engine × measure × unit."""
+        listed = tuple(dict.fromkeys(measures))
+        values = np.empty((self.grid.shape[0], len(listed), self.grid.shape[1]))
+        for index, measure in enumerate(listed):
+            if measure not in self._values:
+                self._values[measure] = evaluate(self.grid, measure)
+            values[:, index] = self._values[measure]
+        return Scores(
+            tuple(engine.name for engine in self.run.engines), tuple(map(repr, listed)), self.grid.units, values
+        )
+
+    def against(self, keep: Callable[[Adversary], bool]) -> Scorer:
+        """Return a scorer with only some adversaries; matches are reused, since they depend on the targets alone."""
+        return Scorer(self.grid.against(keep))
+
+    def codes(self, make: Callable[[Run], IntArray]) -> IntArray:
+        """Return the cached numbers of all rankings (`audit.ranking_codes`)."""
+        if self._codes is None:
+            self._codes = make(self.run)
+        return self._codes
+
+
+def as_scorer(run: Run | Scorer) -> Scorer:
+    """Return a scorer for a run."""
+    return run if isinstance(run, Scorer) else Scorer(Grid(run))
+
+
+def tabulate(run: Run, measures: Sequence[Measure], forms: frozenset[str] | None = None) -> Scores:
+    """Score a run: engines × measures × units; `forms` as in `Grid`."""
+    return Scorer(Grid(run, forms)).tabulate(measures)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Scores of the queries with one sort of adversary, counting only this sort."""
+
+    by: By
+    label: str
+    adversaries: int  # number in the suite
+    scores: Scores  # NaN for queries without one
+
+
+def breakdown(run: Run | Scorer, measures: Sequence[Measure], by: By) -> tuple[Slice, ...]:
+    """Score once per relationship, or per strength, ignoring the other adversaries."""
+    scorer = as_scorer(run)
+    queries = [query for gold in scorer.run.suite.golds for query in gold.queries]
+    counts = Counter(str(getattr(adversary, by)) for query in queries for adversary in query.adversaries)
+
+    def select(label: str) -> Scorer:
+        return scorer.against(lambda adversary: getattr(adversary, by) == label)
+
+    return tuple(Slice(by, label, count, select(label).tabulate(measures)) for label, count in sorted(counts.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +110,16 @@ class EvaluationMean:
     mean: float
 
 
-def as_measure(measure: Measure | str) -> Measure:
-    """Read a measure that was given by name."""
-    return measure if isinstance(measure, Measure) else parse_measure(measure)
-
-
-def score(run: Run | Scorer, measures: Sequence[Measure | str]) -> Scores:
-    """Score a run. A failed or missing answer takes the worst value; NaN says that the measure does not apply."""
-    return as_scorer(run).tabulate([as_measure(measure) for measure in measures])
-
-
 def evaluation_measures(suite: Suite) -> tuple[Measure, ...]:
-    """List the measures that evaluation layers name, in the order they are met."""
-    named = [measure for gold in suite.golds for query in gold.queries for measure in _named(gold.name, query)]
+    """Return the measures that evaluation layers name, in file order."""
+    named = [measure for gold in suite.golds for query in gold.queries for measure in _parse_named(gold.name, query)]
     return tuple(dict.fromkeys(named))
 
 
 def evaluation_means(run: Run, scores: Scores) -> tuple[EvaluationMean, ...]:
-    """Average each measure over the headline units whose query names it; a measure that no query names has no row."""
+    """Average each measure over the headline units whose query names it; omit measures that no query names."""
     naming = {
-        f"{gold.name}/{query.id}": {repr(measure) for measure in _named(gold.name, query)}
+        f"{gold.name}/{query.id}": {repr(measure) for measure in _parse_named(gold.name, query)}
         for gold in run.suite.golds
         for query in gold.queries
     }
@@ -53,16 +128,14 @@ def evaluation_means(run: Run, scores: Scores) -> tuple[EvaluationMean, ...]:
         chosen = [unit.headline and measure in naming.get(unit.intent, ()) for unit in scores.units]
         if any(chosen):
             values = scores.values[:, column, np.array(chosen)]
-            means += [_mean(engine, measure, row) for engine, row in zip(scores.engines, values, strict=True)]
+            for engine, row in zip(scores.engines, values, strict=True):
+                applies = row[~np.isnan(row)]
+                mean = float(applies.mean()) if len(applies) else float("nan")
+                means.append(EvaluationMean(engine, measure, len(applies), mean))
     return tuple(means)
 
 
-def _mean(engine: str, measure: str, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> EvaluationMean:
-    applies = values[~np.isnan(values)]
-    return EvaluationMean(engine, measure, len(applies), float(applies.mean()) if len(applies) else float("nan"))
-
-
-def _named(gold: str, query: Query) -> list[Measure]:
+def _parse_named(gold: str, query: Query) -> list[Measure]:
     try:
         return [parse_measure(text) for text in query.measures]
     except ConfigError as error:
@@ -72,18 +145,18 @@ def _named(gold: str, query: Query) -> list[Measure]:
 
 @dataclass(frozen=True, slots=True)
 class Unpooled:
-    """A run without the labels that engines brought up, and what went with them."""
+    """A run without pooled labels, and counts of what was removed."""
 
     run: Run
-    labels: int  # targets and adversaries that went
-    queries: tuple[str, ...]  # that have no primary left, as `gold/query`
-    engines: tuple[str, ...]  # that brought labels up
+    labels: int  # removed targets and adversaries
+    queries: tuple[str, ...]  # without a primary target left, as `gold/query`
+    engines: tuple[str, ...]  # whose results led to labels
 
 
 def without_pooled(run: Run) -> Unpooled:
-    """Leave out every label that results brought up; a query whose primaries all go is left out."""
+    """Remove every label that results led to, and queries without a primary target left."""
     marked = [label for gold in run.suite.golds for query in gold.queries for label in query.labels if label.shown_by]
-    golds = [replace(gold, queries=tuple(map(_own, gold.queries))) for gold in run.suite.golds]
+    golds = [replace(gold, queries=tuple(map(_remove_pooled, gold.queries))) for gold in run.suite.golds]
     gone = {
         f"{gold.name}/{query.id}": None
         for gold, left in zip(run.suite.golds, golds, strict=True)
@@ -94,31 +167,31 @@ def without_pooled(run: Run) -> Unpooled:
         replace(gold, queries=tuple(query for query in gold.queries if f"{gold.name}/{query.id}" not in gone))
         for gold in golds
     ]
-    kept = Suite(tuple(gold for gold in answerable if gold.queries))
+    suite = Suite(tuple(gold for gold in answerable if gold.queries))
     engines = sorted({engine for label in marked for engine in label.shown_by})
-    labels = _count(run.suite) - _count(Suite(tuple(golds)))
-    return Unpooled(restrict_run(run, kept), labels, tuple(gone), tuple(engines))
+    labels = _count_labels(run.suite) - _count_labels(Suite(tuple(golds)))
+    return Unpooled(restrict_run(run, suite), labels, tuple(gone), tuple(engines))
 
 
-def _own(query: Query) -> Query:
+def _remove_pooled(query: Query) -> Query:
     there = {target.anchor for target in (*query.targets, *(adversary.target for adversary in query.adversaries))}
     shown = {label.target for label in query.labels if label.shown_by}
-    moved = {_content(anchor) for anchor in shown - there}  # found elsewhere in its file by what it says
+    moved = {_without_lines(anchor) for anchor in shown - there}  # found elsewhere in its file by its content
 
-    def pooled(target: Target) -> bool:
-        return target.anchor in shown or _content(target.anchor) in moved
+    def is_pooled(target: Target) -> bool:
+        return target.anchor in shown or _without_lines(target.anchor) in moved
 
     return replace(
         query,
-        targets=tuple(target for target in query.targets if not pooled(target)),
-        adversaries=tuple(adversary for adversary in query.adversaries if not pooled(adversary.target)),
+        targets=tuple(target for target in query.targets if not is_pooled(target)),
+        adversaries=tuple(adversary for adversary in query.adversaries if not is_pooled(adversary.target)),
     )
 
 
-def _content(anchor: str) -> str:
+def _without_lines(anchor: str) -> str:
     place, mark, digest = anchor.rpartition("#")
     return f"{place.rpartition(':')[0]}#{digest}" if mark else anchor
 
 
-def _count(suite: Suite) -> int:
+def _count_labels(suite: Suite) -> int:
     return sum(len(query.targets) + len(query.adversaries) for gold in suite.golds for query in gold.queries)

@@ -1,12 +1,12 @@
-"""Queries that share targets: correlated evidence, which the statistics count as one unit.
+"""Queries that share targets are correlated, so the statistics count them as one unit.
 
-An engine that ranks a target well does so for every query that asks for it. Counted as independent, 40 pairs of queries
-with differences correlated .3 to .6 give a type I error of .08 to .12 instead of .05 (tests/stats/leader_worlds.py).
+An engine that ranks a target well does so for every query that has it. Counted as independent, 40 pairs of queries
+with differences correlated .3 to .6 have a type I error of .08 to .12 instead of .05 (tests/stats/leader_worlds.py).
 
-Queries of one repository that have a primary target in common form one unit, and so do queries that are linked by such
-steps. In sets with many targets per query those links would join everything, so a unit is linked further only while it
-holds at most a tenth of the repository's queries; beyond that, the queries that share the most common targets stay
-together and other links are ignored. Queries with equal targets are always one unit.
+Queries of one repository with a common primary target form one unit, transitively. In sets with many targets per query
+this would join everything, so a unit grows only while it holds at most a tenth of the repository's queries; beyond
+that, queries that share the most common targets stay together and other links are ignored. Queries with equal targets
+are always one unit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.digests import digest_of
-from assay.types import Query, Run, Target
+from assay.types import Run, Target
 
 #: Linked units hold at most this share of a repository's queries. Simulated on pairs, rings, mined commits and
 #: TREC-like sets: a twentieth leaves rings at .07, a fifth leaves too few units for a p-value.
@@ -26,19 +26,19 @@ _ON_A_COPY = ("doc", "keyword")
 
 
 def shared_targets(run: Run) -> dict[tuple[str, str], str]:
-    """Name the unit of each query (gold, id) that shares targets with another; queries that share none are left out."""
+    """Return the unit name of each query (gold, id) that shares targets with another; omit other queries."""
     homes: dict[str, list[tuple[tuple[str, str], frozenset[str]]]] = {}
     repositories = gold_repositories(run)
     for gold in run.suite.golds:
         queries = homes.setdefault(repositories[gold.name], [])
-        queries += [((gold.name, query.id), _keys(query)) for query in gold.queries]
-    return {query: name for queries in homes.values() for query, name in _units(queries)}
+        queries += [((gold.name, query.id), frozenset(map(_key, query.primaries))) for query in gold.queries]
+    return {query: name for queries in homes.values() for query, name in _name_units(queries)}
 
 
 def gold_repositories(run: Run) -> dict[str, str]:
-    """Name the repository of each gold set, as the run recorded it.
+    """Return the repository of each gold set, as recorded in the run.
 
-    Synthetic sets made from one repository belong to it, though some are asked on a copy without comments.
+    Synthetic sets belong to the repository they were made from, though some use a copy without comments.
     """
     facts = run.header.corpora
     found = {g.name: facts[g.name].repository if g.name in facts else g.corpus.repository for g in run.suite.golds}
@@ -49,18 +49,18 @@ def gold_repositories(run: Run) -> dict[str, str]:
     return found
 
 
-def _keys(query: Query) -> frozenset[str]:
-    return frozenset(map(_key, query.primaries))
-
-
 def _key(target: Target) -> str:
-    """Identify a target by its lines once they are known, so that a symbol and its lines are the same target."""
+    """Identify a resolved target by its lines, so that a symbol and its lines are the same target."""
     return target.anchor if target.symbol and target.span.start is None else str(target.span)
 
 
-def _units(queries: Sequence[tuple[tuple[str, str], frozenset[str]]]) -> Iterator[tuple[tuple[str, str], str]]:
+def _name_units(queries: Sequence[tuple[tuple[str, str], frozenset[str]]]) -> Iterator[tuple[tuple[str, str], str]]:
     counts = Counter(keys for _, keys in queries if keys)
-    names = _names(_link(counts, LARGEST * len(queries)), counts)
+    names: dict[frozenset[str], str] = {}
+    for group in _link(counts, LARGEST * len(queries)):
+        if sum(counts[keys] for keys in group) > 1:
+            name = digest_of(sorted(frozenset().union(*group)))[:_DIGITS]
+            names.update(dict.fromkeys(group, name))
     return ((query, names[keys]) for query, keys in queries if keys in names)
 
 
@@ -88,14 +88,3 @@ def _link(counts: Mapping[frozenset[str], int], most: float) -> list[list[frozen
                 members[into] += members[at]
                 sizes[into] += sizes[at]
     return [[nodes[node] for node in members[at]] for at in sorted(set(group))]
-
-
-def _names(
-    groups: Sequence[Sequence[frozenset[str]]], counts: Mapping[frozenset[str], int]
-) -> dict[frozenset[str], str]:
-    names = {}
-    for group in groups:
-        if sum(counts[keys] for keys in group) > 1:
-            name = digest_of(sorted(frozenset().union(*group)))[:_DIGITS]
-            names.update(dict.fromkeys(group, name))
-    return names

@@ -206,9 +206,9 @@ def test_sealed_queries_are_not_pooled(ran, capsys):
     [
         (["none.yaml", "results"], "there is no such file"),
         (["gold.yaml", "nowhere"], "no such folder"),
-        (["gold.yaml", "results", "--depth", "0"], "--depth 0"),
+        (["gold.yaml", "results", "--depth", "0"], "at least 1"),
         (["gold.yaml", "results", "--most", "0"], "--most 0"),
-        (["gold.yaml", "results", "--measure", "nDCG"], "no cut-off"),
+        (["gold.yaml", "results", "--measure", "nDCG"], "needs a cut-off"),
         (["gold.yaml", "results", "--measure", "Worst(nDCG@10)"], "several phrasings"),
     ],
 )

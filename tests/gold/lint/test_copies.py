@@ -70,7 +70,7 @@ def long_body(change=""):
     return f"def pipeline(self):\n{steps}{change}    return step_19\n"
 
 
-def test_near_copy_of_the_same_name_is_told(tmp_path):
+def test_near_copy_of_the_same_name_is_found(tmp_path):
     corpus = corpus_of(tmp_path, {"a.py": long_body(), "b.py": OTHER + long_body("    self.done()\n")})
     report = lint_all(corpus, query("q", "in which order is it done", "a.py::pipeline"))
     assert codes(report, "G31") == ["G312"]

@@ -32,7 +32,7 @@ def test_symbol_whose_definition_is_labelled_is_no_finding(tmp_path, targets):
     assert not codes(lint_all(corpus_of(tmp_path, GO), symbol("Router", *targets)), "G2")
 
 
-def test_symbol_that_nobody_defines_is_no_finding(tmp_path):
+def test_undefined_symbol_is_no_finding(tmp_path):
     assert not codes(lint_all(corpus_of(tmp_path, GO), symbol("Sprocket", "mux.go")), "G2")
 
 
@@ -127,7 +127,7 @@ def test_implementation_is_no_definition(tmp_path):
     ]
 
 
-def test_name_with_a_sign_is_told(tmp_path):
+def test_name_with_a_sign_is_found(tmp_path):
     files = {
         "core.ts": "export interface $Shape {\n  x: number;\n}\n",
         "classic.ts": "export interface Shape {\n  y: number;\n}\n",
@@ -156,7 +156,7 @@ def test_file_called_like_the_symbol_is_its_home(tmp_path):
     assert "G201" not in codes(lint_all(corpus_of(tmp_path, files), symbol("response", "lib/response.js")))
 
 
-def test_several_definitions_of_a_symbol_are_told(tmp_path):
+def test_several_definitions_of_a_symbol_are_found(tmp_path):
     files = {"v3.ts": "export class Shape {\n  x = 1;\n}\n", "v4.ts": "export class Shape {\n  y = 1;\n}\n"}
     report = lint_all(corpus_of(tmp_path, files), symbol("Shape", "v4.ts"))
     assert messages(report, "G204") == ["'Shape' is defined in v4.ts:1, which is labeled, and in v3.ts:1, which is not"]

@@ -43,7 +43,7 @@ def test_queries_that_say_the_same_are_found(tmp_path, one, other):
         ("how fmt.print works", "how fmt.printf works"),
     ],
 )
-def test_queries_that_differ_in_one_word_can_be_told_apart(tmp_path, one, other):
+def test_queries_that_differ_in_one_word_are_distinct(tmp_path, one, other):
     assert pair(tmp_path, one, other) == []
 
 
@@ -96,7 +96,7 @@ def test_one_wrong_list_with_a_joining_word_is_one(tmp_path):
         ("what utils.check does", "utils.py", False),
     ],
 )
-def test_answer_given_away_is_told_when_its_name_is_quoted(tmp_path, text, target, found):
+def test_quoted_name_of_a_target_is_found(tmp_path, text, target, found):
     report = lint_all(corpus_of(tmp_path, FILES), query("q", text, target))
     assert bool(messages(report, "G421")) is found
 

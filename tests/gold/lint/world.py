@@ -1,4 +1,4 @@
-"""Small corpora and gold sets made by hand, and what linting finds in them."""
+"""Builders of small corpora and gold sets for lint tests."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ def corpus_of(folder: Path, files: Mapping[str, str], include: Sequence[str] = (
 
 
 def query(name: str, text: str | Mapping[str, str], *primary: str, **more) -> Query:
-    """Make a query; `secondary` and `adversaries` are anchors, `tags` are tags."""
+    """Build a query; `secondary` and `adversaries` are anchors."""
     place = GoldLocation("gold.yaml", 1)
     targets = [parse_target(anchor, place) for anchor in primary]
     targets += [parse_target(anchor, place, grade=SECONDARY) for anchor in more.get("secondary", ())]
@@ -28,20 +28,20 @@ def query(name: str, text: str | Mapping[str, str], *primary: str, **more) -> Qu
 
 
 def gold_of(corpus: Corpus, *queries: Query) -> GoldSet:
-    """Make a set of queries."""
+    """Build a gold set."""
     return GoldSet("small", corpus.spec, queries)
 
 
 def lint_all(corpus: Corpus, *queries: Query, tools: LintDependencies | None = None) -> LintReport:
-    """Lint queries on a corpus by every rule."""
+    """Lint queries on a corpus with every rule."""
     return lint(gold_of(corpus, *queries), corpus, tools=tools)
 
 
 def codes(report: LintReport, family: str = "G") -> list[str]:
-    """List the codes that were found, of one family."""
+    """Return the codes of the findings of one family."""
     return [finding.code for finding in report.findings if finding.code.startswith(family)]
 
 
 def messages(report: LintReport, code: str) -> list[str]:
-    """List what a rule found."""
+    """Return the messages of a rule."""
     return [finding.message for finding in report.findings if finding.code == code]

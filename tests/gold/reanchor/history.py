@@ -1,4 +1,4 @@
-"""Two commits of a small repository, and how a set is moved from one to the other."""
+"""Builders of two commits of a small repository for re-anchoring tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Files = Mapping[str, str]
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Run git as somebody."""
+    """Run git with a fixed identity."""
     who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
     done = subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout.strip()
@@ -36,19 +36,19 @@ def commit(folder: Path, files: Files) -> str:
 
 
 def located(folder: Path, before: Files, after: Files) -> RepoCommits:
-    """Make two commits."""
+    """Create two commits."""
     return RepoCommits(GitRepository(folder), commit(folder, before), commit(folder, after))
 
 
 def target(anchor: str) -> Target:
-    """Read an anchor."""
+    """Parse an anchor."""
     from assay.gold.building import GoldLocation, parse_target
 
     return parse_target(anchor, GoldLocation("gold.yaml", 1))
 
 
 def gold_of(*anchors: str) -> GoldSet:
-    """Make a set with one query for each anchor."""
+    """Build a set with one query per anchor."""
     queries = tuple(Query(f"q{n}", {"human": "x"}, (target(anchor),)) for n, anchor in enumerate(anchors))
     return GoldSet("small", CorpusSpec("git", ".", "old"), queries)
 
@@ -63,24 +63,24 @@ def move(folder: Path, before: Files, after: Files, anchor: str) -> Move:
     return moved(folder, before, after, anchor).rows[0].move
 
 
-def told(done: Move) -> tuple[str | None, str]:
-    """Say where a target went and how sure that is."""
+def outcome(done: Move) -> tuple[str | None, str]:
+    """Return the new anchor of a target and the confidence."""
     return (done.new.anchor if done.new else None, done.confidence)
 
 
 def function(name: str, *body: str) -> str:
-    """Write a Python function whose lines stand nowhere else."""
+    """Return the source of a Python function with unique lines."""
     lines = body or tuple(f"step_{n} = {name}_helper({n})" for n in range(4))
     return f"def {name}(value):\n" + "".join(f"    {line}\n" for line in (*lines, f"return {name}_result(value)"))
 
 
 def module(*names: str) -> str:
-    """Write a module of functions, two blank lines between them."""
+    """Return the source of a module of functions."""
     return "\n\n".join(function(name) for name in names)
 
 
 def lines_of(text: str, span: Span) -> list[str]:
-    """Give the lines a span names."""
+    """Return the lines of a span."""
     assert span.start is not None
     assert span.end is not None
     return text.split("\n")[span.start - 1 : span.end]

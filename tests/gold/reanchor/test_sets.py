@@ -1,4 +1,4 @@
-"""Whole sets at another commit."""
+"""Moves of whole gold sets."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def test_nothing_is_written_while_something_is_lost(tmp_path):
     assert "--drop-lost" in (caught.value.hint or "")
 
 
-def test_what_is_lost_is_dropped_and_told(tmp_path):
+def test_lost_targets_are_dropped_with_a_note(tmp_path):
     one = query("one", "a.py:9-14", "a.py:1-6", grades=(2, 1))
     two = query("two", "a.py:1-6", "a.py:9-14", wrong=("a.py::beta", "b.py"))
     applied = apply(moves_of(tmp_path, one, two), lost="drop")

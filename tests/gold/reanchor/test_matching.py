@@ -1,4 +1,4 @@
-"""Which lines became which, and how alike texts are."""
+"""Alignment of lines and similarity of texts."""
 
 from hypothesis import given
 from hypothesis import strategies as st

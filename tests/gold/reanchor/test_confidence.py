@@ -1,4 +1,4 @@
-"""How sure a move is told to be."""
+"""Confidence of moves."""
 
 import pytest
 
@@ -13,6 +13,6 @@ OLD = OldRange("a.py", 11, 40)  # 30 lines
 @pytest.mark.parametrize(
     ("length", "confidence"), [(30, "sure"), (15, "sure"), (11, "sure"), (10, "low"), (120, "sure"), (121, "low")]
 )
-def test_a_range_that_grew_or_shrank_much_is_not_told_as_sure(length, confidence):
+def test_a_range_that_grew_or_shrank_much_is_not_sure(length, confidence):
     found = MoveCandidate(Span("a.py", 1, length), 0.8, 0.8, "name", exact=False, reason="")
     assert judge(OLD, found, Reanchoring()) == confidence

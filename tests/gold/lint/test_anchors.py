@@ -79,7 +79,7 @@ def test_file_that_the_walk_leaves_out_is_not_called_missing(tmp_path):
     assert codes(report, "G10") == ["G102"]
 
 
-def test_set_for_other_code_is_told_as_such(corpus):
+def test_set_for_other_code_is_found(corpus):
     queries = [query(f"q{n}", f"what is done {n}", f"lib/{n}.go") for n in range(4)]
     assert "G110" in codes(lint_all(corpus, *queries))
 
@@ -120,7 +120,7 @@ def test_other_revision_than_named_is_found(corpus):
     assert "G122" not in codes(lint(gold, replace(corpus, revision="a" * 40)))
 
 
-def test_ranges_on_a_folder_are_told_once_unless_they_carry_a_hash(corpus):
+def test_ranges_in_a_directory_are_reported_once_unless_hashed(corpus):
     digest = content_digest(FILES["src/a.py"].split("\n")[:2])
     ranges = lint_all(corpus, query("q", "first thing", "src/a.py:1-2"), query("p", "second thing", "src/a.py:5-6"))
     assert len(messages(ranges, "G123")) == 1

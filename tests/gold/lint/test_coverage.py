@@ -7,7 +7,7 @@ FILES = {f"src/{folder}/{n}.py": f"{CODE}# {folder} {n}\n" for folder in ("read"
 FILES |= {"src/top.py": CODE, "src/small/only.py": "x = 1\n"}
 
 
-def test_folders_without_a_target_are_told_once(tmp_path):
+def test_directories_without_a_target_are_reported_once(tmp_path):
     report = lint_all(corpus_of(tmp_path, FILES), query("q", "how is it read", "src/read/1.py"))
     assert messages(report, "G601") == ["no target in src/send (4 code files), src/write (4 code files)"]
 
@@ -24,7 +24,7 @@ def test_file_beside_a_folder_speaks_for_it(tmp_path):
     assert not codes(lint_all(corpus_of(tmp_path, files), asked), "G601")
 
 
-def test_small_categories_are_told_once(tmp_path):
+def test_small_categories_are_reported_once(tmp_path):
     corpus = corpus_of(tmp_path, {"a.py": CODE})
     big = [query(f"b{n}", f"number {n} of many", "a.py", tags={"category": "big"}) for n in range(5)]
     small = [query(f"s{n}", f"number {n} of few", "a.py", tags={"category": "small"}) for n in range(4)]
@@ -33,7 +33,7 @@ def test_small_categories_are_told_once(tmp_path):
     assert not codes(lint_all(corpus, *small), "G602"), "one category is no category"
 
 
-def test_missing_forms_are_told_once(tmp_path):
+def test_missing_phrasings_are_reported_once(tmp_path):
     corpus = corpus_of(tmp_path, {"a.py": CODE})
     both = query("q1", {"human": "how is it done", "keyword": "done how"}, "a.py")
     one = query("q2", {"human": "when is it done"}, "a.py")
@@ -41,7 +41,7 @@ def test_missing_forms_are_told_once(tmp_path):
     assert not codes(lint_all(corpus, both), "G603")
 
 
-def test_size_is_told_of_all_sets_together():
+def test_size_is_checked_for_all_sets_together():
     golds = tuple(
         GoldSet(f"g{n}", CorpusSpec("path", str(n)), (query("q", "x", "a.py"), query("p", "y", "a.py")))
         for n in range(3)

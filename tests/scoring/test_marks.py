@@ -1,4 +1,4 @@
-"""What each hit is, said to people: the same as the measures count."""
+"""Marks of hits agree with the measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same place in two rankings: one rule, at every level."""
+"""Matching the same place in two rankings, at every level."""
 
 from __future__ import annotations
 
