@@ -37,7 +37,7 @@ from assay.engines.index_keys import (
 from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 from assay.engines.templates import ASKED, check_template, named_secrets, names_place
-from assay.engines.text_answers import ReadingSettings, failure_text
+from assay.engines.text_answers import ReadingSettings, find_failure
 from assay.engines.tool import (
     RESTARTS,
     STARTUP_SECONDS,
@@ -439,7 +439,7 @@ def check_answer(tool: str, result: CallToolResult) -> CallToolResult:
 
 def check_words(result: CallToolResult, failed: re.Pattern[str] | None) -> None:
     """Raise EngineError if the output of a tool matches `failed`."""
-    problem = failure_text("\n".join(_texts(result.content)), failed)
+    problem = find_failure("\n".join(_texts(result.content)), failed)
     if problem is not None:
         raise problem
 
