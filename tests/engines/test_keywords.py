@@ -19,7 +19,6 @@ from assay.engines.keywords import (
     GitCounter,
     PythonCounter,
     RipgrepCounter,
-    Window,
     WordCounter,
     densest_window,
     query_keywords,
@@ -101,16 +100,16 @@ def test_keywords_points_to_the_densest_window(corpus_of: CorpusOf) -> None:
 @pytest.mark.parametrize(
     ("text", "size", "window"),
     [
-        ("x\n", 3, Window(1, 1)),
-        ("a\nb", 5, Window(1, 2)),
-        ("a\n.\n.\nb\na\n", 2, Window(4, 5)),
-        ("a\n.\na\n.\n", 1, Window(1, 1)),
-        ("a\n.\na a\n.\n", 1, Window(3, 3)),
-        (".\n.\na\n.\n", 40, Window(3, 4)),
+        ("x\n", 3, (1, 1)),
+        ("a\nb", 5, (1, 2)),
+        ("a\n.\n.\nb\na\n", 2, (4, 5)),
+        ("a\n.\na\n.\n", 1, (1, 1)),
+        ("a\n.\na a\n.\n", 1, (3, 3)),
+        (".\n.\na\n.\n", 40, (3, 4)),
     ],
 )
 def test_densest_window_prefers_distinct_words_then_matches_then_the_first(
-    text: str, size: int, window: Window
+    text: str, size: int, window: tuple[int, int]
 ) -> None:
     assert densest_window(text, ["a", "b"], size) == window
 
@@ -123,10 +122,10 @@ def test_densest_window_equals_trying_every_line(text: str, size: int) -> None:
         part = "\n".join(lines[start : start + size])
         return sum(word in part for word in "ab"), part.count("a") + part.count("b")
 
-    found = densest_window(text, ["a", "b"], size)
+    first, last = densest_window(text, ["a", "b"], size)
     if "a" in text or "b" in text:
-        assert richness(found.start - 1) == max(richness(start) for start in range(len(lines)))
-        assert found.start <= found.end < found.start + size
+        assert richness(first - 1) == max(richness(start) for start in range(len(lines)))
+        assert first <= last < first + size
 
 
 @pytest.mark.parametrize("tracked", [False, True])

@@ -1,4 +1,4 @@
-"""What an answer says, as hits: JSON, JSON lines, text, by declared rules or by the names that tools use."""
+"""Hits from the output of a tool: JSON, JSON lines or text, by selectors or by common field names."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from assay.engines.json_answers import (
     whole_document,
 )
 from assay.engines.text_answers import (
-    HIT_LIMITS,
+    MAX_HITS,
     Format,
     ReadingSettings,
     TextRules,
-    failure_text,
+    describe_miss,
+    find_failure,
     is_empty_result,
     is_location,
     parse_location,
@@ -34,7 +35,6 @@ from assay.engines.text_answers import (
     propose_path,
     read_text,
     suggest_setting,
-    there_is,
 )
 from assay.errors import ConfigError, EngineError
 from assay.types import Cost, Hit
@@ -45,7 +45,7 @@ _BILL = ("tokens", "calls")
 
 @dataclass(frozen=True, slots=True)
 class FieldNames:
-    """What tools call the same things; the first that is there is taken when no field is declared."""
+    """Common field names; the first that is present is used when no selector is set."""
 
     results: tuple[str, ...] = ("results", "hits", "matches", "items", "data", "chunks", "files", "result")
     path: tuple[str, ...] = ("path", "file_path", "filepath", "filePath", "file", "filename", "relative_path")
@@ -59,7 +59,7 @@ FIELD_NAMES = FieldNames()
 
 @dataclass(frozen=True, slots=True)
 class OutputLayout:
-    """How the answers of a tool are to be read."""
+    """How the output of a tool is parsed."""
 
     format: Format = "auto"
     path: Selector | None = None
@@ -73,19 +73,15 @@ class OutputLayout:
 
 
 def make_layout(settings: ReadingSettings, where: str) -> OutputLayout:
-    """Check what is declared; fields of a result may be written from the document or from the result."""
+    """Parse the selectors and patterns; a selector may start at the document or at the result."""
     written = {name: getattr(settings, name) for name in (*_RESULT, *_BILL)}
     declared = {name: parse_selector(text, f"{where}: {name}") for name, text in written.items() if text}
-    path, rules = declared.get("path"), _rules(settings, where)
+    path, rules = declared.get("path"), parse_rules(settings.pattern, settings.nothing, settings.failed, where)
     if declared and path is None and not set(declared) <= set(_BILL):
         raise ConfigError(f"{where}: {', '.join(sorted(declared))} without path", hint="declare path as well")
     _check_format(settings, bool(declared), where)
-    rooted = {name: _rooted(field, path) if name in _RESULT else field for name, field in declared.items()}
+    rooted = {name: _root(field, path) if name in _RESULT else field for name, field in declared.items()}
     return OutputLayout(settings.format, text=rules, **rooted)
-
-
-def _rules(settings: ReadingSettings, where: str) -> TextRules:
-    return parse_rules(settings.pattern, settings.nothing, settings.failed, where)
 
 
 def _check_format(settings: ReadingSettings, fields: bool, where: str) -> None:
@@ -99,29 +95,29 @@ def _check_format(settings: ReadingSettings, fields: bool, where: str) -> None:
         )
 
 
-def _rooted(field: Selector, path: Selector | None) -> Selector:
+def _root(field: Selector, path: Selector | None) -> Selector:
     if path is None or "[]" in field.steps or not path.lists:
         return field
     return Selector((*path.lists, *field.steps))
 
 
 def read_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
-    """Read an answer; raise EngineError when there is one and no way to read it. `known` are the corpus's paths."""
+    """Parse output; raise EngineError if it cannot be parsed. `known` are the paths of the corpus."""
     text = clean(data)
-    return _judged(lambda: text, layout.text, lambda: _read(text, layout, known))
+    return _check_failure(lambda: text, layout.text, lambda: _read(text, layout, known))
 
 
-def _judged(text: Callable[[], str], rules: TextRules, read: Callable[[], EngineReply]) -> EngineReply:
+def _check_failure(text: Callable[[], str], rules: TextRules, read: Callable[[], EngineReply]) -> EngineReply:
     try:
-        reply = _limited(read())
+        reply = _limit(read())
     except EngineError:
-        failure = failure_text(text(), rules.failed)
+        failure = find_failure(text(), rules.failed)
         if failure is not None:
             raise failure from None
         if is_empty_result(text(), rules):
             return EngineReply(())
         raise
-    failure = None if reply.hits else failure_text(text(), rules.failed)
+    failure = None if reply.hits else find_failure(text(), rules.failed)
     if failure is not None:
         raise failure
     return reply
@@ -136,7 +132,7 @@ def _read(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply
         found = _find_documents(text, layout.format)
     except (ValueError, RecursionError) as problem:
         raise EngineError(
-            f"the output is no {layout.format}: {problem}; it begins {text[:60]!r}",
+            f"the output is not {layout.format}: {problem}; it begins {text[:60]!r}",
             hint=_advice(text, layout),
         ) from problem
     return _read_found(found, layout)
@@ -149,8 +145,8 @@ def _advice(text: str, layout: OutputLayout) -> str:
 
 
 def read_document(document: object, layout: OutputLayout) -> EngineReply:
-    """Read an answer that is a JSON document already."""
-    return _judged(
+    """Convert an answer that is a parsed JSON document."""
+    return _check_failure(
         lambda: json.dumps(document, ensure_ascii=False), layout.text, lambda: _read_all(Documents((document,)), layout)
     )
 
@@ -180,7 +176,7 @@ def _read_auto(text: str, layout: OutputLayout, known: frozenset[str]) -> Engine
 
 
 def _read_glued(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply | None:
-    """Read JSON that begins inside a line, behind progress; None where what stands before it is a location of grep."""
+    """Parse JSON that follows progress output in a line; None if it follows a location, as grep prints."""
     found = _attempt(lambda talk: documents_among_talk(talk, anywhere=True), text)
     if not found or not found.values or any(is_location(talk, known) for talk in found.talk):
         return None
@@ -189,7 +185,6 @@ def _read_glued(text: str, layout: OutputLayout, known: frozenset[str]) -> Engin
 
 
 def _attempt(find: Callable[[str], Documents], text: str) -> Documents | None:
-    """Look for documents in one way; None when that fails."""
     try:
         return find(text)
     except (ValueError, RecursionError):
@@ -228,23 +223,21 @@ def _read_all(found: Documents, layout: OutputLayout) -> EngineReply:
     return EngineReply(hits, cost, (*found.notes, *unbilled))
 
 
-def _limited(reply: EngineReply) -> EngineReply:
-    hits = tuple(islice(reply.hits, HIT_LIMITS.hits))
+def _limit(reply: EngineReply) -> EngineReply:
+    hits = tuple(islice(reply.hits, MAX_HITS))
     if len(hits) == len(reply.hits):
         return reply
-    told = f"{len(reply.hits)} results: only the first {len(hits)} were read"
-    return EngineReply(hits, reply.cost, (*reply.notes, told))
+    note = f"{len(reply.hits)} results: only the first {len(hits)} were read"
+    return EngineReply(hits, reply.cost, (*reply.notes, note))
 
 
 def _read_cost(documents: Iterable[object], layout: OutputLayout) -> Cost | None:
-    """Add up what is billed; None when nothing is there."""
     documents = tuple(documents)
     calls, tokens = _sum(documents, layout.calls), _sum(documents, layout.tokens)
     return None if calls is None and tokens is None else Cost(calls, tokens)
 
 
 def _sum(documents: Sequence[object], field: Selector | None) -> int | None:
-    """Add up the numbers at a place of every document; None where there are none."""
     if field is None:
         return None
     rows = (row.values[0] for document in documents for row in _rows(document, field))
@@ -270,7 +263,7 @@ def _read_results(document: object, layout: OutputLayout) -> list[Hit]:
     hits = [_hit(*row.values) for row in rows if isinstance(row.values[0], str)]
     if rows and not hits and layout.path.lists:
         raise EngineError(
-            f"no result in the output has a text at {layout.path}; {there_is(document, layout.path)}",
+            f"no result in the output has a text at {layout.path}; {describe_miss(document, layout.path)}",
             hint=_correct(document, "correct path to what the tool prints"),
         )
     return hits

@@ -1,4 +1,4 @@
-"""The reference engine under test: the only door between the harness and `search/`."""
+"""The reference engine under test: the only import of `search/` in this package."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from assay.types import Corpus, Hit, Role, Waterfall
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `kind = "builtin"` takes."""
+    """Settings of `kind = "builtin"`."""
 
     per: Per = field(default="file", metadata={"about": "a result is a whole file, or a span of lines in it"})
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -46,7 +46,7 @@ class BuiltinEngine(InProcessDefaults):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Every number that shapes the ranking."""
+        """Every setting that shapes the ranking."""
         return {"kind": "builtin", "per": self.settings.per, "search": dict(self.settings.search.as_dict())}
 
     def open(self, corpus: Corpus) -> Session:
@@ -54,34 +54,38 @@ class BuiltinEngine(InProcessDefaults):
         return BuiltinSession(Index.build(corpus, self.settings.search), self.settings.per)
 
     @property
-    def identity(self) -> str | None:  # type: ignore[override]  # computed: it takes a look at code and models
-        """All settings, the code and the models; None when a model is behind an address."""
+    def identity(self) -> str | None:  # type: ignore[override]  # computed
+        """Settings, code and models; None with a model behind a URL."""
         known = search_identity(self.settings.search, self.settings.per)
         return None if known is None else digest_of([known, _own_code()])
 
     @property
     def fingerprint(self) -> str:
-        """The identity; with a model behind an address the settings, the code and what there is of models."""
+        """The identity; with a model behind a URL the settings and digests of the steps."""
         return self.identity or fingerprint_of(self.config, [step.digest for step in self.steps()])
 
     def steps(self) -> tuple[SharedStep, ...]:
-        """List the way from corpus to ranking."""
+        """List the steps from corpus to ranking."""
         search, per = self.settings.search, self.settings.per
         dense = search.dense.redacted()
         model = " and ".join(filter(None, (dense.model, dense.docs_model))) or "no model"
         return (
             SharedStep(
-                "chunks", table_digest(search), unusual(search, "index") or f"cut by {search.index.chunks.kind}"
+                "chunks",
+                table_digest(search),
+                _changed_settings(search, "index") or f"cut by {search.index.chunks.kind}",
             ),
             SharedStep("vectors", vectors_digest(search.dense), model),
             SharedStep(
-                "candidates", candidates_digest(search, per), unusual(search, "lexical", "translation", "dense")
+                "candidates",
+                candidates_digest(search, per),
+                _changed_settings(search, "lexical", "translation", "dense"),
             ),
             SharedStep("ranking", digest_of([ranking_digest(search, per), _own_code()]), f"per {per}"),
         )
 
     def open_shared(self, corpus: Corpus, shelf: SharedCache, _seconds: float | None) -> Session:
-        """Open on a table and vectors that others made or will use."""
+        """Open on a shared table and shared vectors."""
         steps = self.steps()
         keys = PartKeys(step_key(corpus.digest, steps[:1]), step_key(corpus.digest, steps[:2]))
         return BuiltinSession(share_index(corpus, self.settings.search, shelf, keys), self.settings.per)
@@ -92,7 +96,7 @@ def _own_code() -> str:
 
 
 class BuiltinSession:
-    """An index being asked."""
+    """An index on one corpus."""
 
     filters = frozenset({"paths", "languages"})
 
@@ -101,32 +105,32 @@ class BuiltinSession:
         self._per = per
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
-        """Give the k best files or spans."""
+        """Return the k best files or spans."""
         return self._index.search(query, k, per=self._per)
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, _seconds: float | None) -> Sequence[Hit]:
-        """Give the k best of those that are wanted."""
+        """Return the k best that the filter selects."""
         return self._index.search(query, k, per=self._per, paths=wanted.paths, languages=wanted.languages)
 
     def explain(self, query: str, k: int, also: Sequence[str] = ()) -> Waterfall:
-        """Follow the k best through every stage, and what some files have that matches at all."""
+        """Trace the k best through every stage, and all matches in other files."""
         return self._index.explain(query, per=self._per, k=k, expect=also).waterfall()
 
     def update_within(self, corpus: Corpus, _seconds: float | None) -> None:
-        """Take in what changed."""
+        """Update the index to changed files."""
         self._index = self._index.updated(corpus)
 
     def close(self) -> None:
-        """Have nothing to close: the index is in memory."""
+        """Do nothing: the index is in memory."""
 
 
-def unusual(search: SearchConfig, *tables: str) -> str:
-    """Say which settings of some tables are not the usual ones, but for addresses and models."""
+def _changed_settings(search: SearchConfig, *tables: str) -> str:
+    """Return the settings of some tables that differ from the defaults, except URLs and models."""
     usual = flatten(SearchConfig())
     changed = {
         name: value
         for name, value in flatten(search).items()
-        if value != usual[name] and name.partition(".")[0] in tables and not name.endswith(_UNSAID)
+        if value != usual[name] and name.partition(".")[0] in tables and not name.endswith(_HIDDEN)
     }
     return ", ".join(f"{name.partition('.')[2]} {value}" for name, value in changed.items())
 
@@ -137,18 +141,18 @@ def make(settings: Mapping[str, object], _context: EngineContext) -> BuiltinEngi
 
 
 def environment_settings(environ: Mapping[str, str]) -> dict[str, object]:
-    """Return the engine's settings that the environment gives, by dotted key: `search.stem.files`."""
+    """Return the settings from the environment, by dotted key: `search.stem.files`."""
     return {f"{TABLE}.{key}": value for key, value in from_environment(environ).items()}
 
 
-#: Settings that hold addresses, which may hold secrets; models are named by themselves.
-_UNSAID = ("model", "url", "token_env")
-#: Signals that have no say by design: one that never speaks is no part of that ranking.
+#: Settings that are not shown: URLs may hold secrets, and models have a step of their own.
+_HIDDEN = ("model", "url", "token_env")
+#: Signals that have no effect on files or spans by design.
 _SILENT: Mapping[Per, frozenset[str]] = {"file": frozenset({"neighbours", "scope"}), "span": frozenset({"references"})}
 
 
 def ablations(settings: Mapping[str, object]) -> tuple[Component, ...]:
-    """Name what can be left out of the engine, in the order it works; what is off already is no part."""
+    """Return the components that can be turned off, in the order they work."""
     read = read_settings(Settings, settings, "engine builtin")
     return (*_sources(read), *_signals(read))
 

@@ -1,4 +1,4 @@
-"""What a command line tool is told, and what is wrong with it when it is wrong."""
+"""Settings of command line tools, and their checks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from assay.engines.tool import RESTARTS, STARTUP_SECONDS, Argv, check_restarts, 
 from assay.errors import ConfigError
 
 WHERE = "engine command"
-#: In place of an update command: what can be done without one.
+#: Values of `update` that stand for no command.
 AGAIN, RESTART = "index", "restart"
-#: Settings that mean something in these modes only.
-_OF_MODES: Mapping[str, tuple[str, ...]] = {
+#: Settings of some modes only.
+_MODES: Mapping[str, tuple[str, ...]] = {
     "ok_codes": ("once",),
     "path_filter": ("once", "lines"),
     "language_filter": ("once", "lines"),
@@ -38,7 +38,7 @@ Filter = Argv | Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(ReadingSettings):
-    """What `kind = "command"` takes.
+    """Settings of `kind = "command"`.
 
     In the templates: {query}, {k}, {root} (the corpus), {here} (the folder of assay.toml, else where Assay runs),
     {store} (an empty folder for an index, removed in the end; its size is measured), {preset} (the folder of the
@@ -141,7 +141,6 @@ class Settings(ReadingSettings):
     index_keys: tuple[str, ...] | None = field(default=None, metadata={"about": ABOUT})
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work on any corpus."""
         ReadingSettings.__post_init__(self)
         check_restarts(self.where, self.restarts)
         check_startup(self.where, self.startup_timeout)
@@ -149,18 +148,18 @@ class Settings(ReadingSettings):
 
 @dataclass(frozen=True, slots=True)
 class CommandTemplates:
-    """The commands of a tool, split and checked, and all else that is filled in."""
+    """The templates of the settings, split and checked."""
 
     argv: tuple[str, ...]
     index: tuple[str, ...]
-    update: tuple[str, ...]  # what is run, the index command where that is meant
+    update: tuple[str, ...]  # with update = "index" the index command
     version: tuple[str, ...]
     filters: Filters
     request: str | Mapping[str, object] = ""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def commands(self) -> tuple[tuple[str, ...], ...]:
-        """List the commands there are."""
+        """List the commands that are set."""
         return tuple(filter(None, (self.index, self.update, self.argv, self.version)))
 
     def all(self) -> tuple[object, ...]:
@@ -169,7 +168,7 @@ class CommandTemplates:
 
 
 def read_templates(settings: Settings, folders: Sequence[str]) -> CommandTemplates:
-    """Split and check everything that is a template; `folders` are those that it may name."""
+    """Split and check the templates; `folders` are the placeholders that always have a value."""
     _check_mode(settings)
     asked = (*folders, *ASKED) if settings.mode == "once" else folders
     by_path, by_language = (
@@ -198,7 +197,7 @@ def _named(templates: CommandTemplates) -> Mapping[str, object]:
 
 def _check_mode(settings: Settings) -> None:
     defaults = {one.name: one.default for one in fields(Settings)}
-    for name, modes in _OF_MODES.items():
+    for name, modes in _MODES.items():
         if settings.mode not in modes and getattr(settings, name) != defaults[name]:
             raise ConfigError(
                 f'{WHERE}: {name} has no meaning with mode = "{settings.mode}"',
@@ -259,7 +258,7 @@ def _read_update(settings: Settings, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def compile_marker(text: str, name: str) -> re.Pattern[bytes]:
-    """Read a regular expression for what a program prints; ^ and $ mean lines."""
+    """Compile a regular expression for output; ^ and $ match at lines."""
     try:
         marker = re.compile(text.encode(), re.MULTILINE)
     except (re.error, ValueError) as problem:

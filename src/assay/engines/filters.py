@@ -1,7 +1,7 @@
-"""Filters of a search, as arguments or as a table that is added to what a tool is given.
+"""Search filters as arguments of a command, or as a table that is added to a request.
 
-`{path}` and `{language}` stand for one value. In a list, the item that names it is repeated for each value that is
-wanted: `include = ["{path}"]`. Arguments of a command are repeated as a whole.
+`{path}` and `{language}` stand for one value. In a list, the item with the placeholder is repeated for each value:
+`include = ["{path}"]`. Arguments of a command are repeated as a whole.
 """
 
 from __future__ import annotations
@@ -18,56 +18,50 @@ Template = tuple[str, ...] | Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class _Filter:
-    """A filter that is declared, with what is wanted of it."""
-
-    template: Template
-    place: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters that are declared for a tool."""
+    """The filters of a tool."""
 
     paths: Template = field(default_factory=dict)
     languages: Template = field(default_factory=dict)
 
     @property
     def names(self) -> frozenset[str]:
-        """The fields of `SearchFilter` that it can be asked for."""
+        """The fields of `SearchFilter` that are supported."""
         named = {"paths": self.paths, "languages": self.languages}
         return frozenset(name for name, template in named.items() if template)
 
     def table(self, wanted: SearchFilter, places: Mapping[str, object], *, flat: bool = False) -> dict[str, object]:
-        """Fill in what is added to a table; in a flat one, like a form, a value may stand there several times."""
+        """Return what is added to a request; in a flat one, such as a form, a key may have several values."""
         table: object = {}
-        for one in self._asked(wanted):
-            template = _listed(one) if flat else one.template
-            table = merge(table, fill_filter(template, one.place, one.values, places))
+        for template, place, values in self._used(wanted):
+            lists = {
+                key: [value] if flat and isinstance(value, str) and names_place(value, place) else value
+                for key, value in cast("Mapping[str, object]", template).items()
+            }
+            table = merge(table, fill_filter(lists, place, values, places))
         return cast(dict[str, object], table)
 
     def arguments(self, wanted: SearchFilter, places: Mapping[str, str]) -> tuple[str, ...]:
-        """Fill in what is added to a command, once for each value."""
+        """Return the arguments that are added to a command, once per value."""
         return tuple(
-            fill(part, {**places, one.place: value})
-            for one in self._asked(wanted)
-            for value in one.values
-            for part in cast("tuple[str, ...]", one.template)
+            fill(part, {**places, place: value})
+            for template, place, values in self._used(wanted)
+            for value in values
+            for part in cast("tuple[str, ...]", template)
         )
 
     def recorded(self) -> dict[str, object]:
-        """Write down what is declared, as JSON has it."""
+        """Return the filters for the records."""
         named = {"path_filter": self.paths, "language_filter": self.languages}
         return {name: one if isinstance(one, Mapping) else list(one) for name, one in named.items() if one}
 
-    def _asked(self, wanted: SearchFilter) -> Iterator[_Filter]:
-        both = (_Filter(self.paths, "path", wanted.paths), _Filter(self.languages, "language", wanted.languages))
-        return (one for one in both if one.template and one.values)
+    def _used(self, wanted: SearchFilter) -> Iterator[tuple[Template, str, tuple[str, ...]]]:
+        both = ((self.paths, "path", wanted.paths), (self.languages, "language", wanted.languages))
+        return (one for one in both if one[0] and one[2])
 
 
 def read_filters(paths: Template, languages: Template, known: Sequence[str], where: str) -> Filters:
-    """Check filters: misspelt placeholders, and a filter without the place of its value."""
+    """Check the placeholders of filters; each needs its own."""
     for name, template, place in (("path_filter", paths, "path"), ("language_filter", languages, "language")):
         check_template(template, (*known, place), f"{where}: {name}")
         if template and not names_place(template, place):
@@ -78,7 +72,7 @@ def read_filters(paths: Template, languages: Template, known: Sequence[str], whe
 def fill_filter(
     template: object, place: str, values: tuple[str, ...], places: Mapping[str, object] | None = None
 ) -> object:
-    """Fill a filter with the values that are wanted, and with what else is known."""
+    """Fill a filter with values and other placeholders."""
     if isinstance(template, Mapping):
         return {key: fill_filter(value, place, values, places) for key, value in template.items()}
     if isinstance(template, Sequence) and not isinstance(template, str):
@@ -96,16 +90,8 @@ def _fill_item(item: object, place: str, values: tuple[str, ...], places: Mappin
     return [fill_json(item, {**(places or {}), place: value}) for value in wanted]
 
 
-def _listed(wanted: _Filter) -> dict[str, object]:
-    template = cast("Mapping[str, object]", wanted.template)
-    return {
-        key: [value] if isinstance(value, str) and names_place(value, wanted.place) else value
-        for key, value in template.items()
-    }
-
-
 def merge(given: object, added: object) -> object:
-    """Put a table into another, table by table; lists are joined, and else the added one holds."""
+    """Merge tables recursively; lists are joined, other values are replaced."""
     if isinstance(given, Mapping) and isinstance(added, Mapping):
         return {**given, **{key: merge(given[key], added[key]) if key in given else added[key] for key in added}}
     if isinstance(given, list | tuple) and isinstance(added, list | tuple):

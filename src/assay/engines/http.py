@@ -1,11 +1,11 @@
-"""Any search API over HTTP: requests by template, answers by declared paths."""
+"""Search APIs over HTTP: requests from templates, answers by selectors."""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar, Literal, cast
 from urllib.parse import SplitResult, urlencode, urlsplit
@@ -49,15 +49,15 @@ from assay.types import Corpus, Role
 
 
 class RateLimiter:
-    """Let requests go at even distances: a burst is what servers complain of."""
+    """Spaces requests evenly, because servers reject bursts."""
 
     def __init__(self, rate: float | None) -> None:
         self._distance = 0.0 if rate is None else 1 / rate
         self._next = 0.0
         self._lock = threading.Lock()
 
-    def turn(self) -> float:
-        """Wait for one's turn, and tell how many seconds that took."""
+    def wait(self) -> float:
+        """Wait for the next slot and return the seconds that took."""
         begin = time.monotonic()
         with self._lock:
             at = max(begin, self._next)
@@ -74,7 +74,7 @@ Body = Mapping[str, object] | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTemplate:
-    """A request: its address, and what is sent there."""
+    """A request with placeholders."""
 
     url: str = field(metadata={"about": "the address"})
     method: Method | None = field(default=None, metadata={"about": "if not given POST with a body, else GET"})
@@ -85,7 +85,7 @@ class RequestTemplate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessProbe(RequestTemplate):
-    """A question that is put until the answer says that the index is ready."""
+    """A request that is repeated until the index is ready."""
 
     path: str = field(metadata={"about": "where in the JSON it stands"})
     value: object = field(default=True, metadata={"about": "what stands there when it is ready"})
@@ -95,14 +95,13 @@ class ReadinessProbe(RequestTemplate):
     )
 
     def __post_init__(self) -> None:
-        """Refuse to ask without a pause."""
         if not self.every > 0:
             raise ConfigError(f"engine http: ready: every = {self.every:g}", hint="it must be more than 0 seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(ReadingSettings):
-    """What `kind = "http"` takes.
+    """Settings of `kind = "http"`.
 
     In the templates: {query} and {k}; {root} (the corpus), {here} (the folder of assay.toml), {store} (an empty folder
     of the engine's own), {config} (the file that is rendered from `config.template`); {env:NAME} for a secret. In an
@@ -156,7 +155,6 @@ class Settings(ReadingSettings):
     concurrency: int = field(default=1, metadata={"about": "how many queries may be in flight at once"})
 
     def __post_init__(self) -> None:
-        """Refuse numbers without a meaning."""
         ReadingSettings.__post_init__(self)
         check_counts(self.where, concurrency=self.concurrency)
         if self.retries < 0:
@@ -166,7 +164,7 @@ class Settings(ReadingSettings):
 
     @property
     def search(self) -> RequestTemplate:
-        """The request that a query is."""
+        """The request for a query."""
         return RequestTemplate(url=self.url, method=self.method, headers=self.headers, body=self.body, form=self.form)
 
 
@@ -176,7 +174,7 @@ _ACCEPT = "application/json, */*;q=0.5"
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """What all requests of an engine have in common."""
+    """Token and secrets for all requests of an engine."""
 
     token_env: str | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -184,12 +182,12 @@ class Sender:
     def build(
         self, request: RequestTemplate, places: Mapping[str, object], added: Mapping[str, object] | None = None
     ) -> HttpRequest:
-        """Fill the templates of a request; what is added goes into its body, or into its address if it has none."""
+        """Fill a request; `added` goes into its body, or into its URL if it has none."""
         texts = {name: _sendable(str(value)) for name, value in places.items()}
         headers = {name.lower(): fill(value, texts) for name, value in request.headers.items()}
         bare = request.body is None
         return make_call(
-            _with_parameters(fill_url(request.url, texts), added if bare and added else {}),
+            _add_parameters(fill_url(request.url, texts), added if bare and added else {}),
             method=request.method or ("GET" if bare else "POST"),
             body=_fill_body(request, places, added or {}),
             headers={**_defaults(request), **headers},
@@ -199,7 +197,7 @@ class Sender:
 
 
 def requests_of(settings: Settings) -> dict[str, RequestTemplate]:
-    """Name the requests that an engine makes."""
+    """Return the requests that are set, by name."""
     named = {"search": settings.search, "index": settings.index, "update": settings.update, "ready": settings.ready}
     return {name: request for name, request in named.items() if request is not None}
 
@@ -211,7 +209,7 @@ def templates_of(settings: Settings) -> list[object]:
 
 
 def check_request(request: RequestTemplate, places: Sequence[str], asked: Sequence[str], where: str) -> None:
-    """Refuse a request that cannot be made: before anything runs, and without repeating a secret."""
+    """Raise ConfigError for a request that cannot be sent, without quoting secrets."""
     check_template(request.url, (*places, *asked), f"{where}: url")
     check_template(request.headers, places, f"{where}: headers")
     check_template(request.body or "", (*places, *asked), f"{where}: body")
@@ -256,7 +254,7 @@ def _sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _with_parameters(url: str, parameters: Mapping[str, object]) -> str:
+def _add_parameters(url: str, parameters: Mapping[str, object]) -> str:
     if not parameters:
         return url
     parts = urlsplit(url)
@@ -264,12 +262,12 @@ def _with_parameters(url: str, parameters: Mapping[str, object]) -> str:
 
 
 def _parameters(table: Mapping[str, object]) -> str:
-    pairs = [(key, _text(item)) for key, value in table.items() for item in _items(value)]
+    pairs = [
+        (key, _text(item))
+        for key, value in table.items()
+        for item in (value if isinstance(value, list | tuple) else [value])
+    ]
     return urlencode(pairs, errors="replace")
-
-
-def _items(value: object) -> Iterable[object]:
-    return value if isinstance(value, list | tuple) else (value,)
 
 
 def _text(value: object) -> str:
@@ -279,7 +277,7 @@ def _text(value: object) -> str:
 
 
 class HttpSession(ExternalSession):
-    """An API on one corpus; threads may search at once."""
+    """An API on one corpus; safe for concurrent searches."""
 
     def __init__(
         self,
@@ -296,13 +294,13 @@ class HttpSession(ExternalSession):
         self._sender = sender
         self._redactor = make_redactor(sender.secrets)
         self._known = frozenset(file.path for file in corpus.files)
-        self._pacer = RateLimiter(settings.rate)
+        self._limiter = RateLimiter(settings.rate)
         self._folders = folders
         self.places = folders.places
         self._connections = Connections(keep=settings.concurrency)
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
-        """Ask for a part of the corpus and read the answer."""
+        """Send a query and parse the answer."""
         places = {**self._folders.places, "query": query, "k": k}
         flat = self._settings.body is None or self._settings.form
         with self._redactor.cleaning():
@@ -310,28 +308,29 @@ class HttpSession(ExternalSession):
             call = self._sender.build(self._settings.search, places, added)
             heard = self._ask(call, min_timeout(seconds, self._settings.timeout))
             reply = self._read(heard.answer)
-        notes = (*reply.notes, *_attempts(heard))
+        retries = (asked_again(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
+        notes = (*reply.notes, *retries)
         return EngineReply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), heard.waited)
 
     def build_index(self, seconds: float | None) -> None:
-        """Let the server index the corpus, and wait until it is ready."""
+        """Send the index request, if any, and wait until it is ready."""
         if self._settings.index is not None:
             self._prepare(self._settings.index, seconds)
 
     def usage(self) -> SessionUsage:
-        """Tell what lies in the store, where there is one."""
+        """Return the size of the store."""
         return SessionUsage(store_bytes=self._folders.store_bytes())
 
     def close(self) -> None:
-        """Close the connections and remove the store."""
+        """Close connections and remove directories."""
         try:
             self._connections.close()
         finally:
             self._folders.close()
 
     def _ask(self, call: HttpRequest, limit: float | None) -> HttpResponse:
-        patience = RetryPolicy(limit, self._settings.retries, limit)
-        return send(call, self._connections, patience, turn=self._pacer.turn)
+        policy = RetryPolicy(limit, self._settings.retries, limit)
+        return send(call, self._connections, policy, turn=self._limiter.wait)
 
     def _prepare(self, request: RequestTemplate, seconds: float | None) -> None:
         clock = Deadline(seconds, self._settings.index_timeout)
@@ -341,8 +340,8 @@ class HttpSession(ExternalSession):
                 if self._settings.ready is not None:
                     self._wait_for(self._settings.ready, clock)
         except AssayError as problem:
-            told = f"indexing failed: {problem.message}"
-            raise type(problem)(told, file=problem.file, line=problem.line, hint=problem.hint) from None
+            message = f"indexing failed: {problem.message}"
+            raise type(problem)(message, file=problem.file, line=problem.line, hint=problem.hint) from None
 
     def _wait_for(self, ready: ReadinessProbe, clock: Deadline) -> None:
         call = self._sender.build(ready, self._folders.index_places)
@@ -365,24 +364,20 @@ class HttpSession(ExternalSession):
         try:
             text = answer.body.decode("utf-8")
         except UnicodeDecodeError as problem:
-            told = f"answered with bytes that are no UTF-8, at {problem.start}"
-            raise EngineError(told, hint="let it answer UTF-8") from None
+            message = f"answered with bytes that are no UTF-8, at {problem.start}"
+            raise EngineError(message, hint="let it answer UTF-8") from None
         return read_output(text, self._layout, self._known)
 
 
 class UpdatableHttpSession(HttpSession):
-    """An API that can be told that files have changed."""
+    """An API that can update its index."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Make the request for that, else let the corpus be indexed again."""
+        """Send the update request, else the index request."""
         self._known = frozenset(file.path for file in corpus.files)
         request = self._settings.update or self._settings.index
         assert request is not None
         self._prepare(request, seconds)
-
-
-def _attempts(heard: HttpResponse) -> tuple[str, ...]:
-    return (asked_again(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
 
 
 def _same(found: object, wanted: object) -> bool:
@@ -394,7 +389,7 @@ __all__ = ["HttpEngine", "Settings", "make"]
 
 @dataclass(frozen=True, slots=True)
 class HttpEngine(SharedIndexEngine):
-    """A search API with its templates; what the variables in them hold is read when it is needed, and kept nowhere."""
+    """A search API with its templates; values of variables are read when needed and not stored."""
 
     settings: Settings
     layout: OutputLayout
@@ -404,22 +399,22 @@ class HttpEngine(SharedIndexEngine):
     filters: Filters = field(default_factory=Filters)
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
-    identity: str | None = None  # what a program or a server is today is not known
+    identity: str | None = None  # a server may change unseen
     git: bool = False
 
     @property
     def oversample(self) -> int:
-        """What the settings say."""
+        """The setting."""
         return self.settings.oversample
 
     @property
     def parallel(self) -> int:
-        """What the settings say."""
+        """The setting."""
         return self.settings.concurrency
 
     @property
     def private(self) -> bool:
-        """Whether the server works on the corpus where it lies, or leaves an index there."""
+        """Whether the server gets the path of the corpus or of a store."""
         return any(names_place(self.texts, place) for place in ("root", "store"))
 
     @property
@@ -434,7 +429,7 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The token, the variables in the templates, and what looks like a key in an address."""
+        """The token, variables in templates, and keys in URLs."""
         settings = self.settings
         urls = [request.url for request in requests_of(settings).values()]
         own = secret_values(templates_of(settings), env={}, urls=urls, token_env=settings.token_env)
@@ -442,13 +437,13 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def fingerprint(self) -> str:
-        """The templates, and the files and values of variables that they name; of the server nothing is seen."""
-        told = EngineInputs(self.places, texts=self.texts, token_env=self.settings.token_env)
-        return fingerprint_of(self.config, fingerprint_inputs(told))
+        """The templates, and the files and variables that they name."""
+        inputs = EngineInputs(self.places, texts=self.texts, token_env=self.settings.token_env)
+        return fingerprint_of(self.config, fingerprint_inputs(inputs))
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The templates as they are written and how the answers are read; no value of a variable."""
+        """The templates and the output format, without values of variables."""
         settings = self.settings
         requests = {name: _recorded(request) for name, request in requests_of(settings).items()}
         search = requests.pop("search")
@@ -456,15 +451,15 @@ class HttpEngine(SharedIndexEngine):
         return {"kind": "http", **search, **requests, **own, **settings.recorded()}
 
     def open(self, corpus: Corpus) -> TimedSession:
-        """Let the server index the corpus, with no limit but its own."""
+        """Index the corpus, with the time limits of the settings."""
         return self.open_within(corpus, None)
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Let the server index the corpus; the shorter of the two time limits holds."""
+        """Index the corpus; the shorter of the two time limits holds."""
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> HttpSession:
-        """Open where the server has indexed, or let it do so first."""
+        """Open on an index, or make it first."""
         settings = self.settings
         follows = settings.update is not None or settings.index is not None
         for_index = index_config(self.template, self.indexing.named)
@@ -483,18 +478,18 @@ class HttpEngine(SharedIndexEngine):
         return session
 
     def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
-        """Let the server index, told what belongs to that alone; it says nothing that we could hear."""
+        """Make the index with the settings that belong to it."""
         config = index_config(self.template, self.indexing.named)
         replace(self, template=config).open_at(spot, seconds, indexed=False).close()
         return ""
 
-    def tool_facts(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - what is a program has them
-        """Know nothing of a server."""
+    def tool_facts(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
+        """Return nothing: facts about a server are unknown."""
         return []
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
-    """Make the engine from its settings; what is wrong with them is said before anything is sent."""
+    """Make the engine from its settings; errors in them are raised before anything is sent."""
     url = settings.get("url")
     if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
         settings = {**settings, "url": f"http:{url}"}

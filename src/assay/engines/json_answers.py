@@ -1,4 +1,4 @@
-"""JSON documents in what a program printed: alone, one on each line, or among progress and other talk."""
+"""JSON documents in the output of a program (alone, one per line, or among other text), and selectors of values."""
 
 from __future__ import annotations
 
@@ -14,108 +14,92 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@
 _OPENING = re.compile(r"[{\[]")
 _LINE_OPENING = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
 _REST = re.compile(r"[ \t]*$", re.MULTILINE)
-# How a piece of JSON begins; `[INFO]` and `[1/3]` are talk.
+# How broken JSON begins; `[INFO]` and `[1/3]` are other text.
 _BROKEN = re.compile(r"\{|\[\s*(?:[{\[\"]|$)")
 _DECODER = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
-class SearchLimits:
-    """How hard documents are looked for among talk."""
-
-    attempts: int = 1_000  # places that may begin a document and do not: each costs a look at what follows
-    shown: int = 60  # characters of talk that a note shows
-
-
-SEARCH_LIMITS = SearchLimits()
+_ATTEMPTS = 1_000  # failed starts of a document: each costs a parse of what follows
+_SHOWN = 60  # characters of other text that a note shows
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The documents of an output, in order, and what stood around them."""
+    """The documents in an output, in order, and the text around them."""
 
     values: tuple[object, ...]
     talk: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What people must know of it."""
+        """A note on the text around them."""
         if not self.talk:
             return ()
-        count, first = len(self.talk), self.talk[0][: SEARCH_LIMITS.shown]
+        count, first = len(self.talk), self.talk[0][:_SHOWN]
         return (f"{count} {'line' if count == 1 else 'lines'} around the JSON left out, e.g. {first!r}",)
 
 
 def clean(data: bytes | str) -> str:
-    """Give a text as a terminal would leave it: no colours, and a line of its own for what is overwritten."""
+    """Return output without escape sequences, and with a line for each overwritten one."""
     text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     return strip_ansi(text).replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n\x00")
 
 
 def strip_ansi(text: str) -> str:
-    """Take escape sequences out."""
+    """Remove escape sequences."""
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
 def whole_document(text: str) -> Documents:
-    """Read a text that is one document; ValueError or RecursionError when it is not."""
+    """Parse a text that is one document; raise ValueError or RecursionError if it is not."""
     return Documents((json.loads(text),))
 
 
 def documents_by_line(text: str) -> Documents:
-    """Read a document on each line; lines that do not begin like one are talk; ValueError when one is broken."""
+    """Parse one document per line; other lines are talk; raise ValueError if a document is broken."""
     values, talk = list[object](), list[str]()
     for line in filter(None, map(str.strip, text.split("\n"))):
         try:
             values.append(json.loads(line))
         except ValueError:
             talk.append(line)
-    return _checked(Documents(tuple(values), tuple(talk)))
+    return _check(Documents(tuple(values), tuple(talk)))
 
 
 def documents_among_talk(text: str, *, anywhere: bool) -> Documents:
-    """Find documents that end with a line and begin with one, or anywhere in it; ValueError when one is broken."""
+    """Find documents that end with a line, and begin with one or anywhere; raise ValueError if one is broken."""
     values, talk, at = list[object](), list[str](), 0
-    for found in _find(text, _OPENING if anywhere else _LINE_OPENING):
-        talk += text[at : found.begin].split("\n")
-        values.append(found.value)
-        at = found.end
+    for begin, end, value in _find(text, _OPENING if anywhere else _LINE_OPENING):
+        talk += text[at:begin].split("\n")
+        values.append(value)
+        at = end
     talk += text[at:].split("\n")
     if any(line.count("{") > line.count("}") or line.count("[") > line.count("]") for line in talk):
         raise ValueError("a document breaks off or is broken: what was found lies inside it")
-    return _checked(Documents(tuple(values), tuple(filter(None, map(str.strip, talk)))))
+    return _check(Documents(tuple(values), tuple(filter(None, map(str.strip, talk)))))
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A document and where it stands in a text."""
-
-    begin: int
-    end: int
-    value: object
-
-
-def _find(text: str, opening: re.Pattern[str]) -> Iterator[_Found]:
-    """Decode at every place where a document may begin; what follows it on its line must be blank."""
+def _find(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int, object]]:
+    """Decode wherever a document may begin; the rest of its last line must be blank."""
     at = failures = 0
-    while failures < SEARCH_LIMITS.attempts and (match := opening.search(text, at)):
+    while failures < _ATTEMPTS and (match := opening.search(text, at)):
         begin = match.end() - 1
         try:
             value, end = _DECODER.raw_decode(text, begin)
         except (ValueError, RecursionError):
             end = -1
         if end > 0 and _REST.match(text, end):
-            yield _Found(begin, end, value)
+            yield begin, end, value
             at = end
         else:
             failures += 1
             at = match.end()
 
 
-def _checked(found: Documents) -> Documents:
+def _check(found: Documents) -> Documents:
     broken = next(filter(_BROKEN.match, found.talk), None)
     if broken is not None:
-        raise ValueError(f"a document breaks off or is broken: {broken[: SEARCH_LIMITS.shown]!r}")
+        raise ValueError(f"a document breaks off or is broken: {broken[:_SHOWN]!r}")
     if found.talk and not found.values:
         raise ValueError("there is no document in it")
     return found
@@ -127,7 +111,7 @@ _STEP = re.compile(r"\[\]|[^.\[\]]+")
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Steps from the document to a value; `[]` is every item of a list."""
+    """Path from the document to a value; `[]` is every item of a list."""
 
     steps: tuple[str, ...]
 
@@ -142,23 +126,23 @@ class Selector:
 
 
 def parse_selector(text: str, where: str) -> Selector:
-    """Read a selector."""
+    """Parse a selector."""
     steps = tuple(_STEP.findall(text))
     if not steps or re.sub(r"[.]", "", text) != "".join(steps):
-        raise ConfigError(f"{where}: {text!r} is no path into a document", hint="write it like results[].file_path")
+        raise ConfigError(f"{where}: {text!r} is not a path into a document", hint="write it like results[].file_path")
     return Selector(steps)
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedRow:
-    """The values of one result, in the order of the selectors; None where there is none."""
+    """The values of one result, in the order of the selectors; None if missing."""
 
     values: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """An item of a list, with the steps that led there and what it lies in."""
+    """An item of a list, with its path and the item around it."""
 
     steps: tuple[str, ...]
     value: object
@@ -166,7 +150,7 @@ class _Place:
 
 
 def select(document: object, fields: Sequence[Selector | None]) -> Iterator[SelectedRow]:
-    """Give one row for each item of the innermost list; a field of an outer list is the same for all inside it."""
+    """Return one row per item of the innermost list, with the values of the items around it."""
     deepest = max((field.lists for field in fields if field), key=len, default=())
     for field in fields:
         if field and deepest[: len(field.lists)] != field.lists:

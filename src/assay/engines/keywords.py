@@ -1,4 +1,4 @@
-"""The grep of a patient person: `engine` is the kind, the other modules help it."""
+"""Keyword baseline: files by distinct query words, then occurrences, as with grep for every word."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from assay.types import Corpus, Hit, Role
 
 @dataclass(frozen=True, slots=True)
 class CountingLimits:
-    """Memory, time and command line lengths; no effect on any count."""
+    """Limits of memory, time and command lines; they change no count."""
 
-    cached_bytes: int = 512_000_000  # file contents kept in memory; the rest is read again for every word
+    cached_bytes: int = 512_000_000  # file contents in memory; other files are read again for every word
     argument_bytes: int = 200_000  # of paths in one command line: the smallest system limit in use is 256 KiB
-    seconds: float = 120.0  # for one run of a tool: what an abandoned query may leave running
+    seconds: float = 120.0  # for one run of a tool, also after its query was abandoned
     # git names every file it tracks, and a million paths of 100 bytes must fit
     process: ProcessLimits = field(default_factory=lambda: ProcessLimits(stdout=100_000_000))
 
 
 LIMITS = CountingLimits()
-_WAY_OUT = 'use backend = "python"'
+_HINT = 'use backend = "python"'
 
 
 class WordCounter(Protocol):
     """Counts words in the files of one corpus."""
 
     def count(self, word: str) -> Mapping[str, int]:
-        """Give the number of occurrences by path, for the files that have any."""
+        """Return the number of occurrences by path, for the files that have any."""
 
     @property
     def peak_bytes(self) -> int | None:
-        """The most memory that a program of its took; None when there was none, or too short to be seen."""
+        """Peak memory of its programs; None if there were none, or too short to measure."""
 
 
 def fold(data: bytes) -> str:
-    """Decode as the corpus does and lower the case."""
+    """Decode as the corpus does, in lower case."""
     lowered = data.lower()
     try:
         return lowered.decode("utf-8").lower()
@@ -67,7 +67,7 @@ def count_word(data: bytes, word: str) -> int:
 
 
 def find_tool(name: str) -> str | None:
-    """Find a program on the PATH."""
+    """Return the path of a program, None if it is not installed."""
     return shutil.which(name)
 
 
@@ -102,33 +102,33 @@ class PythonCounter:
 
 
 class _ToolCounter:
-    """What counters share that let a program help them."""
+    """Base of counters that run a program."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._python = PythonCounter(corpus)
-        self._witness = UsageTracker()
+        self._tracker = UsageTracker()
 
     @property
     def peak_bytes(self) -> int | None:
-        return self._witness.peak_bytes
+        return self._tracker.peak_bytes
 
     def _output(self, arguments: Sequence[str]) -> bytes:
         done = self._run(arguments)
         if done.code not in (0, 1):
-            raise EngineError(describe_failure(ProgramSpec(tuple(arguments)), done), hint=_WAY_OUT)
+            raise EngineError(describe_failure(ProgramSpec(tuple(arguments)), done), hint=_HINT)
         return done.stdout
 
     def _run(self, arguments: Sequence[str]) -> CompletedProgram:
         environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
         task = ProgramSpec(tuple(arguments), self._corpus.root, environment)
-        return run_tool(task, LIMITS.seconds, hint=_WAY_OUT, limits=LIMITS.process, seen=self._witness.see_query)
+        return run_tool(task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, seen=self._tracker.see_query)
 
 
 class RipgrepCounter(_ToolCounter):
     """Counts with `rg --count-matches`, over the corpus's own list of files."""
 
-    # Bytes as they are (-a, no BOM sniffing), ASCII case only, no configuration or ignore file of the user's.
+    # Raw bytes (-a, no BOM detection), ASCII case only, no configuration or ignore files of the user.
     FLAGS = ("--no-config", "--no-unicode", "-i", "-F", "-a", "--encoding", "none", "--count-matches", "--null", "-H")
 
     def __init__(self, corpus: Corpus) -> None:
@@ -149,13 +149,13 @@ class RipgrepCounter(_ToolCounter):
 
 
 class GitCounter(_ToolCounter):
-    """Lets `git grep` name the tracked files that hold the word, and counts in those; it can only count lines itself.
+    """Counts in the tracked files that `git grep` lists, because it can only count lines itself.
 
-    Files that git does not track or reads from elsewhere are counted without its help, so a corpus that is no
-    repository is a slower one and nothing else.
+    Files that git does not track or reads from elsewhere are always read, so a corpus that is no repository is only
+    slower.
     """
 
-    # The user's configuration could turn on full names or submodules.
+    # User configuration could turn on full names or submodules.
     GIT = ("git", "-c", "grep.fullName=false", "-c", "submodule.recurse=false")
     FLAGS = ("-l", "-z", "-a", "-i", "-F", "--no-color")
 
@@ -187,7 +187,7 @@ class GitCounter(_ToolCounter):
 
 
 def _is_plain(corpus: Corpus, path: str) -> bool:
-    """Tell whether a path leads through no link, so that git reads what we read."""
+    # through a link git would read another file
     root = os.path.realpath(corpus.root)
     return os.path.realpath(os.path.join(root, path)) == os.path.join(root, path)
 
@@ -206,16 +206,8 @@ def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Lines of a file, 1-based and inclusive."""
-
-    start: int
-    end: int
-
-
-def densest_window(text: str, words: Sequence[str], size: int) -> Window:
-    """Find the `size` lines with the most distinct words, then the most occurrences, then the first such."""
+def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int]:
+    """Return first and last of the `size` lines with the most distinct words, then occurrences, then the first."""
     found = sorted(_occurrences(text, words))
     last = max(1, count_lines(text))  # an empty file is shown as its first line
     best, best_line = (0, 0), 1
@@ -231,7 +223,7 @@ def densest_window(text: str, words: Sequence[str], size: int) -> Window:
         inside[word] -= 1
         if not inside[word]:
             del inside[word]
-    return Window(best_line, min(best_line + size - 1, last))
+    return best_line, min(best_line + size - 1, last)
 
 
 def _occurrences(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
@@ -251,9 +243,9 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `kind = "keywords"` takes."""
+    """Settings of `kind = "keywords"`."""
 
-    # No part of the engine's identity, because the ranking is the same.
+    # Not part of the configuration, because the ranking is the same.
     backend: Backend = field(default="auto", metadata={"about": "who counts the words; the ranking is the same"})
     window: int = field(
         default=40,  # the same size as the reference engine's chunk
@@ -268,13 +260,12 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse numbers without a meaning."""
         check_counts("engine keywords", window=self.window, shortest=self.shortest, cached_words=self.cached_words)
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordsEngine(InProcessDefaults):
-    """grep for every word of the query."""
+    """Greps for every word of the query."""
 
     settings: Settings
     oversample: int = 1
@@ -282,22 +273,22 @@ class KeywordsEngine(InProcessDefaults):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """What shapes the ranking: not who counts."""
+        """The settings that shape the ranking."""
         return {"kind": "keywords", "window": self.settings.window, "shortest": self.settings.shortest}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Who counts on this machine."""
+        """The backend on this machine."""
         return (f"words counted by {choose_backend(self.settings.backend)}",)
 
     @property
-    def identity(self) -> str | None:  # type: ignore[override]  # computed when asked for
-        """Settings, code, and the tool that counts, which is another when its file is."""
+    def identity(self) -> str | None:  # type: ignore[override]  # computed
+        """Settings, code, and path, size and time of the backend's program."""
         backend = choose_backend(self.settings.backend)
         return identity_of(self.config, "engines/keywords.py", facts=[backend, _tool_facts(backend)])
 
     def open(self, corpus: Corpus) -> Session:
-        """Get a counter ready."""
+        """Return a session with a counter."""
         counters: dict[str, Callable[[Corpus], WordCounter]] = {
             "rg": RipgrepCounter,
             "git": GitCounter,
@@ -307,7 +298,7 @@ class KeywordsEngine(InProcessDefaults):
 
 
 class KeywordsSession:
-    """Word counts on one corpus, each word counted once."""
+    """Word counts on one corpus; each word is counted once."""
 
     def __init__(self, settings: Settings, corpus: Corpus, counter: WordCounter) -> None:
         self._settings = settings
@@ -316,7 +307,7 @@ class KeywordsSession:
         self._count = lru_cache(settings.cached_words)(counter.count)
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
-        """Rank the files that hold any word of the query."""
+        """Rank the files that contain any word of the query."""
         words = query_keywords(query, self._settings.shortest)
         distinct: Counter[str] = Counter()
         total: Counter[str] = Counter()
@@ -325,34 +316,30 @@ class KeywordsSession:
             distinct.update(counts.keys())
             total.update(counts)
         ranked = heapq.nsmallest(max(k, 0), distinct, key=lambda path: (-distinct[path], -total[path], path))
-        return tuple(self._hit(path, words, _score(distinct[path], total[path])) for path in ranked)
+        return tuple(self._hit(path, words, distinct[path] + total[path] / (total[path] + 1)) for path in ranked)
 
     def usage(self) -> SessionUsage:
-        """Tell what the programs took that count; what counts in this process is seen from outside."""
+        """Return peak memory of the backend's programs."""
         return SessionUsage(peak_bytes=self._counter.peak_bytes)
 
     def close(self) -> None:
-        """Forget the counts."""
+        """Clear the counts."""
         self._count.cache_clear()
 
     def _hit(self, path: str, words: Sequence[str], score: float) -> Hit:
-        window = densest_window(fold(read_bytes(self._corpus, path)), words, self._settings.window)
-        return Hit(path, window.start, window.end, score)
-
-
-def _score(distinct: int, total: int) -> float:
-    return distinct + total / (total + 1)
+        start, end = densest_window(fold(read_bytes(self._corpus, path)), words, self._settings.window)
+        return Hit(path, start, end, score)
 
 
 def query_keywords(query: str, shortest: int) -> list[str]:
-    """List a query's distinct words, lower-cased; stop words and single letters only when there is nothing else."""
+    """Return the distinct words of a query in lower case; stop words and short ones only if there are no others."""
     every = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))
     telling = [word for word in every if word not in STOP_WORDS and len(word) >= shortest]
     return telling or every
 
 
 def choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
-    """Take the backend that is asked for, or the first there is."""
+    """Return the wanted backend, or the first that is installed."""
     if wanted != "auto":
         if wanted != "python" and find_tool(wanted) is None:
             raise ConfigError(f"engine keywords: {wanted} is not installed", hint='install it, or backend = "auto"')
@@ -369,7 +356,7 @@ def _tool_facts(backend: str) -> list[object]:
 
 
 def make(settings: Mapping[str, object], _context: EngineContext) -> KeywordsEngine:
-    """Make the engine from its settings; a backend that is asked for and missing is told at once."""
+    """Make the engine; raise ConfigError if the backend is not installed."""
     read = read_settings(Settings, settings, "engine keywords")
     choose_backend(read.backend)
     return KeywordsEngine(read)

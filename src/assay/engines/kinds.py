@@ -1,4 +1,4 @@
-"""The kinds of engine there are."""
+"""The kinds of engine, their components and their settings."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class EngineKind:
 
     name: str
     module: str
-    main: str | None  # the setting that `kind:value` gives; None when it takes none
+    main: str | None  # the setting of `kind:value`; None if it takes none
     about: str
-    ours: bool = False  # ships with Assay: it takes alike under every name, and is no stranger's program
-    told: bool = False  # is told the answers: a changed target is another question to it
+    ours: bool = False  # ships with Assay
+    told: bool = False  # knows the targets: its rankings depend on the gold set
 
 
 _ALL = (
@@ -59,22 +59,22 @@ KINDS: Mapping[str, EngineKind] = MappingProxyType({kind.name: kind for kind in 
 
 
 def kind_named(name: object) -> EngineKind | None:
-    """Find the kind that settings name; an engine that was passed as an object may name none."""
+    """Return the kind with a name, None if there is none."""
     return KINDS.get(name) if isinstance(name, str) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Something that an engine can do without, and the dotted settings that switch it off."""
+    """A component that an engine can do without, and the dotted settings that turn it off."""
 
     name: str
     off: Mapping[str, object] = field(default_factory=dict)
 
 
 def parts_of(settings: Mapping[str, object]) -> tuple[Component, ...]:
-    """Ask the kind of an engine for its parts, in the order they work; none where it names none."""
+    """Return the components of an engine, in the order they work."""
     kind = kind_named(settings.get("kind"))
-    if kind is None or not kind.ours:  # a stranger's module is not imported for that: nobody knows what is in it
+    if kind is None or not kind.ours:  # third-party code is not imported for this
         return ()
     named: Callable[[Mapping[str, object]], tuple[Component, ...]] | None
     named = getattr(import_module(kind.module), "ablations", None)
@@ -83,17 +83,17 @@ def parts_of(settings: Mapping[str, object]) -> tuple[Component, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SettingPage:
-    """A setting: a dotted name is a table in the table."""
+    """Documentation of a setting; a dotted name is in a nested table."""
 
     name: str
     type: str
-    default: str | None  # as TOML writes it, "none" where nothing is meant; None when it must be given
+    default: str | None  # as in TOML, or "none"; None if it is required
     about: str
 
 
 @dataclass(frozen=True, slots=True)
 class KindPage:
-    """A kind of engine; `main` is the setting that `kind:value` gives."""
+    """Documentation of a kind; `main` is the setting of `kind:value`."""
 
     name: str
     main: str | None
@@ -102,13 +102,11 @@ class KindPage:
 
 
 def describe() -> tuple[KindPage, ...]:
-    """Describe every kind of engine, by name; imports them all."""
-    return tuple(_describe_kind(kind) for _, kind in sorted(KINDS.items()))
-
-
-def _describe_kind(kind: EngineKind) -> KindPage:
-    record = import_module(kind.module).Settings
-    return KindPage(kind.name, kind.main, kind.about, tuple(_describe_record(record, "")))
+    """Return the documentation of every kind, by name; imports them all."""
+    return tuple(
+        KindPage(name, kind.main, kind.about, tuple(_describe_record(import_module(kind.module).Settings, "")))
+        for name, kind in sorted(KINDS.items())
+    )
 
 
 def _describe_record(record: object, prefix: str) -> Iterator[SettingPage]:

@@ -1,6 +1,6 @@
-"""What the harness does to every engine's answer before it is scored: repair what is certain, note what is not.
+"""Normalization of every answer before it is scored: repair what is certain, note contract violations.
 
-A path is never matched by its end: `encoder.py` is not `json/encoder.py`. Applying it twice changes nothing more.
+A path is never matched by its suffix: `encoder.py` is not `json/encoder.py`. The operation is idempotent.
 """
 
 from __future__ import annotations
@@ -32,36 +32,22 @@ BAD_SNIPPET = "not a text, dropped"
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """Hits fit for scoring, and what had to be survived."""
+    """Hits for scoring, and notes on contract violations."""
 
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Breach:
-    """One thing that was wrong with one hit."""
-
-    subject: str  # paths, ranges, scores, snippets
-    problem: str
-    example: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Repaired:
-    """A hit after its repair, with what was wrong."""
-
-    hit: Hit
-    breaches: tuple[_Breach, ...]
+_Violation = tuple[str, str, str]  # subject (paths, ranges, scores, snippets), problem, example
 
 
 def normalise(hits: Iterable[Hit], corpus: Corpus, k: int, *, oversample: int = 1) -> Normalised:
-    """Normalise one answer; for many on one corpus keep a `Normaliser`."""
+    """Normalize one answer; for many on one corpus use a `Normaliser`."""
     return Normaliser(corpus)(hits, k, oversample=oversample)
 
 
 class Normaliser:
-    """Normalise answers on one corpus; file lengths are looked up once."""
+    """Normalizes answers on one corpus; file lengths are read once."""
 
     def __init__(self, corpus: Corpus, lines: Callable[[str], int] | None = None, *, also: Sequence[Path] = ()) -> None:
         self._known = frozenset(file.path for file in corpus.files)
@@ -71,17 +57,18 @@ class Normaliser:
         self._lines = cache(lines or (lambda path: count_lines(read_text(corpus, path))))
 
     def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> Normalised:
-        """Repair an answer of at most k × oversample hits and say what was wrong with it."""
+        """Repair an answer of at most k × oversample hits, with notes on violations."""
         given = tuple(hits)
         kept = given[: k * oversample]
-        repaired = [self._repair(hit) for hit in kept]
-        notes = _tell([breach for one in repaired for breach in one.breaches], len(kept))
+        violations: list[_Violation] = []
+        hits = tuple([self._repair(hit, violations) for hit in kept])
+        notes = _notes(violations, len(kept))
         if len(given) > len(kept):
             notes = (*notes, f"{len(given)} results where {len(kept)} were asked for: the rest is cut")
-        return Normalised(tuple(one.hit for one in repaired), notes)
+        return Normalised(hits, notes)
 
     def path(self, text: str) -> str:
-        """Return the path as the corpus lists it where that is certain, else as it came."""
+        """Return the path as the corpus lists it if that is certain, else unchanged."""
         if text in self._known:
             return text
         path = self._tidy(text)
@@ -102,21 +89,20 @@ class Normaliser:
                 return path[len(root.rstrip("/")) + 1 :]
         return path
 
-    def _repair(self, hit: object) -> _Repaired:
+    def _repair(self, hit: object, violations: list[_Violation]) -> Hit:
         if self._is_fine(hit):
-            return _Repaired(hit, ())
+            return hit
         if not isinstance(hit, Hit) or not isinstance(hit.path, str):
             raise EngineError(
                 f"the engine returned {hit!r:.80} where a Hit with a path belongs", hint="give every Hit a text as path"
             )
         path = self.path(hit.path)
-        breaches: list[_Breach] = []
         if hit.path.startswith("/") and not path.startswith("/"):
-            breaches.append(_Breach("paths", ABSOLUTE, hit.path))
+            violations.append(("paths", ABSOLUTE, hit.path))
         if path not in self._known:
-            breaches.append(_Breach("paths", UNKNOWN, hit.path))
-        ranged = self._repair_range(hit._replace(path=path), breaches)
-        return _Repaired(_repair_rest(ranged, breaches), tuple(breaches))
+            violations.append(("paths", UNKNOWN, hit.path))
+        ranged = self._repair_range(hit._replace(path=path), violations)
+        return _repair_rest(ranged, violations)
 
     def _is_fine(self, hit: object) -> TypeGuard[Hit]:
         if type(hit) is not Hit or hit.path not in self._known or not isinstance(hit.snippet, str | None):
@@ -126,23 +112,23 @@ class Normaliser:
         ranged = 1 <= hit.start <= hit.end <= self._lines(hit.path)
         return ranged and (hit.score is None or (type(hit.score) is float and math.isfinite(hit.score)))
 
-    def _repair_range(self, hit: Hit, breaches: list[_Breach]) -> Hit:
+    def _repair_range(self, hit: Hit, violations: list[_Violation]) -> Hit:
         if hit.start is None and hit.end is None:
             return hit
         given = f"{hit.path}:{hit.start}-{hit.end}"
         start, end = _whole(hit.start), _whole(hit.start if hit.end is None else hit.end)
         if start is None or end is None:
-            breaches.append(_Breach("ranges", NO_RANGE, given))
+            violations.append(("ranges", NO_RANGE, given))
             return hit._replace(start=None, end=None)
         if end < start:
-            breaches.append(_Breach("ranges", BACKWARDS, given))
+            violations.append(("ranges", BACKWARDS, given))
             end = start
         if start < 1:
-            breaches.append(_Breach("ranges", BEFORE_FIRST, given))
+            violations.append(("ranges", BEFORE_FIRST, given))
             start, end = 1, max(end, 1)
         last = self._lines(hit.path) if hit.path in self._known else end
         if end > last:
-            breaches.append(_Breach("ranges", PAST_END, given))
+            violations.append(("ranges", PAST_END, given))
             start, end = min(start, last), last
         return hit._replace(start=start, end=end) if last else hit._replace(start=None, end=None)
 
@@ -153,22 +139,22 @@ def _whole(value: object) -> int | None:
     return int(value) if math.isfinite(value) and value == int(value) else None
 
 
-def _repair_rest(hit: Hit, breaches: list[_Breach]) -> Hit:
+def _repair_rest(hit: Hit, violations: list[_Violation]) -> Hit:
     score: object = hit.score
     if score is not None:
         usable = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
         if not usable:
-            breaches.append(_Breach("scores", BAD_SCORE, f"{score!r:.40}"))
+            violations.append(("scores", BAD_SCORE, f"{score!r:.40}"))
         hit = hit._replace(score=float(hit.score) if usable and hit.score is not None else None)
     if hit.snippet is not None and not isinstance(hit.snippet, str):
-        breaches.append(_Breach("snippets", BAD_SNIPPET, f"{hit.snippet!r:.40}"))
+        violations.append(("snippets", BAD_SNIPPET, f"{hit.snippet!r:.40}"))
         hit = hit._replace(snippet=None)
     return hit
 
 
-def _tell(breaches: Sequence[_Breach], total: int) -> tuple[str, ...]:
-    counts = Counter((breach.subject, breach.problem) for breach in breaches)
-    first = {(breach.subject, breach.problem): breach.example for breach in reversed(breaches)}
+def _notes(violations: Sequence[_Violation], total: int) -> tuple[str, ...]:
+    counts = Counter((subject, problem) for subject, problem, _ in violations)
+    first = {(subject, problem): example for subject, problem, example in reversed(violations)}
     return tuple(
         f"{count} of {total} {subject} {problem}, e.g. {first[subject, problem]}"
         for (subject, problem), count in counts.items()

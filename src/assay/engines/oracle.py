@@ -1,4 +1,4 @@
-"""The gold answers as a ranking: the ceiling that a perfect engine could reach on this corpus."""
+"""The targets as a ranking: the ceiling that a perfect engine could reach on this corpus."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from assay.types import Corpus, Hit, Role, Span, Suite, Target
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `kind = "oracle"` takes: nothing."""
+    """Settings of `kind = "oracle"`: none."""
 
 
 @dataclass(frozen=True, slots=True)
 class OracleEngine(InProcessDefaults):
-    """Knows the suite it is asked about."""
+    """Returns the targets of the queries of a suite."""
 
     suite: Suite
     oversample: int = 1
@@ -30,16 +30,16 @@ class OracleEngine(InProcessDefaults):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The kind says all; the gold set is hashed on its own."""
+        """Only the kind; the gold set is hashed apart."""
         return {"kind": "oracle"}
 
     @property
-    def identity(self) -> str | None:  # type: ignore[override]  # computed when asked for
-        """Its code; whoever keeps its answers keeps them by the gold set."""
+    def identity(self) -> str | None:  # type: ignore[override]  # computed
+        """The code; caches of its rankings also depend on the gold set."""
         return identity_of(self.config, "engines/oracle.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Look up the answers of the gold sets that are made for this corpus."""
+        """Collect the targets of the gold sets for this corpus."""
         answers: dict[str, list[Target]] = {}
         for gold in self.suite.golds:
             if gold.corpus == corpus.spec:
@@ -51,14 +51,14 @@ class OracleEngine(InProcessDefaults):
 
 @dataclass(frozen=True, slots=True)
 class OracleSession:
-    """The answers on one corpus, by the words of the query."""
+    """The targets on one corpus, by the text of the query."""
 
     corpus: Corpus
     known: Mapping[str, str | None]  # its files and their languages
     answers: Mapping[str, Sequence[Target]]
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
-        """Give the targets that exist, highest grade first, then in gold order; a place stands there once."""
+        """Return existing targets, highest grade first, then in gold order, without repeats."""
         if query not in self.answers:
             raise EngineError("the oracle knows no such query on this corpus", hint="ask only queries of the gold set")
         reachable = [target for target in self.answers[query] if target.span.path in self.known]
@@ -67,7 +67,7 @@ class OracleSession:
         return tuple(Hit(span.path, span.start, span.end) for span in list(spans)[: max(k, 0)])
 
     def close(self) -> None:
-        """Have nothing to close."""
+        """Do nothing."""
 
     def _spans(self, target: Target) -> Iterator[Span]:
         if target.symbol is None or target.span.start is not None:
@@ -80,7 +80,7 @@ class OracleSession:
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> OracleEngine:
-    """Make the engine for the suite of the run."""
+    """Make the engine for the gold sets of the run."""
     read_settings(Settings, settings, "engine oracle")
     if context.suite is None:
         raise ConfigError("the oracle needs a gold set to answer from", hint="give one with --gold")

@@ -1,4 +1,4 @@
-"""Engines of known tools: each a TOML file to copy, with what is known of the tool itself."""
+"""Presets: TOML files with engine settings for known tools."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _HINT = "a preset has [preset] and [engine]; `assay engines show semble` prints 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """How to ask a tool for its version: what it prints holds it."""
+    """A command that prints the version of a tool."""
 
     argv: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
-    """What is known of a tool. `verified` is the version it ran with; without one the preset is from `docs` alone."""
+    """Facts about a tool. `verified` is the version it was run with; without one the preset is written from `docs`."""
 
     about: str
     home: str = ""
@@ -40,14 +40,14 @@ class ToolInfo:
     verified: str = ""
     install: str = ""
     needs: tuple[str, ...] = ()  # programs on the PATH
-    variables: tuple[str, ...] = ()  # of the environment, that must be set
-    note: str = ""  # what a reader of its numbers has to know
+    variables: tuple[str, ...] = ()  # of the environment, required
+    note: str = ""  # for readers of its results
     version: Probe | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A tool, and the settings of the engine that asks it."""
+    """A tool and its engine settings."""
 
     name: str
     path: Path
@@ -57,7 +57,7 @@ class Preset:
 
     @property
     def kind(self) -> str:
-        """The kind of engine that asks it."""
+        """The kind of its engine."""
         return str(self.settings["kind"])
 
 
@@ -68,12 +68,12 @@ def _shipped() -> Mapping[str, Path]:
 
 
 def preset_names() -> tuple[str, ...]:
-    """List the presets that ship."""
+    """Return the names of the shipped presets."""
     return tuple(_shipped())
 
 
 def find_preset(name: str) -> Preset:
-    """Read a preset that ships."""
+    """Load a shipped preset."""
     path = _shipped().get(name)
     if path is None:
         near = closest_match(name.partition(":")[0], (*KINDS, *_shipped()))
@@ -86,12 +86,12 @@ def find_preset(name: str) -> Preset:
 
 
 def named_preset(name: str, folder: Path) -> Preset:
-    """Find a preset that ships, by its name, or in a file of the user's, from a folder."""
+    """Load a shipped preset by its name, or a file relative to a directory."""
     return read_preset(folder / name) if name.endswith(_FILE) and name not in _shipped() else find_preset(name)
 
 
 def read_preset(path: Path) -> Preset:
-    """Read a preset from a file; what is wrong with it is told with its line."""
+    """Load a preset from a file; errors have its line."""
     file = read_toml(path, hint="check the path; `assay engines` lists the presets that ship")
     for key in file.data:
         if key not in _TABLES:
@@ -118,7 +118,7 @@ def _with_kind(settings: Mapping[str, object], file: TomlFile) -> Mapping[str, o
 
 
 def settings_of(preset: Preset, changes: Mapping[str, object]) -> dict[str, object]:
-    """Give the settings of a preset's engine, changed; a command line tool is asked for its version too."""
+    """Return the engine settings of a preset with changes; a command gets the version probe."""
     probe = preset.facts.version
     own = {"version": list(probe.argv)} if probe and preset.kind == "command" else {}
     merged = merge({**own, **preset.settings}, changes)
@@ -126,7 +126,7 @@ def settings_of(preset: Preset, changes: Mapping[str, object]) -> dict[str, obje
 
 
 def place(problem: ConfigError, preset: Preset, changes: Mapping[str, object]) -> ConfigError:
-    """Say where in a preset a wrong setting stands, unless it is one that the user changed."""
+    """Add the line in the preset to an error, unless the user changed the setting."""
     if problem.file or _mentioned(problem, "engine", changes) != ("engine",):
         return problem
     file = TomlFile(preset.path, preset.text, {})
@@ -158,10 +158,10 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*|\b\d+\b")
 
 @dataclass(frozen=True, slots=True)
 class ProbeLimits:
-    """What asking for a version may cost."""
+    """Limits of the version probe."""
 
     seconds: float = 20.0  # a Python tool that imports a tensor library first takes ten
-    words: int = 60  # characters of an unexpected answer that are shown
+    words: int = 60  # characters of output without a version that are shown
 
 
 PROBE_LIMITS = ProbeLimits()
@@ -169,7 +169,7 @@ PROBE_LIMITS = ProbeLimits()
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What this machine has of a tool."""
+    """What is installed of a tool."""
 
     missing: tuple[str, ...]  # programs that are not on the PATH
     unset: tuple[str, ...]  # variables of the environment that are not set
@@ -177,18 +177,18 @@ class Installed:
 
     @property
     def ready(self) -> bool:
-        """Whether everything is there that the preset needs."""
+        """Whether nothing is missing."""
         return not self.missing and not self.unset
 
 
 def look(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> Installed:
-    """Look for a tool, and ask it for its version when it is there."""
+    """Check the programs and variables of a preset, and probe its version."""
     missing = _missing(preset.facts.needs)
     return Installed(missing, _unset(preset.facts.variables), "" if missing else tool_version(preset, limits))
 
 
 def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
-    """Ask a tool for its version; empty when the preset does not know how, or the tool does not say."""
+    """Return the version of a tool; empty if unknown."""
     probe = preset.facts.version
     if probe is None:
         return ""
@@ -205,7 +205,7 @@ def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
 
 
 def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
-    """Refuse an engine whose program is not here, with how to install it; what the user changed is theirs."""
+    """Raise EngineError if a program or variable is missing that the changes do not replace."""
     facts = preset.facts
     named = {PurePath(text).name for text in _texts(changes)}
     missing = [program for program in _missing(facts.needs) if program not in named]
@@ -242,11 +242,11 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def preset_notes(preset: Preset) -> tuple[str, ...]:
-    """Say of what a preset's settings were made and what there is to know, for everybody who reads its numbers."""
+    """Return notes for the report: how the preset was verified, and its own note."""
     facts = preset.facts
-    proof = (
+    verified = (
         f"last verified with {facts.verified}"
         if facts.verified
         else f"unverified: written from {facts.docs or 'no source'}"
     )
-    return (f"preset {preset.name}, {proof}", *((facts.note,) if facts.note else ()))
+    return (f"preset {preset.name}, {verified}", *((facts.note,) if facts.note else ()))

@@ -1,7 +1,7 @@
-"""Chance, seeded: the floor that every table carries.
+"""Seeded random baseline: the floor of every table.
 
-A file's place is its hash with the seed and the query, so every order of the files is as likely as any other, and a
-file that comes or goes moves no other: the floor of a corpus does not jump because of one stray file.
+Files are ordered by a hash with seed and query, so every order is equally likely, and adding or removing a file does
+not change the order of the others.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from assay.types import Corpus, Hit, Role
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `kind = "random"` takes."""
+    """Settings of `kind = "random"`."""
 
     seed: int = field(default=0, metadata={"about": "another seed is another draw; by default the seed of the run"})
     window: int = field(
-        default=40,  # those of the reference engine's chunk, so that chance pays the same for its size
+        default=40,  # the size of the reference engine's chunk
         metadata={"about": "lines of a result"},
     )
 
     def __post_init__(self) -> None:
-        """Refuse a window without lines."""
         check_counts("engine random", window=self.window)
 
 
@@ -45,22 +44,22 @@ class RandomEngine(InProcessDefaults):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Seed and window, and how it draws."""
+        """Seed, window and method."""
         return {"kind": "random", "draw": "hash", "seed": self.settings.seed, "window": self.settings.window}
 
     @property
-    def identity(self) -> str | None:  # type: ignore[override]  # computed when asked for
-        """Seed, window and code."""
+    def identity(self) -> str | None:  # type: ignore[override]  # computed
+        """Configuration and code."""
         return identity_of(self.config, "engines/random.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Be ready at once."""
+        """Return a session; there is nothing to prepare."""
         return RandomSession(self.settings, corpus, tuple(sorted(file.path for file in corpus.files)))
 
 
 @dataclass(frozen=True, slots=True)
 class RandomDraw:
-    """Two independent numbers for one file: its place in the order, and its window."""
+    """Two independent numbers for one file: its rank and its window."""
 
     place: int
     window: int
@@ -68,20 +67,20 @@ class RandomDraw:
 
 @dataclass(frozen=True, slots=True)
 class RandomSession:
-    """Chance on one corpus. The same seed and words give the same answer, and the top 5 are a prefix of the top 10."""
+    """Random rankings on one corpus, determined by seed and query; the top 5 are a prefix of the top 10."""
 
     settings: Settings
     corpus: Corpus
     paths: tuple[str, ...]
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
-        """Draw k distinct files, then a window in each."""
+        """Return k distinct files with a window in each."""
         draws = {path: draw(self.settings.seed, query, path) for path in self.paths}
         first = heapq.nsmallest(max(k, 0), self.paths, key=lambda path: (draws[path].place, path))
         return tuple(self._window(path, draws[path].window) for path in first)
 
     def close(self) -> None:
-        """Have nothing to close."""
+        """Do nothing."""
 
     def _window(self, path: str, number: int) -> Hit:
         lines = len(line_bytes(read_text(self.corpus, path)))
@@ -90,11 +89,11 @@ class RandomSession:
 
 
 def draw(seed: int, query: str, path: str) -> RandomDraw:
-    """Hash a file's name with seed and query; Python's own `hash` differs from process to process."""
+    """Hash a path with seed and query; Python's `hash` differs between processes."""
     digest = hashlib.sha256(f"{seed}\0{query}\0{path}".encode("utf-8", "surrogatepass")).digest()
     return RandomDraw(int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big"))
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> RandomEngine:
-    """Make the engine; its seed is the run's unless it has its own."""
+    """Make the engine; the default seed is that of the run."""
     return RandomEngine(read_settings(Settings, {"seed": context.seed, **settings}, "engine random"))

@@ -1,4 +1,4 @@
-"""How much memory an engine adds that runs inside this process."""
+"""Memory of engines in this process, and processor affinity."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _RESET_PEAK = "5"  # proc(5): resets the peak resident set size
 
 
 class AddedMemory:
-    """Watch what one engine adds, call by call: what others take in between counts for nothing. Linux only."""
+    """Memory that one engine adds, measured during its calls only. Linux only."""
 
     def __init__(self) -> None:
-        self.peak: int | None = None  # bytes; None: not known
-        self._held = 0  # what earlier calls did not give back
+        self.peak: int | None = None  # bytes; None: unknown
+        self._held = 0  # bytes that earlier calls did not release
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch a call of the engine."""
-        before = _forget_peak()
+        """Measure a call of the engine."""
+        before = _reset_peak()
         try:
             yield
         finally:
@@ -33,7 +33,7 @@ class AddedMemory:
                 self._held = max(0, self._held + now - before)
 
 
-def _forget_peak() -> int | None:
+def _reset_peak() -> int | None:
     try:
         _CLEAR.write_text(_RESET_PEAK)
     except OSError:
@@ -49,7 +49,7 @@ def _field(name: str) -> int | None:
     return int(match[1]) * 1024 if match else None
 
 
-#: What numeric libraries, and the tools built on them, read to decide how many threads they start.
+#: Variables that set the number of threads of numeric libraries and tools.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -63,13 +63,13 @@ THREAD_VARIABLES = (
 
 
 def available_threads() -> int:
-    """Count the processors that this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
 def pinned(threads: int) -> Iterator[int]:
-    """Run with this many processors at most, programs that are started included; gives how many there really are."""
+    """Limit this process and programs it starts to some processors; yield the number granted."""
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     granted = min(threads, available_threads())
     allowed = _allowed()

@@ -1,12 +1,12 @@
-"""Answers that were made elsewhere: a TREC run, or JSON lines.
+"""Rankings from a file: a TREC run, or JSON lines.
 
 TREC: `qid Q0 docno rank score tag`, where docno is `path`, `path:start-end` or the id of a document. The order is
 trec_eval's: by score, and documents with the same score by docno, descending; the rank is not used. Scores are compared
 in double precision, trec_eval rounds them to single. JSON lines: `{"query": id or text, "hits": [...]}` (or "text"), a
 hit being `"path:10-20"` or `{"path", "start", "end", "score"}`, in rank order.
 
-A query is named by its words, by `gold/query/form`, or by `gold/query` or `query`, which stand for its headline form
-alone: what was answered to one phrasing is not an answer to another.
+A query is named by its text, by `gold/query/form`, or by `gold/query` or `query`, which stand for its headline phrasing
+only: the ranking of one phrasing is not used for another.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ from assay.files import read_utf8
 from assay.settings import read_settings
 from assay.types import Corpus, GoldSet, Hit, Query, Role, Suite
 
-#: How the last column of a run that Assay wrote begins.
+#: Prefix of the last column of a run that Assay wrote.
 TAG = "assay:"
-#: What would end a column, steer a screen, or be read as something else.
+#: Characters to escape: they end a column or control a terminal, or start an escape.
 _UNFIT = re.compile("[\\s%\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def to_column(text: str) -> str:
-    """Write a text that is one column."""
+    """Escape a text for one column."""
     return _UNFIT.sub(_percent, text) or "%"
 
 
 def to_docno(hit: Hit) -> str:
-    """Write where a hit points: `path` or `path:start-end`."""
+    """Return `path` or `path:start-end` of a hit."""
     path = path_column(hit.path)
     return path if hit.start is None else f"{path}:{hit.start}-{hit.end}"
 
 
-@lru_cache(maxsize=10_000)  # the same files come up again and again, in every ranking of every engine
+@lru_cache(maxsize=10_000)  # the same files are in many rankings
 def path_column(path: str) -> str:
-    """Write a path; a colon is where lines begin."""
+    """Escape a path; a colon separates the lines."""
     return to_column(path).replace(":", "%3A")
 
 
 def from_column(text: str) -> str:
-    """Read a text that was written into one column."""
+    """Unescape a column."""
     return "" if text == "%" else unquote(text, errors="surrogatepass")
 
 
 def from_docno(text: str) -> Hit:
-    """Read where a hit points."""
+    """Parse the location of a hit."""
     place = parse_location(text)
     return Hit(from_column(place.path), place.start, place.end)
 
@@ -78,7 +78,7 @@ _NAMING = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `kind = "runfile"` takes."""
+    """Settings of `kind = "runfile"`."""
 
     path: str = field(metadata={"about": "the run file; a relative path starts from the folder of assay.toml"})
     format: Literal["auto", "trec", "jsonl"] = field(
@@ -87,7 +87,7 @@ class Settings:
 
 
 class Docno(NamedTuple):
-    """A document as another tool names it; where it is depends on the corpus."""
+    """A document name of another tool, to be resolved in the corpus."""
 
     text: str
     score: float
@@ -99,7 +99,7 @@ Answers = Mapping[str, tuple[Hit | Docno, ...]]
 
 @dataclass(frozen=True, slots=True)
 class RunFileEngine(InProcessDefaults):
-    """A run file that was read and found sound."""
+    """A parsed run file."""
 
     path: str
     digest: str
@@ -111,16 +111,16 @@ class RunFileEngine(InProcessDefaults):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """What is in the file, not where it lies."""
+        """The digest of the file."""
         return {"kind": "runfile", "sha256": self.digest}
 
     @property
-    def identity(self) -> str | None:  # type: ignore[override]  # computed when asked for
-        """What is in the file, and how it is read; names of queries are those of the gold set."""
+    def identity(self) -> str | None:  # type: ignore[override]  # computed
+        """The digest of the file and of the code."""
         return identity_of(self.config, "engines/runfile.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Find the names that the queries on this corpus have in the file."""
+        """Map the queries on this corpus to their names in the file."""
         golds = [gold for gold in self.suite.golds if gold.corpus == corpus.spec]
         names: dict[str, list[str]] = {}
         for gold in golds:
@@ -143,7 +143,7 @@ class RunFileEngine(InProcessDefaults):
 
 @dataclass(frozen=True, slots=True)
 class RunFileSession:
-    """A run file being asked."""
+    """A run file on one corpus."""
 
     path: str
     answers: Answers
@@ -151,14 +151,14 @@ class RunFileSession:
     files: Set[str]
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
-        """Look the answer up; a query that is not in the file has failed."""
+        """Return the ranking; raise EngineError for a query that is not in the file."""
         names = (*self.names.get(query, ()), query)
         for name in names:
             if name in self.answers:
-                return tuple([self._located(hit) for hit in self.answers[name][: max(k, 0)]])
+                return tuple([self._locate(hit) for hit in self.answers[name][: max(k, 0)]])
         raise EngineError(f"{self.path} has no answer to {names[0]}", hint=_NAMING)
 
-    def _located(self, found: Hit | Docno) -> Hit:
+    def _locate(self, found: Hit | Docno) -> Hit:
         if isinstance(found, Hit):
             return found._replace(path=find_document(found.path, self.files) or found.path)
         place = parse_location(found.text)
@@ -168,7 +168,7 @@ class RunFileSession:
         return place._replace(score=found.score)
 
     def close(self) -> None:
-        """Have nothing to close."""
+        """Do nothing."""
 
 
 def _names(gold: GoldSet, query: Query, form: str) -> Iterator[str]:
@@ -179,7 +179,7 @@ def _names(gold: GoldSet, query: Query, form: str) -> Iterator[str]:
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngine:
-    """Read the file at once, so that what is wrong with it is said before anything runs."""
+    """Read the file, so that errors in it are raised before anything runs."""
     read = read_settings(Settings, settings, "engine runfile")
     if context.suite is None:
         raise ConfigError("a run file needs a gold set to know its queries", hint="give one with --gold")
@@ -190,10 +190,12 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
     if not answers:
         raise InputError("the run file is empty", file=path, hint="write one line for each result")
     digest = text_digest(text)
-    return RunFileEngine(read.path, digest, context.suite, answers, notes=(*_strangers(answers, context.suite), *notes))
+    return RunFileEngine(
+        read.path, digest, context.suite, answers, notes=(*_unknown_notes(answers, context.suite), *notes)
+    )
 
 
-def _strangers(answers: Mapping[str, object], suite: Suite) -> tuple[str, ...]:
+def _unknown_notes(answers: Mapping[str, object], suite: Suite) -> tuple[str, ...]:
     known: set[str] = set()
     for gold in suite.golds:
         for query in gold.queries:
@@ -215,11 +217,11 @@ class _Entry:
     rank: int
     score: float
     line: int
-    ours: bool = False  # Assay wrote it: what does not fit into a column is escaped
+    ours: bool = False  # written by Assay, with escapes
 
 
 def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]], tuple[str, ...]]:
-    """Read a TREC run, which has a document once for each query, and return notes on it."""
+    """Parse a TREC run, with each document once per query; also return notes."""
     entries: dict[str, dict[str, _Entry]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -234,16 +236,16 @@ def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]],
                     hint="keep one line for each result of a query",
                 )
             ranking[entry.docno] = entry
-    ordered = {query: _ordered(ranking.values()) for query, ranking in entries.items()}
-    return {query: tuple(map(_to_hit, ranking)) for query, ranking in ordered.items()}, _ties(ordered)
+    ordered = {query: _order(ranking.values()) for query, ranking in entries.items()}
+    return {query: tuple(map(_to_hit, ranking)) for query, ranking in ordered.items()}, _tie_notes(ordered)
 
 
-def _ordered(entries: Iterable[_Entry]) -> list[_Entry]:
+def _order(entries: Iterable[_Entry]) -> list[_Entry]:
     by_docno = sorted(entries, key=lambda entry: entry.docno, reverse=True)
     return sorted(by_docno, key=lambda entry: -entry.score)
 
 
-def _ties(rankings: Mapping[str, Sequence[_Entry]]) -> tuple[str, ...]:
+def _tie_notes(rankings: Mapping[str, Sequence[_Entry]]) -> tuple[str, ...]:
     crossed = [
         query
         for query, ranking in rankings.items()
@@ -290,7 +292,7 @@ def _read_entry(line: str, file: str, number: int) -> _Entry:
 
 
 def read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
-    """Read JSON lines; a query may stand there once."""
+    """Parse JSON lines, with each query once."""
     answers: dict[str, tuple[Hit, ...]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():

@@ -1,9 +1,9 @@
-"""Calling an engine so that nothing it does can stop or mislead the harness.
+"""Calls of an engine that always return an outcome, whatever the engine does.
 
-An engine in this process runs in a thread of its own, one for its whole life (open, every search, close), because
-some libraries tie what they open to a thread. A call that runs out of time is abandoned: the thread is a daemon and
-cannot hold up the end of the process, and the next call gets a new one; `session_notes` says that it happened. An
-engine that can end what it started (`TimedEngine`, `TimedSession`) is called directly.
+An engine in this process runs in one thread for its whole life (open, every search, close), because some libraries tie
+what they open to a thread. A call that times out is abandoned: the thread is a daemon and cannot delay the end of the
+process, and the next call gets a new one; `session_notes` reports it. An engine that can end what it started
+(`TimedEngine`, `TimedSession`) is called directly.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from assay.clock import format_duration
 from assay.engines.base import (
@@ -43,9 +43,9 @@ ABANDONED = "a query was abandoned and may still be running: later times are not
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Times that are no part of any measure."""
+    """Limits that affect no measurement."""
 
-    close: float = 5.0  # seconds an engine has to close before it is left alone
+    close: float = 5.0  # seconds an engine has to close before it is abandoned
     message: int = 500  # characters of an error message that are kept
 
 
@@ -54,7 +54,7 @@ CALL_LIMITS = CallLimits()
 
 @dataclass(frozen=True, slots=True)
 class QueryOutcome:
-    """How one query ended."""
+    """The outcome of one query."""
 
     status: Status
     hits: tuple[Hit, ...] = ()
@@ -66,7 +66,7 @@ class QueryOutcome:
 
 @dataclass(frozen=True, slots=True)
 class OpenEngine:
-    """An engine ready to be asked, and how long that took."""
+    """A session that is ready for queries, and the time it took to open."""
 
     session: TimedSession
     seconds: float
@@ -74,7 +74,7 @@ class OpenEngine:
 
 @dataclass(frozen=True, slots=True)
 class _Done(Generic[T]):
-    """What became of a call: a value or what it raised, and its time without the hand-over between threads."""
+    """A returned value or an exception, and the time of the call without the hand-over between threads."""
 
     value: T | None
     problem: BaseException | None
@@ -83,32 +83,24 @@ class _Done(Generic[T]):
 
 
 def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -> OpenEngine:
-    """Open an engine on a corpus; whatever goes wrong is an EngineError (or the AssayError it raised)."""
-    if isinstance(engine, TimedEngine):
-        return _open_timed(engine, corpus, timeout)
+    """Open an engine on a corpus; every failure is an EngineError or the AssayError that it raised."""
+    if isinstance(engine, TimedEngine):  # in this thread: an interrupt must reach what it started
+        timed = _run_here(lambda: engine.open_within(corpus, timeout))
+        if timed.problem is not None or timed.value is None:
+            raise _opening_error(timed) from timed.problem
+        return OpenEngine(timed.value, timed.seconds)
     thread = _EngineThread()
     done = thread.call(lambda: engine.open(corpus), timeout)
     if done.problem is not None or done.value is None:
         thread.end()
-        raise _opening_problem(done) from done.problem
-    session = done.value
-    if isinstance(session, TimedSession):
+        raise _opening_error(done) from done.problem
+    if isinstance(done.value, TimedSession):
         thread.end()
-        return OpenEngine(session, done.seconds)
-    return OpenEngine(_ThreadedSession(session, thread), done.seconds)
+        return OpenEngine(done.value, done.seconds)
+    return OpenEngine(_ThreadedSession(done.value, thread), done.seconds)
 
 
-def _open_timed(engine: TimedEngine, corpus: Corpus, timeout: float | None) -> OpenEngine:
-    """Open an engine that keeps to its time, in this thread: an interrupt must reach what it started."""
-    done = _run(lambda: engine.open_within(corpus, timeout))
-    if isinstance(done.problem, KeyboardInterrupt):
-        raise done.problem
-    if done.problem is not None or done.value is None:
-        raise _opening_problem(done) from done.problem
-    return OpenEngine(done.value, done.seconds)
-
-
-def _opening_problem(done: _Done[T]) -> AssayError:
+def _opening_error(done: _Done[T]) -> AssayError:
     problem = done.problem
     if isinstance(problem, EngineTimeoutError):
         aftermath = "; it may still be running" if done.left else ""
@@ -122,38 +114,32 @@ def _opening_problem(done: _Done[T]) -> AssayError:
 
 
 def ask(session: Session, query: str, k: int, timeout: float | None = None) -> QueryOutcome:
-    """Ask for k results and tell how it ended; nothing but KeyboardInterrupt gets out."""
+    """Search for k results and return the outcome; raise only KeyboardInterrupt."""
+    if isinstance(session, _ThreadedSession):
+        return _outcome(session.call(lambda: read_reply(session.inner.search(query, k)), timeout))
     if isinstance(session, TimedSession):
-        return _answer(session, query, k, timeout)
+        return _outcome(_run_here(lambda: read_reply(session.search_within(query, k, timeout))))
     thread = _EngineThread()
     try:
-        return _answer(_ThreadedSession(session, thread), query, k, timeout)
+        return _outcome(thread.call(lambda: read_reply(session.search(query, k)), timeout))
     finally:
         thread.end()
-
-
-def close_session(session: Session) -> str | None:
-    """Close a session; a problem is told, not raised."""
-    done = _run(session.close)
-    if isinstance(done.problem, KeyboardInterrupt):
-        raise done.problem
-    return None if done.problem is None else f"did not close: {summarize(done.problem)}"
 
 
 def ask_filtered(
     session: Session, query: str, k: int, wanted: SearchFilter, timeout: float | None = None
 ) -> QueryOutcome | None:
-    """Ask for a part of the corpus and tell how it ended; None when the session has no such filter."""
-    inner = session.inner if isinstance(session, _ThreadedSession) else session
+    """Search a part of the corpus and return the outcome; None if the session does not support the filter."""
+    inner = _inner(session)
     needed = {name for name in ("paths", "languages") if getattr(wanted, name)}
     if not isinstance(inner, FilteringSession) or not needed <= inner.filters:
         return None
-    return _told(_bounded(session, lambda: read_reply(inner.search_filtered(query, k, wanted, timeout)), timeout))
+    return _outcome(_call(session, lambda: read_reply(inner.search_filtered(query, k, wanted, timeout)), timeout))
 
 
 def update_session(session: Session, corpus: Corpus, timeout: float | None = None) -> QueryOutcome | None:
-    """Let a session take in that files changed and tell how it ended; None when it cannot."""
-    inner = session.inner if isinstance(session, _ThreadedSession) else session
+    """Update a session to changed files and return the outcome; None if it cannot."""
+    inner = _inner(session)
     if not isinstance(inner, UpdatingSession):
         return None
 
@@ -161,33 +147,32 @@ def update_session(session: Session, corpus: Corpus, timeout: float | None = Non
         inner.update_within(corpus, timeout)
         return EngineReply(())
 
-    return _told(_bounded(session, update, timeout))
+    return _outcome(_call(session, update, timeout))
 
 
 def session_usage(session: Session) -> SessionUsage:
-    """Ask what a session took; one that does not know, or fails at it, took nothing that could be measured."""
-    inner = session.inner if isinstance(session, _ThreadedSession) else session
+    """Return what a session used; empty if it does not measure that, or fails."""
+    inner = _inner(session)
     if not isinstance(inner, MeasuredSession):
         return SessionUsage()
-    return _bounded(session, inner.usage, CALL_LIMITS.close).value or SessionUsage()
+    return _call(session, inner.usage, CALL_LIMITS.close).value or SessionUsage()
 
 
-def _bounded(session: Session, function: Callable[[], T], timeout: float | None) -> _Done[T]:
-    done = session.call(function, timeout) if isinstance(session, _ThreadedSession) else _run(function)
-    if isinstance(done.problem, KeyboardInterrupt):
-        raise done.problem
-    return done
+def close_session(session: Session) -> str | None:
+    """Close a session and return any error message."""
+    done = _run_here(session.close)
+    return None if done.problem is None else f"did not close: {summarize(done.problem)}"
 
 
 def session_notes(session: Session) -> tuple[str, ...]:
-    """Say what happened in a session that people must know, once it is closed."""
+    """Return the notes of a session, once it is closed."""
     if isinstance(session, _ThreadedSession):
         return (ABANDONED,) if session.abandoned else ()
     return session.remarks() if isinstance(session, SessionWithNotes) else ()
 
 
 def summarize(problem: BaseException | None) -> str:
-    """Say in one line what an exception says: with its next step where it is ours, with its kind where it is not."""
+    """Return an exception in one line: an AssayError with its hint, another with its type."""
     if problem is None:
         return "it gave nothing back"
     if not isinstance(problem, AssayError):
@@ -199,17 +184,20 @@ def _squeeze(text: str) -> str:
     return " ".join(text.split())[: CALL_LIMITS.message]
 
 
-def _answer(session: TimedSession, query: str, k: int, timeout: float | None) -> QueryOutcome:
-    if isinstance(session, _ThreadedSession):
-        done = session.ask(query, k, timeout)
-    else:
-        done = _run(lambda: read_reply(session.search_within(query, k, timeout)))
-        if isinstance(done.problem, KeyboardInterrupt):
-            raise done.problem
-    return _told(done)
+def _inner(session: Session) -> Session:
+    return session.inner if isinstance(session, _ThreadedSession) else session
 
 
-def _told(done: _Done[EngineReply]) -> QueryOutcome:
+def _call(session: Session, function: Callable[[], T], timeout: float | None) -> _Done[T]:
+    if not isinstance(session, _ThreadedSession):
+        return _run_here(function)
+    done = session.call(function, timeout)
+    if isinstance(done.problem, KeyboardInterrupt):
+        raise done.problem
+    return done
+
+
+def _outcome(done: _Done[EngineReply]) -> QueryOutcome:
     if done.problem is not None or done.value is None:
         waited = done.problem.waited if isinstance(done.problem, EngineError) else 0.0
         return QueryOutcome(_status(done.problem), (), max(done.seconds - waited, 0.0), summarize(done.problem))
@@ -223,6 +211,13 @@ def _status(problem: BaseException | None) -> Status:
     return Status.CRASH if isinstance(problem, EngineCrash) else Status.ERROR
 
 
+def _run_here(function: Callable[[], T]) -> _Done[T]:
+    done = _run(function)
+    if isinstance(done.problem, KeyboardInterrupt):
+        raise done.problem
+    return done
+
+
 def _run(function: Callable[[], T]) -> _Done[T]:
     begin = time.perf_counter()
     try:
@@ -232,28 +227,20 @@ def _run(function: Callable[[], T]) -> _Done[T]:
     return _Done(value, None, time.perf_counter() - begin)
 
 
-class _Call(Generic[T]):
-    """A call to make, and where its outcome goes."""
-
-    def __init__(self, function: Callable[[], T]) -> None:
-        self.function = function
-        self.outcome: queue.SimpleQueue[_Done[T]] = queue.SimpleQueue()
-
-    def make(self) -> None:
-        self.outcome.put(_run(self.function))
+_Calls = queue.SimpleQueue[Callable[[], None] | None]
 
 
 class _EngineThread:
-    """One thread that makes the calls it is given, one after the other."""
+    """A thread that makes calls one after the other."""
 
     def __init__(self) -> None:
         self._start()
 
     def call(self, function: Callable[[], T], timeout: float | None) -> _Done[T]:
-        call = _Call(function)
-        self._calls.put(call)
+        outcome: queue.SimpleQueue[_Done[T]] = queue.SimpleQueue()
+        self._calls.put(lambda: outcome.put(_run(function)))
         try:
-            return call.outcome.get(timeout=timeout)
+            return outcome.get(timeout=timeout)
         except queue.Empty:
             self.end()
             self._start()
@@ -264,26 +251,23 @@ class _EngineThread:
         self._calls.put(None)
 
     def _start(self) -> None:
-        self._calls: queue.SimpleQueue[_Call[Any] | None] = queue.SimpleQueue()
+        self._calls: _Calls = queue.SimpleQueue()
         threading.Thread(target=_serve, args=(self._calls,), name="assay-engine", daemon=True).start()
 
 
-def _serve(calls: queue.SimpleQueue[_Call[Any] | None]) -> None:
+def _serve(calls: _Calls) -> None:
     while (call := calls.get()) is not None:
-        call.make()
+        call()
 
 
 class _ThreadedSession:
     """A session in a thread of its own."""
 
-    abandoned = False  # whether a search was left running
+    abandoned = False  # whether a call was left running
 
     def __init__(self, session: Session, thread: _EngineThread) -> None:
         self.inner = session
         self._thread = thread
-
-    def ask(self, query: str, k: int, timeout: float | None) -> _Done[EngineReply]:
-        return self.call(lambda: read_reply(self.inner.search(query, k)), timeout)
 
     def call(self, function: Callable[[], T], timeout: float | None) -> _Done[T]:
         done = self._thread.call(function, timeout)
@@ -294,7 +278,7 @@ class _ThreadedSession:
         return self.search_within(query, k, None)
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
-        return _value(self.ask(query, k, seconds))
+        return _value(self.call(lambda: read_reply(self.inner.search(query, k)), seconds))
 
     def close(self) -> None:
         try:

@@ -1,7 +1,6 @@
-"""Secrets of an engine: settings are recorded, committed and shown, so that none may be written out in them.
+"""Secrets in settings: settings are recorded and committed, so a secret must be written as `{env:NAME}`.
 
-A secret is written `{env:NAME}`, a variable of the environment. Its value is read when it is needed, is struck out of
-every message, and is in no record.
+The value of the variable is read when needed, redacted from every message, and never recorded.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote_plus
 
-from assay.engines.templates import FOLDERS, named_secrets, names_place, without_places
+from assay.engines.templates import FOLDERS, named_secrets, names_place, remove_places
 from assay.errors import ConfigError
 from assay.redaction import is_place, is_secret_name
 
-#: Names that are harmless in a body or an option, but not in a header or in an address.
+#: Names of secrets in a header or URL; harmless in a body or an option.
 _MAYBE: Final = re.compile(r"(?:^|-)(?:key|auth|sig|signature)$", re.IGNORECASE)
-#: Tokens that let nobody in: where the next page begins, and how long a text may get.
-_COUNTED: Final = re.compile(
+#: Names of tokens that are no secrets: pagination and text length.
+_HARMLESS: Final = re.compile(
     r"(?:page|next|previous|prev|continuation|continue|sync|start|end|stop|resume|max|min|num|pad|eos|bos|unk|sep|cls|mask)"
     r"[_-]?tokens?$",
     re.IGNORECASE,
@@ -34,39 +33,41 @@ _SAID: Final = re.compile(
 )
 _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)")
 _PASSWORD: Final = re.compile(r"://[^/\s:@{}]*:[^/\s@{}]+@")
-#: How the keys of well-known services begin: a secret wherever it stands and whatever it is called.
+#: Keys of well-known services: a secret under any name.
 _SHAPE: Final = re.compile(
     r"(?<![\w-])(?:sk-(?:[a-z0-9]+-)*(?=\w*\d)\w{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|hf_\w{20,}|xox[abprs]-[\w-]{10,}"
     r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)|-----BEGIN [A-Z ]*PRIVATE KEY"
 )
-#: What people write where a tool wants a secret and there is none.
+#: Placeholders for a secret that a tool requires.
 _INNOCENT: Final = frozenset(
     ("anonymous", "dummy", "empty", "false", "local", "n/a", "no", "none", "not-needed", "null", "off", "on",
      "placeholder", "required", "true", "unused", "yes")
 )  # fmt: skip
-#: Keys are made of such characters; no word, version or name of a collection is so long and has letters and digits.
+#: Long values of letters and digits; words, versions and collection names are shorter.
 _KEY: Final = re.compile(r"(?=[^{}]*\d)(?=[^{}]*[A-Za-z])[\w.~+/=-]{16,}")
-_DIGEST: Final = 12  # characters of a digest: enough to tell the settings of one user apart
+_DIGEST: Final = 12  # characters of a digest: enough for the settings of one user
 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A text under its name."""
+    """A text and its name."""
 
     name: str
     value: str
-    shown: bool = False  # whether it stands in a header or an address
+    shown: bool = False  # whether it is part of a header or URL
 
     @property
     def is_secret(self) -> bool:
-        named = (is_secret_name(self.name) and not _COUNTED.search(self.name)) or (
+        named = (is_secret_name(self.name) and not _HARMLESS.search(self.name)) or (
             self.shown and _MAYBE.search(self.name)
         )
-        return (named and _is_telling(self.value)) or bool(self.shown and _is_scheme(self.value))
+        return (named and _is_literal(self.value)) or bool(
+            self.shown and _SCHEME.match(self.value) and _is_literal(self.value)
+        )
 
 
 def check_written_out(where: str, templates: Mapping[str, object]) -> None:
-    """Refuse a secret that is written out in a setting, without repeating it."""
+    """Raise ConfigError for a literal secret in a setting, without quoting it."""
     for setting, template in templates.items():
         for text in _texts(setting, template, shown=False):
             if text.is_secret:
@@ -76,32 +77,25 @@ def check_written_out(where: str, templates: Mapping[str, object]) -> None:
 
 
 def hidden_values(table: Mapping[str, object]) -> tuple[str, ...]:
-    """List what is a secret in a file of the user's, where it may be written out."""
+    """Return the literal secrets in a configuration template."""
     found = (text for name, value in table.items() for text in _texts(name, value, shown=False))
     return tuple(dict.fromkeys(text.value for text in found if text.is_secret or _SHAPE.search(text.value)))
 
 
 def _refusal(where: str, setting: str, name: str) -> ConfigError:
-    told = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
+    place = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
     return ConfigError(
-        f"{told} is written out", hint="put it into a variable of the environment and write {env:NAME} in its place"
+        f"{place} is written out", hint="put it into a variable of the environment and write {env:NAME} in its place"
     )
 
 
-def _is_telling(value: str) -> bool:
+def _is_literal(value: str) -> bool:
     value = value.strip()
-    if "{env:" in value or value.startswith("$") or is_place(value) or _is_folder(value):
+    begins = ("$", *(f"{{{place}}}" for place in FOLDERS))
+    if "{env:" in value or value.startswith(begins) or is_place(value):
         return False
-    rest = without_places(value).strip()
+    rest = remove_places(value).strip()
     return bool(rest) and rest.lower() not in _INNOCENT and not (rest.isdigit() and len(rest) < 6)
-
-
-def _is_scheme(value: str) -> bool:
-    return _SCHEME.match(value) is not None and _is_telling(value)
-
-
-def _is_folder(value: str) -> bool:
-    return any(value.startswith(f"{{{place}}}") for place in FOLDERS)
 
 
 def _texts(name: str, value: object, *, shown: bool) -> Iterator[_Named]:
@@ -127,11 +121,11 @@ def _options(arguments: Sequence[object]) -> Iterator[_Named]:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A parameter of an address."""
+    """A parameter of a URL."""
 
     name: str
     value: str
-    written: str  # as it stands there, perhaps percent-encoded
+    written: str  # perhaps percent-encoded
 
 
 def _pairs(url: str) -> Iterator[_Pair]:
@@ -144,9 +138,9 @@ def _pairs(url: str) -> Iterator[_Pair]:
 def secret_values(
     templates: object, *, env: Mapping[str, str], urls: Iterable[str] = (), token_env: str | None = None
 ) -> tuple[str, ...]:
-    """List the values that no record may show: variables that are named, what a tool is given, keys, the token.
+    """Return the values to redact: variables in templates, the tool's environment, keys in URLs, the token.
 
-    All of the environment that is set for a tool is hidden, but for folders of ours: nobody knows what is in it.
+    The whole environment of a tool is redacted, except values that name one of its directories.
     """
     from assay.http import read_token
 
@@ -157,7 +151,7 @@ def secret_values(
 
 
 def recorded_url(url: str) -> str:
-    """Write an address down as it is, with a digest in place of what looks like a key."""
+    """Return a URL for the records, with a digest in place of each key."""
     head, mark, query = url.partition("?")
     for pair in _pairs(url):
         if _KEY.fullmatch(pair.value):
@@ -166,7 +160,7 @@ def recorded_url(url: str) -> str:
 
 
 def recorded_table(name: str, table: Mapping[str, str]) -> dict[str, object]:
-    """Write down the names in a table, and a digest that tells its values apart without saying them."""
+    """Return a table for the records: its names, and a digest of its values."""
     values = "\0".join(f"{key}={table[key]}" for key in sorted(table))
     return {name: sorted(table), **({f"{name}_digest": _digest(values)} if table else {})}
 

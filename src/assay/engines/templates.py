@@ -1,9 +1,9 @@
-"""Templates with `{placeholders}`, filled in a single pass: braces in a query stay what they are.
+"""Templates with `{placeholders}`, filled in a single pass, so that braces in a query are kept.
 
-{query} and {k} are of the question, {root}, {here}, {store} and {preset} are folders, {config} is a file that was
-rendered for the engine, {path} and {language} stand in filters. `{env:NAME}` is a variable of the environment and a
-secret: it is in no record. `{python:PROGRAM}` is the interpreter that PROGRAM itself starts with, so that a driver runs
-among the packages of an installed tool; `{python}` is the one that Assay runs in.
+{query} and {k} belong to the query; {root}, {here}, {store} and {preset} are directories; {config} is a file that was
+rendered for the engine; {path} and {language} are for filters. `{env:NAME}` is an environment variable and a secret: it
+is never recorded. `{python:PROGRAM}` is the interpreter of an installed PROGRAM, so that a driver can import its
+packages; `{python}` is the interpreter that runs Assay.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from urllib.parse import quote
 
 from assay.errors import ConfigError, SetupError, closest_match
 
-#: Known as soon as a corpus is opened.
+#: Have a value once a corpus is opened.
 FOLDERS = ("here", "preset", "root", "store", "config")
-#: Known always, under its name.
+#: Always has a value.
 INTERPRETER: Mapping[str, str] = {"python": sys.executable}
-#: Known with a question.
+#: Have a value with a query.
 ASKED = ("k", "query")
-#: What stands before the colon of the placeholders that name something outside.
+#: Prefixes of placeholders with an argument.
 _OUTSIDE = ("env", "python")
-#: Near to one of ours in spelling, but names that tools give to parts of what they print.
-_OF_TOOLS = frozenset({"path", "reset", "score", "source", "stores"})
+#: Similar to our placeholders, but used by tools in their own templates.
+_TOOL_NAMES = frozenset({"path", "reset", "score", "source", "stores"})
 _PLACEHOLDER = re.compile(r"\{(\w+(?::[^{}\s]*)?)\}")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: How installers write a `#!` line that is too long for the kernel or has a blank in it.
@@ -37,12 +37,12 @@ _HEAD = 4_096  # bytes of a program that may hold its first two lines: no path i
 
 
 def fill(template: str, places: Mapping[str, str]) -> str:
-    """Fill the placeholders of a text; one that is not known belongs to the tool and stays."""
+    """Fill the placeholders of a text; unknown ones belong to the tool and stay."""
     return _PLACEHOLDER.sub(lambda match: _text(match, places), template)
 
 
 def fill_json(template: object, places: Mapping[str, object]) -> object:
-    """Fill every text in tables and lists; one that is a placeholder and nothing else becomes the value itself."""
+    """Fill every text in tables and lists; a text that is only a placeholder becomes the value itself."""
     if isinstance(template, str):
         match = _PLACEHOLDER.fullmatch(template)
         if match is not None and match[1] in places:
@@ -56,7 +56,7 @@ def fill_json(template: object, places: Mapping[str, object]) -> object:
 
 
 def fill_texts(template: object, places: Mapping[str, str]) -> object:
-    """Fill every text in tables and lists; a text stays one."""
+    """Fill every text in tables and lists; the results are texts."""
     if isinstance(template, str):
         return fill(template, places)
     if isinstance(template, Mapping):
@@ -65,7 +65,7 @@ def fill_texts(template: object, places: Mapping[str, str]) -> object:
 
 
 def fill_url(template: str, places: Mapping[str, object]) -> str:
-    """Fill an address with quoted values; only a variable that the address begins with is taken as it is."""
+    """Fill a URL with quoted values; only a variable at its beginning is not quoted."""
 
     def value(match: re.Match[str]) -> str:
         text = _text(match, places)
@@ -84,20 +84,20 @@ def _text(match: re.Match[str], places: Mapping[str, object]) -> str:
 
 
 def check_template(template: object, known: Sequence[str], where: str) -> None:
-    """Refuse a placeholder that looks misspelt or has no value here; `env:` and `python:` have one everywhere."""
+    """Raise ConfigError for a placeholder that looks misspelled or has no value here."""
     for name in _names(template):
         kind, colon, argument = name.partition(":")
         if colon and kind in _OUTSIDE:
             _check_argument(kind, argument, where)
-        elif name not in known and _is_meant(kind, (*known, *FOLDERS, *ASKED, *(_OUTSIDE if colon else ()))):
+        elif name not in known and _resembles(kind, (*known, *FOLDERS, *ASKED, *(_OUTSIDE if colon else ()))):
             shown = [*sorted(known), "env:NAME", "python:PROGRAM"]
             raise ConfigError(
                 f"{where} has {{{name}}}", hint=f"placeholders: {', '.join(f'{{{place}}}' for place in shown)}"
             )
 
 
-def _is_meant(name: str, places: Sequence[str]) -> bool:
-    return name not in _OF_TOOLS and bool(closest_match(name, places))
+def _resembles(name: str, places: Sequence[str]) -> bool:
+    return name not in _TOOL_NAMES and bool(closest_match(name, places))
 
 
 def _check_argument(kind: str, argument: str, where: str) -> None:
@@ -108,18 +108,18 @@ def _check_argument(kind: str, argument: str, where: str) -> None:
 
 
 def named_secrets(template: object) -> tuple[str, ...]:
-    """Give the values of all variables that a template names; a variable that is not set is an error."""
+    """Return the values of all variables that a template names; raise ConfigError if one is not set."""
     names = dict.fromkeys(name[4:] for name in _names(template) if name.startswith("env:"))
     return tuple(_read_variable(name) for name in names)
 
 
 def names_place(template: object, place: str) -> bool:
-    """Tell whether a template has a placeholder."""
+    """Return whether a template has a placeholder."""
     return place in _names(template)
 
 
-def without_places(text: str) -> str:
-    """Give what stands in a text besides placeholders."""
+def remove_places(text: str) -> str:
+    """Remove placeholders from a text."""
     return _PLACEHOLDER.sub("", text)
 
 
@@ -142,7 +142,7 @@ def _read_variable(name: str) -> str:
 
 
 def find_python(program: str) -> str:
-    """Find the interpreter that a program on the PATH starts with."""
+    """Return the interpreter in the `#!` line of a program on the PATH."""
     path = shutil.which(program)
     if path is None:
         raise SetupError(f"no program {program}", hint="install it, or put its folder on the PATH")

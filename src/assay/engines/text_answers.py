@@ -1,7 +1,7 @@
-r"""Text as hits: a location on each line, or by a regular expression that the user declares.
+r"""Hits from text and from Python values: a location per line, or matches of a regular expression.
 
-Lines in ``` fences are the text of the result above them and are never read as locations. A pattern sees `^` and `$`
-at every line, and may go over several: `^File: (?P<path>.+)\nLines: (?P<start>\d+)-(?P<end>\d+)`.
+Lines in ``` fences are the snippet of the result above them, never locations. In a pattern `^` and `$` match at every
+line, and it may span several: `^File: (?P<path>.+)\nLines: (?P<start>\d+)-(?P<end>\d+)`.
 """
 
 from __future__ import annotations
@@ -20,73 +20,17 @@ from assay.errors import ConfigError, EngineError
 from assay.settings import check_counts
 from assay.types import TIME_LIMITS, Hit
 
-_LOCATION = re.compile(r"(?P<path>.+?):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?(?::.*)?", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class HitLimits:
-    """What is read of an answer at most."""
-
-    hits: int = 100_000  # an endless generator ends here; nobody is asked for so many
-
-
-HIT_LIMITS = HitLimits()
-
-
-def parse_location(text: str) -> Hit:
-    """Read `path`, `path:line`, `path:start-end`; what follows a further colon (grep's column and text) is left out."""
-    match = _LOCATION.fullmatch(text)
-    if match is None:
-        return Hit(text)
-    start = int(match["start"])
-    return Hit(match["path"], start, int(match["end"] or start))
-
-
-def read_reply(answer: object) -> EngineReply:
-    """Read a whole answer: a Reply, or an iterable as `read_hits` takes it."""
-    if isinstance(answer, EngineReply):
-        return replace(answer, hits=read_hits(answer.hits))
-    return EngineReply(read_hits(answer))
-
-
-def read_hits(answer: object) -> tuple[Hit, ...]:
-    """Read a whole answer: an iterable of Hit, location text, path object or mapping; raise EngineError otherwise."""
-    if isinstance(answer, str | bytes | Mapping | Hit) or not isinstance(answer, Iterable):
-        raise EngineError(
-            f"the engine returned {type(answer).__name__}, not a list of results",
-            hint="return a list of Hit, of paths or of 'path:10-20'",
-        )
-    return tuple(map(read_hit, islice(answer, HIT_LIMITS.hits)))
-
-
-def read_hit(result: object) -> Hit:
-    """Read one result."""
-    if isinstance(result, Hit):
-        return result
-    if isinstance(result, str):
-        return parse_location(result)
-    if isinstance(result, os.PathLike):
-        return Hit(str(os.fspath(result)))
-    if isinstance(result, Mapping) and isinstance(result.get("path"), str):
-        known = {name: result[name] for name in Hit._fields if name in result}
-        return Hit(**known)  # the values are checked by `normalise`, as those of any Hit
-    raise EngineError(
-        f"the engine returned a result of type {type(result).__name__}: {result!r:.80}",
-        hint="a result is a Hit, a path, 'path:10-20' or a mapping with path, start, end, score",
-    )
-
-
 Format = Literal["auto", "json", "jsonl", "text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingSettings:
-    """What every kind of engine takes whose answers are read.
+    """Settings of every engine kind whose answers are parsed.
 
-    A record that adds a `__post_init__` of its own calls this one by its name: slots leave `super()` no class.
+    A subclass with a `__post_init__` calls this one by its name: `super()` does not work with slots.
     """
 
-    where: ClassVar[str] = "engine"  # begins the messages; each kind has its own
+    where: ClassVar[str] = "engine"  # prefix of messages
 
     format: Format = field(
         default="auto", metadata={"about": "what the tool gives; text is a location on each line, or by pattern"}
@@ -127,98 +71,80 @@ class ReadingSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse numbers without a meaning."""
         check_counts(self.where, oversample=self.oversample)
         for name, seconds in (("timeout", self.timeout), ("index_timeout", self.index_timeout)):
             if seconds is not None and not seconds > 0:
                 raise ConfigError(f"{self.where}: {name} = {seconds:g}", hint="it must be more than 0 seconds")
 
     def recorded(self) -> dict[str, object]:
-        """Give how answers are read, for the records; how long an index may take shapes no ranking."""
+        """Return the settings for the records, without `index_timeout`, which shapes no ranking."""
         names = [field.name for field in fields(ReadingSettings) if field.name != "index_timeout"]
         return {name: getattr(self, name) for name in names}
 
 
-#: Where a path may stand besides the names that are read without being declared.
-_SELDOM = ("uri", "location", "loc", "source", "document", "name", "id")
-_FILE = re.compile(r"(?:file://)?\S*\w\.[A-Za-z]\w{0,7}(?::\d+.*)?|\S+/\S+")
-# Whole words of letters: no part of a secret may be left that is no longer known as one.
-_WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+){0,3}(?=\s|[.,:;!]*(?:\s|$))")
+_LOCATION = re.compile(r"(?P<path>.+?):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?(?::.*)?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class AdviceLimits:
-    """How far an answer is looked at to say what to declare."""
-
-    depth: int = 6  # tables and lists in each other: no tool nests its results deeper
-    keys: int = 8  # that a message names
+MAX_HITS = 100_000  # of an answer: an endless generator ends here
 
 
-ADVICE = AdviceLimits()
+def parse_location(text: str) -> Hit:
+    """Parse `path`, `path:line` or `path:start-end`; text after another colon (grep's column and line) is ignored."""
+    match = _LOCATION.fullmatch(text)
+    if match is None:
+        return Hit(text)
+    start = int(match["start"])
+    return Hit(match["path"], start, int(match["end"] or start))
 
 
-def there_is(document: object, field: Selector) -> str:
-    """Say what stands where a field was looked for in the first result, from the place where it goes astray."""
-    value, done = document, list[str]()
-    for step in field.steps:
-        inner = _step(value, step)
-        if inner is None:
-            break
-        value = inner
-        done.append(step)
-    keys = ", ".join(sorted(map(str, value))[: ADVICE.keys]) if isinstance(value, dict) else type(value).__name__
-    return f"{Selector(tuple(done)) if done else 'its top'} has: {keys}"
+def read_reply(answer: object) -> EngineReply:
+    """Convert the return value of an engine: an EngineReply, or an iterable for `read_hits`."""
+    if isinstance(answer, EngineReply):
+        return replace(answer, hits=read_hits(answer.hits))
+    return EngineReply(read_hits(answer))
 
 
-def _step(value: object, step: str) -> object:
-    if step == "[]":
-        return value[0] if isinstance(value, list) and value else None
-    if isinstance(value, list) and step.isdecimal():
-        return value[int(step)] if int(step) < len(value) else None
-    return value.get(step) if isinstance(value, dict) else None
+def read_hits(answer: object) -> tuple[Hit, ...]:
+    """Convert an iterable of Hit, location, path object or mapping; raise EngineError for anything else."""
+    if isinstance(answer, str | bytes | Mapping | Hit) or not isinstance(answer, Iterable):
+        raise EngineError(
+            f"the engine returned {type(answer).__name__}, not a list of results",
+            hint="return a list of Hit, of paths or of 'path:10-20'",
+        )
+    return tuple(map(read_hit, islice(answer, MAX_HITS)))
 
 
-def propose_path(document: object, names: Sequence[str]) -> str:
-    """Give the setting that would find paths in a document, behind `path = `; empty when none is seen."""
-    ranks = {name: rank for rank, name in enumerate((*names, *_SELDOM))}
-    found = [
-        (ranks.get(steps[-1], len(ranks)), len(steps), steps)
-        for steps, text in _leaves(document, ())
-        if "[]" in steps and _FILE.fullmatch(text)
-    ]
-    return f'path = "{Selector(min(found)[2])}"' if found else ""
-
-
-def _leaves(value: object, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    if isinstance(value, str):
-        yield steps, value
-    elif len(steps) < ADVICE.depth * 2 and isinstance(value, dict):
-        for key, item in value.items():
-            yield from _leaves(item, (*steps, str(key)))
-    elif len(steps) < ADVICE.depth * 2 and isinstance(value, list) and value:
-        yield from _leaves(value[0], (*steps, "[]"))
-
-
-def propose_words(text: str) -> str:
-    """Give a regular expression, quoted as in TOML, for how a text begins."""
-    match = _WORDS.match(text)
-    return f"'^{match[0]}'" if match else "'…'"
+def read_hit(result: object) -> Hit:
+    """Convert one result."""
+    if isinstance(result, Hit):
+        return result
+    if isinstance(result, str):
+        return parse_location(result)
+    if isinstance(result, os.PathLike):
+        return Hit(str(os.fspath(result)))
+    if isinstance(result, Mapping) and isinstance(result.get("path"), str):
+        known = {name: result[name] for name in Hit._fields if name in result}
+        return Hit(**known)  # the values are checked by `normalise`, as those of any Hit
+    raise EngineError(
+        f"the engine returned a result of type {type(result).__name__}: {result!r:.80}",
+        hint="a result is a Hit, a path, 'path:10-20' or a mapping with path, start, end, score",
+    )
 
 
 GROUPS = ("end", "path", "score", "start")
 
-# Without knowing the corpus: no blank or quote in it, a dot or a slash, and no full stop at its end.
+# Not in the corpus, but looks like a path: no blank or quote, a dot or slash, no punctuation at its end.
 _PATH = re.compile(r"[^\s\"]*[./][^\s\"]*[^\s\".:,;!?]")
 _FENCE = re.compile(r"\s*(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """What is read of a text at most."""
+    """Limits of parsing text."""
 
-    line: int = 2_000  # characters of a line: a path and what stands around it; bounds a pattern that backtracks
+    line: int = 2_000  # characters of a line; bounds a pattern that backtracks
     shown: int = 60  # characters of a line that a message shows
-    words: int = 300  # characters of what a tool says of its failure
+    words: int = 300  # characters of a tool's error that a message shows
 
 
 TEXT_LIMITS = TextLimits()
@@ -226,7 +152,7 @@ TEXT_LIMITS = TextLimits()
 
 @dataclass(frozen=True, slots=True)
 class TextRules:
-    """How a text is read: what a result looks like (None is by the line), what is said of none, and of a failure."""
+    """Patterns of a result (None: one per line), of an empty answer, and of a failure."""
 
     pattern: re.Pattern[str] | None = None
     nothing: re.Pattern[str] | None = None
@@ -235,23 +161,23 @@ class TextRules:
 
 @dataclass(frozen=True, slots=True)
 class _Fenced:
-    """A text without what stands in its fences: the lines (blank where a fence was), and each fence by its line."""
+    """The lines of a text, blank where a fence was, and the fences by line."""
 
     lines: tuple[str, ...]
     fences: dict[int, str]
-    unclosed: int | None  # the line where a fence begins that never ends
+    unclosed: int | None  # line of a fence that is not closed
 
 
 def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRules:
-    """Check declared patterns."""
+    """Compile the patterns; raise ConfigError if one is invalid."""
     return TextRules(
-        _with_groups(_compiled(pattern, f"{where}: pattern"), where) if pattern else None,
-        _compiled(nothing, f"{where}: nothing") if nothing else None,
-        _compiled(failed, f"{where}: failed") if failed else None,
+        _check_groups(_compile(pattern, f"{where}: pattern"), where) if pattern else None,
+        _compile(nothing, f"{where}: nothing") if nothing else None,
+        _compile(failed, f"{where}: failed") if failed else None,
     )
 
 
-def _compiled(text: str, where: str) -> re.Pattern[str]:
+def _compile(text: str, where: str) -> re.Pattern[str]:
     try:
         return re.compile(text, re.MULTILINE)
     except re.error as problem:
@@ -259,7 +185,7 @@ def _compiled(text: str, where: str) -> re.Pattern[str]:
         raise ConfigError(f"{where}: {problem} in {text!r}", hint=hint) from problem
 
 
-def _with_groups(pattern: re.Pattern[str], where: str) -> re.Pattern[str]:
+def _check_groups(pattern: re.Pattern[str], where: str) -> re.Pattern[str]:
     groups = sorted(pattern.groupindex)
     if "path" not in groups or not set(groups) <= set(GROUPS):
         raise ConfigError(
@@ -270,24 +196,26 @@ def _with_groups(pattern: re.Pattern[str], where: str) -> re.Pattern[str]:
 
 
 def read_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineReply:
-    """Read hits from a text; raise EngineError when there is text and nothing of it is a location."""
+    """Parse hits from a text; raise EngineError if a text without any location is not empty."""
     fenced = _split_fences(text)
     found = _by_pattern(fenced, rules.pattern) if rules.pattern else _by_line(fenced, known)
-    said = [line.strip()[: TEXT_LIMITS.line] for line in fenced.lines if line.strip()]
-    if said and not found:
-        raise _unread(said[0], rules)
-    left = 0 if rules.pattern else len(said) - len(found)
-    notes = _tell(left, len(said), fenced.unclosed)
-    return EngineReply(tuple(_with_snippets(found, fenced.fences)), None, notes)
+    lines = [line.strip()[: TEXT_LIMITS.line] for line in fenced.lines if line.strip()]
+    if lines and not found:
+        raise _unread(lines[0], rules)
+    left = 0 if rules.pattern else len(lines) - len(found)
+    notes = [f"{left} of {len(lines)} lines are no location and were left out"] if left else []
+    if fenced.unclosed is not None:
+        notes.append(f"a ``` fence is not closed: nothing was read after line {fenced.unclosed + 1}")
+    return EngineReply(tuple(_add_snippets(found, fenced.fences)), None, tuple(notes))
 
 
 def is_empty_result(text: str, rules: TextRules) -> bool:
-    """Tell whether a text says, in the words that are declared for it, that nothing was found."""
+    """Return whether a text matches the `nothing` pattern."""
     return rules.nothing is not None and any(map(rules.nothing.search, _bounded_lines(text)))
 
 
-def failure_text(text: str, failed: re.Pattern[str] | None) -> EngineError | None:
-    """Give what a text says, in the words that are declared for it, that failed; None when it says no such thing."""
+def find_failure(text: str, failed: re.Pattern[str] | None) -> EngineError | None:
+    """Return an error with the text from the match of `failed` on; None if it does not match."""
     lines = list(_bounded_lines(text)) if failed is not None else []
     first = next((number for number, line in enumerate(lines) if failed and failed.search(line)), None)
     if first is None:
@@ -300,38 +228,31 @@ def _bounded_lines(text: str) -> Iterator[str]:
     return (line[: TEXT_LIMITS.line] for line in text.split("\n"))
 
 
-def _tell(left: int, lines: int, unclosed: int | None) -> tuple[str, ...]:
-    notes = [f"{left} of {lines} lines are no location and were left out"] if left else []
-    if unclosed is not None:
-        notes.append(f"a ``` fence is not closed: nothing was read after line {unclosed + 1}")
-    return tuple(notes)
-
-
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A hit and the line it ends at."""
+class _TextHit:
+    """A hit and the line where it ends."""
 
     line: int
     hit: Hit
 
 
-def _by_line(fenced: _Fenced, known: frozenset[str]) -> list[_Found]:
+def _by_line(fenced: _Fenced, known: frozenset[str]) -> list[_TextHit]:
     found = []
     for number, raw in enumerate(fenced.lines):
         line = raw.strip()
         hit = Hit(line) if line in known else parse_location(line)
         if hit.path.removeprefix("./") in known or _is_path(hit.path):
-            found.append(_Found(number, hit))
+            found.append(_TextHit(number, hit))
     return found
 
 
-def _by_pattern(fenced: _Fenced, pattern: re.Pattern[str]) -> list[_Found]:
+def _by_pattern(fenced: _Fenced, pattern: re.Pattern[str]) -> list[_TextHit]:
     text = "\n".join(line[: TEXT_LIMITS.line] for line in fenced.lines)
     found, line, at = [], 0, 0
     for match in pattern.finditer(text):
         if (match["path"] or "").strip():
             line, at = line + text.count("\n", at, match.end()), match.end()
-            found.append(_Found(line, _matched(match)))
+            found.append(_TextHit(line, _matched(match)))
     return found
 
 
@@ -354,7 +275,7 @@ def _score(text: str | None) -> float | None:
         return None
 
 
-def _with_snippets(found: Sequence[_Found], fences: dict[int, str]) -> Iterator[Hit]:
+def _add_snippets(found: Sequence[_TextHit], fences: dict[int, str]) -> Iterator[Hit]:
     ends = [one.line for one in found[1:]] + [max(fences, default=0) + 1]
     starts = sorted(fences)
     at = 0
@@ -387,14 +308,14 @@ def _split_fences(text: str) -> _Fenced:
 
 
 def suggest_setting(text: str, rules: TextRules) -> str:
-    """Say what to declare for an answer that is no list of results, where that is not declared yet."""
+    """Return hints on `nothing` and `failed` for an answer without results, unless they are set."""
     words = propose_words(text)
     nothing = "" if rules.nothing else f"; if that says that nothing was found: nothing = {words}"
     return nothing + ("" if rules.failed else f"; if it says what failed: failed = {words}")
 
 
 def is_location(text: str, known: frozenset[str]) -> bool:
-    """Tell whether a text names a place, as grep does in front of a line it shows."""
+    """Return whether a text is a location, as grep prints in front of a line."""
     hit = parse_location(text)
     return hit.start is not None or text.removesuffix(":") in known or (text.endswith(":") and _is_path(text[:-1]))
 
@@ -412,3 +333,62 @@ def _unread(line: str, rules: TextRules) -> EngineError:
         f"no line of the output is a location; {begins}",
         hint=f"let the tool print path, path:line or path:start-end on each line, or declare a pattern{nothing}",
     )
+
+
+#: Names of fields that may hold a path, besides `FieldNames.path`.
+_SELDOM = ("uri", "location", "loc", "source", "document", "name", "id")
+_FILE = re.compile(r"(?:file://)?\S*\w\.[A-Za-z]\w{0,7}(?::\d+.*)?|\S+/\S+")
+# Whole words of letters, so that no part of a secret is shown that redaction would not recognize.
+_WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+){0,3}(?=\s|[.,:;!]*(?:\s|$))")
+
+
+_DEPTH = 6  # of nested tables and lists: no tool nests its results deeper
+_SHOWN_KEYS = 8  # in a message
+
+
+def describe_miss(document: object, field: Selector) -> str:
+    """Describe the first result at the point where a selector finds nothing."""
+    value, done = document, list[str]()
+    for step in field.steps:
+        inner = _step(value, step)
+        if inner is None:
+            break
+        value = inner
+        done.append(step)
+    keys = ", ".join(sorted(map(str, value))[:_SHOWN_KEYS]) if isinstance(value, dict) else type(value).__name__
+    return f"{Selector(tuple(done)) if done else 'its top'} has: {keys}"
+
+
+def _step(value: object, step: str) -> object:
+    if step == "[]":
+        return value[0] if isinstance(value, list) and value else None
+    if isinstance(value, list) and step.isdecimal():
+        return value[int(step)] if int(step) < len(value) else None
+    return value.get(step) if isinstance(value, dict) else None
+
+
+def propose_path(document: object, names: Sequence[str]) -> str:
+    """Return a `path = ` setting that finds paths in a document; empty if none is found."""
+    ranks = {name: rank for rank, name in enumerate((*names, *_SELDOM))}
+    found = [
+        (ranks.get(steps[-1], len(ranks)), len(steps), steps)
+        for steps, text in _leaves(document, ())
+        if "[]" in steps and _FILE.fullmatch(text)
+    ]
+    return f'path = "{Selector(min(found)[2])}"' if found else ""
+
+
+def _leaves(value: object, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(value, str):
+        yield steps, value
+    elif len(steps) < _DEPTH * 2 and isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(item, (*steps, str(key)))
+    elif len(steps) < _DEPTH * 2 and isinstance(value, list) and value:
+        yield from _leaves(value[0], (*steps, "[]"))
+
+
+def propose_words(text: str) -> str:
+    """Return a regular expression, quoted as in TOML, for the beginning of a text."""
+    match = _WORDS.match(text)
+    return f"'^{match[0]}'" if match else "'…'"

@@ -73,7 +73,7 @@ HOSTILE: dict[str, tuple[Talk, Status, str]] = {
     "no chunk": (saying(HEAD + b"Transfer-Encoding: chunked\r\n\r\nhello\r\n"), Status.ERROR, "broke off in the"),
     "gzip": (saying(body(gzip.compress(b"[]"), b"Content-Encoding: gzip")), Status.ERROR, "answered in gzip"),
     "gzip unsaid": (saying(body(gzip.compress(b"[]"))), Status.ERROR, "no UTF-8"),
-    "a page": (saying(body(b"<html>" + ECHO + b"</html>")), Status.ERROR, "no json"),
+    "a page": (saying(body(b"<html>" + ECHO + b"</html>")), Status.ERROR, "not json"),
     "another shape": (saying(body(b'{"found": []}')), Status.ERROR, "no"),
     "latin 1": (saying(body(b'["na\xefve.py"]')), Status.ERROR, "no UTF-8"),
     "closes at once": (lambda visitor: None, Status.ERROR, "cannot be reached"),

@@ -44,7 +44,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "ready for nothing": ({"url": URL, "ready": {"url": "http://h/", "path": "x"}}, "ready without index"),
     "ready nowhere": (
         {"url": URL, "index": {"url": "http://h/"}, "ready": {"url": "http://h/", "path": ".."}},
-        "no path into a document",
+        "not a path into a document",
     ),
     "form of nothing": ({"url": URL, "form": True}, "form without a table"),
     "form of tables": ({"url": URL, "form": True, "body": {"a": {"b": 1}}}, "a table in a form"),

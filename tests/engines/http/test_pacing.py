@@ -7,14 +7,14 @@ from tests.waiting import WATCHDOG
 
 def test_pacer_without_a_rate_never_waits():
     pacer = RateLimiter(None)
-    assert [pacer.turn() for _ in range(100)] == [0.0] * 100
+    assert [pacer.wait() for _ in range(100)] == [0.0] * 100
 
 
 def test_pacer_keeps_the_distance_between_threads():
     pacer, times = RateLimiter(100.0), list[float]()
 
     def go(_: int) -> float:
-        waited = pacer.turn()
+        waited = pacer.wait()
         times.append(time.monotonic())
         return waited
 
@@ -27,7 +27,7 @@ def test_pacer_keeps_the_distance_between_threads():
 
 def test_pacer_saves_nothing_up(naps):
     pacer = RateLimiter(0.001)
-    pacer.turn()
+    pacer.wait()
     time.sleep(5000)
-    assert pacer.turn() == 0.0
-    assert 1000 - WATCHDOG < pacer.turn() <= 1000 + WATCHDOG
+    assert pacer.wait() == 0.0
+    assert 1000 - WATCHDOG < pacer.wait() <= 1000 + WATCHDOG

@@ -89,7 +89,7 @@ def answering(reply: Reply) -> Any:
         ),
         (
             Reply(gzip.compress(b"{}"), 200, {"Content-Type": "application/json", "Content-Encoding": "gzip"}),
-            "packs its answers",
+            "compresses its answers",
         ),
         (Reply("", 500), "error response"),
     ],

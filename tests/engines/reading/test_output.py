@@ -98,9 +98,9 @@ def test_json_null_and_empty_lists_are_no_results() -> None:
         ('{"error": "no index"}', {"path": "results[].f"}, "no 'results'; there is: error"),
         ('{"results": {"f": "a"}}', {"path": "results[].f"}, "no list at results"),
         ('{"results": [{"g": "a"}]}', {"path": "results[].f"}, r"no result in the output has a text at results\[\].f"),
-        ('{"results": [', {"path": "results[].f"}, "the output is no json"),
-        ("", {"path": "results[].f"}, "the output is no json"),
-        ("[1e999", {}, "the output is no json"),
+        ('{"results": [', {"path": "results[].f"}, "the output is not json"),
+        ("", {"path": "results[].f"}, "the output is not json"),
+        ("[1e999", {}, "the output is not json"),
     ],
 )
 def test_json_that_is_not_as_declared_is_an_error(text: str, fields: dict[str, str], message: str) -> None:
@@ -159,7 +159,7 @@ def test_json_in_the_lines_of_grep_is_no_answer() -> None:
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 def test_json_that_breaks_off_is_an_error_and_not_its_last_part(form: Format) -> None:
     broken = '[{"path": "a.py"},\n{"path": "b.py"},\n{"path": "c.py"}\n'
-    with pytest.raises(EngineError, match=f"the output is no {form}: a document breaks off"):
+    with pytest.raises(EngineError, match=f"the output is not {form}: a document breaks off"):
         reply(broken, form)
 
 
@@ -168,7 +168,7 @@ def test_json_lines_among_talk_are_read_and_a_broken_one_is_an_error() -> None:
     assert answer == EngineReply(
         (Hit("a.py"), Hit("b.py")), None, ("2 lines around the JSON left out, e.g. 'starting'",)
     )
-    with pytest.raises(EngineError, match="no jsonl"):
+    with pytest.raises(EngineError, match="not jsonl"):
         reply('{"path": "a.py"}\n{"path": "b', "jsonl")
     with pytest.raises(EngineError, match="there is no document in it; it begins 'Segmentation fault'"):
         reply("Segmentation fault", "jsonl")

@@ -1,1 +1,1 @@
-"""Any MCP server under test, over stdio or streamable HTTP."""
+"""MCP servers under test, over stdio or streamable HTTP."""

@@ -1,4 +1,4 @@
-"""Any MCP server: its tools called over one connection that is kept, on one corpus at a time."""
+"""MCP servers as engines: settings, checks and answers; `session` has the connection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from assay.engines.index_keys import (
 from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 from assay.engines.templates import ASKED, check_template, named_secrets, names_place
-from assay.engines.text_answers import ReadingSettings, failure_text
+from assay.engines.text_answers import ReadingSettings, find_failure
 from assay.engines.tool import (
     RESTARTS,
     STARTUP_SECONDS,
@@ -60,14 +60,15 @@ if TYPE_CHECKING:
 
 
 WHERE = "engine mcp"
-#: In place of calls for an update: what can be done without any.
+#: Values of `update` that stand for no calls.
 AGAIN, RESTART = "index", "restart"
 Content = Literal["auto", "structured", "text"]
+SHOWN_ERROR = 300  # characters of a server's error that a message shows
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool and what it is given."""
+    """A tool and its arguments."""
 
     tool: str = field(metadata={"about": "the name of the tool"})
     arguments: Mapping[str, object] = field(default_factory=dict, metadata={"about": "what it is given"})
@@ -78,7 +79,7 @@ ToolCalls = ToolCall | tuple[ToolCall, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(ReadingSettings):
-    """What `kind = "mcp"` takes.
+    """Settings of `kind = "mcp"`.
 
     The server is a program (`command`, run in {root}, spoken to over its stdin and stdout) or an address (`url`).
     In the arguments: {query}, {k} (a number where it stands alone), {root} (the corpus), {here} (the folder of
@@ -156,7 +157,6 @@ class Settings(ReadingSettings):
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work on any corpus."""
         ReadingSettings.__post_init__(self)
         check_startup(WHERE, self.startup_timeout)
         check_restarts(WHERE, self.restarts)
@@ -164,21 +164,21 @@ class Settings(ReadingSettings):
 
 @dataclass(frozen=True, slots=True)
 class McpTemplates:
-    """All that is filled in, split and checked."""
+    """The templates of the settings, split and checked."""
 
     command: tuple[str, ...]
     index_command: tuple[str, ...]
     filters: Filters
     index: tuple[ToolCall, ...]
-    update: tuple[ToolCall, ...]  # what is called, the calls of the index where nothing else is said
+    update: tuple[ToolCall, ...]  # by default the calls of `index`
 
     def commands(self) -> tuple[tuple[str, ...], ...]:
-        """List the programs there are."""
+        """List the commands that are set."""
         return tuple(filter(None, (self.index_command, self.command)))
 
 
 def read_templates(settings: Settings, folders: Sequence[str]) -> McpTemplates:
-    """Refuse settings that contradict each other, and placeholders without a value: `folders` have one."""
+    """Check the settings and their placeholders; `folders` are those that always have a value."""
     _check_server(settings)
     _check_update(settings)
     asked = (*folders, *ASKED)
@@ -191,13 +191,13 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> McpTemplates:
         _read_calls(settings.index, folders, "index"),
         () if isinstance(settings.update, str) else _read_calls(settings.update or settings.index, folders, "update"),
     )
-    _check_asking(settings)
+    _check_search(settings)
     check_written_out(WHERE, {**named_templates(settings, templates), "token_env": settings.token_env or ""})
     return templates
 
 
 def named_templates(settings: Settings, templates: McpTemplates) -> Mapping[str, object]:
-    """Give everything that may hold a placeholder, under the names of the settings."""
+    """Return everything that may hold a placeholder, by the names of the settings."""
     given = {name: getattr(settings, name) for name in ("url", "headers", "env", "arguments")}
     filters = {"path_filter": templates.filters.paths, "language_filter": templates.filters.languages}
     calls = {name: [call.arguments for call in getattr(templates, name)] for name in ("index", "update")}
@@ -211,7 +211,7 @@ def _read_calls(calls: ToolCalls, known: Sequence[str], name: str) -> tuple[Tool
     return listed
 
 
-def _check_asking(settings: Settings) -> None:
+def _check_search(settings: Settings) -> None:
     if not names_place(settings.arguments, "query"):
         raise ConfigError(f"{WHERE}: arguments have no {{query}}", hint="put {query} where the question goes")
     if settings.content == "structured" and (settings.pattern or settings.format in ("jsonl", "text")):
@@ -254,7 +254,7 @@ def _check_url(url: str) -> None:
 
 __all__ = ["McpEngine", "Settings", "make"]
 
-# Limits of a start and of an index change no ranking.
+# Limits of startup and indexing change no ranking.
 _UNRECORDED = frozenset(
     {"startup_timeout", "restarts", "config", "index_keys", *(field.name for field in fields(ReadingSettings))}
 )
@@ -262,7 +262,7 @@ _UNRECORDED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class McpEngine(SharedIndexEngine):
-    """An MCP server with its templates; what the variables in them hold is read when it is needed, and kept nowhere."""
+    """An MCP server with its templates; values of variables are read when needed and not stored."""
 
     settings: Settings
     layout: OutputLayout
@@ -272,22 +272,22 @@ class McpEngine(SharedIndexEngine):
     template: ConfigTemplate | None = None  # of a file for the server
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
-    identity: str | None = None  # what a program or a server is today is not known
+    identity: str | None = None  # a program or server may change unseen
     parallel: int = 1
 
     @property
     def oversample(self) -> int:
-        """What the settings say."""
+        """The setting."""
         return self.settings.oversample
 
     @property
     def git(self) -> bool:
-        """What the settings say."""
+        """The setting."""
         return self.settings.git
 
     @property
     def private(self) -> bool:
-        """Whether the server is ours, which may leave its index beside the code, or is told where the code is."""
+        """Whether the server is started here, and may write beside the code, or gets the path of the code."""
         named = any(names_place(self.texts, place) for place in ("root", "store"))
         return bool(self.templates.command) or named
 
@@ -298,7 +298,7 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def texts(self) -> list[object]:
-        """The same, with what is said in a file for the server."""
+        """The same, with the texts of the configuration file."""
         return [self.named, *(self.template.said if self.template else ())]
 
     @property
@@ -308,41 +308,41 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The token, the variables in the templates, the server's environment, and keys in the address."""
+        """The token, variables in templates, the server's environment, and keys in the URL."""
         settings = self.settings
         own = secret_values(self.named, env=settings.env, urls=[settings.url], token_env=settings.token_env)
         return (*own, *(self.template.secrets if self.template else ()))
 
     @property
     def fingerprint(self) -> str:
-        """The templates, the programs, the files and the values of variables that they name."""
+        """The templates, and the programs, files and variables that they name."""
         settings = self.settings
-        told = EngineInputs(self.places, self.templates.commands(), settings.env, self.texts, settings.token_env)
-        return fingerprint_of(self.config, fingerprint_inputs(told))
+        inputs = EngineInputs(self.places, self.templates.commands(), settings.env, self.texts, settings.token_env)
+        return fingerprint_of(self.config, fingerprint_inputs(inputs))
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The templates as they are written and how the answers are read; of environment and headers the names."""
+        """The templates and the output format; of environment and headers only names and digests."""
         settings, templates = self.settings, self.templates
         own = {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in _UNRECORDED}
         own |= {name: list(getattr(templates, name)) for name in ("command", "index_command")}
         own |= {"url": recorded_url(settings.url), "index": [asdict(call) for call in templates.index]}
-        told = settings.update if isinstance(settings.update, str) else ""
-        own |= {"update": told or [asdict(call) for call in templates.update]}
+        named = settings.update if isinstance(settings.update, str) else ""
+        own |= {"update": named or [asdict(call) for call in templates.update]}
         own |= {**recorded_table("env", settings.env), **recorded_table("headers", settings.headers)}
         own |= recorded_config(self.template, settings.index_keys)
         return {"kind": "mcp", **own, **settings.recorded()}
 
     def open(self, corpus: Corpus) -> TimedSession:
-        """Start the server and let it index, with no limit but its own."""
+        """Start the server and index, with the time limits of the settings."""
         return self.open_within(corpus, None)
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Start the server and let it index; the shortest of the time limits holds."""
+        """Start the server and index; the shortest of the time limits holds."""
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> McpSession:
-        """Start the server where the index is, or where it is to make one."""
+        """Open on an index, or make it first."""
         sessions = _session_module()
         follows = self.settings.update or self.templates.update
         session = (sessions.UpdatableMcpSession if follows else sessions.McpSession)(self, spot, indexed=indexed)
@@ -351,15 +351,15 @@ class McpEngine(SharedIndexEngine):
         return cast("McpSession", session)
 
     def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
-        """Run what makes the index, or a server until it has one, told what belongs to that alone."""
+        """Make the index with the settings that belong to it, and return stderr."""
         session = cast("McpSession", _session_module().McpSession(self._for_index(), spot, indexed=False))
         with _closed_on_failure(session):
             session.make_index(seconds, serve=self.indexing.maker != "program")
         session.close()
-        return session.said()
+        return session.stderr()
 
-    def tool_facts(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - a program that tells its version needs it
-        """Look at the files of the server; and read the variables that its index depends on."""
+    def tool_facts(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
+        """Return facts about the files of the server, and a digest of the variables of its index."""
         engine = self._for_index()
         calls = [call.arguments for call in self.templates.index]
         said = engine.template.said if engine.template else []
@@ -379,12 +379,12 @@ def _closed_on_failure(session: McpSession) -> Iterator[None]:
     except BaseException as problem:
         session.close()
         if isinstance(problem, EngineError):
-            problem.stderr = session.said()
+            problem.stderr = session.stderr()
         raise
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
-    """Make the engine from its settings; what is wrong with them is said before anything is started."""
+    """Make the engine from its settings; errors in them are raised before anything starts."""
     read = read_settings(Settings, settings, WHERE)
     places = settled_places(context)
     config = read_config(read.config, places, WHERE)
@@ -392,8 +392,8 @@ def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
     check_config_is_used(config, named_templates(read, templates), WHERE)
     indexing = _indexing(read, templates, places, config)
     engine = McpEngine(read, make_layout(read, WHERE), templates, places, indexing, config)
-    engine.secrets  # noqa: B018 - a variable that is not set is an error now, not in the middle of a run
-    _session_module()  # takes half a second, which is not the server's
+    engine.secrets  # noqa: B018 - a variable that is not set is an error now, not during a run
+    _session_module()  # import takes half a second, which must not count for the server
     return engine
 
 
@@ -427,20 +427,10 @@ def _session_module() -> ModuleType:
     return session
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorTextLimits:
-    """What a message shows."""
-
-    words: int = 300  # characters of what a server says of its failure
-
-
-ANSWER_LIMITS = ErrorTextLimits()
-
-
 def check_answer(tool: str, result: CallToolResult) -> CallToolResult:
-    """Raise what a tool says went wrong."""
+    """Raise EngineError if a tool reports an error."""
     if result.is_error:
-        said = " ".join(" ".join(_texts(result.content)).split())[: ANSWER_LIMITS.words]
+        said = " ".join(" ".join(_texts(result.content)).split())[:SHOWN_ERROR]
         raise EngineError(
             f"the tool {tool!r} failed: {said or 'it does not say why'}", hint="correct its arguments, or the server"
         )
@@ -448,14 +438,14 @@ def check_answer(tool: str, result: CallToolResult) -> CallToolResult:
 
 
 def check_words(result: CallToolResult, failed: re.Pattern[str] | None) -> None:
-    """Raise what a tool says, in the words that are declared for it, that went wrong."""
-    problem = failure_text("\n".join(_texts(result.content)), failed)
+    """Raise EngineError if the output of a tool matches `failed`."""
+    problem = find_failure("\n".join(_texts(result.content)), failed)
     if problem is not None:
         raise problem
 
 
 def read_answer(result: CallToolResult, content: Content, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
-    """Read an answer; a text that a library wrapped as `{"result": ...}` is read as the text it is."""
+    """Parse an answer; a text that a library wrapped as `{"result": ...}` is read as text."""
     structured = result.structured_content
     wrapped = isinstance(structured, dict) and list(structured) == ["result"] and isinstance(structured["result"], str)
     if content == "structured" and structured is None:
@@ -489,7 +479,7 @@ def _unread(content: Sequence[ContentBlock]) -> tuple[str, ...]:
 
 
 def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -> None:
-    """Refuse a tool that is not there, arguments that it does not take, and ones that it misses."""
+    """Raise EngineError for an unknown tool, unknown arguments and missing ones."""
     if tool not in tools:
         near = closest_match(tool, tools)
         meant = f"; did you mean {near[0]!r}?" if near else ""

@@ -1,7 +1,7 @@
-"""One live connection to an MCP server: an event loop in a thread of its own, and every wait with an end.
+"""Connections to an MCP server: an event loop in a thread, with a deadline for every wait.
 
-The client of the mcp package is entered and left in one task of that loop; calls are handed over from outside. Whoever
-waits for a call that does not come back in time ends the connection, and with it the server that was started for it.
+The client of the mcp package is entered and left in one task of that loop, and gets calls from other threads. A caller
+whose call times out ends the connection, and with it the server that was started for it.
 """
 
 from __future__ import annotations
@@ -38,42 +38,42 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What the package has to say is said by our own errors; without a handler Python would print it to stderr.
+# Our errors replace the package's log messages; without a handler Python would print them to stderr.
 for _name in ("mcp", "client"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
 class ClientLimits:
-    """What is no part of any measure."""
+    """Limits that affect no measurement."""
 
-    pages: int = 100  # of the list of tools: one that never ends is cut
-    leave: float = 2.0  # seconds to say goodbye to a server, and again to let go of everything
+    pages: int = 100  # of the list of tools
+    leave: float = 2.0  # seconds for a polite end, and again for a cancelled one
 
 
 CLIENT_LIMITS = ClientLimits()
 
 
 class Transport(Protocol):
-    """How messages get to a server and back."""
+    """How messages are exchanged with a server."""
 
     def streams(self) -> AbstractAsyncContextManager[TransportStreams]:
         """Connect a client in the running event loop."""
 
     def end(self) -> None:
-        """End what was started for it; safe from any thread."""
+        """End the process, if there is one; safe from any thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """What a server says of itself."""
+    """Version and tools of a server."""
 
     version: str
     tools: Mapping[str, types.Tool]
 
 
 class McpConnection:
-    """A client that has shaken hands with a server. One thread at a time uses it."""
+    """An initialized client, used by one thread at a time."""
 
     def __init__(self, line: Transport, root: Path, mode: ConnectMode, deadline: float | None) -> None:
         self._line = line
@@ -94,16 +94,16 @@ class McpConnection:
             raise
 
     def call(self, tool: str, arguments: Mapping[str, object], deadline: float | None) -> types.CallToolResult:
-        """Call a tool; what goes wrong is raised as it comes, TimeoutError included: then the connection is to end."""
+        """Call a tool; after any exception, such as TimeoutError, the caller must end the connection."""
         if self._client is None or self._loop.is_closed():
             raise ConnectionError("the connection is closed")
-        # Not `Client.call_tool`: it checks the answer against the tool's schema, in time that is not the engine's.
+        # Not `Client.call_tool`: it also checks the answer against the schema, which would be timed.
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
         asked = self._client.session.send_request(request, types.CallToolResult)
         return _result(asyncio.run_coroutine_threadsafe(asked, self._loop), deadline)
 
     def end(self, *, politely: bool = True) -> None:
-        """End what was started, then let go of the client; the second time does nothing."""
+        """End the transport, then the client; the second call does nothing."""
         self._ended = True
         self._line.end()
         for stop in (self._stop.set, self._cancel) if politely else (self._cancel,):
@@ -122,7 +122,7 @@ class McpConnection:
 
     async def _serve(self) -> None:
         self._task = cast("asyncio.Task[None]", asyncio.current_task())
-        if self._ended:  # nobody waits any more
+        if self._ended:
             return
         try:
             transport = self._line.streams()
@@ -146,7 +146,7 @@ def _result(future: concurrent.futures.Future[T], deadline: float | None) -> T:
 
 
 def innermost(problem: BaseException) -> BaseException:
-    """Give the exception that a group was raised for: the first that is no mere cancellation."""
+    """Return the first exception in a group that is not a cancellation."""
     while isinstance(problem, BaseExceptionGroup):
         real = [one for one in problem.exceptions if not isinstance(one, asyncio.CancelledError)]
         problem = (real or list(problem.exceptions))[0]
@@ -172,12 +172,12 @@ async def _list_tools(client: Client) -> dict[str, types.Tool]:
 
 @dataclass(frozen=True, slots=True)
 class PumpTimes:
-    """How often the thread looks at both sides."""
+    """Polling intervals of the thread."""
 
-    awaiting: float = 0.02  # seconds: how long a reply to a question of the server's may wait for the line to be free
-    idle: float = 0.1  # seconds between looks at a server that was not asked anything
-    glance: float = 0.001  # seconds of such a look
-    shown: int = 60  # characters of junk that are kept
+    awaiting: float = 0.02  # seconds: how long our reply to a request of the server may wait
+    idle: float = 0.1  # seconds between polls of a server without a pending request
+    glance: float = 0.001  # seconds of such a poll
+    shown: int = 60  # characters of junk that a note shows
 
 
 TIMES = PumpTimes()
@@ -187,12 +187,12 @@ Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 
 
 class StdioTransport:
-    """A server's program and the thread that talks to it."""
+    """A server program and the thread that exchanges messages with it."""
 
     def __init__(self, task: ProgramSpec) -> None:
         self.child = Child(task)
-        self.problem: ChildError | None = None  # why the talk ended
-        self.junk = 0  # lines on stdout that were no message
+        self.problem: ChildError | None = None  # why the thread ended
+        self.junk = 0  # lines on stdout that are not messages
         self.first_junk = ""
         self._outgoing: _Queue = queue.SimpleQueue()
         self._awaited: set[object] = set()
@@ -215,7 +215,7 @@ class StdioTransport:
             incoming.close()
 
     def end(self) -> None:
-        """End the program and the talk."""
+        """End the program and the thread."""
         self._hang_up()
         self.child.end()
 
@@ -232,7 +232,7 @@ class StdioTransport:
             self.problem = problem
         except (RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._closing.set()  # the event loop or the client is gone
-        finally:  # whoever waits must learn of it, whatever ended the talk
+        finally:  # wake the waiting client
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(incoming.close)
 
@@ -246,12 +246,12 @@ class StdioTransport:
         if isinstance(message.message, JSONRPCRequest):
             self._awaited.add(message.message.id)
         data = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
-        self.child.write(data + b"\n", None)  # a server that takes no input is ended by whoever waits for its answer
+        self.child.write(data + b"\n", None)  # no deadline: the waiting caller ends a server that reads no input
 
     def _listen(self, loop: asyncio.AbstractEventLoop, incoming: Incoming) -> None:
-        patience = TIMES.awaiting if self._awaited else TIMES.glance
+        wait = TIMES.awaiting if self._awaited else TIMES.glance
         try:
-            line = self.child.read_line(time.monotonic() + patience)
+            line = self.child.read_line(time.monotonic() + wait)
         except ChildTimeout:
             return
         message = self._read(line)
@@ -283,7 +283,7 @@ _Queue = queue.SimpleQueue[SessionMessage | None]
 
 
 class _Outbox:
-    """The end of the talk that a client writes to."""
+    """The stream that the client writes to."""
 
     def __init__(self, outgoing: _Queue) -> None:
         self._outgoing = outgoing
@@ -292,7 +292,7 @@ class _Outbox:
         self._outgoing.put(item)
 
     async def aclose(self) -> None:
-        """Have nothing to close: the program is ended by whoever started it."""
+        """Do nothing: the transport ends the program."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -303,47 +303,37 @@ class _Outbox:
         await self.aclose()
 
 
-@dataclass(frozen=True, slots=True)
-class WebLimits:
-    """What one answer may cost."""
-
-    body: int = ANSWER_BYTES
-
-
-WEB_LIMITS = WebLimits()
-
-
 class HttpTransport:
-    """A server on the web, with what every request carries."""
+    """A server behind a URL, with headers for every request."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
         self._headers = headers
-        self.refusal: int | None = None  # the status of the last answer, where that is one of failure
+        self.refusal: int | None = None  # status of the last answer, if it is an error
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[TransportStreams]:
-        """Connect a client in this event loop; the time is kept by whoever waits for an answer."""
+        """Connect a client in this event loop; the caller keeps the deadline."""
         headers = {**self._headers, "accept-encoding": "identity"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=None, event_hooks={"response": [self._look]}) as client,
-            streamable_http_client(self._url, http_client=client, max_sse_event_size=WEB_LIMITS.body) as streams,
+            streamable_http_client(self._url, http_client=client, max_sse_event_size=ANSWER_BYTES) as streams,
         ):
             yield streams
 
     async def _look(self, response: httpx2.Response) -> None:
         self.refusal = response.status_code if response.is_error else None
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise httpx2.DecodingError("the server packs its answers, though asked not to", request=response.request)
+            raise httpx2.DecodingError("the server compresses its answers", request=response.request)
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _BoundedStream(response.stream)
 
     def end(self) -> None:
-        """Have nothing to end: the server is somebody else's."""
+        """Do nothing: the server was not started here."""
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """The body of an answer, up to the limit."""
+    """The body of an answer, up to the limit of bytes."""
 
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
@@ -352,8 +342,8 @@ class _BoundedStream(httpx2.AsyncByteStream):
         total = 0
         async for piece in self._inner:
             total += len(piece)
-            if total > WEB_LIMITS.body:
-                raise httpx2.StreamError(f"the server sends more than {WEB_LIMITS.body:,} bytes")
+            if total > ANSWER_BYTES:
+                raise httpx2.StreamError(f"the server sends more than {ANSWER_BYTES:,} bytes")
             yield piece
 
     async def aclose(self) -> None:
