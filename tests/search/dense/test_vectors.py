@@ -78,7 +78,7 @@ def test_estimate_error_is_what_rabitq_promises(drawn):
     matrix, queries = drawn
     config = VectorScanConfig(query_bits=8)
     codes = encode(matrix, config)
-    centred = np.linalg.norm(matrix - codes.centre, axis=1) * np.linalg.norm(queries[0] - codes.centre)
+    centred = np.linalg.norm(matrix - codes.center, axis=1) * np.linalg.norm(queries[0] - codes.center)
     expected = centred * np.sqrt(np.pi / 2 - 1) / np.sqrt(255)
     ratio = (codes.estimate(queries[0], config) - matrix @ queries[0]) / expected
     assert 0.9 < ratio.std() < 1.1
