@@ -61,7 +61,7 @@ class VectorScanConfig:
 
     #: Rows that a binary scan rescores exactly. On the standard library (35,165 windows of 25 lines, wordllama's
     #: vectors of 256, 200 docstrings as queries) the raw order has a recall@10 of 0.55, 200 make it 0.981, 400 0.993,
-    #: 1000 0.999. `raw_loss` measures it on other data: noise without structure is much harder.
+    #: 1000 0.999. Noise without structure is much harder.
     rescored: int = 200
     #: Storage for rescoring. int8 makes the whole store a third of float32 alone; float32 is exact.
     exact: Exact = "float32"
@@ -173,11 +173,6 @@ class Vectors:
         scores = np.asarray(np.minimum(estimate - shift, below), dtype=np.float32)
         scores[best] = exact
         return scores
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all stored arrays."""
-        return sum(column.nbytes for column in self.columns().values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,31 +369,3 @@ def _hadamard(columns: Matrix) -> Matrix:
         columns = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(size, n)
         half *= 2
     return columns
-
-
-@dataclass(frozen=True, slots=True)
-class QuantizationLoss:
-    """Recall of binary codes: the share of the true best `k` that is found, over so many queries."""
-
-    raw: float  # by the order of the estimates alone
-    rescored: float  # as `Vectors.scores` ranks
-    k: int
-    queries: int
-
-
-def raw_loss(
-    matrix: Matrix, queries: Matrix, k: int = 10, config: VectorScanConfig = DEFAULT_VECTORS
-) -> QuantizationLoss:
-    """Measure recall@k of the binary order against the exact one, before and after rescoring."""
-    exact, codes = Vectors.build(matrix, "float32", config), encode(matrix, config)
-    binary = Vectors(_STORED[config.exact].of(matrix), codes, config)
-    raw, rescored = [], []
-    for query in queries:
-        truth = best_rows(exact.scores(query), k)
-        raw.append(_share(truth, best_rows(codes.estimate(query, config), k)))
-        rescored.append(_share(truth, best_rows(binary.scores(query), k)))
-    return QuantizationLoss(float(np.mean(raw or [1.0])), float(np.mean(rescored or [1.0])), k, len(queries))
-
-
-def _share(truth: NDArray[np.int64], found: NDArray[np.int64]) -> float:
-    return len(np.intersect1d(truth, found)) / len(truth) if len(truth) else 1.0
