@@ -8,13 +8,17 @@ import random
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.corpus import WalkConfig, open_corpus, parse_spec
-from assay.search import Index
+from assay.engines.sharing import SharedCache
+from assay.search import Index, SearchConfig, chunking
+from assay.search.sharing import PartKeys, share_index
+from assay.store import ArtifactStore
 from assay.syntax import outline as outlines
 from assay.syntax.fork_guard import run_guarded
 from assay.syntax.outline import outline
@@ -22,7 +26,7 @@ from assay.syntax.parsing import ParsingLimits, is_malformed, nesting_problem
 from tests.search.conftest import CorpusOf, write_files
 from tests.waiting import WATCHDOG
 
-#: CPU time over that of indexing ordinary source files of the same number; a parse may use its limit of about a second.
+#: CPU time over that of indexing ordinary source files of the same number; a parse may use its limit of 20 s.
 _TIMES_SLOWER = 400
 #: Memory over the size of the largest file; a megabyte of calls on one line takes 350 MB.
 _TIMES_LARGER = 700
@@ -98,6 +102,24 @@ def test_parse_that_takes_too_long_is_cut_off() -> None:
     assert outline("package p\nfunc f() {}\n", "go").definitions[0].name == "f", "the parser is as good as new"
 
 
+def test_file_whose_parse_took_too_long_is_named_in_notes_and_in_no_shared_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = ParsingLimits(seconds=-1, seconds_per_byte=0)
+    monkeypatch.setattr(chunking, "outline", lambda text, grammar: outline(text, grammar, never))
+    root = write_files(tmp_path / "corpus", {"long.py": "def f():\n    return 1\n" * 200, "short.py": "x = 1\n"})
+    note = "long.py: parsing it took too long; its definitions are missing"
+    assert Index.build(root).notes == (note,)
+    corpus, store = open_corpus(parse_spec(str(root))), ArtifactStore(tmp_path / "store")
+    config = SearchConfig(dense=replace(SearchConfig().dense, model=""))
+    index = share_index(corpus, config, SharedCache(corpus, store), PartKeys("table", "vectors"))
+    assert index.notes == (note,)
+    assert store.troubles == [note]
+    again = SharedCache(corpus, ArtifactStore(tmp_path / "store"))
+    share_index(corpus, config, again, PartKeys("table", "vectors"))
+    assert again.made["chunks"] == 1, "the table was not stored"
+
+
 def test_source_is_fed_piece_by_piece_with_the_same_result() -> None:
     text = "".join(f'// é {n}\nconst a{n} = require("x");\nfunction f{n}(b) {{ return g(b); }}\n' for n in range(200))
     whole = outline(text, "javascript", ParsingLimits(piece=10**9))
@@ -147,7 +169,7 @@ def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_parser_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlines, "parsed", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(outlines, "parse", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
     monkeypatch.setattr(outlines, "can_guard", lambda: True)
     assert outline("(" * 20, "python").problem == "its parser failed"
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.syntax.grammars import GRAMMARS
-from assay.syntax.highlight import COLOURS, ColourLimits, highlight
+from assay.syntax.highlight import COLORS, ColorLimits, highlight
 from assay.syntax.text import split_lines
 from tests.syntax.symbol_samples import SAMPLES
 from tests.timing import fastest
@@ -67,10 +67,10 @@ def joined(rows):
 
 def pieces(text, grammar):
     """Give the texts of each colour."""
-    found: dict[str, list[str]] = {colour: [] for colour in COLOURS}
+    found: dict[str, list[str]] = {colour: [] for colour in COLORS}
     for row in highlight(text, grammar):
         for run in row:
-            found[run.colour].append(run.text)
+            found[run.color].append(run.text)
     return found
 
 
@@ -94,7 +94,7 @@ def test_runs_join_to_the_lines(grammar):
         rows = highlight(text, grammar)
         assert joined(rows) == list(split_lines(text))
         assert all(run.text for row in rows for run in row), "an empty run is none"
-        assert any(run.colour != "plain" for row in rows for run in row)
+        assert any(run.color != "plain" for row in rows for run in row)
 
 
 @given(st.sampled_from(GRAMMARS), st.text(st.sampled_from("\"'`#/*-{}()<>=:;\n\r\t aefint0é漢\0\ud800"), max_size=60))
@@ -112,22 +112,22 @@ def test_names_that_are_defined_and_types_are_found():
 
 def test_code_inside_a_string_is_code():
     row = highlight('x = f"a {len(b)} c"\n', "python")[0]
-    assert [run.text for run in row if run.colour == "string"] == ['f"a ', ' c"']
+    assert [run.text for run in row if run.color == "string"] == ['f"a ', ' c"']
 
 
 def test_a_language_without_a_grammar_is_plain():
-    assert [[(run.text, run.colour) for run in row] for row in highlight("a\n\nb", None)] == [
+    assert [[(run.text, run.color) for run in row] for row in highlight("a\n\nb", None)] == [
         [("a", "plain")], [], [("b", "plain")]
     ]  # fmt: skip
 
 
 def test_what_is_too_large_torn_or_too_deep_is_plain():
     long = "x = 1\n" * 20
-    assert all(run.colour == "plain" for row in highlight(long, "python", ColourLimits(bytes=50)) for run in row)
+    assert all(run.color == "plain" for row in highlight(long, "python", ColorLimits(bytes=50)) for run in row)
     assert pieces(long, "python")["number"] == ["1"] * 20
     for torn in ("(" * 50 + "x = 1", "[" * 2_000 + "]" * 2_000, "x = 1\0"):
-        assert all(run.colour == "plain" for row in highlight(torn, "python") for run in row)
-    wide = highlight("x = 1\n" + "y = 2; " * 100, "python", ColourLimits(columns=50))
+        assert all(run.color == "plain" for row in highlight(torn, "python") for run in row)
+    wide = highlight("x = 1\n" + "y = 2; " * 100, "python", ColorLimits(columns=50))
     assert [len(row) for row in wide] == [3, 1]
 
 
@@ -142,5 +142,5 @@ def test_large_file_is_highlighted():
     text = "def f(x):\n    return g(x, 'text', 17)  # why\n\n" * 800
     rows = highlight(text, "python")
     assert joined(rows) == list(split_lines(text))
-    assert len(text) < ColourLimits().bytes
-    assert rows[1][1].colour == "keyword"
+    assert len(text) < ColorLimits().bytes
+    assert rows[1][1].color == "keyword"

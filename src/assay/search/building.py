@@ -36,6 +36,7 @@ from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.paths import DESCRIPTIONS
 from assay.syntax.fork_guard import end_with
 from assay.syntax.grammars import grammar_name, load_grammar, packages
+from assay.syntax.outline import TIMED_OUT
 from assay.types import Corpus, SourceFile
 
 #: The code that decides what is in a table, beside its settings.
@@ -132,6 +133,12 @@ def _note(failure: SetupError, *, keep: bool) -> tuple[str, ...]:
     if keep:
         raise failure
     return (f"{failure.message}; it is not kept",)
+
+
+def timeout_notes(table: IndexTable) -> tuple[str, ...]:
+    """Return a note for each file whose parsing reached the time limit, which depends on the machine."""
+    files = zip(table.files.paths, table.files.problems, strict=True)
+    return tuple(f"{path}: {TIMED_OUT}; its definitions are missing" for path, why in files if why.endswith(TIMED_OUT))
 
 
 def is_stale(table: IndexTable, corpus: Corpus) -> bool:

@@ -33,7 +33,7 @@ class ChunkConfig:
     )
     overlap: int = field(
         default=0,  # spans that share lines would be answers given twice
-        metadata={"about": "how much neighbouring chunks share, in the unit of `size`"},
+        metadata={"about": "overlap of adjacent chunks, in the unit of `size`"},
     )
     longest: int = field(
         default=70,  # a longer unit costs an agent more than it tells
@@ -41,7 +41,7 @@ class ChunkConfig:
     )
     part: int = field(
         default=50,  # 30 to 80 were tried: 50 was best on octocode's code by .014-.019, flat elsewhere
-        metadata={"about": "lines that the parts of an oversized definition aim at"},
+        metadata={"about": "target length in lines of the parts of a long definition"},
     )
     slack: int = field(
         default=7,  # enough to reach the next statement in most code
@@ -49,15 +49,15 @@ class ChunkConfig:
     )
     shortest: int = field(
         default=8,  # the knee: 5 gives tighter spans, 12 more overlap
-        metadata={"about": "lines below which neighbouring definitions are packed together"},
+        metadata={"about": "lines below which adjacent definitions are joined"},
     )
     packed: int = field(
         default=16,  # twice the shortest, so that packing stops at two or three
-        metadata={"about": "lines that a pack of small definitions may have"},
+        metadata={"about": "lines that joined definitions may have"},
     )
     whole_class: int = field(
         default=15,  # a class of a screen's third reads best in one piece; 0 to 50 are within .013
-        metadata={"about": "lines up to which a class is kept in one piece"},
+        metadata={"about": "lines up to which a class is one chunk"},
     )
 
 

@@ -43,11 +43,11 @@ class Feedback:
 
     weight: float = field(
         default=0.5,  # +.01 on questions that share no word with their answer; .3 to .8 are flat
-        metadata={"about": "weight of the first results beside the query itself; 0 asks once"},
+        metadata={"about": "weight of the first results beside the query; 0 for no feedback"},
     )
     units: int = field(
         default=5,  # three to ten are flat
-        metadata={"about": "first results that are learned from"},
+        metadata={"about": "first results that are used"},
     )
 
 
@@ -58,7 +58,7 @@ class DenseSettings:
     model: str = field(
         default=SHIPPED,
         repr=False,  # an address may hold a token
-        metadata={"about": "static for the model that ships with Assay, or another embedder; empty for words alone"},
+        metadata={"about": "static for the shipped model, or another embedder; empty for lexical search alone"},
     )
     docs_model: str = field(
         default="", repr=False, metadata={"about": "another embedder for documentation; empty for the same"}
@@ -69,39 +69,39 @@ class DenseSettings:
     )
     fusion: str = field(
         default="max",  # the margins of BM25 say something: max .891, z-score .876, RRF .833-.870 on semble's half
-        metadata={"about": "how words and meaning are put together: relative, max, zscore, rrf or rrf(k=20)"},
+        metadata={"about": "how lexical and dense scores are fused: relative, max, zscore, rrf or rrf(k=20)"},
     )
     language: float = field(
         default=0.5,  # .4 to .6 are flat where spans are ranked, with feedback
-        metadata={"about": "weight of meaning, beside 1 for words, when a sentence is asked"},
+        metadata={"about": "weight of dense scores, beside 1 for lexical ones, when the query is a sentence"},
     )
-    keywords: float = field(default=0.5, metadata={"about": "... when keywords are asked"})
-    symbol: float = field(default=0.0, metadata={"about": "... when a name is asked: its letters say it all"})
+    keywords: float = field(default=0.5, metadata={"about": "... when the query is keywords"})
+    symbol: float = field(default=0.0, metadata={"about": "... when the query is a name"})
     files: float = field(
         default=0.5,  # of the weight: there are stronger signals; .2 to .3 in all are flat, .5 gains nothing
         metadata={"about": "share of that weight when files are ranked"},
     )
     words: float = field(
         default=1.0,
-        metadata={"about": "weight of words beside meaning; 0 for meaning alone, where there is a model"},
+        metadata={"about": "weight of lexical scores beside dense ones; 0 for dense search alone"},
     )
     path: float = field(
         default=1.0,  # beside words 0 to 2 are flat; meaning alone wants 4
-        metadata={"about": "weight of a path's words beside those of a unit, when files are ranked (static models)"},
+        metadata={"about": "weight of a path's words beside those of a chunk, when files are ranked (static models)"},
     )
     reach: int = field(
         default=500,  # 200 to 1,000 are flat; to scale by all units cost .02 on the 50,000 of the standard library
-        metadata={"about": "nearest units whose meaning counts; they are found though they hold no word of the query"},
+        metadata={"about": "nearest chunks with a dense score; they match even without a word of the query"},
     )
     feedback: Feedback = field(default_factory=Feedback)
     rise: float = field(
         default=0.0,  # .5 to 2 gained nothing: how much of a query is found does not tell whether it is the right place
-        metadata={"about": "how many times more meaning weighs when no unit holds a word of the query"},
+        metadata={"about": "increase of the dense weight as the best chunk lacks words of the query"},
     )
     token_env: str = field(default="", metadata={"about": "the environment variable that holds an API's token"})
-    query_prefix: str = field(default="", metadata={"about": "put before a query, as some models want"})
-    code_prefix: str = field(default="", metadata={"about": "put before code"})
-    docs_prefix: str = field(default="", metadata={"about": "put before documentation"})
+    query_prefix: str = field(default="", metadata={"about": "text before a query, as some models expect"})
+    code_prefix: str = field(default="", metadata={"about": "text before code"})
+    docs_prefix: str = field(default="", metadata={"about": "text before documentation"})
 
     def redacted(self) -> Self:
         """Return the settings with redacted addresses."""
@@ -118,10 +118,10 @@ class TranslationSettings:
     )
     language: float = field(
         default=0.6,  # .4 to 1 are flat
-        metadata={"about": "worth of a sure translation, beside 1 for the word itself, when a sentence is asked"},
+        metadata={"about": "weight of a certain translation, beside 1 for the word, when the query is a sentence"},
     )
-    keywords: float = field(default=0.6, metadata={"about": "... when keywords are asked"})
-    symbol: float = field(default=0.0, metadata={"about": "... when a name is asked"})
+    keywords: float = field(default=0.6, metadata={"about": "... when the query is keywords"})
+    symbol: float = field(default=0.0, metadata={"about": "... when the query is a name"})
     most: int = field(default=10, metadata={"about": "translations of a word that are looked up"})
 
     @property
@@ -141,13 +141,11 @@ class RerankSettings:
     model: str = field(
         default="",
         repr=False,
-        metadata={
-            "about": "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL, where {env:NAME} may stand; or empty"
-        },
+        metadata={"about": "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL, with {env:NAME}; empty for none"},
     )
     depth: int = field(
         default=20,  # a fixed number, so that the top 5 stays a prefix of the top 10
-        metadata={"about": "results that are ordered anew"},
+        metadata={"about": "results that are reordered"},
     )
     token_env: str = field(default="", metadata={"about": "the environment variable that holds the API's token"})
 
@@ -161,7 +159,7 @@ class DescriptionSettings:
     """A chat model that writes a sentence about each chunk, whose words are indexed too."""
 
     url: str = field(default="", repr=False, metadata={"about": "an OpenAI-compatible endpoint; empty for none"})
-    model: str = field(default="", metadata={"about": "the model to ask"})
+    model: str = field(default="", metadata={"about": "name of the model"})
     token_env: str = field(default="", metadata={"about": "the environment variable that holds the API's token"})
     weight: float = field(default=1.0, metadata={"about": "occurrences that a word of the description counts for"})
 
@@ -179,16 +177,16 @@ class DescriptionSettings:
 class FieldConfig:
     """How often a word counts, by where it occurs."""
 
-    body: float = field(default=1.0, metadata={"about": "in the lines of the unit, comments included"})
+    body: float = field(default=1.0, metadata={"about": "in the lines of the chunk, comments included"})
     name: float = field(
         default=2.0,  # +.011 on octocode's code, +.023 on its docs
-        metadata={"about": "in the names that the unit defines, or in its heading"},
+        metadata={"about": "in the names that the chunk defines, or in its heading"},
     )
-    scope: float = field(default=1.0, metadata={"about": "in the names around the unit"})
+    scope: float = field(default=1.0, metadata={"about": "in the names around the chunk"})
     signature: float = field(default=1.0, metadata={"about": "in the signature"})
     doc: float = field(
         default=0.0,  # it stands in the lines already; counted once more it cost .003 on octocode's code
-        metadata={"about": "once more in the comment that documents the unit"},
+        metadata={"about": "once more in the doc comment of the chunk"},
     )
     stem: float = field(default=1.0, metadata={"about": "in the name of the file"})
     folder: float = field(default=1.0, metadata={"about": "in the names of its folders"})
@@ -202,7 +200,7 @@ class IndexConfig:
     fields: FieldConfig = field(default_factory=FieldConfig)
     longest_word: int = field(
         default=100,  # beyond it is data (base64, hashes) that nobody types
-        metadata={"about": "characters of the longest ASCII run that is a word"},
+        metadata={"about": "characters of the longest ASCII word"},
     )
     description: DescriptionSettings = field(default_factory=DescriptionSettings)
 

@@ -184,8 +184,7 @@ def _embed_group(table: IndexTable, settings: DenseSettings, group: ModelGroup, 
 
 def open_embedder(settings: DenseSettings, model: str) -> Embedder:
     """Open a model with the settings for it."""
-    from assay.search.embedders import make_embedder
-    from assay.search.vectors import EmbedderConfig
+    from assay.search.embedders import EmbedderConfig, make_embedder
 
     prefixes = (settings.query_prefix, settings.code_prefix, settings.docs_prefix)
     return make_embedder(model, EmbedderConfig(settings.token_env or None, *prefixes))

@@ -1,10 +1,8 @@
-"""What an embedder is, and what all of them share."""
+"""Embedders: what they are, how a spec names one, and the cache of their vectors."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib
-import json
 import os
 import secrets
 from collections.abc import Iterator, Sequence
@@ -12,15 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import Final, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from assay.errors import ConfigError, SetupError, closest_match, install_hint
-from assay.files import read_utf8, remove_leftovers
+from assay.errors import ConfigError, SetupError, closest_match
+from assay.files import remove_leftovers
 from assay.search.config import SHIPPED
 from assay.search.index_files import writer_lock
-from assay.search.vectors import DEFAULT_CACHE, DEFAULT_EMBEDDER, CacheConfig, EmbedderConfig, Matrix
+from assay.search.vectors import Matrix, check_at_least
 from assay.store.array_file import IndexFormatError, read_store, write_store
 
 Role = Literal["query", "code", "docs"]
@@ -32,14 +30,109 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """All that the vectors depend on beside text and role: equal identities give equal vectors."""
+        """All that the vectors depend on beside text and role."""
 
     @property
     def dimension(self) -> int:
-        """Numbers of one vector."""
+        """Numbers per vector."""
 
     def embed(self, texts: Sequence[str], role: Role) -> Matrix:
-        """Give one row a text, float32, never NaN."""
+        """Return one row per text, float32, never NaN."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderConfig:
+    """Settings of an embedder. Those that shape its vectors are part of its identity."""
+
+    #: The environment variable that holds an API's token; the token itself is never stored.
+    token_env: str | None = None
+    #: Put before each text of a role. Some models expect such words ("query: ", "passage: "); see their cards.
+    query_prefix: str = ""
+    code_prefix: str = ""
+    docs_prefix: str = ""
+    #: The positions of BERT-like models, and where model2vec cuts; a smaller limit of the model wins.
+    max_tokens: int = 512
+    #: Texts per call of a local network. In a batch the last bits of a vector depend on its neighbors, so that an
+    #: updated index would differ from a fresh one; and a CPU gains little from more.
+    batch: int = 1
+    #: Texts per request: 32 of the longest stay below the 300,000 tokens that OpenAI accepts.
+    http_batch: int = 32
+    #: OpenAI's models end at 8,191 tokens and refuse what is longer; code has about three characters to a token.
+    http_characters: int = 24_000
+    #: A refused text is cut to three quarters and sent again while it is longer than this. Every model accepts that
+    #: many characters, so a refusal then has another reason.
+    http_least: int = 200
+    #: A batch takes a small server without a GPU some ten seconds.
+    http_seconds: float = 60.0
+    #: Retries of the first request: after 0.5, 1, 2 and 4 s a restart or a limit per second is over.
+    http_retries: int = 4
+    #: Retries of later requests. A server that fails half of the time fails 17 times in a row once in 130,000
+    #: requests, or 4 million texts; a dead one costs some 80 s.
+    http_patience: int = 16
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "batch", "http_batch", "http_characters", "http_least"):
+            check_at_least(name, getattr(self, name), 1)
+        for name in ("http_retries", "http_patience"):
+            check_at_least(name, getattr(self, name), 0)
+        if not self.http_seconds > 0:
+            raise ConfigError(f"embedder setting http_seconds = {self.http_seconds!r}", hint="give a number above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class CacheConfig:
+    """Limits of the embedding cache."""
+
+    #: A million vectors of 256 float32 numbers: every repository one person works on.
+    max_bytes: int = 1_000_000_000
+    #: Files per model and role before they are merged; each refresh that embeds something writes one.
+    max_segments: int = 16
+    #: Texts that are embedded before they are stored: what an interruption loses. A network of six layers takes half a
+    #: minute for them, an API 64 requests.
+    piece: int = 2_048
+
+    def __post_init__(self) -> None:
+        check_at_least("max_bytes", self.max_bytes, 0)
+        check_at_least("max_segments", self.max_segments, 1)
+        check_at_least("piece", self.piece, 1)
+
+
+DEFAULT_EMBEDDER: Final = EmbedderConfig()
+DEFAULT_CACHE: Final = CacheConfig()
+
+_LOCAL: Final = "assay.search.local_embedders"
+#: Kinds whose model may expect words before a text: module, imported on use, and function.
+_KINDS: Final = {
+    "fastembed": (_LOCAL, "open_fastembed"),
+    "model2vec": (_LOCAL, "open_model2vec"),
+    "onnx": (_LOCAL, "open_onnx"),
+    "openai": ("assay.search.endpoint_embedder", "open_openai"),
+    "sentence-transformers": (_LOCAL, "open_sentence_transformers"),
+}
+_SPECS: Final = (
+    "fastembed:NAME, model2vec:FOLDER, onnx:FOLDER, openai:URL#MODEL, sentence-transformers:NAME, static, static:FOLDER"
+)
+
+
+def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embedder:
+    """Open the embedder that a spec names; relative folders are relative to the current one."""
+    kind, _, target = spec.partition(":")
+    if kind == SHIPPED:
+        from assay.search.static import StaticEmbedder, open_static
+
+        return StaticEmbedder(open_static(target or None))
+    if kind not in _KINDS:
+        known = (*_KINDS, SHIPPED)
+        near = closest_match(kind, known)
+        hint = f"did you mean {near[0]}?" if near else f"an embedder is one of {_SPECS}"
+        raise ConfigError(f"unknown embedder {kind!r}; the known are {', '.join(known)}", hint=hint)
+    if not target:
+        raise ConfigError(f"the embedder {kind!r} does not say which", hint=f"one of {_SPECS}")
+    module, function = _KINDS[kind]
+    embedder: Embedder = getattr(import_module(module), function)(target, config)
+    if not (config.query_prefix or config.code_prefix or config.docs_prefix):
+        return embedder
+    return Prefixed(embedder, config.query_prefix, config.code_prefix, config.docs_prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +151,13 @@ class Prefixed:
 
     @property
     def dimension(self) -> int:
-        """The inner one's."""
+        """Numbers per vector."""
         return self.inner.dimension
 
     def embed(self, texts: Sequence[str], role: Role) -> Matrix:
-        """Put the role's words before each text and embed."""
+        """Embed the texts with the words of the role before them."""
         prefix = {"query": self.query, "code": self.code, "docs": self.docs}[role]
         return self.inner.embed([prefix + text for text in texts], role)
-
-
-def with_prefixes(embedder: Embedder, config: EmbedderConfig) -> Embedder:
-    """Add the configured words, when there are any."""
-    if not (config.query_prefix or config.code_prefix or config.docs_prefix):
-        return embedder
-    return Prefixed(embedder, config.query_prefix, config.code_prefix, config.docs_prefix)
 
 
 def in_batches(things: Sequence[T], size: int) -> Iterator[Sequence[T]]:
@@ -79,149 +165,56 @@ def in_batches(things: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (things[start : start + size] for start in range(0, len(things), size))
 
 
-def load_package(module: str, extra: str) -> Any:  # noqa: ANN401 (packages without stubs, imported by those who ask)
-    """Import an optional package; one that is missing or broken is an error that says how to get it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise SetupError(
-            f"the embedder needs the package {module}, which cannot be imported: {error}",
-            hint=install_hint(extra),
-        ) from error
-
-
-def find_file(folder: Path, *names: str) -> Path:
-    """Find the first of the names a file of a model may have."""
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
-    raise ConfigError(
-        f"no {' or '.join(names)} in the model's folder",
-        file=folder,
-        hint="name the folder that holds the model's files; nothing is downloaded",
-    )
-
-
-def most_tokens(path: Path, name: str, config: EmbedderConfig) -> int:
-    """Tell how many tokens of a text count: what a model's own file says by that name, if it is less than ours."""
-    if not path.is_file():
-        return config.max_tokens
-    try:
-        own = json.loads(read_utf8(path, ConfigError)).get(name)
-        return min(config.max_tokens, max(1, int(own))) if own else config.max_tokens
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ConfigError("not a model's configuration", file=path, hint="export the model again") from error
-
-
-def load_tokenizer(path: Path, extra: str) -> Any:  # noqa: ANN401 (the package has no stubs)
-    """Read a tokenizer.json; what the tokenizers package refuses is an error with the file's name."""
-    tokenizers = load_package("tokenizers", extra)
-    try:
-        return tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # the package raises bare Exception
-        raise ConfigError(f"not a tokenizer: {error}", file=path, hint="export the model again") from error
-
-
-def digest_files(paths: Sequence[Path]) -> str:
-    """Hash the contents of files, so that an identity follows what is in a folder and not its name."""
-    total = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as stream:
-            total.update(hashlib.file_digest(stream, "sha256").digest())
-    return total.hexdigest()[:32]
-
-
-#: Kinds whose model may expect words before a text; each is imported when it is named, and not before.
-_KINDS: Final = {
-    "fastembed": "open_fastembed",
-    "model2vec": "open_model2vec",
-    "onnx": "open_onnx",
-    "openai": "open_openai",
-    "sentence-transformers": "open_sentence_transformers",
-}
-#: What stands after the colon, for messages and documentation.
-SPECS: Final = (
-    "fastembed:NAME", "model2vec:FOLDER", "onnx:FOLDER", "openai:URL#MODEL", "sentence-transformers:NAME", "static",
-    "static:FOLDER",
-)  # fmt: skip
-
-
-def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embedder:
-    """Open the embedder that a spec names. Relative folders are relative to where the program runs."""
-    kind, _, target = spec.partition(":")
-    if kind == SHIPPED:
-        return _open_static(target)
-    if kind not in _KINDS:
-        known = (*_KINDS, SHIPPED)
-        near = closest_match(kind, known)
-        hint = f"did you mean {near[0]}?" if near else f"an embedder is one of {', '.join(SPECS)}"
-        raise ConfigError(f"unknown embedder {kind!r}; the known are {', '.join(known)}", hint=hint)
-    if not target:
-        raise ConfigError(f"the embedder {kind!r} does not say which", hint=f"one of {', '.join(SPECS)}")
-    module = import_module("assay.search.endpoint_embedder" if kind == "openai" else "assay.search.local_embedders")
-    embedder: Embedder = getattr(module, _KINDS[kind])(target, config)
-    return with_prefixes(embedder, config)
-
-
-def _open_static(target: str) -> Embedder:
-    from assay.search.static import StaticEmbedder, open_static
-
-    return StaticEmbedder(open_static(target or None))
-
-
 _SUFFIX: Final = ".assay"
 _KEY: Final = hashlib.sha256().digest_size
-#: 128 bits of a hash name a space: no two models ever meet.
-_NAMED: Final = 32
-
-Found = dict[bytes, Matrix]
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCache:
-    """A folder of vectors, shared by all processes and repositories, that never grows beyond its bound for long."""
+    """A bounded folder of vectors, shared by all processes and repositories.
+
+    Each model and role has a folder of segments, one per piece of texts, merged when there are many.
+    """
 
     folder: Path
     config: CacheConfig = DEFAULT_CACHE
 
     def embed(self, embedder: Embedder, texts: Sequence[str], role: Role) -> Matrix:
-        """Give one row a text: from the cache, else embedded now and kept; a text that comes twice is made once."""
+        """Return one row per text, from the cache or embedded now and stored; equal texts are embedded once."""
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        space = self._space(embedder, role)
+        space = self.folder / hashlib.sha256(f"{role}\0{embedder.identity}".encode()).hexdigest()[:32]
         known = self._read(space, frozenset(keys), embedder.dimension)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         for piece in in_batches(list(missing), self.config.piece):
             made = dict(zip(piece, embedder.embed([missing[key] for key in piece], role), strict=True))
             with suppress(SetupError, OSError):  # a folder that cannot be written only costs time
-                self._keep(space, made)
+                self._store(space, made)
             known.update(made)
         rows = np.zeros((len(texts), embedder.dimension), dtype=np.float32)
         for row, key in enumerate(keys):
             rows[row] = known[key]
         return rows
 
-    def _space(self, embedder: Embedder, role: Role) -> Path:
-        return self.folder / hashlib.sha256(f"{role}\0{embedder.identity}".encode()).hexdigest()[:_NAMED]
-
-    def _read(self, space: Path, wanted: frozenset[bytes], dimension: int) -> Found:
-        found: Found = {}
+    def _read(self, space: Path, wanted: frozenset[bytes], dimension: int) -> dict[bytes, Matrix]:
+        found: dict[bytes, Matrix] = {}
         for path in sorted(space.glob(f"*{_SUFFIX}")):
-            segment = _read_segment(path)
-            held = {key: segment.vectors[row] for row, key in enumerate(segment.keys) if key in wanted}
-            if held and segment.vectors.shape[1] == dimension:
-                with suppress(OSError):  # removed meanwhile, or a folder that is only read
+            held = {key: row for key, row in _read_segment(path) if key in wanted and len(row) == dimension}
+            if held:
+                with suppress(OSError):  # removed meanwhile, or a read-only folder
                     os.utime(path)
                 found.update(held)
         return found
 
-    def _keep(self, space: Path, made: Found) -> None:
+    def _store(self, space: Path, made: dict[bytes, Matrix]) -> None:
         with writer_lock(self.folder):
             space.mkdir(parents=True, exist_ok=True)
             remove_leftovers(space)
             paths = sorted(space.glob(f"*{_SUFFIX}"))
             merged = paths if len(paths) >= self.config.max_segments else []
-            older = {key: row for path in merged for key, row in _read_segment(path).rows().items()}
-            _write_segment(space, older | made)
+            rows = {key: row for path in merged for key, row in _read_segment(path)} | made
+            keys = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), _KEY)
+            vectors = np.array(list(rows.values()), dtype=np.float32)
+            write_store(space / f"{secrets.token_hex(8)}{_SUFFIX}", {}, {"keys": keys, "vectors": vectors})
             for path in merged:
                 path.unlink(missing_ok=True)
             self._shrink()
@@ -236,27 +229,10 @@ class EmbeddingCache:
             total -= size
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
-    """What one file holds."""
-
-    keys: list[bytes]
-    vectors: Matrix
-
-    def rows(self) -> Found:
-        return dict(zip(self.keys, self.vectors, strict=True))
-
-
-def _read_segment(path: Path) -> _Segment:
+def _read_segment(path: Path) -> Iterator[tuple[bytes, Matrix]]:
     try:
         arrays = read_store(path).arrays
     except IndexFormatError:
-        return _Segment([], np.zeros((0, 0), dtype=np.float32))
+        return iter(())
     raw = arrays["keys"].tobytes()
-    return _Segment([raw[start : start + _KEY] for start in range(0, len(raw), _KEY)], arrays["vectors"])
-
-
-def _write_segment(space: Path, rows: Found) -> None:
-    keys = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), _KEY)
-    vectors = np.array(list(rows.values()), dtype=np.float32)
-    write_store(space / f"{secrets.token_hex(8)}{_SUFFIX}", {}, {"keys": keys, "vectors": vectors})
+    return zip((raw[start : start + _KEY] for start in range(0, len(raw), _KEY)), arrays["vectors"], strict=True)

@@ -1,11 +1,11 @@
-"""Any server that speaks OpenAI's `/v1/embeddings`: OpenAI, Ollama, vLLM, llama.cpp, LM Studio, TEI.
+"""Embeddings from a server with OpenAI's `/v1/embeddings`: OpenAI, Ollama, vLLM, llama.cpp, LM Studio, TEI.
 
-What the model behind an address is only the server knows: address and name identify it. The token is read by
-`assay.http` when a request is made, and is in no value, message or file.
+Address and model name identify the model. The token is read by `assay.http` for each request, and is in no value,
+message or file.
 
-Nor does anybody tell how much a server takes: Ollama and TEI end at the model's tokens, llama.cpp at its batch, others
-at a number of texts or at the tokens of all together. So what is refused, or takes too long, is sent again in halves;
-a text that is refused alone loses its end, a quarter at a time. A vector still depends on its text alone.
+Servers do not say how much they accept: Ollama and TEI end at the model's tokens, llama.cpp at its batch, others at a
+number of texts or at the tokens of all together. So a batch that is refused, or times out, is sent again in halves; a
+single text that is refused loses its last quarter, again and again. A vector still depends on its text alone.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.http import RequestRejected, post_json, redact_url
-from assay.search.embedders import Role
-from assay.search.vectors import EmbedderConfig, Matrix, unit_rows
+from assay.search.embedders import EmbedderConfig, Role
+from assay.search.vectors import Matrix, unit_rows
 
-_FORM: Final = "write it as openai:https://host/v1#model"
+_HINT: Final = "write it as openai:https://host/v1#model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class OpenAI:
     server: _Server
 
     def embed(self, texts: Sequence[str], role: Role) -> Matrix:  # noqa: ARG002 (what differs by role is `Prefixed`)
-        """Ask for the vectors of all texts that are not blank: the API refuses blank ones, and they mean nothing."""
+        """Embed all texts that are not blank, which the API refuses."""
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        told = [row for row, text in enumerate(texts) if text.strip()]
-        for start in range(0, len(told), self.server.config.http_batch):
-            batch = told[start : start + self.server.config.http_batch]
+        filled = [row for row, text in enumerate(texts) if text.strip()]
+        for start in range(0, len(filled), self.server.config.http_batch):
+            batch = filled[start : start + self.server.config.http_batch]
             rows[batch] = self._ask([texts[row][: self.server.config.http_characters] for row in batch])
         return unit_rows(rows)
 
@@ -59,13 +59,13 @@ class OpenAI:
         if len(texts) > 1:
             return texts[: len(texts) // 2], texts[len(texts) // 2 :]
         (text,) = texts
-        worth = isinstance(problem, RequestRejected) and len(text) > self.server.config.http_least
-        return ([text[: len(text) * 3 // 4]],) if worth else ()
+        shorten = isinstance(problem, RequestRejected) and len(text) > self.server.config.http_least
+        return ([text[: len(text) * 3 // 4]],) if shorten else ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """Where to ask, and for which model."""
+    """The address and the model."""
 
     url: str = field(repr=False)  # its query may hold a key
     model: str
@@ -93,7 +93,7 @@ class _Server:
         rows = np.array([by_index[place] for place in range(count)], dtype=np.float64)
         if rows.ndim != 2 or not rows.shape[1] or len(entries) != count:
             raise ValueError(f"{rows.shape} for {count} texts")
-        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is told
+        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, which is reported
             return rows.astype(np.float32)
 
     def nonsense(self, what: str) -> EngineError:
@@ -102,10 +102,10 @@ class _Server:
 
 
 def open_openai(target: str, config: EmbedderConfig) -> OpenAI:
-    """Open `url#model`; the first request tells the length of its vectors."""
+    """Open `url#model`; a first request finds the length of its vectors."""
     address, _, model = target.rpartition("#")
     if not address or not model:
-        raise ConfigError("an embedding server needs an address and a model", hint=_FORM)
+        raise ConfigError("an embedding server needs an address and a model", hint=_HINT)
     server = _Server(_endpoint(address), model, config)
     identity = f"openai/1 {redact_url(server.url)}#{model} characters={config.http_characters}"
     return OpenAI(identity, server.ask(["a"], config.http_retries).shape[1], server)
@@ -115,7 +115,7 @@ def _endpoint(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError as error:
-        raise ConfigError("not a web address", hint=_FORM) from error
+        raise ConfigError("not a web address", hint=_HINT) from error
     path = parts.path.rstrip("/")
     if not path.endswith("/embeddings"):
         path = f"{path or '/v1'}/embeddings"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 
@@ -22,8 +22,30 @@ if TYPE_CHECKING:
     from assay.types import FloatArray
 
 
+Method = Literal["relative", "max", "zscore", "rrf"]
+_METHODS: Final[tuple[Method, ...]] = get_args(Method)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Fusion:
-    """A weighted sum of normalized signals; a higher score is better."""
+    """A weighted sum of normalized signals; a higher score is better.
+
+    `relative`: min-max, the worst candidate of a signal has 0, the best 1 (Weaviate's relativeScoreFusion).
+    `max`: divided by the best candidate's score; negative scores count as 0.
+    `zscore`: standard deviations from the mean; raising one candidate may raise another's sum more.
+    `rrf`: 1 / (k + rank) (Cormack, Clarke and Büttcher, SIGIR 2009); only the order counts. Equal scores share the last
+    of their ranks: the many candidates without a score all come last, whatever their position in the list.
+    """
+
+    method: Method
+    k: int = 60  # of rrf: the paper's; the smaller, the more the first ranks count
+
+    def __post_init__(self) -> None:
+        if self.k < 0:
+            raise ConfigError(f"reciprocal rank with k = {self.k}", hint="k is 0 or more; 60 is usual")
+
+    def __repr__(self) -> str:
+        return f"rrf(k={self.k})" if self.method == "rrf" else self.method
 
     def __call__(self, signals: Sequence[FloatArray], weights: Sequence[float]) -> FloatArray:
         """Return one score per candidate."""
@@ -36,93 +58,29 @@ class Fusion:
         total = np.zeros(len(signals[0]) if signals else 0)
         for signal, weight in zip(signals, weights, strict=True):
             if weight and len(signal):
-                total += weight * self.normalize(np.asarray(signal, dtype=np.float64))
+                total += weight * self._normalize(np.asarray(signal, dtype=np.float64))
         return total
 
-    def normalize(self, signal: FloatArray) -> FloatArray:
-        """Return the signal on a common scale."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, repr=False)
-class RelativeScore(Fusion):
-    """Min-max: the worst candidate of a signal has 0, the best 1 (Weaviate's relativeScoreFusion)."""
-
-    def normalize(self, signal: FloatArray) -> FloatArray:
-        """Scale to 0..1."""
-        spread = signal.max() - signal.min()
-        return (signal - signal.min()) / spread if spread > 0 else np.zeros_like(signal)
-
-    def __repr__(self) -> str:
-        return "relative"
-
-
-@dataclass(frozen=True, repr=False)
-class MaxNorm(Fusion):
-    """Each signal divided by its best candidate's score; negative scores count as 0."""
-
-    def normalize(self, signal: FloatArray) -> FloatArray:
-        """Return the share of the best score."""
-        best = signal.max()
-        return np.maximum(signal, 0) / best if best > 0 else np.zeros_like(signal)
-
-    def __repr__(self) -> str:
-        return "max"
-
-
-@dataclass(frozen=True, repr=False)
-class ZScore(Fusion):
-    """Each signal in standard deviations from its mean over the candidates.
-
-    Raising one candidate's signal may raise another's sum more, since it changes the deviation.
-    """
-
-    def normalize(self, signal: FloatArray) -> FloatArray:
-        """Return z-scores."""
-        deviation = signal.std() if signal.max() != signal.min() else 0.0
-        return (signal - signal.mean()) / deviation if deviation > 0 else np.zeros_like(signal)
-
-    def __repr__(self) -> str:
-        return "zscore"
-
-
-@dataclass(frozen=True, repr=False)
-class ReciprocalRank(Fusion):
-    """1 / (k + rank) (Cormack, Clarke and Büttcher, SIGIR 2009); only the order of a signal counts.
-
-    Equal scores share the last of their ranks: the many candidates without a score all come last, and the position in
-    the list of candidates has no effect.
-    """
-
-    k: int = 60  # the paper's; the smaller, the more the first ranks count
-
-    def __post_init__(self) -> None:
-        if self.k < 0:
-            raise ConfigError(f"reciprocal rank with k = {self.k}", hint="k is 0 or more; 60 is usual")
-
-    def normalize(self, signal: FloatArray) -> FloatArray:
-        """Return reciprocal ranks."""
-        ranks = np.asarray(len(signal) - np.searchsorted(np.sort(signal), signal, side="left"), dtype=np.float64)
-        return 1 / (self.k + ranks)
-
-    def __repr__(self) -> str:
-        return f"rrf(k={self.k})"
-
-
-_NAMED: Final[dict[str, Fusion]] = {
-    "relative": RelativeScore(),
-    "max": MaxNorm(),
-    "zscore": ZScore(),
-    "rrf": ReciprocalRank(),
-}
+    def _normalize(self, signal: FloatArray) -> FloatArray:
+        if self.method == "rrf":
+            ranks = np.asarray(len(signal) - np.searchsorted(np.sort(signal), signal, side="left"), dtype=np.float64)
+            return 1 / (self.k + ranks)
+        if self.method == "max":
+            shifted, scale = np.maximum(signal, 0), signal.max()
+        elif self.method == "relative":
+            shifted, scale = signal - signal.min(), signal.max() - signal.min()
+        else:  # equal values may have a deviation, by rounding
+            shifted, scale = signal - signal.mean(), signal.std() if signal.max() != signal.min() else 0.0
+        return shifted / scale if scale > 0 else np.zeros_like(signal)
 
 
 def parse_fusion(text: str) -> Fusion:
     """Parse a fusion: relative, max, zscore, rrf or rrf(k=20)."""
-    if text in _NAMED:
-        return _NAMED[text]
+    for method in _METHODS:
+        if text == method:
+            return Fusion(method)
     if ranked := re.fullmatch(r"rrf\(k=([0-9]+)\)", text):
-        return ReciprocalRank(int(ranked[1]))
-    near = closest_match(text, _NAMED)
-    known = f"one of {', '.join(_NAMED)}, rrf(k=20)"
+        return Fusion("rrf", int(ranked[1]))
+    near = closest_match(text, _METHODS)
+    known = f"one of {', '.join(_METHODS)}, rrf(k=20)"
     raise ConfigError(f"unknown fusion {text!r}", hint=f"did you mean {near[0]}? it is {known}" if near else known)

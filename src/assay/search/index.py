@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from assay.corpus import open_corpus, parse_spec
 from assay.corpus.languages import language_name
 from assay.errors import ConfigError
-from assay.search.building import build_table, open_table, update
+from assay.search.building import build_table, open_table, timeout_notes, update
 from assay.search.config import SearchConfig
 from assay.search.dense import embed_table
 from assay.search.pipeline import rank, rank_inside, retrieve
@@ -94,7 +94,8 @@ class Index:
             from assay.search.rerank import make_reranker
 
             reranker = make_reranker(config.rerank.model, token_env=config.rerank.token_env or None)
-        return cls(corpus.root, config, view.table, view, corpus.skipped, (*corpus.notes, *notes), reranker)
+        notes = (*corpus.notes, *notes, *timeout_notes(view.table))
+        return cls(corpus.root, config, view.table, view, corpus.skipped, notes, reranker)
 
     def search(
         self,

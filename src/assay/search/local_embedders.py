@@ -1,12 +1,14 @@
-"""A model of the fastembed package, by its name there; fastembed downloads it when it is first used."""
+"""Embedders that run on this machine: fastembed, ONNX, model2vec and sentence-transformers."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -14,17 +16,15 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import ConfigError, SetupError
+from assay.errors import ConfigError, SetupError, install_hint
 from assay.files import read_utf8
-from assay.search.embedders import Role, digest_files, find_file, in_batches, load_package, load_tokenizer, most_tokens
-from assay.search.vectors import EmbedderConfig, Matrix, unit_rows
-
-_EXTRA: Final = "fastembed"
+from assay.search.embedders import EmbedderConfig, Role, in_batches
+from assay.search.vectors import Matrix, unit_rows
 
 
 @dataclass(frozen=True, slots=True)
 class Fastembed:
-    """A fastembed model; it knows its own words for queries and passages."""
+    """A fastembed model, which adds its words for queries and passages itself."""
 
     identity: str
     dimension: int
@@ -33,17 +33,14 @@ class Fastembed:
 
     def embed(self, texts: Sequence[str], role: Role) -> Matrix:
         """Embed as a query or as a passage."""
-        ask = self.model.query_embed if role == "query" else self.model.passage_embed
-        rows = list(ask(list(texts), batch_size=self.batch)) if texts else []
+        embed = self.model.query_embed if role == "query" else self.model.passage_embed
+        rows = list(embed(list(texts), batch_size=self.batch)) if texts else []
         return unit_rows(np.array(rows, dtype=np.float32).reshape(len(texts), self.dimension))
 
 
 def open_fastembed(name: str, config: EmbedderConfig) -> Fastembed:
-    """Open a model by its name in fastembed.
-
-    Verified here with a model of our own; the download of a published one is unverified here.
-    """
-    fastembed = load_package("fastembed", _EXTRA)
+    """Open a model by its name in fastembed, which downloads it at first use (the download is not tested)."""
+    fastembed = load_package("fastembed", "fastembed")
     known = sorted(str(model["model"]) for model in fastembed.TextEmbedding.list_supported_models())
     if name.lower() not in {model.lower() for model in known}:
         raise ConfigError(f"fastembed has no model {name!r}", hint=f"it has {', '.join(known)}")
@@ -56,15 +53,14 @@ def open_fastembed(name: str, config: EmbedderConfig) -> Fastembed:
 
 
 def wrap_fastembed(name: str, model: Any, config: EmbedderConfig) -> Fastembed:  # noqa: ANN401
-    """Make an embedder of a loaded model. Its files are not ours to hash: name and package version identify it."""
+    """Return the embedder of a loaded model; name and package version identify it."""
     dimension = len(next(iter(model.embed(["a"]))))
     return Fastembed(f"fastembed/1 {name} {version('fastembed')}", dimension, model, config.batch)
 
 
-_ONNX_EXTRA: Final = "onnx"
 _INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids", "position_ids"})
 
-#: What exporters call the network, quantised or not, in the folder or in one of its own.
+#: File names of exporters, quantized or not.
 _GRAPHS: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 
 Pooling = Literal["mean", "cls"]
@@ -72,7 +68,7 @@ Pooling = Literal["mean", "cls"]
 
 @dataclass(frozen=True, slots=True)
 class Onnx:
-    """A network of transformers' kind."""
+    """A transformer network."""
 
     identity: str
     dimension: int
@@ -83,7 +79,8 @@ class Onnx:
         """Run the texts through the network, some at a time, on every core."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        with ThreadPoolExecutor(_cores()) as pool:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        with ThreadPoolExecutor(cores) as pool:
             return unit_rows(np.concatenate(list(pool.map(self.network.run, in_batches(texts, self.batch)))))
 
 
@@ -117,22 +114,16 @@ def open_onnx(path: str, config: EmbedderConfig) -> Onnx:
     pooling = _pooling(folder / "1_Pooling" / "config.json")
     most = most_tokens(folder / "sentence_bert_config.json", "max_seq_length", config)
     session = _session(graph)
-    tokenizer = load_tokenizer(words, _ONNX_EXTRA)
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(most)
+    tokenizer = load_tokenizer(words, "onnx", most)
     network = _Network(tokenizer, session, _inputs(session, graph), _output(session), pooling)
-    outside = sorted(graph.parent.glob(f"{graph.name}?data"))  # weights beyond 2 GB stand in a file of their own
+    outside = sorted(graph.parent.glob(f"{graph.name}?data"))  # weights beyond 2 GB are in a separate file
     digest = digest_files([graph, *outside, words])
     identity = f"onnx/1 {digest} tokens={most} pooling={pooling}"
     return Onnx(identity, network.run(["a"]).shape[1], network, config.batch)
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _session(graph: Path) -> Any:  # noqa: ANN401
-    onnxruntime = load_package("onnxruntime", _ONNX_EXTRA)
+    onnxruntime = load_package("onnxruntime", "onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     try:
@@ -210,8 +201,7 @@ def _tensor(data: NDArray[np.uint8], entry: Mapping[str, Any]) -> NDArray[Any]:
     return values
 
 
-_MODEL2VEC_EXTRA: Final = "model2vec"
-#: Texts tokenized at a time: enough for the tokenizer's threads, and its answers of one batch fit a few megabytes.
+#: Texts tokenized at a time: enough for the tokenizer's threads, and a few megabytes of results.
 _TOKENIZED: Final = 1024
 
 
@@ -221,8 +211,8 @@ class Model2Vec:
 
     identity: str
     tokenizer: Any
-    unknown: int | None  # the token of what the tokenizer does not know; it says nothing and is left out
-    longest: int  # characters of a text that can matter, by model2vec's rule: most tokens × median token
+    unknown: int | None  # the token for unknown text, which is left out
+    longest: int  # characters of a text that count, by model2vec's rule: most tokens × median token
     table: Matrix
     mapping: NDArray[Any] | None  # token -> row of the table, when tokens share rows
     weights: NDArray[Any] | None  # by token
@@ -232,7 +222,7 @@ class Model2Vec:
         """Numbers of one vector."""
         return int(self.table.shape[1])
 
-    def embed(self, texts: Sequence[str], role: Role) -> Matrix:  # noqa: ARG002 (a static model has one way to read)
+    def embed(self, texts: Sequence[str], role: Role) -> Matrix:  # noqa: ARG002 (a static model has no roles)
         """Average the tokens of each text."""
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         batches = in_batches(texts, _TOKENIZED)
@@ -259,9 +249,7 @@ def open_model2vec(path: str, config: EmbedderConfig) -> Model2Vec:
     weights = find_file(folder, "model.safetensors", "0_StaticEmbedding/model.safetensors")
     words = find_file(folder, "tokenizer.json", "0_StaticEmbedding/tokenizer.json")
     most = most_tokens(folder / "config.json", "max_length", config)
-    tokenizer = load_tokenizer(words, _MODEL2VEC_EXTRA)
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(most)
+    tokenizer = load_tokenizer(words, "model2vec", most)
     lengths = [len(token) for token in tokenizer.get_vocab()]
     tensors = read_tensors(weights)
     model = Model2Vec(
@@ -301,9 +289,6 @@ def _check(model: Model2Vec, tokens: int, path: Path) -> None:
         raise ConfigError(f"the table does not fit a tokenizer of {tokens:,} tokens", file=path, hint=hint)
 
 
-_SENTENCE_TRANSFORMERS_EXTRA: Final = "sentence-transformers"
-
-
 @dataclass(frozen=True, slots=True)
 class SentenceTransformers:
     """A sentence-transformers model, with the prompts for queries and documents that it brings."""
@@ -317,19 +302,19 @@ class SentenceTransformers:
         """Embed as a query or as a document."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        ask = self.model.encode_query if role == "query" else self.model.encode_document
-        return unit_rows(ask(list(texts), batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True))
+        encode = self.model.encode_query if role == "query" else self.model.encode_document
+        return unit_rows(encode(list(texts), batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True))
 
 
 def open_sentence_transformers(name: str, config: EmbedderConfig) -> SentenceTransformers:
-    """Open a folder or a name; the download of a published model is unverified here."""
-    package = load_package("sentence_transformers", _SENTENCE_TRANSFORMERS_EXTRA)
+    """Open a folder or a name (the download of a published model is not tested)."""
+    package = load_package("sentence_transformers", "sentence-transformers")
     try:
         model = package.SentenceTransformer(name, device="cpu")
-    except Exception as error:  # torch, transformers and the hub raise what they like
+    except Exception as error:  # torch, transformers and the hub share no base class
         hint = "name a folder with the model, or check the network"
         raise SetupError(f"sentence-transformers cannot load {name}: {error}", hint=hint) from error
-    if isinstance(model.max_seq_length, int):  # a static model has no positions to run out of, and no limit to set
+    if isinstance(model.max_seq_length, int):  # a static model has no limit
         model.max_seq_length = min(model.max_seq_length, config.max_tokens)
     dimension = len(model.encode(["a"], show_progress_bar=False)[0])
     identity = (
@@ -341,3 +326,58 @@ def open_sentence_transformers(name: str, config: EmbedderConfig) -> SentenceTra
 def _content(name: str) -> str:
     folder = Path(name).expanduser()
     return digest_files(sorted(path for path in folder.rglob("*") if path.is_file())) if folder.is_dir() else name
+
+
+def load_package(module: str, extra: str) -> Any:  # noqa: ANN401 (packages without stubs)
+    """Import an optional package; raise SetupError with an install hint."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise SetupError(
+            f"the embedder needs the package {module}, which cannot be imported: {error}",
+            hint=install_hint(extra),
+        ) from error
+
+
+def find_file(folder: Path, *names: str) -> Path:
+    """Return the first existing file of a model."""
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    raise ConfigError(
+        f"no {' or '.join(names)} in the model's folder",
+        file=folder,
+        hint="name the folder that holds the model's files; nothing is downloaded",
+    )
+
+
+def most_tokens(path: Path, name: str, config: EmbedderConfig) -> int:
+    """Return how many tokens of a text count: ours, or a smaller number under `name` in a file of the model."""
+    if not path.is_file():
+        return config.max_tokens
+    try:
+        own = json.loads(read_utf8(path, ConfigError)).get(name)
+        return min(config.max_tokens, max(1, int(own))) if own else config.max_tokens
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ConfigError("not a model's configuration", file=path, hint="export the model again") from error
+
+
+def load_tokenizer(path: Path, extra: str, most: int) -> Any:  # noqa: ANN401 (the package has no stubs)
+    """Read a tokenizer.json; texts are cut after `most` tokens and not padded."""
+    tokenizers = load_package("tokenizers", extra)
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the package raises bare Exception
+        raise ConfigError(f"not a tokenizer: {error}", file=path, hint="export the model again") from error
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(most)
+    return tokenizer
+
+
+def digest_files(paths: Sequence[Path]) -> str:
+    """Hash the contents of files."""
+    total = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as stream:
+            total.update(hashlib.file_digest(stream, "sha256").digest())
+    return total.hexdigest()[:32]

@@ -115,11 +115,11 @@ class GraphConfig:
 
     definers: int = field(
         default=3,  # a name that more files define is a common word
-        metadata={"about": "files that may define a name for a mention of it to count"},
+        metadata={"about": "files that may define a name for references to it to count"},
     )
     strength: float = field(
         default=0.2,  # below it two files share only common names
-        metadata={"about": "how much two files must share to be tied, each name 1 / (definers x log2(2 + mentioners))"},
+        metadata={"about": "least sum of shared names for an edge, each name 1 / (definers x log2(2 + users))"},
     )
 
 

@@ -1,4 +1,4 @@
-"""Which files only surround the code that is asked for? Tests, examples, compatibility shims, copies, and so on."""
+"""Roles of files that rank lower: tests, examples, compatibility shims, copies, and so on."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final
 from assay.syntax.outline import Outline
 from assay.types import Kind
 
-#: What a file may be besides the real thing; its number is its place here.
+#: Roles of files; stored by position.
 NOISE: Final = ("none", "test", "example", "compat", "vendored", "generated", "stub", "barrel", "docs")
 
-#: A query that has one of these words, as a whole word, is about that kind: nothing is held against it. Roots.
+#: Stems of query words that name a role; then its files rank as others do.
 ABOUT: Final = {
     "test": frozenset({"test", "spec", "mock", "fixtur", "benchmark", "bench", "assert", "stub", "har"}),
     "example": frozenset({"exampl", "sampl", "demo", "tutori"}),
@@ -46,18 +46,18 @@ _GENERATED_TEXT = re.compile(
     r"|auto-generated .{0,60}do not (?:edit|modify)"
 )
 _IN_FOLDER = [(kind, re.compile(rf"(?:^|/)(?:{pattern})/")) for kind, pattern in _FOLDERS.items()]
-_HEAD = 1_000  # characters in which a generator says so
+_HEAD = 1_000  # characters in which generators mark a file
 _TEST_NAME = re.compile(r"^(?:test[_A-Z0-9]|Test[A-Z_]|Benchmark[A-Z_])|^tests?$")
-_TELLING = frozenset({"function", "method", "class", "interface", "enum", "type", "macro", "module"})
+_DEFINING = frozenset({"function", "method", "class", "interface", "enum", "type", "macro", "module"})
 
 
 def file_noise(path: str, text: str, kind: Kind, outline: Outline | None) -> int:
-    """Number what a file is, by its path first, then by what it says of itself."""
-    found = _noise(path, text, outline)
+    """Return the position of a file's role in NOISE, by its path, then by its text."""
+    found = _role(path, text, outline)
     return NOISE.index("docs" if found == "none" and kind == "docs" else found)
 
 
-def _noise(path: str, text: str, outline: Outline | None) -> str:
+def _role(path: str, text: str, outline: Outline | None) -> str:
     if _TEST_FILE.search(path):
         return "test"
     for kind, pattern in _IN_FOLDER:
@@ -67,13 +67,11 @@ def _noise(path: str, text: str, outline: Outline | None) -> str:
         return "generated"
     if _STUB_FILE.search(path):
         return "stub"
-    return "barrel" if outline is not None and _is_barrel(outline) else "none"
-
-
-def _is_barrel(outline: Outline) -> bool:
-    return len(outline.imports) > 0 and not any(one.kind in _TELLING for one in outline.definitions)
+    if outline is None or not outline.imports or any(one.kind in _DEFINING for one in outline.definitions):
+        return "none"
+    return "barrel"
 
 
 def is_test_name(name: str) -> bool:
-    """Tell whether a definition is called like a test."""
+    """Return whether a definition has the name of a test."""
     return bool(_TEST_NAME.match(name))

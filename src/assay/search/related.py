@@ -1,7 +1,7 @@
-"""What belongs to a unit: what it uses, what uses it, and what speaks of the same things.
+"""Chunks related to one: what it uses, what uses it, and similar ones.
 
-A use is a name that the parse of the file found used and that somebody defines; names that many define say little and
-count less. Speaking of the same things is a query made of the unit's most telling words.
+A use is a reference to a name that the corpus defines; names with many definitions count less. Similar chunks match a
+query of the chunk's words with the highest weights.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.errors import ConfigError, closest_match
 from assay.search.query import parse_query
-from assay.search.table import unit_text
+from assay.search.table import own_names, unit_text
 from assay.search.words import runs, term_hash, terms, whole_hash
 from assay.syntax.identifiers import STOP_WORDS
 from assay.types import Hit
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RelatedConfig:
-    """How far relations reach."""
+    """Limits of the search for relations."""
 
-    definers: int = 5  # a name that more units define is a common word
-    words: int = 12  # telling words that make the query: enough for a topic, few enough to be about one
-    users: int = 2_000  # units that are looked through for uses of a name; a name that is used more says little
-    alike: int = 100  # units whose words are compared; nobody reads further
+    definers: int = 5  # a name that more chunks define is a common word
+    words: int = 12  # words of the query for similar chunks: enough for a topic, few enough for a single one
+    users: int = 2_000  # chunks that are searched for uses of a name; a name with more uses is no relation
+    alike: int = 100  # similar chunks whose words are compared
 
 
 DEFAULT: Final = RelatedConfig()
@@ -39,7 +39,7 @@ DEFAULT: Final = RelatedConfig()
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A unit, how strongly it belongs, by which names or words, and what it defines."""
+    """A related chunk with its strength as score, the names or words that relate it, and what it defines."""
 
     hit: Hit
     shared: tuple[str, ...]
@@ -48,18 +48,18 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A unit and its relatives, the closest first; scores are relative to the closest of each kind."""
+    """A chunk and its relations, the strongest first; scores are relative to the strongest of each kind."""
 
     unit: Hit
-    names: tuple[str, ...]  # what it defines
+    names: tuple[str, ...]  # that it defines
     uses: tuple[Relation, ...]
     used_by: tuple[Relation, ...]
     alike: tuple[Relation, ...]
-    files: tuple[Hit, ...]  # the files of all of them, by their relations added up
+    files: tuple[Hit, ...]  # of all relations, by the sum of their scores
 
 
 def find_related(index: Index, path: str, line: int, k: int, config: RelatedConfig = DEFAULT) -> Related:
-    """Find the relatives of the unit at a line."""
+    """Return the relations of the chunk at a line."""
     unit = chunk_at(index, path, line)
     names = _names(index, unit)
     uses = _relations(index, _used(index, unit, config), k)
@@ -69,7 +69,7 @@ def find_related(index: Index, path: str, line: int, k: int, config: RelatedConf
 
 
 def chunk_at(index: Index, path: str, line: int) -> int:
-    """Find the smallest unit that holds a line."""
+    """Return the smallest chunk that contains a line."""
     paths = index.table.files.paths
     if path not in paths:
         near = closest_match(path, paths)
@@ -85,10 +85,10 @@ def chunk_at(index: Index, path: str, line: int) -> int:
     return int(inside[np.argmin(units.end[inside] - units.start[inside])])
 
 
-_Found = Mapping[int, Mapping[str, float]]  # unit -> what ties it -> how strongly
+_Ties = Mapping[int, Mapping[str, float]]  # chunk -> name or word -> strength
 
 
-def _used(index: Index, unit: int, config: RelatedConfig) -> _Found:
+def _used(index: Index, unit: int, config: RelatedConfig) -> _Ties:
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
     own = set(_names(index, unit))
     mentioned = _mentioned(index, int(index.table.units.file[unit]))
@@ -101,7 +101,7 @@ def _used(index: Index, unit: int, config: RelatedConfig) -> _Found:
     return found
 
 
-def _users(index: Index, unit: int, names: Sequence[str], config: RelatedConfig) -> _Found:
+def _users(index: Index, unit: int, names: Sequence[str], config: RelatedConfig) -> _Ties:
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
     used = index.table.used
     for name in names:
@@ -115,17 +115,17 @@ def _users(index: Index, unit: int, names: Sequence[str], config: RelatedConfig)
     return found
 
 
-def _alike(index: Index, unit: int, config: RelatedConfig) -> _Found:
-    telling = _telling(index, unit, config.words)
-    question = replace(parse_query(""), terms=telling)
+def _alike(index: Index, unit: int, config: RelatedConfig) -> _Ties:
+    key_terms = _key_terms(index, unit, config.words)
+    question = replace(parse_query(""), terms=key_terms)
     scores = index.config.lexical(question, index.view)
     scores[unit] = 0.0
     rows = np.flatnonzero(scores > 0)
     best = rows[np.argsort(-scores[rows], kind="stable")][: config.alike]
-    return {row: _shared_words(index, row, telling, float(scores[row])) for row in best.tolist()}
+    return {row: _shared_words(index, row, key_terms, float(scores[row])) for row in best.tolist()}
 
 
-def _telling(index: Index, unit: int, most: int) -> tuple[str, ...]:
+def _key_terms(index: Index, unit: int, most: int) -> tuple[str, ...]:
     postings, view = index.table.postings, index.view
     weight: dict[str, float] = {}
     found = {run for run in runs(_text(index, unit)) if run.lower() not in STOP_WORDS and not run.isdigit()}
@@ -133,20 +133,20 @@ def _telling(index: Index, unit: int, most: int) -> tuple[str, ...]:
         number = view.term(term)
         begin, end = (int(postings.offset[number]), int(postings.offset[number + 1])) if number >= 0 else (0, 0)
         at = begin + int(np.searchsorted(postings.unit[begin:end], unit))
-        if end - begin > 1 and postings.unit[at] == unit:  # a word of nobody else finds nobody
+        if end - begin > 1 and postings.unit[at] == unit:  # a word of this chunk alone finds nothing
             weight[term] = float(np.log1p(postings.count[at])) * view.idf(number)
     return tuple(sorted(weight, key=lambda term: (-weight[term], term))[:most])
 
 
-def _shared_words(index: Index, row: int, telling: Sequence[str], score: float) -> dict[str, float]:
+def _shared_words(index: Index, row: int, key_terms: Sequence[str], score: float) -> dict[str, float]:
     found = runs(_text(index, row))
     own = {term: term for run in found for term in terms(run)}
-    own |= {terms(run)[-1]: run for run in reversed(found) if terms(run)}  # as it is written, where it is a whole word
-    shared = [own[term] for term in telling if term in own] or list(telling[:1])
+    own |= {terms(run)[-1]: run for run in reversed(found) if terms(run)}  # as written, where it is a whole word
+    shared = [own[term] for term in key_terms if term in own] or list(key_terms[:1])
     return {word: score / len(shared) for word in shared}
 
 
-def _relations(index: Index, found: _Found, k: int) -> tuple[Relation, ...]:
+def _relations(index: Index, found: _Ties, k: int) -> tuple[Relation, ...]:
     total = {row: sum(ties.values()) for row, ties in found.items()}
     order = sorted(total, key=lambda row: (-total[row], _is_noise(index, row), row))[:k]
     most = total[order[0]] if order else 1.0
@@ -173,9 +173,7 @@ def _files(own: str, relations: Iterable[Relation], k: int) -> tuple[Hit, ...]:
 
 
 def _names(index: Index, unit: int) -> tuple[str, ...]:
-    own = index.table.own
-    begin, end = np.searchsorted(own.owner, [unit, unit + 1]).tolist()
-    return tuple(dict.fromkeys(own.texts[begin:end]))
+    return tuple(dict.fromkeys(own_names(index.table, unit)))
 
 
 def _definers(index: Index, name: str) -> list[int]:

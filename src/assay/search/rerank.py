@@ -1,4 +1,4 @@
-"""Re-order the best candidates with a model that reads query and passage together; off unless one is named."""
+"""Re-ranking of the first results with a model that reads query and passage together; off by default."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from assay.redaction import declare_values, variables
 
 @dataclass(frozen=True, slots=True)
 class RerankConfig:
-    """How much of a passage a model reads."""
+    """How much of a passage is sent to a model."""
 
-    #: A hundred lines of code, the longest span that is ever a result; cross-encoders read 512 tokens, half of it.
+    #: A hundred lines of code, the longest possible result; cross-encoders read 512 tokens, half of it.
     passage_chars: int = 4000
-    #: A chat model reads all at once: fifty passages of this size are 21,000 tokens, in a window of 32,000.
+    #: A chat model gets all passages at once: fifty of this size are 21,000 tokens, in a window of 32,000.
     chat_chars: int = 1500
 
 
@@ -33,33 +33,53 @@ DEFAULT_RERANK: Final = RerankConfig()
 
 @dataclass(frozen=True, slots=True)
 class RerankPassage:
-    """A candidate as a model sees it: lines `start` to `end` of a file."""
+    """A candidate: lines `start` to `end` of a file."""
 
     path: str
     start: int
     end: int
     text: str
 
-    def shown(self, chars: int) -> str:
-        """Write where it is, then its beginning; never empty, which Voyage refuses."""
+    def excerpt(self, chars: int) -> str:
+        """Return its location and first characters; never empty, which Voyage refuses."""
         return f"{self.path}:{self.start}-{self.end}\n{self.text[:chars]}"
 
 
 class Reranker(Protocol):
-    """Scores passages for a query; its identity names all that decides the scores, and holds no secret."""
+    """Scores passages for a query."""
 
     @property
     def identity(self) -> str:
-        """Name the kind, the model and where it is served."""
+        """All that decides the scores, without secrets: kind, model and address."""
         ...
 
     def order(self, query: str, passages: Sequence[RerankPassage]) -> tuple[float, ...]:
-        """Give one score for each passage, in the passages' order; the higher the better."""
+        """Return one score per passage; the higher the better."""
         ...
 
 
-def checked(scores: Sequence[float], passages: Sequence[RerankPassage], identity: str) -> tuple[float, ...]:
-    """Refuse scores that cannot order the passages."""
+def rerank(
+    query: str, passages: Sequence[RerankPassage], scores: Sequence[float], reranker: Reranker, depth: int
+) -> tuple[int, ...]:
+    """Return the passages' indices in their new order.
+
+    The old order is by score, ties by position. Its first `depth` are reordered, ties as before; the rest stay behind
+    them. k has no effect, so that the top 5 stays a prefix of the top 10.
+    """
+    if depth < 0:
+        raise ConfigError(f"re-ranking depth {depth}", hint="a number of candidates, 0 or more")
+    ranks = sorted(range(len(passages)), key=lambda index: (-scores[index], index))
+    head, tail = ranks[:depth], ranks[depth:]
+    if len(head) < 2:
+        return tuple(ranks)
+    chosen = tuple(passages[index] for index in head)
+    fresh = check_scores(reranker.order(query, chosen), chosen, reranker.identity)
+    places = sorted(range(len(head)), key=lambda place: (-fresh[place], place))
+    return (*(head[place] for place in places), *tail)
+
+
+def check_scores(scores: Sequence[float], passages: Sequence[RerankPassage], identity: str) -> tuple[float, ...]:
+    """Return scores that order the passages; raise EngineError for others."""
     if len(scores) != len(passages):
         raise EngineError(
             f"{identity} gave {len(scores)} scores for {len(passages)} passages",
@@ -68,6 +88,45 @@ def checked(scores: Sequence[float], passages: Sequence[RerankPassage], identity
     if not all(math.isfinite(score) for score in scores):
         raise EngineError(f"{identity} gave a score that is no number", hint="try another model")
     return tuple(float(score) for score in scores)
+
+
+FORMS: Final = {
+    "cross-encoder": "cross-encoder:MODEL",
+    "rerank": "rerank:URL#MODEL",
+    "chat": "chat:URL#MODEL",
+}
+
+
+def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
+    """Return the re-ranker of a spec: `cross-encoder:MODEL`, `rerank:URL#MODEL` or `chat:URL#MODEL`.
+
+    `{env:NAME}` in it is an environment variable, read here and not before, so that stored configurations hold its name
+    and not its value. `token_env` names the variable with the endpoint's token.
+    """
+    kind, _, rest = _expand(spec).partition(":")
+    if kind not in FORMS:
+        near = closest_match(kind, FORMS)
+        hint = f"did you mean {FORMS[near[0]]}?" if near else f"write one of {', '.join(FORMS.values())}"
+        raise ConfigError(f"unknown kind of re-ranker {kind!r}", hint=hint)
+    if kind == "cross-encoder":
+        if not rest.strip():
+            raise ConfigError("the cross-encoder has no model", hint=f"write {FORMS['cross-encoder']}")
+        if token_env is not None:
+            raise ConfigError("a cross-encoder on this machine takes no token", hint="leave the token's variable out")
+        return CrossEncoder(rest)
+    url, _, model = rest.partition("#")
+    endpoint = Endpoint(url, model, token_env)
+    return RerankEndpoint(endpoint) if kind == "rerank" else ChatReranker(endpoint)
+
+
+def _expand(spec: str) -> str:
+    for name in sorted(variables(spec)):
+        value = os.environ.get(name, "").strip()
+        if not value:
+            raise ConfigError(f"the re-ranker needs the variable {name}", hint=f"set {name}, or leave re-ranking out")
+        declare_values({value, redact_url(value)})  # redacted in all output from now on
+        spec = spec.replace(f"{{env:{name}}}", value)
+    return spec
 
 
 _TASK: Final = (
@@ -81,31 +140,28 @@ _FENCED: Final = re.compile(r"\A```(?:json)?\s*\n(?P<inside>.*)\n\s*```\Z", re.D
 
 @dataclass(frozen=True, slots=True)
 class ChatReranker:
-    """A chat model as re-ranker; its score of a passage is how many stand at or behind its place."""
+    """A chat model that orders passages; a score is the number of passages at or behind the position."""
 
     endpoint: Endpoint
     config: RerankConfig = DEFAULT_RERANK
 
     @property
     def identity(self) -> str:
-        """Name the model, where it is served, how much it reads and what it is told."""
+        """Model, address, passage size and prompt."""
         return f"chat:{self.endpoint.name};chars={self.config.chat_chars};prompt={prompt_version(_TASK)}"
 
     def order(self, query: str, passages: Sequence[RerankPassage]) -> tuple[float, ...]:
-        """Ask for an order; what the answer leaves out keeps its old order behind the rest."""
+        """Score by the model's order; passages that it leaves out keep their order behind the rest."""
         if not passages:
             return ()
-        answer = complete(
-            self.endpoint, _question(query, [passage.shown(self.config.chat_chars) for passage in passages])
-        )
-        places = _permutation(_numbers(answer, redact_url(self.endpoint.url)), len(passages))
-        return tuple(float(len(passages) - places.index(number)) for number in range(1, len(passages) + 1))
-
-
-def _question(query: str, texts: Sequence[str]) -> Prompt:
-    mark = fence(query, *texts)
-    numbered = [f"<passage {number} {mark}>\n{text}\n</passage {mark}>" for number, text in enumerate(texts, 1)]
-    return Prompt(_TASK, "\n".join([f"<query {mark}>\n{query}\n</query {mark}>", *numbered]))
+        texts = [passage.excerpt(self.config.chat_chars) for passage in passages]
+        mark, every = fence(query, *texts), range(1, len(texts) + 1)
+        numbered = [f"<passage {number} {mark}>\n{text}\n</passage {mark}>" for number, text in enumerate(texts, 1)]
+        prompt = Prompt(_TASK, "\n".join([f"<query {mark}>\n{query}\n</query {mark}>", *numbered]))
+        numbers = _numbers(complete(self.endpoint, prompt), redact_url(self.endpoint.url))
+        named = [number for number in numbers if isinstance(number, int) and number in every]
+        places = list(dict.fromkeys([*named, *every]))
+        return tuple(float(len(texts) - places.index(number)) for number in every)
 
 
 def _numbers(answer: str, where: str) -> list[int | float]:
@@ -120,38 +176,33 @@ def _numbers(answer: str, where: str) -> list[int | float]:
     raise EngineError("the answer is no JSON list of numbers", file=where, hint="try a model that follows instructions")
 
 
-def _permutation(numbers: Sequence[int | float], count: int) -> list[int]:
-    named = [number for number in numbers if isinstance(number, int) and 1 <= number <= count]
-    return list(dict.fromkeys([*named, *range(1, count + 1)]))
-
-
 @dataclass(frozen=True, slots=True)
 class CrossEncoder:
-    """One of fastembed's TextCrossEncoder models; the weights are fetched by fastembed at the first query."""
+    """A TextCrossEncoder of fastembed, which downloads the weights at the first query."""
 
     model: str
     config: RerankConfig = DEFAULT_RERANK
 
     @property
     def identity(self) -> str:
-        """Name the model and how much it reads."""
+        """Model and passage size."""
         return f"cross-encoder:{self.model};chars={self.config.passage_chars}"
 
     def order(self, query: str, passages: Sequence[RerankPassage]) -> tuple[float, ...]:
-        """Score every pair of query and passage."""
+        """Score each pair of query and passage."""
         if not passages:
             return ()
         encoder = _load(self.model)
-        texts = [passage.shown(self.config.passage_chars) for passage in passages]
+        texts = [passage.excerpt(self.config.passage_chars) for passage in passages]
         try:
             scores = list(encoder.rerank(query, texts))
         except Exception as error:
             raise EngineError(f"{self.identity} failed: {error}", hint="try another model") from error
-        return checked(scores, passages, self.identity)
+        return check_scores(scores, passages, self.identity)
 
 
 @lru_cache(maxsize=1)
-def _load(model: str) -> Any:  # noqa: ANN401 (fastembed is an extra; its types are not there to be named)
+def _load(model: str) -> Any:  # noqa: ANN401 (fastembed is an extra)
     try:
         library = importlib.import_module("fastembed.rerank.cross_encoder")
     except ImportError as error:
@@ -175,17 +226,17 @@ class RerankEndpoint:
 
     @property
     def identity(self) -> str:
-        """Name the model, where it is served and how much it reads."""
+        """Model, address and passage size."""
         return f"rerank:{self.endpoint.name};chars={self.config.passage_chars}"
 
     def order(self, query: str, passages: Sequence[RerankPassage]) -> tuple[float, ...]:
-        """Ask for the relevance of every passage.
+        """Request the relevance of every passage.
 
-        No `top_n` is sent: Voyage refuses it (its word is top_k), and without it all three score every document.
+        No `top_n` is sent: Voyage refuses it (there it is top_k), and by default all three APIs score every document.
         """
         if not passages:
             return ()
-        documents = [passage.shown(self.config.passage_chars) for passage in passages]
+        documents = [passage.excerpt(self.config.passage_chars) for passage in passages]
         payload = {"model": self.endpoint.model, "query": query, "documents": documents}
         answer = post_json(self.endpoint.url, payload, token_env=self.endpoint.token_env)
         return _scores(answer, len(passages), redact_url(self.endpoint.url))
@@ -213,69 +264,3 @@ def _pair(item: object, count: int, where: str) -> tuple[int, float]:
 
 def _wrong(what: str, where: str) -> EngineError:
     return EngineError(what, file=where, hint="the address must be that of a Cohere-, Jina- or Voyage-style /rerank")
-
-
-FORMS = {
-    "cross-encoder": "cross-encoder:MODEL",
-    "rerank": "rerank:URL#MODEL",
-    "chat": "chat:URL#MODEL",
-}
-
-
-def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
-    """Make what a spec names: `cross-encoder:MODEL`, `rerank:URL#MODEL` or `chat:URL#MODEL`.
-
-    `{env:NAME}` in it is a variable of the environment, read here and not before, so that what is written down of a
-    configuration holds the name and not the value.
-    `token_env` names the environment variable with the endpoint's token. It is an argument of its own, because the URL
-    may have a query of its own, and because what names a secret does not belong into what names a model.
-    """
-    kind, _, rest = expanded(spec).partition(":")
-    if kind not in FORMS:
-        near = closest_match(kind, FORMS)
-        hint = f"did you mean {FORMS[near[0]]}?" if near else f"write one of {', '.join(FORMS.values())}"
-        raise ConfigError(f"unknown kind of re-ranker {kind!r}", hint=hint)
-    if kind == "cross-encoder":
-        return _cross_encoder(rest, token_env)
-    url, _, model = rest.partition("#")
-    endpoint = Endpoint(url, model, token_env)
-    return RerankEndpoint(endpoint) if kind == "rerank" else ChatReranker(endpoint)
-
-
-def expanded(spec: str) -> str:
-    """Put variables of the environment in their places; from then on their values are struck out of what is shown."""
-    for name in sorted(variables(spec)):
-        value = os.environ.get(name, "").strip()
-        if not value:
-            raise ConfigError(f"the re-ranker needs the variable {name}", hint=f"set {name}, or leave re-ranking out")
-        declare_values({value, redact_url(value)})
-        spec = spec.replace(f"{{env:{name}}}", value)
-    return spec
-
-
-def _cross_encoder(model: str, token_env: str | None) -> CrossEncoder:
-    if not model.strip():
-        raise ConfigError("the cross-encoder has no model", hint=f"write {FORMS['cross-encoder']}")
-    if token_env is not None:
-        raise ConfigError("a cross-encoder on this machine takes no token", hint="leave the token's variable out")
-    return CrossEncoder(model)
-
-
-def rerank(
-    query: str, passages: Sequence[RerankPassage], scores: Sequence[float], reranker: Reranker, depth: int
-) -> tuple[int, ...]:
-    """Give the passages' indices in their new order.
-
-    The old order is by score, ties by position. Its first `depth` are ordered anew, ties as before; the rest stay
-    behind them. How many results are wanted plays no part, so that the top 5 stays a prefix of the top 10.
-    """
-    if depth < 0:
-        raise ConfigError(f"re-ranking depth {depth}", hint="a number of candidates, 0 or more")
-    ranks = sorted(range(len(passages)), key=lambda index: (-scores[index], index))
-    head, tail = ranks[:depth], ranks[depth:]
-    if len(head) < 2:
-        return tuple(ranks)
-    chosen = tuple(passages[index] for index in head)
-    fresh = checked(reranker.order(query, chosen), chosen, reranker.identity)
-    places = sorted(range(len(head)), key=lambda place: (-fresh[place], place))
-    return (*(head[place] for place in places), *tail)

@@ -24,11 +24,11 @@ KINDS: Final = (*FILE_KINDS, *UNIT_KINDS)
 
 @dataclass(frozen=True, slots=True)
 class SpanGrowth:
-    """When a hit takes in the units beside it."""
+    """When a hit grows into adjacent chunks."""
 
     neighbour: float = field(
         default=0.6,  # .4 gives more overlap and looser spans; 0 turns growing off
-        metadata={"about": "share of the hit's score that a neighbour must have to be taken in; 0 for never"},
+        metadata={"about": "share of the hit's score that an adjacent chunk needs to be included; 0 for never"},
     )
     lines: int = field(
         default=60,  # about what a reader takes in at once

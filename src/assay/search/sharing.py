@@ -11,11 +11,11 @@ from dataclasses import asdict
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from assay.digests import digest_of
 from assay.errors import SetupError
-from assay.search.building import build_table, index_key, is_stale
+from assay.search.building import build_table, index_key, is_stale, timeout_notes
 from assay.search.config import SHIPPED, DenseSettings, SearchConfig
 from assay.search.dense import Columns, DenseScores, ModelGroup, dense_index, embed_units, groups, open_embedder
 from assay.search.index import Index
@@ -70,6 +70,9 @@ def _table(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKe
     def write(folder: Path, table: IndexTable) -> None:
         if is_stale(table, corpus):  # a file changed while it was read
             shelf.moved = True
+            raise _NotKept
+        if slow := timeout_notes(table):  # another machine may parse them
+            cast(ArtifactStore, shelf.artefacts).troubles.extend(slow)
             raise _NotKept
         write_store(folder / "table.assay", {}, table_arrays(table))
 

@@ -81,15 +81,15 @@ class Coherence:
 
     chunks: int = field(
         default=10,  # one .740, three .783, ten .800 nDCG@10 on semble's visible half; all of them .718
-        metadata={"about": "units of a file that add to its score"},
+        metadata={"about": "chunks of a file that add to its score"},
     )
     decay: float = field(
         default=0.6,  # .6 to .7 are flat on questions; doc sentences and keywords want less
-        metadata={"about": "weight of each further unit relative to the one before"},
+        metadata={"about": "weight of each further chunk relative to the one before"},
     )
     pool: int = field(
         default=2_000,  # keeps a query on a large corpus fast; what lies below never decided a file
-        metadata={"about": "best units of the corpus that are looked at"},
+        metadata={"about": "best chunks of the corpus that count"},
     )
     files: float = field(default=1.0, metadata={"about": "weight when files are ranked"})
     spans: float = field(
@@ -147,7 +147,7 @@ class DefinitionName:
     )
     prefix: float = field(
         default=0.9,  # parse finds parser
-        metadata={"about": "weight of a part of a name that only begins like a word"},
+        metadata={"about": "weight of a part of a name that shares a prefix with a word"},
     )
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
@@ -173,7 +173,7 @@ class ScopeName:
 
     spans: float = field(
         default=0.2,  # .005 to .007
-        metadata={"about": "weight of the definitions around a unit"},
+        metadata={"about": "weight of the definitions around a chunk"},
     )
     headings: float = field(default=0.1, metadata={"about": "weight of the headings above a section"})
 
@@ -200,7 +200,7 @@ class Identifier:
 
     files: float = field(
         default=1.0,  # .3 finds 97.2 % of uniquely defined names, 1.0 finds 99.8 %
-        metadata={"about": "added to a file that defines the name a query consists of"},
+        metadata={"about": "added to a file that defines the name that is the query"},
     )
     files_inside: float = field(
         default=0.3,  # the name may be incidental
@@ -208,7 +208,7 @@ class Identifier:
     )
     spans: float = field(
         default=2.0,  # 1.0 leaves .028 on the table
-        metadata={"about": "added to a span that defines the name a query consists of"},
+        metadata={"about": "added to a span that defines the name that is the query"},
     )
 
     minor: float = field(
@@ -249,12 +249,12 @@ class Bm25:
     )
     b: float = field(
         default=0.6,  # 0.4 to 0.75 are flat; high values hurt documentation, low ones short functions
-        metadata={"about": "BM25's length normalisation, 0 to 1"},
+        metadata={"about": "BM25's length normalization, 0 to 1"},
     )
 
     joined: float = field(
         default=0.5,  # half a word: the pair may mean nothing. +.002 on files, nothing lost on spans
-        metadata={"about": "weight of two neighbouring words of the query as one"},
+        metadata={"about": "weight of two adjacent words of the query as one"},
     )
 
     def __call__(self, question: ParsedQuery, view: CorpusView) -> Values:
@@ -343,7 +343,7 @@ class FileStem:
     )
     prefix: float = field(
         default=0.7,  # config finds configuration, less surely than its own name
-        metadata={"about": "weight of a part of the stem that only begins like a word"},
+        metadata={"about": "weight of a part of the stem that shares a prefix with a word"},
     )
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
@@ -363,9 +363,9 @@ class NoiseWeights:
     example: float = field(default=0.3, metadata={"about": "kept by examples, samples and demos"})
     compat: float = field(default=0.3, metadata={"about": "kept by compatibility and legacy code"})
     vendored: float = field(default=0.3, metadata={"about": "kept by copies of other projects"})
-    generated: float = field(default=1.0, metadata={"about": "kept by what a tool wrote"})
+    generated: float = field(default=1.0, metadata={"about": "kept by generated files"})
     stub: float = field(default=1.0, metadata={"about": "kept by type declarations"})
-    barrel: float = field(default=1.0, metadata={"about": "kept by files that only pass on what others define"})
+    barrel: float = field(default=1.0, metadata={"about": "kept by files that only re-export"})
     docs: float = field(
         default=0.6,  # a question about code is answered by code; .5 to .8 are flat
         metadata={"about": "kept by documentation"},
@@ -399,7 +399,7 @@ class DeclarationPenalty:
 
     spans: float = field(
         default=0.8,  # gaps alone +.003; with constants and fields +.004 on octocode's code, +.007 on keywords
-        metadata={"about": "share of its score that a unit keeps which only declares"},
+        metadata={"about": "share of its score that a chunk keeps if it only declares"},
     )
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:

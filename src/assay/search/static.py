@@ -1,7 +1,6 @@
-"""The model that ships with Assay: a vector for each word, and the words that mean the same.
+"""Static models, as `assay train` makes them and one ships with Assay: a vector and translations for each term.
 
-Made by `assay train`; numpy alone reads it. Its words are the index's own terms, so a corpus is embedded from its
-postings, and no text is read a second time.
+The terms are those of the index, so a corpus is embedded from its postings, and no text is read a second time.
 """
 
 from __future__ import annotations
@@ -40,36 +39,36 @@ _ARRAYS: Final = ("term", "vector", "scale", "asked", "said", "source", "offset"
 
 @dataclass(frozen=True, slots=True)
 class StaticModel:
-    """Vectors and weights of terms, by rising hash, and a table of what terms of queries are called in code."""
+    """Vectors and weights of terms, by ascending hash, and translations of terms of queries to terms of code."""
 
     identity: str
     term: Hashes
     vector: NDArray[np.int8]
     scale: Matrix
-    asked: Matrix  # how much a term counts in a query
-    said: Matrix  # how much it counts in code
+    asked: Matrix  # weight of a term in a query
+    said: Matrix  # weight in code
     source: Hashes  # terms of queries
-    offset: Rows  # where the targets of each begin
+    offset: Rows  # the first target of each
     target: Hashes  # terms of code, the strongest first
-    strength: NDArray[np.uint8]  # 255 for one that always means the same
+    strength: NDArray[np.uint8]  # 255 for certainty
 
     @property
     def dimension(self) -> int:
-        """Numbers of one vector."""
+        """Numbers per vector."""
         return int(self.vector.shape[1])
 
     def rows(self, hashes: Hashes) -> Rows:
-        """Find the rows of terms; -1 for those that the model does not know."""
+        """Return the rows of terms; -1 for unknown ones."""
         at = np.minimum(self.term.searchsorted(hashes), len(self.term) - 1)
         return np.where(self.term[at] == hashes, at, -1)
 
     def vectors(self, rows: Rows) -> Matrix:
-        """Give the vectors of known terms as numbers."""
+        """Return the vectors of known terms."""
         return np.asarray(self.vector[rows] * self.scale[rows][:, None], dtype=np.float32)
 
 
 def read_words(folder: str | Path | None = None) -> dict[int, str]:
-    """Give the words of a model by their hashes, for people to read; a model without the list has none."""
+    """Return the words of a model by hash; a model without a list of them has none."""
     place = Path(folder).expanduser() if folder else resources.files("assay.data").joinpath("model")
     listed = place.joinpath(VOCABULARY)
     words = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
@@ -77,12 +76,12 @@ def read_words(folder: str | Path | None = None) -> dict[int, str]:
 
 
 def open_static(folder: str | Path | None = None) -> StaticModel:
-    """Open a model's folder; without one, the model that ships with Assay."""
-    return _opened(str(Path(folder).expanduser().resolve()) if folder else "")
+    """Open the model of a folder; without one, the model that ships with Assay."""
+    return _open(str(Path(folder).expanduser().resolve()) if folder else "")
 
 
 @lru_cache(maxsize=4)  # the shipped one and those that are being compared
-def _opened(folder: str) -> StaticModel:
+def _open(folder: str) -> StaticModel:
     if folder:
         return _read(Path(folder) / WEIGHTS)
     with resources.as_file(resources.files("assay.data").joinpath("model", WEIGHTS)) as shipped:
@@ -114,36 +113,36 @@ def _checked(stored: Stored, path: Path) -> StaticModel:
     return model
 
 
-#: Words added up at a time: 2,048 rows of 256 numbers are 2 MB, which stay in a core's second cache.
+#: Terms summed at a time: 2,048 rows of 256 numbers are 2 MB, which stay in a core's L2 cache.
 _BLOCK: Final = 2_048
 
 
 @dataclass(frozen=True, slots=True)
 class StaticEmbedder:
-    """A text is the sum of its words' vectors, each by its weight and the root of how often it stands there."""
+    """Embeds a text as the sum of its terms' vectors, each times its weight and the root of its count."""
 
     model: StaticModel
 
     @property
     def identity(self) -> str:
-        """The model's."""
+        """Identity of the model."""
         return self.model.identity
 
     @property
     def dimension(self) -> int:
-        """Numbers of one vector."""
+        """Numbers per vector."""
         return self.model.dimension
 
     def embed(self, texts: Sequence[str], role: Role) -> Matrix:
-        """Add up the words of each text."""
+        """Return the normalized sums of the terms of each text."""
         if role == "query":
             rows = np.empty((len(texts), self.dimension), dtype=np.float32)
             for row, text in enumerate(texts):
-                rows[row] = self._asked(parse_query(text).terms)
+                rows[row] = self._embed_query(parse_query(text).terms)
             return rows
         return unit_rows(self.sum_texts(texts))
 
-    def _asked(self, words: Sequence[str]) -> Matrix:
+    def _embed_query(self, words: Sequence[str]) -> Matrix:
         row = self.model.rows(np.array([term_hash(word) for word in words], np.uint64))
         row = row[row >= 0]
         factor = self.model.asked[row] * self.model.scale[row]
@@ -152,14 +151,14 @@ class StaticEmbedder:
         return np.asarray(total / length if length > 0 else total, dtype=np.float32)
 
     def sum_texts(self, texts: Sequence[str]) -> Matrix:
-        """Add up the words of texts of code, whatever length that has."""
+        """Return the sums of the terms of texts of code, not normalized."""
         bags = [Counter(term for run in runs(text) for term in terms(run)) for text in texts]
         spelled = np.fromiter((term_hash(term) for bag in bags for term in bag), np.uint64)
         counts = np.fromiter((count for bag in bags for count in bag.values()), np.float32)
-        return self._summed(offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
+        return self._sum(offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
 
     def sum_units(self, postings: Postings, wanted: LongArray) -> Matrix:
-        """Add up the words of units, named by rising number, from the index alone: no text is read."""
+        """Return the sums of the terms of chunks, given in ascending order, from the postings alone."""
         place = np.full(max(int(postings.unit.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
         place[wanted] = np.arange(len(wanted))
         row = place[postings.unit]
@@ -167,18 +166,15 @@ class StaticEmbedder:
         rows = rows[row[rows].argsort(kind="stable")]
         held = offsets(np.bincount(row[rows], minlength=len(wanted)).astype(np.int64))
         term = np.repeat(postings.term, np.diff(postings.offset))[rows]
-        return self._summed(held, term, postings.count[rows])
+        return self._sum(held, term, postings.count[rows])
 
-    def _summed(self, begin: LongArray, term: Hashes, count: Matrix) -> Matrix:
+    def _sum(self, begin: LongArray, term: Hashes, count: Matrix) -> Matrix:
         row = self.model.rows(term)
         known = row >= 0
         owner = np.repeat(np.arange(len(begin) - 1), np.diff(begin))[known]
         row = row[known]
-        return self._sums(owner, row, np.sqrt(count[known]) * self.model.said[row], len(begin) - 1)
-
-    def _sums(self, owner: LongArray, row: Rows, factor: Matrix, bags: int) -> Matrix:
-        sums = np.zeros((bags, self.dimension), dtype=np.float32)
-        scaled = factor * self.model.scale[row]
+        sums = np.zeros((len(begin) - 1, self.dimension), dtype=np.float32)
+        scaled = np.sqrt(count[known]) * self.model.said[row] * self.model.scale[row]
         first = np.flatnonzero(np.diff(owner, prepend=-1))
         for part in _blocks(first, len(owner)):
             rows = slice(int(first[part.start]), int(first[part.stop]) if part.stop < len(first) else len(owner))
@@ -196,7 +192,7 @@ def _blocks(first: NDArray[np.int64], total: int) -> list[slice]:
 
 
 class Translation(NamedTuple):
-    """A term of code, by its hash, and how surely it means the same: 0 to 1."""
+    """A term of code, by its hash, and the strength of the translation: 0 to 1."""
 
     term: int
     strength: float
@@ -209,7 +205,7 @@ class TranslationTable:
     model: StaticModel
 
     def of(self, term: str, most: int) -> tuple[Translation, ...]:
-        """List what a term of a query may be called in code, the surest first."""
+        """Return the translations of a term of a query, the strongest first."""
         model, wanted = self.model, np.uint64(term_hash(term))
         at = int(model.source.searchsorted(wanted))
         if at >= len(model.source) or model.source[at] != wanted:
@@ -222,21 +218,21 @@ class TranslationTable:
 
 @dataclass(frozen=True, slots=True)
 class ChunkVectors:
-    """The vectors of the units of files, in the order of the files, and those of the files' paths."""
+    """The vectors of the chunks of files, in file order, and of the files' paths."""
 
     matrix: Matrix  # of length one
-    file: Hashes  # what names a file and its contents
-    offset: LongArray  # the first unit of each file, and the number of units
-    size: Matrix  # how long the sum of each unit's words was
-    path: Matrix  # the sum of the words of each file's path
-    along: Matrix  # how far that goes in the direction of each unit
+    file: Hashes  # hash of a file's path and contents
+    offset: LongArray  # the first chunk of each file, and the number of chunks
+    size: Matrix  # length of the sum of each chunk's terms
+    path: Matrix  # sum of the terms of each file's path
+    along: Matrix  # inner product of each chunk with the sum of its path
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Give the arrays that are kept beside the vectors themselves."""
+        """Return the arrays that are stored beside the vectors."""
         return {f"static.{one.name}": getattr(self, one.name) for one in fields(self)[1:]}
 
     def of(self, rows: LongArray) -> Self:
-        """Return some of the units, named in ascending order; a file whose units are left out has none."""
+        """Return some of the chunks, given in ascending order; a file may keep none."""
         owner = self.offset[1:].searchsorted(rows, side="right")
         held = offsets(np.bincount(owner, minlength=len(self.file)).astype(np.int64))
         return replace(self, matrix=self.matrix[rows], offset=held, size=self.size[rows], along=self.along[rows])
@@ -249,13 +245,13 @@ class ChunkVectors:
 
     @classmethod
     def from_columns(cls, matrix: Matrix, columns: Mapping[str, NDArray[Any]]) -> Self | None:
-        """Take the vectors and what was kept beside them; None where it was not."""
+        """Read the vectors and what was stored beside them; None where it was not."""
         names = [f"static.{one.name}" for one in fields(cls)[1:]]
         return cls(matrix, *(columns[name] for name in names)) if columns.keys() >= set(names) else None
 
 
 def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVectors | None = None) -> ChunkVectors:
-    """Embed the units of a table; those of files that are known already are taken from there."""
+    """Embed the chunks of a table; those of known files are copied."""
     file = _file_keys(table.files)
     held = np.bincount(table.units.file, minlength=len(file)).astype(np.int64)
     offset = offsets(held)
@@ -291,9 +287,9 @@ def _places(file: Hashes, held: LongArray, known: ChunkVectors | None) -> LongAr
 
 @dataclass(frozen=True, slots=True)
 class PathWords:
-    """Scores of units as if the words of their path stood in them `weight` times more.
+    """Scores of chunks as if the words of their path occurred in them `weight` times more.
 
-    The vector of such a unit is u + w p, u the sum of its words and p that of its path's: no vector is made anew, since
+    The vector of such a chunk is u + w p, u the sum of its terms and p that of its path's. It is never computed, since
     q · (u + w p) / |u + w p| follows from q · u, from q · p of the file, and from lengths that no query changes.
     """
 
@@ -304,13 +300,13 @@ class PathWords:
     weight: float
 
     def __call__(self, scores: Matrix, query: Matrix) -> Matrix:
-        """Turn scores of units alone into those with their path."""
+        """Return the scores of chunks with their path."""
         along = np.vecdot(self.path, query)[self.file]
         return np.asarray((self.size * scores + np.float32(self.weight) * along) / self.length, dtype=np.float32)
 
 
 def path_words(units: ChunkVectors, file: IntArray, weight: float) -> PathWords:
-    """Prepare the lengths; a unit that has none, for want of known words, keeps a score of 0."""
+    """Precompute the lengths; a chunk without known terms keeps a score of 0."""
     own = np.vecdot(units.path, units.path)[file]
     square = units.size**2 + 2 * weight * units.size * units.along + weight**2 * own
     length = np.sqrt(np.maximum(square, 0), dtype=np.float32)

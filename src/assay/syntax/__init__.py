@@ -1,1 +1,1 @@
-"""What the source says: words, definitions, token counts."""
+"""Source text: words, definitions, prose, lines and tokens."""

@@ -1,4 +1,4 @@
-"""Do something in a child process that may crash or never end, as parsers written in C do on sources that are none."""
+"""Run work that may crash or never end, such as a parser in C, in a forked child."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PR_SET_PDEATHSIG: Final = 1  # of Linux, the only system on which we fork
 
 
 def can_guard() -> bool:
-    """Tell whether a child can be forked: not beside other threads, whose locks it would inherit."""
+    """Return whether forking is safe: on Linux, without other threads, whose locks a child would inherit."""
     return sys.platform.startswith("linux") and threading.active_count() == 1
 
 
 def run_guarded(work: Callable[[], T], seconds: int) -> T | None:
-    """Give what work gives; None when the child died over it or used up its seconds of the processor."""
+    """Return the result of work; None when the child died or used up its CPU seconds."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -28,21 +28,21 @@ def run_guarded(work: Callable[[], T], seconds: int) -> T | None:
         _deliver(work, writer, seconds)
     os.close(writer)
     with os.fdopen(reader, "rb") as stream:
-        answer = stream.read()
+        data = stream.read()
     os.waitpid(child, 0)
     try:
-        found: T = pickle.loads(answer)  # noqa: S301 (written by our own child, over a pipe nobody else has)
+        found: T = pickle.loads(data)  # noqa: S301 (written by our own child)
     except (EOFError, pickle.UnpicklingError):
         return None
     return found
 
 
 def end_with(parent: int) -> None:
-    """Ask the kernel to end this forked process when its parent is killed; it would go on for nobody."""
+    """End this forked process when its parent is killed."""
     import ctypes
 
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it was killed before we asked
+    if os.getppid() != parent:  # killed before the call
         os._exit(1)
 
 

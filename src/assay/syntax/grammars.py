@@ -1,4 +1,4 @@
-"""Which grammar reads a language? Each comes inside a wheel of its own, so nothing is downloaded at run time."""
+"""Tree-sitter grammars by language; each is in an installed wheel, so nothing is downloaded at run time."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, resources
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
 
 
-#: What may mention C++ without being it. An unclosed comment runs to the end, so the search stays linear.
-_SAID = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
+#: Comments and strings. An unclosed comment runs to the end, so the search stays linear.
+_NO_CODE = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 
-#: What only C++ has. The C++ grammar reads nearly all of C and not the other way round, so one sign is enough.
-#: Blanks never cross a line, and a class head is at most 200 characters long: both keep the search linear.
+#: Syntax of C++ alone. The C++ grammar parses nearly all of C and not vice versa, so one match is enough.
+#: Blanks never cross a line, and a class head has at most 200 characters: both keep the search linear.
 _CPP = re.compile(
     r"""^[ \t]*(?:
           (?:inline[ \t]+)?namespace\b
@@ -35,19 +35,18 @@ _CPP = re.compile(
 
 
 def header_language(text: str) -> str:
-    """Tell C++ from C by what only C++ has, outside comments and strings."""
-    return "cpp" if _CPP.search(_SAID.sub(" ", text)) else "c"
+    """Return `cpp` or `c` for a header, by syntax of C++ outside comments and strings."""
+    return "cpp" if _CPP.search(_NO_CODE.sub(" ", text)) else "c"
 
 
-@dataclass(frozen=True, slots=True)
-class _Wheel:
-    """Where a grammar lies: the module of the wheel, and the function that hands it out."""
+class _Wheel(NamedTuple):
+    """The module of a grammar, and the function that returns it."""
 
     module: str
     function: str = "language"
 
 
-#: grammar -> wheel. The name is that of the language in `corpus.walking.languages`, and of its file in `queries/`.
+#: grammar -> wheel. The name is that of the language in `corpus.languages`, and of its file in `queries/`.
 _WHEELS: Final[Mapping[str, _Wheel]] = {
     "bash": _Wheel("tree_sitter_bash"),
     "c": _Wheel("tree_sitter_c"),
@@ -83,14 +82,14 @@ GRAMMARS: Final = tuple(sorted(_WHEELS))
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A parser and the query that finds what a file defines, says and uses."""
+    """A parser, and the query for definitions, comments and references."""
 
     parser: Parser
     query: Query
 
 
 def grammar_name(path: str, language: str | None, text: str) -> str | None:
-    """Name the grammar of a file; `.tsx` has its own, a `.h` may hold C++, and most languages have none."""
+    """Return the grammar of a file; `.tsx` has its own, a `.h` may be C++, and most languages have none."""
     if language == "typescript" and path.lower().endswith(".tsx"):
         return "tsx"
     if language == "c" and path.lower().endswith(".h"):
@@ -100,7 +99,7 @@ def grammar_name(path: str, language: str | None, text: str) -> str | None:
 
 @cache
 def load_grammar(name: str) -> Grammar:
-    """Load a grammar and compile its query, once in a process."""
+    """Load a grammar and compile its query, once per process."""
     from tree_sitter import Language, Parser, Query
 
     wheel = _WHEELS[name]
@@ -110,5 +109,5 @@ def load_grammar(name: str) -> Grammar:
 
 
 def packages() -> tuple[str, ...]:
-    """List the packages that grammars come from."""
+    """Return the packages of the grammars."""
     return tuple(sorted({wheel.module.replace("_", "-") for wheel in _WHEELS.values()}))

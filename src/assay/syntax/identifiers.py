@@ -1,4 +1,4 @@
-"""What words does a text hold? Identifiers are split the way programmers join them."""
+"""Words of a text: identifiers split at underscores, case changes and digits, stop words, and stems."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 # fmt: off
-#: Words of English questions that say nothing about the code asked for. Some are keywords too (`for`, `with`, `in`),
-#: but nobody means those by them; keywords that are asked for (`class`, `import`, `return`) are not here.
+#: English words that do not narrow a query. Some are keywords too (`for`, `with`, `in`), which queries seldom mean;
+#: keywords that queries do mean (`class`, `import`, `return`) are not here.
 STOP_WORDS: frozenset[str] = frozenset(
     {
         "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been",
@@ -35,15 +35,15 @@ STOP_WORDS: frozenset[str] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CacheLimits:
-    """How many raw identifiers are remembered between calls, and how long one may be."""
+    """Size of the cache of identifiers."""
 
     entries: int = 200_000  # the standard library has about 150,000 distinct ones; 200,000 take some 60 MB
-    characters: int = 64  # longer ones are data (hashes, base64), which hardly ever come twice
+    characters: int = 64  # longer ones are data (hashes, base64), which hardly ever repeat
 
 
 CACHE_LIMITS = CacheLimits()
 
-# Python's \w leaves out the vowel signs and joiners that words of many scripts are written with, so they are added.
+# Python's \w leaves out the vowel signs and joiners of many scripts.
 _MARKS = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0df3\u0e31-\u0e3a\u0e47-\u0e4e"
@@ -54,12 +54,12 @@ _WORD = re.compile(rf"[\w{_MARKS}]+")
 # The plural of an acronym (`URLs`) comes first, then acronyms, words, numbers; `_SHAPE_PART` is the same over shapes.
 _ASCII_PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SHAPE_PART = re.compile(r"U{2,}s(?![ls])|U+(?![ls])|U?[ls]+|d+")
-# Written without spaces, so a run of it is a phrase: Han, Hiragana, Katakana.
+# Scripts without spaces, where a run is a phrase: Han, Hiragana, Katakana.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002fa1f]{3,}")
 
 
 def split(identifier: str) -> tuple[str, ...]:
-    """Take an identifier apart at underscores, case changes and digits; parts are lower-case."""
+    """Split an identifier at underscores, case changes and digits into lower-case parts."""
     if identifier.isascii():
         return tuple(map(str.lower, _ASCII_PART.findall(identifier)))
     identifier = normalize("NFC", identifier)  # é is one letter, however it was typed
@@ -68,12 +68,12 @@ def split(identifier: str) -> tuple[str, ...]:
 
 
 def words(text: str) -> list[str]:
-    """List the words to index: each identifier's lower-cased compound, then its parts when there are several."""
+    """Return the words to index: each identifier in lower case, then its parts when there are several."""
     return list(chain.from_iterable(map(_TOKENS.__getitem__, _raw(text))))
 
 
 def parts(text: str) -> list[str]:
-    """List the parts of each identifier of a text, compounds left out."""
+    """Return the parts of each identifier of a text, without compounds."""
     return [part for raw in _raw(text) for part in split(raw)]
 
 
@@ -101,13 +101,13 @@ def _tokens(raw: str) -> tuple[str, ...]:
 
 
 def unspaced_pairs(compound: str) -> tuple[str, ...]:
-    """Cut scripts that are written without spaces into overlapping pairs, so that a part of a phrase is found."""
+    """Cut scripts without spaces into overlapping pairs, so that a part of a phrase is found."""
     runs = _UNSPACED.findall(compound)
     return tuple(run[i : i + 2] for run in runs for i in range(len(run) - 1))
 
 
 class _TokenCache(dict[str, tuple[str, ...]]):
-    """Remember the tokens of identifiers, bounded; a source tree uses each of its identifiers many times."""
+    """A bounded cache: a source tree uses each of its identifiers many times."""
 
     def __missing__(self, raw: str) -> tuple[str, ...]:
         tokens = _tokens(raw)
@@ -122,7 +122,7 @@ _TOKENS = _TokenCache()
 
 
 _REMEMBERED = 50_000  # words; those of a large repository, some 10 MB
-_SHORTEST = 5  # a shorter word that ends in -er or -or is seldom a doer: user, over, color
+_SHORTEST = 5  # shorter words in -er or -or are seldom agents: user, over, color
 
 
 @cache
@@ -134,12 +134,12 @@ def _snowball() -> Callable[[str], str]:
 
 
 def stem(word: str) -> str:
-    """Give the root of a lower-case word; what is not ASCII letters is its own root."""
-    return _ROOTS[word]
+    """Return the stem of a lower-case word; only words of ASCII letters are stemmed."""
+    return _STEMS[word]
 
 
-class _Roots(dict[str, str]):
-    """Remember the roots of words, bounded: a repository uses each of its words many times."""
+class _Stems(dict[str, str]):
+    """A bounded cache of stems."""
 
     def __missing__(self, word: str) -> str:
         if len(word) < 3 or not word.isascii() or not word.isalpha():
@@ -153,4 +153,4 @@ class _Roots(dict[str, str]):
         return root
 
 
-_ROOTS = _Roots()
+_STEMS = _Stems()

@@ -1,7 +1,7 @@
-"""What does a file define, say and use? One parse, one query, for every language with a grammar.
+"""The outline of a file: definitions, comments, imports and references, for every language with a grammar.
 
-The capture names that a query may use are listed in `queries/`'s files by example and here by use: `definition.KIND`,
-`name`, `body`, `doc`, `decorator`, `comment`, `import`, `reference`.
+Captures of the queries in `queries/`: `definition.KIND`, `name`, `body`, `doc`, `decorator`, `comment`, `import`,
+`reference`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from assay.syntax.grammars import load_grammar
 from assay.syntax.parsing import (
     PARSING,
     ParsingLimits,
-    allowed,
     has_too_many_errors,
     is_malformed,
     nesting_problem,
-    parsed,
+    parse,
+    time_limit,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
+#: The problem of a file that reached the time limit; it may be parsed on a faster machine.
+TIMED_OUT = "parsing it took too long"
 _DEFINITION = "definition."
-_CLAUSES = frozenset({"elixir", "haskell"})  # where a function is written as several definitions of one name
+_CLAUSES = frozenset({"elixir", "haskell"})  # a function is several definitions of one name
 _CONTAINERS = frozenset({"class", "interface", "enum"})
-#: What comments are made of in every language here: markers at the edges of lines.
+#: Comment markers at the edges of lines, in every language here.
 _MARKERS = re.compile(
     r"^[ \t]*(?:///?!?|/\*+!?|\*+/|\*|#+!?|--+|;+|%+|<!--|\{-\|?|\"\"\"|''')[ \t]?|(?:\*+/|-->|-\}|\"\"\"|''')[ \t]*$",
     re.M,
@@ -41,13 +43,13 @@ _BLANK_BYTES = frozenset(b" \t\r\n\f")
 
 @dataclass(frozen=True, slots=True)
 class OutlineLimits:
-    """How much of a definition is kept as text, and where cutting places are looked for."""
+    """Sizes of texts in an outline, and where split points are searched."""
 
     signature: int = 400  # characters; longer ones are generated
     doc: int = 2_000  # characters; a longer comment is a manual, and its body is indexed anyway
-    long_lines: int = 40  # nodes longer than this have their parts listed as places to cut at
-    deep: int = 12  # levels below which a place to cut at is inside an expression
-    indent: int = 200  # columns before a comment beyond which it does not stand alone on its line
+    long_lines: int = 40  # nodes longer than this get split points
+    deep: int = 12  # levels below which a split point is inside an expression
+    indent: int = 200  # columns beyond which a comment is not alone on its line
 
 
 LIMITS = OutlineLimits()
@@ -55,7 +57,7 @@ LIMITS = OutlineLimits()
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Something with a name. Its lines include the comments and decorators directly above it."""
+    """A definition with its lines, which include the comments and decorators directly above it."""
 
     name: str
     kind: str
@@ -77,7 +79,7 @@ class LineSpan:
 
 @dataclass(frozen=True, slots=True)
 class SplitPoint:
-    """A line at which a part of a long node begins, and how deep it lies."""
+    """A line at which a part of a long node begins, and its depth."""
 
     line: int
     depth: int
@@ -85,34 +87,34 @@ class SplitPoint:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What one parse tells about a file."""
+    """The outline of a file."""
 
-    definitions: tuple[Definition, ...]  # by first line, the outer before the inner
+    definitions: tuple[Definition, ...]  # by first line, outer before inner
     comments: tuple[LineSpan, ...]
     imports: tuple[str, ...]
-    references: tuple[str, ...]  # names that are used, each once
+    references: tuple[str, ...]  # names, each once
     breaks: tuple[SplitPoint, ...]
     broken: bool  # the tree holds an error
-    problem: str | None = None  # why it was not parsed, or not to the end; then nothing else is known
+    problem: str | None = None  # why it was not parsed to the end; then the rest is empty
 
 
 def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline:
-    """Parse a text and list what it defines, says and uses; nothing is known of one that would take too long."""
+    """Return the outline of a text, empty with a `problem` when it cannot be parsed."""
     source = text.encode("utf-8", "replace")  # predicates read it as UTF-8
     if problem := nesting_problem(source, grammar):
         return _unknown(problem)
     load_grammar(grammar)
     if not is_malformed(source, grammar) or not can_guard():
         return _outline(source, grammar, limits)
-    seconds = 2 + int(allowed(source, limits))
+    seconds = 2 + int(time_limit(source, limits))
     found = run_guarded(partial(_outline, source, grammar, limits), seconds)
     return _unknown("its parser failed") if found is None else found
 
 
 def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
-    tree = parsed(source, grammar, limits)
+    tree = parse(source, grammar, limits)
     if tree is None:
-        return _unknown("parsing it took too long")
+        return _unknown(TIMED_OUT)
     if has_too_many_errors(tree, limits):
         return _unknown("it holds too many errors")
     return _read(tree, grammar, source)
@@ -148,11 +150,11 @@ class _Above:
     start_byte: int
     end_byte: int
     comment: bool
-    alone: bool  # nothing but blanks stands before it on its line
+    alone: bool  # only blanks before it on its line
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Match:
     """A definition as the query found it."""
 
     pattern: int
@@ -161,17 +163,17 @@ class _Found:
     name: Node
     body: Node | None
     doc: Node | None
-    end_byte: int  # after the last character of the node, or of a body that stands after it (Dart), that is no blank
+    end_byte: int  # after the last non-blank character of the node, or of a body after it (Dart)
 
 
 @dataclass(frozen=True, slots=True)
 class _Collected:
-    """The matches of a query, sorted out."""
+    """The matches of a query by kind."""
 
-    definitions: dict[int, _Found]  # by the first byte of the name
+    definitions: dict[int, _Match]  # by the first byte of the name
     above: list[_Above]
     imports: list[str]
-    references: dict[bytes, None]  # as they stand in the source, in the order of their first use
+    references: dict[bytes, None]  # in order of first use
 
 
 def _collect(matches: list[tuple[int, dict[str, list[Node]]]], source: bytes) -> _Collected:
@@ -184,10 +186,10 @@ def _collect(matches: list[tuple[int, dict[str, list[Node]]]], source: bytes) ->
                 found.above.extend(_above(n, source, comment=capture == "comment") for n in nodes)
             elif capture == "import":
                 found.imports.extend(_flat(_text(n, source), LIMITS.signature) for n in nodes)
-            elif capture.startswith(_DEFINITION) and _is_named(captures):
+            elif capture.startswith(_DEFINITION) and "name" in captures and _size(captures["name"][0]):
                 _keep(
                     found.definitions,
-                    _Found(
+                    _Match(
                         pattern,
                         capture[len(_DEFINITION) :],
                         nodes[0],
@@ -200,11 +202,7 @@ def _collect(matches: list[tuple[int, dict[str, list[Node]]]], source: bytes) ->
     return found
 
 
-def _is_named(captures: dict[str, list[Node]]) -> bool:
-    return "name" in captures and _size(captures["name"][0]) > 0
-
-
-def _keep(kept: dict[int, _Found], new: _Found) -> None:
+def _keep(kept: dict[int, _Match], new: _Match) -> None:
     old = kept.get(new.name.start_byte)
     if old is None or (_size(new.node), -new.pattern) > (_size(old.node), -old.pattern):
         kept[new.name.start_byte] = new
@@ -245,10 +243,6 @@ def _last_line(node: Node) -> int:
     return row if column == 0 and row > node.start_point[0] else row + 1
 
 
-def _line_of(end_byte: int, node: Node, source: bytes) -> int:
-    return node.start_point[0] + 1 + source.count(b"\n", node.start_byte, end_byte)
-
-
 def _definitions(found: _Collected, source: bytes, grammar: str) -> tuple[Definition, ...]:
     headers = _Headers(found.above, source)
     ordered = sorted(found.definitions.values(), key=lambda d: (d.node.start_byte, -d.end_byte, d.name.start_byte))
@@ -260,19 +254,19 @@ def _definitions(found: _Collected, source: bytes, grammar: str) -> tuple[Defini
         parent = open_[-1][1] if open_ else -1
         made.append(_definition(one, headers, source, made, parent))
         open_.append((one.end_byte, len(made) - 1))
-    return _in_line_order(_joined(_clipped(made)) if grammar in _CLAUSES else _clipped(made))
+    return _sort(_join_clauses(_clip(made)) if grammar in _CLAUSES else _clip(made))
 
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What stands directly above a line: where it begins, and what its comments say."""
+    """Comments and decorators directly above a line: first line and text."""
 
     start: int
     doc: str
 
 
 class _Headers(dict[int, _Header]):
-    """The headers of lines, each made once: a minified file has thousands of definitions on one line."""
+    """The headers of lines, cached: a minified file has thousands of definitions on one line."""
 
     def __init__(self, above: list[_Above], source: bytes) -> None:
         super().__init__()
@@ -285,23 +279,23 @@ class _Headers(dict[int, _Header]):
             if above.comment:
                 docs.append(self._source[above.start_byte : above.end_byte].decode("utf-8", "replace"))
             start = above.start
-        found = self[line] = _Header(start, _said("\n".join(reversed(docs))))
+        found = self[line] = _Header(start, _plain("\n".join(reversed(docs))))
         return found
 
 
-def _said(comment: str) -> str:
-    return _flat(_MARKERS.sub("", comment[: 4 * LIMITS.doc]), LIMITS.doc)  # markers take less than the other three
+def _plain(comment: str) -> str:
+    return _flat(_MARKERS.sub("", comment[: 4 * LIMITS.doc]), LIMITS.doc)  # markers take less than three quarters
 
 
-def _definition(one: _Found, headers: _Headers, source: bytes, made: list[Definition], parent: int) -> Definition:
+def _definition(one: _Match, headers: _Headers, source: bytes, made: list[Definition], parent: int) -> Definition:
     header = headers[one.node.start_point[0] + 1]
-    doc = header.doc if one.doc is None else f"{header.doc} {_said(_text(one.doc, source))}".strip()[: LIMITS.doc]
+    doc = header.doc if one.doc is None else f"{header.doc} {_plain(_text(one.doc, source))}".strip()[: LIMITS.doc]
     kind = "method" if one.kind == "function" and parent >= 0 and made[parent].kind in _CONTAINERS else one.kind
     return Definition(
         _flat(_text(one.name, source), LIMITS.signature),
         kind,
         header.start,
-        _line_of(one.end_byte, one.node, source),
+        one.node.start_point[0] + 1 + source.count(b"\n", one.node.start_byte, one.end_byte),
         one.name.start_point[0] + 1,
         _signature(one, source),
         doc,
@@ -309,7 +303,7 @@ def _definition(one: _Found, headers: _Headers, source: bytes, made: list[Defini
     )
 
 
-def _signature(one: _Found, source: bytes) -> str:
+def _signature(one: _Match, source: bytes) -> str:
     start = one.name.start_byte - one.name.start_point[1]
     stop = one.body.start_byte if one.body is not None and one.body.start_byte > one.name.end_byte else -1
     if stop < 0:
@@ -318,7 +312,7 @@ def _signature(one: _Found, source: bytes) -> str:
     return _flat(source[start : min(stop, start + 2 * LIMITS.signature)].decode("utf-8", "replace"), LIMITS.signature)
 
 
-def _clipped(made: list[Definition]) -> list[Definition]:
+def _clip(made: list[Definition]) -> list[Definition]:
     last: dict[int, int] = {}  # parent -> its latest child so far
     clipped = list(made)
     for position, one in enumerate(made):
@@ -329,7 +323,7 @@ def _clipped(made: list[Definition]) -> list[Definition]:
     return clipped
 
 
-def _joined(made: list[Definition]) -> list[Definition]:
+def _join_clauses(made: list[Definition]) -> list[Definition]:
     place: dict[int, int] = {-1: -1}
     joined: list[Definition] = []
     last: dict[int, int] = {}  # parent -> its latest child so far, after joining
@@ -351,7 +345,7 @@ def _same(one: Definition, other: Definition) -> bool:
     )
 
 
-def _in_line_order(made: list[Definition]) -> tuple[Definition, ...]:
+def _sort(made: list[Definition]) -> tuple[Definition, ...]:
     order = sorted(range(len(made)), key=lambda i: (made[i].start, -made[i].end, i))
     if order == list(range(len(made))):
         return tuple(made)

@@ -1,4 +1,4 @@
-"""Parse a source in bounded time: parsers are written in C, and nothing but the end of its source stops one."""
+"""Bounded parsing: sources that would take too long or crash a parser are recognized before, or cut off."""
 
 from __future__ import annotations
 
@@ -12,46 +12,48 @@ from typing import TYPE_CHECKING
 from assay.syntax.grammars import load_grammar
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Point, Tree
+    from tree_sitter import Point, Tree
 
 
 @dataclass(frozen=True, slots=True)
 class ParsingLimits:
-    """How long a source may take to be parsed, and a tree to be searched."""
+    """Limits of parsing a source and of searching its tree."""
 
-    piece: int = 2_048  # bytes the parser is handed at a time; the clock is looked at between two
-    text: int = 256  # bytes of a node that a predicate of a query is handed at a time; names are shorter
-    seconds: float = 1.0  # of the processor, which any file may take to be parsed ...
-    seconds_per_byte: float = 5e-6  # ... and for each of its bytes; code takes 0.1 to 0.8 of it, soup takes hours
-    tangle: int = 200_000_000  # see `_tangle`; about a second
-    open_matches: int = 512  # of a query at once: the oldest goes; code needs some dozens, and time grows with it
+    piece: int = 2_048  # bytes per read of the parser; the clock is checked between two
+    text: int = 256  # bytes per read of a query predicate; names are shorter
+    #: CPU seconds per file and per byte. Only a guard: which files are parsed must not depend on the machine, so it is
+    #: 20 times what the slowest code takes (1 s + 5 µs per byte); token soup may take hours.
+    seconds: float = 20.0
+    seconds_per_byte: float = 1e-4
+    tangle: int = 200_000_000  # sum of squared numbers of children of broken nodes; about a second
+    open_matches: int = 512  # of a query at once; code needs some dozens, and time grows with it
 
 
 PARSING = ParsingLimits()
 
 
-def allowed(source: bytes, limits: ParsingLimits) -> float:
-    """Say how many seconds of the processor a source may take to be parsed."""
+def time_limit(source: bytes, limits: ParsingLimits) -> float:
+    """Return the CPU seconds that parsing a source may take."""
     return limits.seconds + limits.seconds_per_byte * len(source)
 
 
-#: Parsers are shared, and one that is being fed can be left for another thread.
+#: Parsers are shared, and a thread can be switched while one is reading.
 _PARSING = threading.Lock()
-#: What the parser is handed. py-tree-sitter 0.26 never lets go of it, so it is one and the same for all.
+#: The buffer of reads. py-tree-sitter 0.26 never releases it, so there is only one.
 _PIECE = bytearray()
 
 
 class _Feed:
-    """Hand a source to the parser piece by piece; when its time is up, the source ends.
+    """Feeds a source to the parser piece by piece; at the time limit, the source ends.
 
-    The parser's own way to be stopped, `progress_callback`, crashes py-tree-sitter 0.26 before Python 3.14.
+    The parser's own `progress_callback` crashes py-tree-sitter 0.26 before Python 3.14.
     """
 
     def __init__(self, source: bytes, limits: ParsingLimits) -> None:
-        """Start the clock: that of this thread, so that a busy machine cuts off no more than an idle one."""
         self._source = source
         self._limits = limits
-        self._end = time.thread_time() + allowed(source, limits)
+        # CPU time, so that a busy machine cuts off no more than an idle one
+        self._end = time.thread_time() + time_limit(source, limits)
         self.parsing = True
         self.late = False
 
@@ -63,8 +65,8 @@ class _Feed:
         return _PIECE
 
 
-def parsed(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
-    """Parse a source; None when it took too long. A single piece never does."""
+def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
+    """Parse a source; None at the time limit, which a single piece never reaches."""
     parser = load_grammar(grammar).parser
     with _PARSING:
         if len(source) <= limits.piece:
@@ -76,38 +78,34 @@ def parsed(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
 
 
 def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
-    """Tell whether a tree holds so many errors that a query would take too long in it."""
-    return tree.root_node.has_error and _tangle(tree.root_node) > limits.tangle
-
-
-def _tangle(root: Node) -> int:
-    cost, stack = 0, [root]
+    """Return whether a query would take too long in a tree because of its errors."""
+    cost, stack = 0, [tree.root_node] if tree.root_node.has_error else []
     while stack:
         children = stack.pop().children
         cost += len(children) ** 2
         stack.extend(child for child in children if child.has_error)
-    return cost
+    return cost > limits.tangle
 
 
 @dataclass(frozen=True, slots=True)
 class NestingLimits:
-    """How deep is too deep."""
+    """Limits of nesting, and signs of a source that is no program."""
 
     brackets: int = 1_000  # open at once; C# needs 2 s for 10,000 open `<`, and four times that for 20,000
     comments: int = 200  # open at once; Swift needs 20 s for 5,000
-    hashes: int = 255  # in a row before a string; Swift reads on from each of them
-    unmatched: int = 10  # brackets more of one side than of the other; so have 13 of 10,000 files of 18 repositories
-    bare: int = 1_000  # bytes to a bracket, where blocks are in brackets; code has one in twenty
-    columns: int = 240  # of indentation; the grammar of YAML has room for some 255 levels of one column each
+    hashes: int = 255  # in a row before a string; Swift scans from each of them
+    unmatched: int = 10  # more brackets of one side than of the other; true of 13 of 10,000 files of 18 repositories
+    bare: int = 1_000  # bytes per bracket, where blocks are in brackets; code has one in twenty
+    columns: int = 240  # of indentation; the grammar of YAML has room for 255 levels of one column
 
 
 LIMITS = NestingLimits()
 
 _OPENING, _CLOSING = b"([{", b")]}"
 _NO_BRACKETS = bytes(set(range(256)) - set(_OPENING + _CLOSING))
-#: An angle bracket that may be part of a type, not of a comparison, a shift, a stream or an arrow.
+#: Angle brackets of types, not of comparisons, shifts, streams or arrows.
 _ANGLES = re.compile(rb"(?<![<=-])[<>](?![<=])|[;{}()]")
-#: Where a type may have types in angle brackets.
+#: Languages with type arguments in angle brackets.
 _GENERIC = frozenset({"cpp", "csharp", "dart", "java", "kotlin", "rust", "scala", "swift", "tsx", "typescript"})
 _BRACED = _GENERIC | {"c", "css", "go", "javascript", "json", "php", "zig"}
 _INDENTED = re.compile(rb"^[ \t?:-]{%d}" % (LIMITS.columns + 1), re.MULTILINE)
@@ -116,7 +114,7 @@ _HASHES = re.compile(rb"#{%d}" % (LIMITS.hashes + 1))
 
 
 def nesting_problem(source: bytes, grammar: str) -> str | None:
-    """Say why a source is nested too deeply to be parsed; None when it is not."""
+    """Return why a source is nested too deeply to be parsed, or None."""
     depth = max(_bracket_depth(source), _angle_depth(source) if grammar in _GENERIC else 0)
     if depth > LIMITS.brackets:
         return f"more than {LIMITS.brackets:,} brackets are open at once"
@@ -130,9 +128,9 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
 
 
 def is_malformed(source: bytes, grammar: str) -> bool:
-    """Tell whether a source is likely to be no program: its brackets do not match, or are missing.
+    """Return whether a source is probably no program: its brackets do not match, or are missing.
 
-    Parsers try to mend such a source, and some never end or crash over it.
+    Parsers try to repair such a source, and some never end or crash.
     """
     brackets = source.translate(None, _NO_BRACKETS)
     pairs = zip(_OPENING, _CLOSING, strict=True)

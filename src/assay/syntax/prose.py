@@ -1,4 +1,4 @@
-"""What people write about code: sentences of comments, subjects of commits, headings; without their markup."""
+"""Prose about code: sentences of comments, subjects of commits, headings, without markup."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 
 from assay.syntax.identifiers import STOP_WORDS, split
 
-#: What comments are made of at the edges of their lines, in every language here; Elixir's attributes too.
+#: Comment markers at the edges of lines, in every language here; Elixir's attributes too.
 _EDGES: Final = re.compile(
     r"^[ \t]*(?:@(?:module|type)?doc\s+(?:~[sS])?(?:\"\"\"|'''|\")?|///?!?|/\*+!?|\*+/|\*|#+!?"
     r"|--+\[*(?:[ \t]*[|^])?|;+|%+|\{-\|?)[ \t]?"
     r"|(?:\*+/|-\}|\]\]|\"\"\"|''')[ \t]*$",
     re.MULTILINE,
 )
-#: Where a first paragraph ends: a tag, a section of arguments, a list, an example, a rule.
+#: The end of a first paragraph: a tag, a section of arguments, a list, an example, a rule.
 _SECTION: Final = re.compile(
     r"^\s*(?:[@\\]\w+|:\w+.*:|\.\. |>>>|```|~~~|[-*+•] |\d+[.)] |[=~^_*#-]{3,}|<pre|\|"
     r"|(?:Args?|Arguments|Parameters?|Params|Returns?|Raises|Throws|Examples?|Notes?|Usage|Since|See also|Options"
@@ -34,10 +34,10 @@ _MARKUP: Final = (
     (re.compile(r"[`|]+|\*\*|__(?=\s)"), ""),
     (re.compile(r"\s+"), " "),
 )
-#: A full stop that is not one.
+#: A full stop that ends no sentence.
 _ABBREVIATION: Final = re.compile(r"(?:\b(?:e\.g|i\.e|n\.b|etc|vs|cf|resp|approx|incl|viz|al|no)|\.\.)$", re.IGNORECASE)
 _STOP: Final = re.compile(r"[.!?。](?=\s|$)|[:;](?=\s*$)")
-#: Comments that say nothing about what the code does.
+#: Comments that do not describe behavior.
 _IDLE: Final = re.compile(
     r"copyright|licen[cs]e|spdx|all rights reserved|\b(?:todo|fixme|xxx|hack|noqa|nolint|nosec|pragma|deprecated)\b"
     r"|eslint|pylint|prettier|istanbul|type: ?ignore|clang-format|@ts-|swiftlint|inheritdoc|auto-?generated|do not edit"
@@ -46,10 +46,10 @@ _IDLE: Final = re.compile(
 )
 _WORD: Final = re.compile(r"[^\W_][\w]*")
 _PROSE: Final = re.compile(r"[^\W\d_]|[\s,.'’\"()/-]")
-#: `feat(parser)!: `, `net/http: ` and the number of a pull request say where or which, not what.
+#: `feat(parser)!: `, `net/http: `, and numbers of pull requests.
 _PREFIX: Final = re.compile(r"^(?:\[[^\]]*\]\s*|[\w./,*-]+(?:\([^()]*\))?!?:\s+)+")
 _NUMBER: Final = re.compile(r"\s*[(\[]?(?:(?:closes|fixes|refs?|gh)?[ -]?#\d+)(?:,\s*#\d+)*[)\]]?", re.IGNORECASE)
-#: Subjects that tell of no behaviour.
+#: Subjects that describe no behavior.
 _TRIVIAL: Final = re.compile(
     r"^(?:revert|reapply|merge|bump|release|prepare|update (?:depend|version|changelog|readme)|wip|initial|backport)\b"
     r"|^\W*v?\d+\.\d+|\b(?:typos?|changelog|readme|lint(?:er|ing)?|whitespace|copyright|licen[cs]e|reformat|gofmt"
@@ -57,12 +57,12 @@ _TRIVIAL: Final = re.compile(
     r"|docs|documentation|warnings?|pre-commit|typing|type hints?|annotations?|refactor\w*)\b",
     re.IGNORECASE,
 )
-#: Least share of letters, blanks and plain punctuation in a sentence; below, it is code that is commented out.
+#: Least share of letters, blanks and plain punctuation in a sentence; below, it is commented-out code.
 _PROSE_SHARE: Final = 0.85
 
 
 def sentences(comment: str) -> Iterator[str]:
-    """Give the sentences of a comment's first paragraph, without markers and markup."""
+    """Yield the sentences of a comment's first paragraph, without markers and markup."""
     rest = without_markup(_first_paragraph(_EDGES.sub("", comment)))
     while rest:
         end = _sentence_end(rest)
@@ -73,19 +73,19 @@ def sentences(comment: str) -> Iterator[str]:
 
 
 def is_prose(sentence: str, most: int) -> bool:
-    """Tell a sentence from code, a label or a whole paragraph, which has more than so many words."""
+    """Return whether a text is a sentence of at most `most` words, and not code or a label."""
     if not sentence or not sentence[0].isalpha() or len(sentence.split()) > most:
         return False
     return len(_PROSE.findall(sentence)) >= _PROSE_SHARE * len(sentence)
 
 
 def is_idle(sentence: str) -> bool:
-    """Tell a sentence that says nothing about what the code does: on its licence, its linter, its future."""
+    """Return whether a sentence does not describe behavior but a license, a linter, a plan."""
     return _IDLE.search(sentence) is not None
 
 
 def without_leading_name(sentence: str, name: str) -> str:
-    """Take away the name that a sentence begins with, as Go's comments do: `Foo returns …`, `Foo (T) returns …`."""
+    """Remove the name at the start of a sentence, as in Go's comments: `Foo returns …`, `Foo (T) returns …`."""
     if name not in sentence[: len(name) + 4]:
         return sentence
     begun = re.match(rf"(?:(?:The|A|An) )?{re.escape(name)}\b(?: \([^)]*\))?[\s,]*", sentence)
@@ -93,14 +93,14 @@ def without_leading_name(sentence: str, name: str) -> str:
 
 
 def without_markup(text: str) -> str:
-    """Take the markup out of a text: links, tags, roles, code quotes."""
+    """Remove markup from a text: links, tags, roles, code quotes."""
     for pattern, replacement in _MARKUP:
         text = pattern.sub(replacement, text)
     return text.strip()
 
 
 def names_it(sentence: str, name: str) -> bool:
-    """Tell whether a sentence holds a name, however its words are joined."""
+    """Return whether a sentence contains a name, however its words are joined."""
     own = "".join(split(name)) or name.lower()
     found = ["".join(split(word)) for word in _WORD.findall(sentence)]
     joined = {*found, *(one + other for one, other in pairwise(found))}
@@ -108,18 +108,18 @@ def names_it(sentence: str, name: str) -> bool:
 
 
 def content(sentence: str) -> tuple[str, ...]:
-    """List the distinct words of a sentence that say something, in order, lower-case."""
+    """Return the distinct words of a sentence in lower case, without stop words and numbers."""
     words = (word.lower() for word in _WORD.findall(sentence))
     return tuple(dict.fromkeys(w for w in words if len(w) > 1 and not w.isdigit() and w not in STOP_WORDS))
 
 
 def plain_subject(subject: str) -> str:
-    """Take off the subject of a commit what only people of the project read: its prefix and numbers."""
+    """Remove the prefix and the numbers from the subject of a commit."""
     return without_markup(_NUMBER.sub("", _PREFIX.sub("", subject))).strip(" \t.:;-")
 
 
 def is_trivial(subject: str) -> bool:
-    """Tell a subject that is about no behaviour: a release, a merge, a matter of style."""
+    """Return whether the subject of a commit describes no behavior but a release, a merge, a matter of style."""
     return _TRIVIAL.search(subject) is not None or _TRIVIAL.search(plain_subject(subject)) is not None
 
 
@@ -130,10 +130,10 @@ def _first_paragraph(text: str) -> str:
         if (blank and kept) or (not blank and _SECTION.match(line)):
             break
         kept += [] if blank else [line.strip()]
-    return " ".join(kept[: _broken_off(kept)])
+    return " ".join(kept[: _paragraph_end(kept)])
 
 
-def _broken_off(lines: Sequence[str]) -> int:
+def _paragraph_end(lines: Sequence[str]) -> int:
     width = max(map(len, lines), default=0)
     for number, (line, following) in enumerate(pairwise(lines), 1):
         fits = len(line) + 1 + len(following.split(" ", 1)[0]) <= width
@@ -157,7 +157,7 @@ _UNDERLINE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}[ \t]*$")
 
 @dataclass(frozen=True, slots=True)
 class DocHeading:
-    """A line that begins a section."""
+    """The heading of a section."""
 
     line: int
     level: int
@@ -165,7 +165,7 @@ class DocHeading:
 
 
 def headings(lines: Sequence[str]) -> Iterator[DocHeading]:
-    """Find headings outside of fenced code; the level of an underlined one is the order its sign came up in."""
+    """Yield the headings outside fenced code; underlined ones get levels in order of first use of their sign."""
     signs: dict[str, int] = {}
     for number, line in unfenced(lines):
         if found := _ATX.match(line) or _ASCIIDOC.match(line):
@@ -176,7 +176,7 @@ def headings(lines: Sequence[str]) -> Iterator[DocHeading]:
 
 
 def unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines outside of fenced code, counted from 1; the fences are no such lines."""
+    """Yield the lines outside fenced code with their numbers, without the fences."""
     fence: str | None = None
     for number, line in enumerate(lines, 1):
         found = _FENCE.match(line)

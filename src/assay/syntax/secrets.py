@@ -1,4 +1,4 @@
-"""What in a text looks like a secret? Better a line too few than a password in a vocabulary or a gold set."""
+"""Detection of secrets in text; false positives are better than a password in a vocabulary or a gold set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 SCRUBBED: Final = "[secret]"
-#: What issuers begin their keys with, and how these go on.
+#: Prefixes of issued keys, and the pattern after them.
 _ISSUERS: Final = (
     ("AKIA ASIA AGPA AIDA", r"[A-Z0-9]{16}\b"),  # Amazon
     ("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30}"),  # GitHub
@@ -34,31 +34,31 @@ _ISSUERS: Final = (
     ("pypi-", r"[\w-]{40}"),
     ("eyJ", r"[\w-]{15,2000}\.eyJ[\w-]{15}"),  # a signed web token
 )
-#: A pattern that begins with a plain string is found fast; what must not stand before it is therefore said after it.
+#: Patterns that begin with a plain string are fast, so the look-behind comes after it.
 _ISSUED: Final = tuple(
     (mark, re.compile(rf"{re.escape(mark)}(?<![A-Za-z0-9]{re.escape(mark)}){rest}"))
     for marks, rest in _ISSUERS
     for mark in marks.split()
 )
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?:[\s\S]{0,8000}?-----END)?")
-#: A long string without a blank, and what is said of it before.
+#: A long string without a blank, and the name before it.
 _LONG: Final = re.compile(r"[\"'](?:[0-9a-fA-F]{32}|[A-Za-z0-9+/_-]{40})")
-_CALLED: Final = re.compile(
+_NAMED: Final = re.compile(
     r"(?:key|token|secret|passw(?:or)?d|pwd|credential|auth)\w{0,40}[\"']?\s*(?::=|=>|[:=,(])\s*$", re.IGNORECASE
 )
-_BEFORE: Final = 120  # characters before a long string that are looked at
+_BEFORE: Final = 120  # characters before a long string to search for the name
 _ADDRESS: Final = re.compile(r"://[^\s/:@\"']{1,64}:[^\s/:@\"'{}$<>]{8,200}@")  # scheme://user:password@
 
 
 def secret_lines(text: str) -> Iterator[range]:
-    """Give the lines, from 0, of everything that looks like a secret."""
+    """Yield the lines, from 0, of each probable secret."""
     for found in _secrets(text):
         first = text.count("\n", 0, found.start())
         yield range(first, first + found[0].count("\n") + 1)
 
 
 def scrub(text: str) -> str:
-    """Replace everything that looks like a secret, the rest of the text stays."""
+    """Replace each probable secret in a text."""
     spans = sorted((found.start(), found.end()) for found in _secrets(text))
     kept, end = list[str](), 0
     for start, stop in spans:
@@ -75,7 +75,7 @@ def _secrets(text: str) -> Iterator[re.Match[str]]:
     yield from _PRIVATE_KEY.finditer(text)
     for found in _LONG.finditer(text):
         before = text[max(0, found.start() - _BEFORE) : found.start()]
-        if _CALLED.search(before.rpartition("\n")[2]):
+        if _NAMED.search(before.rpartition("\n")[2]):
             yield found
     if "://" in text:
         yield from _ADDRESS.finditer(text)

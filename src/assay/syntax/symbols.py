@@ -1,4 +1,4 @@
-"""What does a file define, and on which lines? Python through `ast`, other languages with a grammar by their outline.
+"""Symbols of a file and their lines: Python by `ast`, other languages by their outline.
 
 The lines are those of the parser: decorators belong to a definition, and in all languages but Python the comments
 directly above it do too.
@@ -23,23 +23,23 @@ SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
 
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # what can hold a definition; expressions cannot
-_PARTS = frozenset({"constant", "property"})  # what is no unit of its own
+_BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # what can contain a definition
+_PARTS = frozenset({"constant", "property"})  # parts of a definition
 _TYPE_ALIAS: type[ast.AST] | None = getattr(ast, "TypeAlias", None)  # from Python 3.12
 
 
 def symbols(path: str, text: str, language: str | None = None) -> tuple[Symbol, ...]:
-    """List the definitions of a file in order of their first line; none when it does not parse."""
+    """Return the definitions of a file by first line; none when it does not parse."""
     if not _is_python(path, language):
-        return _outlined(path, text, language)
+        return _outline_symbols(path, text, language)
     parsed = _parse(text)
     if not isinstance(parsed, ast.Module):
         return ()
-    return tuple(sorted(_numbered(_Definitions(parsed))))
+    return tuple(sorted(_number(_definitions(parsed))))
 
 
 def parse_problem(path: str, text: str, language: str | None = None) -> str | None:
-    """Say why a file of a supported language has no symbols: `line 3: invalid syntax`."""
+    """Return why a file of a supported language has no symbols: `line 3: invalid syntax`."""
     if _is_python(path, language):
         parsed = _parse(text)
         return parsed if isinstance(parsed, str) else None
@@ -50,12 +50,12 @@ def parse_problem(path: str, text: str, language: str | None = None) -> str | No
 
 
 def is_supported(path: str, language: str | None) -> bool:
-    """Tell whether the symbols of a file can be read at all."""
+    """Return whether the language of a file is supported."""
     return _is_python(path, language) or grammar_name(path, language, "") is not None
 
 
 def enclosing(symbols: Sequence[Symbol], start: int, end: int) -> Symbol | None:
-    """Find the innermost definition that holds lines `start` to `end`; a constant or a field is part of one."""
+    """Return the innermost definition around lines `start` to `end`; constants and fields do not count."""
     holders = [s for s in symbols if s.kind not in _PARTS and s.start <= start and end <= s.end]
     return min(holders, key=lambda s: (s.end - s.start, -s.start, s.name), default=None)
 
@@ -64,7 +64,7 @@ def _is_python(path: str, language: str | None) -> bool:
     return language == "python" or (language is None and PurePosixPath(path).suffix in SUPPORTED)
 
 
-def _outlined(path: str, text: str, language: str | None) -> tuple[Symbol, ...]:
+def _outline_symbols(path: str, text: str, language: str | None) -> tuple[Symbol, ...]:
     grammar = grammar_name(path, language, text)
     if grammar is None:
         return ()
@@ -72,7 +72,7 @@ def _outlined(path: str, text: str, language: str | None) -> tuple[Symbol, ...]:
 
     found = outline(text, grammar).definitions
     named = zip(found, qualified_names(found, grammar), strict=True)
-    return tuple(sorted(_numbered(Symbol(one.start, one.end, name, one.kind) for one, name in named)))
+    return tuple(sorted(_number(Symbol(one.start, one.end, name, one.kind) for one, name in named)))
 
 
 def _parse(text: str) -> ast.Module | str:
@@ -80,7 +80,7 @@ def _parse(text: str) -> ast.Module | str:
     source = _LONE_RETURN.sub(" ", text.removeprefix("\ufeff"))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape in somebody's source is not our news
+            warnings.simplefilter("ignore")  # invalid escapes in the source
             return ast.parse(source)
     except SyntaxError as error:
         return f"line {error.lineno or 1}: {error.msg}"
@@ -90,7 +90,7 @@ def _parse(text: str) -> ast.Module | str:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Where a statement stands: names of the definitions around it, and what the innermost one is."""
+    """Names of the definitions around a statement, and the kind of the innermost one."""
 
     names: tuple[str, ...] = ()
     kind: str = "module"
@@ -98,51 +98,33 @@ class _Scope:
     def inside(self, name: str, kind: str) -> _Scope:
         return _Scope((*self.names, name), kind)
 
-    def qualified(self, name: str) -> str:
-        return ".".join((*self.names, name))
 
-
-class _Definitions:
-    """Visit the statements of a module in file order and yield what they define.
-
-    The stack is explicit because a chain of `elif` nests as deeply as it is long.
-    """
-
-    def __init__(self, module: ast.Module) -> None:
-        self._module = module
-
-    def __iter__(self) -> Iterator[Symbol]:
-        stack: list[tuple[ast.AST, _Scope]] = [(self._module, _Scope())]
-        while stack:
-            node, scope = stack.pop()
-            yield from self._visit(node, scope)
-            inner = self._inner(node, scope)
-            children = [child for child in ast.iter_child_nodes(node) if isinstance(child, _BLOCKS)]
-            stack.extend((child, inner) for child in reversed(children))
-
-    def _inner(self, node: ast.AST, scope: _Scope) -> _Scope:
+def _definitions(module: ast.Module) -> Iterator[Symbol]:
+    """Yield the definitions in file order, with an explicit stack: a chain of `elif` nests as deep as it is long."""
+    stack: list[tuple[ast.AST, _Scope]] = [(module, _Scope())]
+    while stack:
+        node, scope = stack.pop()
+        inner = scope
         if isinstance(node, ast.ClassDef):
-            return scope.inside(node.name, "class")
-        if isinstance(node, _FUNCTIONS):
-            return scope.inside(node.name, "function")
-        return scope
-
-    def _visit(self, node: ast.AST, scope: _Scope) -> Iterator[Symbol]:
-        if isinstance(node, ast.ClassDef):
-            yield self._symbol(node, scope, node.name, "class")
+            yield _symbol(node, scope, node.name, "class")
+            inner = scope.inside(node.name, "class")
         elif isinstance(node, _FUNCTIONS):
-            yield self._symbol(node, scope, node.name, "method" if scope.kind == "class" else "function")
+            yield _symbol(node, scope, node.name, "method" if scope.kind == "class" else "function")
+            inner = scope.inside(node.name, "function")
         elif scope.kind != "function" and isinstance(node, ast.stmt):
-            for name in _assigned(node):
-                yield self._symbol(node, scope, name, "constant")
-
-    def _symbol(self, node: ast.stmt, scope: _Scope, name: str, kind: str) -> Symbol:
-        decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-        start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-        return Symbol(start, node.end_lineno or start, scope.qualified(name), kind)
+            for name in _assigned_names(node):
+                yield _symbol(node, scope, name, "constant")
+        children = [child for child in ast.iter_child_nodes(node) if isinstance(child, _BLOCKS)]
+        stack.extend((child, inner) for child in reversed(children))
 
 
-def _assigned(statement: ast.stmt) -> Iterator[str]:
+def _symbol(node: ast.stmt, scope: _Scope, name: str, kind: str) -> Symbol:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return Symbol(start, node.end_lineno or start, ".".join((*scope.names, name)), kind)
+
+
+def _assigned_names(statement: ast.stmt) -> Iterator[str]:
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         targets = list(statement.targets)
@@ -160,7 +142,7 @@ def _assigned(statement: ast.stmt) -> Iterator[str]:
             targets = [target.value, *targets]
 
 
-def _numbered(definitions: Iterable[Symbol]) -> Iterator[Symbol]:
+def _number(definitions: Iterable[Symbol]) -> Iterator[Symbol]:
     seen: Counter[str] = Counter()
     for symbol in definitions:
         seen[symbol.name] += 1
@@ -169,7 +151,7 @@ def _numbered(definitions: Iterable[Symbol]) -> Iterator[Symbol]:
 
 
 _ARGUMENTS = r"(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>)"
-#: grammar -> what joins a qualifier to the name it stands before.
+#: grammar -> what joins a qualifier to a name.
 _JOINTS: Final[Mapping[str, str]] = {
     "cpp": "::",
     "javascript": r"\.",
@@ -180,7 +162,7 @@ _JOINTS: Final[Mapping[str, str]] = {
     "tsx": r"\.",
     "typescript": r"\.",
 }
-#: Words that stand before a name and are no scope a reader would look for.
+#: Words before a name that are no scope.
 _NO_SCOPE: Final = frozenset({"exports", "module", "prototype", "self", "this"})
 _WORD = r"[\w$]+"
 _RECEIVER = re.compile(r"func\s*\(\s*(?:\w+\s+)?\**\s*(\w+)")
@@ -189,7 +171,7 @@ _UNWRITABLE = re.compile(r"[:\x00-\x1f\x7f]|(?:^|(?<=\.))\.|\.(?=\.|$)|~(?=[0-9]
 
 
 def qualified_names(definitions: Sequence[Definition], grammar: str) -> tuple[str, ...]:
-    """Name each definition with its scopes; an outer one stands before what lies in it."""
+    """Return the qualified name of each definition; outer ones come before inner ones."""
     names: list[str] = []
     for one in definitions:
         outer = names[one.parent] if one.parent >= 0 else ""
@@ -221,7 +203,6 @@ def _before(name: str, joint: str | None) -> re.Pattern[str]:
 
 
 def _writable(name: str) -> str:
-    """Write a name so that an anchor can hold it."""
     bare = name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "'\"`" else name
     joined = _BLANKS.sub("_", bare.replace("::", "."))
     return _UNWRITABLE.sub(lambda found: f"%{ord(found[0]):02X}", joined)

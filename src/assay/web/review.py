@@ -45,7 +45,7 @@ from assay.gold.review.votes import (
     vote_mapping,
 )
 from assay.syntax.grammars import grammar_name
-from assay.syntax.highlight import COLOURS, HighlightSpan, highlight
+from assay.syntax.highlight import COLORS, HighlightSpan, highlight
 from assay.syntax.parsing import is_malformed
 from assay.syntax.symbols import symbols
 from assay.types import SourceFile
@@ -391,12 +391,12 @@ class SourceBrowser:
         row: list[list[object]] = []
         left = self.limits.columns
         for run in runs:
-            row.append([COLOURS.index(run.colour), run.text[:left]])
+            row.append([COLORS.index(run.color), run.text[:left]])
             left -= len(run.text)
             if left <= 0:
                 break
         if (size := sum(len(run.text) for run in runs)) > self.limits.columns:
-            row.append([COLOURS.index("comment"), f" … {size - self.limits.columns} more characters"])
+            row.append([COLORS.index("comment"), f" … {size - self.limits.columns} more characters"])
         return row
 
 
@@ -467,7 +467,7 @@ def _page(desk: ReviewWorkspace, name: str) -> bytes:
         "corpus": _code(desk),
         "name": name,
         **vote_labels(),
-        "colours": COLOURS,
+        "colours": COLORS,
     }
     return page(
         title=f"Review of {desk.path.name}",

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.search.embedders import EmbeddingCache
-from assay.search.vectors import CacheConfig, Matrix, unit_rows
+from assay.search.embedders import CacheConfig, EmbeddingCache
+from assay.search.vectors import Matrix, unit_rows
 from tests.properties import examples
 
 

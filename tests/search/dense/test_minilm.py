@@ -18,8 +18,7 @@ import pytest
 
 from assay.search import Index, SearchConfig
 from assay.search.config import DenseSettings, TranslationSettings
-from assay.search.embedders import Embedder, make_embedder
-from assay.search.vectors import EmbedderConfig
+from assay.search.embedders import Embedder, EmbedderConfig, make_embedder
 from tests.search.conftest import write_files
 
 pytestmark = pytest.mark.nightly

@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assay.search.embedders import make_embedder
+from assay.search.embedders import EmbedderConfig, make_embedder
 from assay.search.local_embedders import read_tensors
-from assay.search.vectors import EmbedderConfig
 
 model2vec = pytest.importorskip("model2vec", reason="NOT TESTED beside the model2vec package: it is not installed")
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError, ConfigError
-from assay.search.embedders import make_embedder
-from assay.search.vectors import EmbedderConfig
+from assay.search.embedders import EmbedderConfig, make_embedder
 
 TOKEN = "sk-very-secret-0123456789"
 

@@ -17,8 +17,8 @@ import pytest
 from assay.errors import AssayError, EngineError, EngineTimeoutError, SetupError
 from assay.search import Index, SearchConfig
 from assay.search.config import DenseSettings, TranslationSettings
-from assay.search.embedders import Embedder, EmbeddingCache, make_embedder
-from assay.search.vectors import CacheConfig, EmbedderConfig, Matrix
+from assay.search.embedders import CacheConfig, Embedder, EmbedderConfig, EmbeddingCache, make_embedder
+from assay.search.vectors import Matrix
 from tests.search.conftest import write_files
 from tests.serving import Asked, Reply, Server, serving
 
