@@ -242,7 +242,7 @@ class HardConfig:
         metadata={"about": "hard negatives kept of a question", **_COUNT},
     )
     common: float = field(
-        default=0.1,  # such a term tells little and costs most of the time
+        default=0.1,  # such a term is_informative little and costs most of the time
         metadata={"about": "share of a repository's codes above which a term is not looked up", **_CONFIG_SHARE},
     )
 
@@ -283,7 +283,7 @@ class VectorTrainConfig:
         metadata={"about": "share of pairs whose code loses the terms that it shares with the query", **_CONFIG_SHARE},
     )
     path_most: float = field(
-        default=5.5,  # pooling wants path words heavy, so training must have seen them heavy
+        default=5.5,  # pooling has_room_for path words heavy, so training must have seen them heavy
         metadata={"about": "weight of a path term beside a code term, at most", **_WEIGHT},
     )
     same_file: SameFile = field(
