@@ -22,7 +22,7 @@ from assay.stats import ComparisonRow, QueryValue, RunNames, ValueRange, Verdict
 from assay.stats.config import DEFAULT
 from assay.syntax.grammars import GRAMMARS, load_grammar
 from assay.training.bags import Products, as_matrix, join_rows, pool, row_keys, take_rows
-from assay.training.config import HeldOutConfig, KindWeights, MiningConfig, TrainConfig, VectorTrainConfig
+from assay.training.config import HeldOutConfig, KindWeights, MiningConfig, TrainConfig, VectorTrainConfig, setting
 from assay.training.dataset import TF_POWER, Pairs, Vocabulary, count_kinds, encode, make_vocabulary
 from assay.training.exclusion import NO_EXCLUSIONS
 from assay.training.forks import WorkerTask, run_tasks
@@ -56,8 +56,6 @@ _DOC, _NAME = KINDS.index("doc"), KINDS.index("name")
 _FEWEST: Final = 2 * DEFAULT.p_value_clusters
 _TOO_FEW: Final = "a code base with so few comments is served by the model as it is"
 _FORKED: Final = 2  # workers: with one the task would run in this process, and a parser that crashes would end it
-_SHARE: Final = {"least": 0.0, "most": 1.0}
-_COUNT: Final = {"least": 1}
 
 _LICENSE: Final = """\
 # Licence of this model
@@ -71,63 +69,43 @@ vocabulary.txt names words of that code. Give this folder to nobody to whom you 
 class HoldOutFiles:
     """Which documented files are held out for the test."""
 
-    share: float = field(
-        default=0.25,  # three quarters are left to learn from
-        metadata={
-            "about": "share of the documented files whose comments ask the questions of the test",
-            "least": 0.0,
-            "most": 0.9,
-        },
+    # three quarters are left to learn from
+    share: float = setting(
+        0.25, "share of the documented files whose comments ask the questions of the test", least=0.0, most=0.9
     )
-    files: int = field(
-        default=24,  # files are what is drawn independently: with a dozen only great differences show
-        metadata={"about": "files of the test, at least, as long as they are not more than half", **_COUNT},
-    )
+    # files are the clusters of the test: with a dozen only large differences are significant
+    files: int = setting(24, "files of the test, at least, as long as they are not more than half", least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class NewTerms:
     """Which terms of the code base are added to the model."""
 
-    most: int = field(
-        default=4_000,  # a seventh more; the rest are names that occur in a file or two
-        metadata={"about": "new terms, at most", **_COUNT},
-    )
-    pairs: int = field(
-        default=3,  # fewer teach nothing that holds elsewhere
-        metadata={"about": "pairs that a new term must occur in", **_COUNT},
-    )
+    # a seventh more; the rest are names that occur in a file or two
+    most: int = setting(4_000, "new terms, at most", least=1)
+    pairs: int = setting(3, "pairs that a new term must occur in", least=1)  # fewer teach nothing that generalizes
 
 
 @dataclass(frozen=True, slots=True)
 class LearningConfig:
     """How far and how fast the model is moved."""
 
-    steps: int = field(
-        default=50,  # 25 gained less on seven of eight repositories, 100 as much in twice the time (+0.039 on average)
-        metadata={"about": "batches learned from, at least", **_COUNT},
+    # 25 gained less on seven of eight repositories, 100 as much in twice the time (+0.039 on average)
+    steps: int = setting(50, "batches learned from, at least", least=1)
+    # 12,000 pairs gained +0.064 in 4 passes, +0.098 in 12; 7,000 pairs +0.029 in 7, +0.053 in 22
+    passes: int = setting(20, "times that each pair is learned from, at least", least=1)
+    # the number of wrong codes for each query; half as many gained no more on four repositories
+    batch: int = setting(1024, "pairs of a batch", least=2)
+    # what a model is trained with; a quarter of it gained less on four of four repositories
+    rate: float = setting(2e-3, "step length of the vectors and weights at its highest", least=0.0)
+    # at 0 it gained more than at 0.5 on three of four repositories, but learns no new synonym
+    overlap_dropout: float = setting(
+        0.25, "share of pairs whose code loses the terms that it shares with the query", least=0.0, most=1.0
     )
-    passes: int = field(
-        default=20,  # 12,000 pairs gained +0.064 in 4 passes, +0.098 in 12; 7,000 pairs +0.029 in 7, +0.053 in 22
-        metadata={"about": "times that each pair is learned from, at least", **_COUNT},
-    )
-    batch: int = field(
-        default=1024,  # as many wrong answers to each question; half as many gained no more on four repositories
-        metadata={"about": "pairs of a batch", "least": 2},
-    )
-    rate: float = field(
-        default=2e-3,  # what a model is trained with; a quarter of it gained less on four of four repositories
-        metadata={"about": "step length of the vectors and weights at its highest", "least": 0.0},
-    )
-    overlap_dropout: float = field(
-        default=0.25,  # at 0 it gained more than at 0.5 on three of four repositories, but learns no new synonym
-        metadata={"about": "share of pairs whose code loses the terms that it shares with the query", **_SHARE},
-    )
-    blend: float = field(
-        # Half is what Wortsman et al. (2022, WiSE-FT) advise where there is nothing to choose by. On eight repositories
-        # all of the way lost on three, half on none; a choice on some more files was noise (+0.029 against +0.039).
-        default=0.5,
-        metadata={"about": "share of the way from the old vectors to the learned ones that is taken", **_SHARE},
+    # Half is what Wortsman et al. (2022, WiSE-FT) advise where there is nothing to choose by. On eight repositories
+    # all of the way lost on three, half on none; a choice on some more files was noise (+0.029 against +0.039).
+    blend: float = setting(
+        0.5, "share of the way from the old vectors to the learned ones that is taken", least=0.0, most=1.0
     )
 
 
@@ -140,11 +118,9 @@ class AdaptConfig:
     held: HoldOutFiles = field(default_factory=HoldOutFiles)
     terms: NewTerms = field(default_factory=NewTerms)
     learning: LearningConfig = field(default_factory=LearningConfig)
-    seed: int = field(default=0, metadata={"about": "seed of every random draw", "least": 0})
-    threads: int = field(
-        default=2,  # sums come out differently with another number of threads
-        metadata={"about": "threads of the matrix products", **_COUNT},
-    )
+    seed: int = setting(0, "seed of every random draw", least=0)
+    # sums are rounded differently with another number of threads
+    threads: int = setting(2, "threads of the matrix products", least=1)
 
     def training(self, dimension: int, pairs: int) -> TrainConfig:
         """Return the settings for the trainer of a model's vectors, which holds out nothing itself."""
