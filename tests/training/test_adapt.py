@@ -16,20 +16,20 @@ from assay.search.static import StaticEmbedder, open_static
 from assay.search.words import terms
 from assay.training.adapt import (
     AdaptConfig,
-    HeldConfig,
-    as_units,
-    extend,
+    HoldOutFiles,
+    add_terms,
+    blend,
+    code_matrix,
     find_questions,
     grade,
     hold_out_files,
-    mix,
+    load_base_model,
     new_terms,
-    read_parent,
 )
 from assay.training.bags import as_matrix, pool
 from assay.training.config import HeldOutConfig
 from assay.training.dataset import encode
-from assay.training.vectors import EmbeddingTable, limited
+from assay.training.vectors import EmbeddingTable, limit_threads
 from tests.contracts.snapshot import shape
 from tests.training.toy import JARGON, RECIPE, git, jargon_file, make_jargon, make_shard, make_toy
 from tests.waiting import WATCHDOG
@@ -186,7 +186,7 @@ def test_killed_and_begun_again_it_makes_the_same_model(toy, adapted, tmp_path, 
 def test_held_out_files_are_never_learned_from(toy, adapted, tmp_path):
     """Say something else in them, and touch them together with a file that is learned from: nothing changes."""
     changed = shutil.copytree(toy / "jargon", tmp_path / "jargon")
-    held = hold_out_files([path.name for path in changed.glob("*.py")], HeldConfig(), seed=0)
+    held = hold_out_files([path.name for path in changed.glob("*.py")], HoldOutFiles(), seed=0)
     for name in sorted(held):
         text = jargon_file(int(name.removeprefix("part").removesuffix(".py")), JARGON)
         (changed / name).write_text(text.replace(" with a ", " beside any possible "))
@@ -207,23 +207,23 @@ def test_held_out_files_are_never_learned_from(toy, adapted, tmp_path):
 
 def test_held_out_files_are_drawn_by_path_and_leave_enough_to_learn_from():
     paths = [f"source/file{number}.py" for number in range(400)]
-    held = hold_out_files(paths, HeldConfig(), seed=3)
-    assert held == hold_out_files(reversed(paths), HeldConfig(), seed=3)
-    assert held != hold_out_files(paths, HeldConfig(), seed=4)
+    held = hold_out_files(paths, HoldOutFiles(), seed=3)
+    assert held == hold_out_files(reversed(paths), HoldOutFiles(), seed=3)
+    assert held != hold_out_files(paths, HoldOutFiles(), seed=4)
     assert len(held) == 100
-    assert len(hold_out_files(paths[:20], HeldConfig(), seed=3)) == 10
+    assert len(hold_out_files(paths[:20], HoldOutFiles(), seed=3)) == 10
 
 
 def test_score_is_the_one_of_a_search(toy):
-    parent = read_parent(toy / "parent" / "model")
+    parent = load_base_model(toy / "parent" / "model")
     shard = make_shard("toy/one", [({"remov": 1.0, "seed": 1.0}, {"source": 3.0, "gwint": 1.0, "label": 2.0})] * 3)
     shard = replace(shard, words=tuple(terms(word)[0] for word in shard.words))
-    start = extend(parent, new_terms(parent, shard, AdaptConfig().terms))
+    start = add_terms(parent, new_terms(parent, shard, AdaptConfig().terms))
     table, size = start.table, len(start.vocabulary)
     assert size == len(parent.terms) + 1
     pairs = encode([shard], start.vocabulary, HeldOutConfig(share=0.0))
-    with limited(1) as products:
-        code = pool(as_units(pairs, np.array([0]), size), table.said, table.vectors, products).unit
+    with limit_threads(1) as products:
+        code = pool(code_matrix(pairs, np.array([0]), size), table.said, table.vectors, products).unit
         query = pool(as_matrix(pairs.query, size), table.asked, table.vectors, products).unit
     search = StaticEmbedder(parent.model)
     assert np.allclose(code, search.embed(["source source source label label gwint, source"], "code"), atol=1e-6)
@@ -232,22 +232,22 @@ def test_score_is_the_one_of_a_search(toy):
 
 def test_old_model_is_measured_as_it_is(toy):
     """New words begin as nothing, so a start that was not moved finds what the model finds."""
-    parent = read_parent(toy / "parent" / "model")
+    parent = load_base_model(toy / "parent" / "model")
     pairs = [({"gwint": 1.0, "remov": 1.0}, {"plim": 1.0, "plant": float(n), "label": 2.0}) for n in range(1, 7)]
     shard = make_shard("toy/one", pairs)
-    start = extend(parent, ("gwint", "plim"))
+    start = add_terms(parent, ("gwint", "plim"))
     assert len(start.vocabulary) == len(parent.terms) + 2
     whole = encode([shard], start.vocabulary, HeldOutConfig(share=0.0))
     nothing = encode([make_shard("toy/two", [({"seed": 1.0}, {"seed": 1.0})])], start.vocabulary, HeldOutConfig(0.0))
     asked = find_questions(whole, {0, 1}, nothing)
-    with limited(1) as products:
-        one, other = grade(asked, start.table, products), grade(asked, mix(start.table, start.table, 0.5), products)
+    with limit_threads(1) as products:
+        one, other = grade(asked, start.table, products), grade(asked, blend(start.table, start.table, 0.5), products)
     assert np.array_equal(one, other)
 
 
 def test_what_was_learned_word_for_word_is_no_question(toy):
-    parent = read_parent(toy / "parent" / "model")
-    start = extend(parent, ())
+    parent = load_base_model(toy / "parent" / "model")
+    start = add_terms(parent, ())
     pairs = [({"remov": 1.0}, {"plant": 1.0}), ({"find": 1.0}, {"label": 1.0})]
     whole = encode([make_shard("toy/one", pairs)], start.vocabulary, HeldOutConfig(0.0))
     learned = encode([make_shard("toy/two", pairs[:1], seed=1)], start.vocabulary, HeldOutConfig(0.0))
@@ -255,7 +255,7 @@ def test_what_was_learned_word_for_word_is_no_question(toy):
 
 
 def test_grade_counts_wrong_answers_that_come_first(toy):
-    start = extend(read_parent(toy / "parent" / "model"), ())
+    start = add_terms(load_base_model(toy / "parent" / "model"), ())
     row = {term: place for place, term in enumerate(start.vocabulary.terms)}
     vectors = np.zeros((len(row), 2), np.float32)
     for term, vector in {"remov": (1, 0), "plant": (1, 1), "label": (1, 0.1), "collect": (0, 1)}.items():
@@ -264,7 +264,7 @@ def test_grade_counts_wrong_answers_that_come_first(toy):
     pairs = [({"remov": 1.0}, {"plant": 1.0}), ({"find": 1.0}, {"label": 1.0}), ({"count": 1.0}, {"collect": 1.0})]
     whole = encode([make_shard("toy/one", pairs)], start.vocabulary, HeldOutConfig(0.0))
     nothing = encode([make_shard("toy/two", [({"seed": 1.0}, {"seed": 1.0})])], start.vocabulary, HeldOutConfig(0.0))
-    with limited(1) as products:
+    with limit_threads(1) as products:
         found = grade(find_questions(whole, {0}, nothing), table, products)
     assert found[0] == pytest.approx(1 / np.log2(3))
 

@@ -8,7 +8,7 @@ import pytest
 from assay.errors import SetupError
 from assay.search.static import open_static
 from assay.training.dataset import make_vocabulary
-from assay.training.pipeline import pack, quantise, write_model
+from assay.training.pipeline import pack, quantize, write_model
 from assay.training.translations import Translations
 from assay.training.vectors import EmbeddingTable
 
@@ -26,7 +26,7 @@ def packed():
 
 def test_eight_bits_lose_little():
     vectors = np.random.default_rng(0).normal(size=(1000, 256)).astype(np.float32)
-    small, scale = quantise(vectors)
+    small, scale = quantize(vectors)
     back = small * scale[:, None]
     assert small.dtype == np.int8
     assert np.abs(back - vectors).max() <= scale.max() / 2 * 1.001
@@ -35,7 +35,7 @@ def test_eight_bits_lose_little():
 
 
 def test_a_row_of_zeros_stays_zeros():
-    small, scale = quantise(np.zeros((2, 4), np.float32))
+    small, scale = quantize(np.zeros((2, 4), np.float32))
     assert not (small * scale[:, None]).any()
 
 

@@ -9,9 +9,9 @@ from assay.training.config import HeldOutConfig, TranslationConfig, VocabularyCo
 from assay.training.dataset import choose_vocabulary, encode
 from assay.training.translations import (
     Translations,
-    _explained,
-    _first,
-    _sides,
+    _explain,
+    _keep_top,
+    _reduce,
     learn_translations,
     read_translations,
     write_translations,
@@ -83,10 +83,10 @@ def test_kinds_without_weight_say_nothing():
 
 def test_explanations_add_up_over_the_code_terms():
     pairs, vocabulary = encoded(*(synonyms(f"o/{number}", 40, number) for number in range(3)))
-    sides = _sides(pairs, len(vocabulary), CONFIG)
-    table = np.random.default_rng(0).random((len(sides.asked), len(sides.said)), dtype=np.float32)
-    nowhere = np.full(len(sides.asked), 0.5, np.float32)
-    found = np.concatenate(list(_explained(sides, table, nowhere)))
+    sides = _reduce(pairs, len(vocabulary), CONFIG)
+    table = np.random.default_rng(0).random((len(sides.query_terms), len(sides.code_terms)), dtype=np.float32)
+    nowhere = np.full(len(sides.query_terms), 0.5, np.float32)
+    found = np.concatenate(list(_explain(sides, table, nowhere)))
     expected = [
         table[term, sides.code.term[sides.code.offset[row] : sides.code.offset[row + 1]]].sum() + 0.5
         for row in range(len(sides.query))
@@ -97,7 +97,7 @@ def test_explanations_add_up_over_the_code_terms():
 
 def test_the_most_telling_terms_stay():
     rows = bags([{"a": 1.0, "b": 1.0, "c": 1.0}, {"a": 1.0}, {}, {"b": 1.0, "c": 1.0}], ["a", "b", "c"])
-    kept = _first(rows, np.array([0.5, 2.0, 1.0, 3.0, 1.0, 4.0], np.float32), 2)
+    kept = _keep_top(rows, np.array([0.5, 2.0, 1.0, 3.0, 1.0, 4.0], np.float32), 2)
     assert kept.offset.tolist() == [0, 2, 3, 3, 5]
     assert kept.term.tolist() == [1, 2, 0, 1, 2]
 

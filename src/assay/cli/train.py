@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from assay.report.render.document import Block
     from assay.training.adapt import AdaptConfig
     from assay.training.config import TrainConfig
-    from assay.training.pipeline import Order
+    from assay.training.pipeline import TrainRequest
 
     C = TypeVar("C", AdaptConfig, TrainConfig)
     from assay.report.render.document import Tone
@@ -89,10 +89,10 @@ def _check_extra() -> None:
             ) from error
 
 
-def _order(args: argparse.Namespace) -> Order:
+def _order(args: argparse.Namespace) -> TrainRequest:
     from assay.cli.search_options import workers_of
     from assay.training.exclusion import Exclusions, read_exclusions
-    from assay.training.pipeline import Order
+    from assay.training.pipeline import TrainRequest
 
     if args.folder is None:
         raise ConfigError("nothing to train on", hint="name a folder that holds git repositories, or --adapt REPO")
@@ -103,7 +103,7 @@ def _order(args: argparse.Namespace) -> Order:
         raise ConfigError("no such folder", file=folder, hint="name a folder that holds git repositories")
     exclusions = read_exclusions(Path(args.exclude)) if args.exclude else Exclusions(())
     corpora = Path(args.exclude_corpora) if args.exclude_corpora else None
-    return Order(folder, Path(args.out), exclusions, corpora, workers_of(args))
+    return TrainRequest(folder, Path(args.out), exclusions, corpora, workers_of(args))
 
 
 def _config(args: argparse.Namespace, kind: type[C]) -> C:
@@ -131,7 +131,7 @@ def _data(folder: Path) -> dict[str, Any]:
 
 def _blocks(data: dict[str, Any]) -> list[Block]:
     from assay.report.render.document import Paragraph
-    from assay.training.pipeline import unchecked_line
+    from assay.training.pipeline import format_unchecked
 
     pairs = ", ".join(f"{kind} {count:,}" for kind, count in data["pairs"].items())
     table = data["translations"]
@@ -144,7 +144,7 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
     if spent := _overdone(data["reports"]):
         blocks.append(Paragraph(spent, "warning"))
     if unchecked := data["windows"]["not_checked"]:
-        blocks.append(Paragraph(f"{unchecked_line(unchecked)}.", "warning"))
+        blocks.append(Paragraph(f"{format_unchecked(unchecked)}.", "warning"))
     model = f"static:{data['folder']}"
     return [
         *blocks,
@@ -179,10 +179,10 @@ _TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
 def adapt(args: argparse.Namespace, config: AdaptConfig) -> int:
     """Adapt, and report; that the old model is kept is no failure."""
     from assay.report.render.document import Document
-    from assay.training.adapt import Order, adapt
+    from assay.training.adapt import AdaptRequest, adapt
 
     _check(args)
-    order = Order(Path(args.adapt), Path(args.out), Path(args.start) if args.start else None)
+    order = AdaptRequest(Path(args.adapt), Path(args.out), Path(args.start) if args.start else None)
     began = time.perf_counter()
     adapted = adapt(order, config, lambda line: info(args, f"{time.perf_counter() - began:7.1f} s  {line}"))
     seconds = round(time.perf_counter() - began, 1)
@@ -205,7 +205,7 @@ def _check(args: argparse.Namespace) -> None:
 def _blocks_adapting(adapted: Adapted, seconds: float) -> list[Block]:
     from assay.report.render.document import Paragraph
 
-    test, learned = adapted.judgement, sum(adapted.pairs.values())
+    test, learned = adapted.judgment, sum(adapted.pairs.values())
     return [
         Paragraph(
             f"Learned from {learned:,} pairs of {adapted.repository.name} at {adapted.repository.commit[:12]}, with "
@@ -232,7 +232,7 @@ def _outcome(adapted: Adapted) -> str:
     if adapted.folder is not None:
         model = f"static:{adapted.folder}"
         return f"Use it with: assay search ... --set dense.model={model} --set translation.model={model}"
-    row = adapted.judgement.row
+    row = adapted.judgment.row
     least = f"Differences below {row.mde_text} could hardly show on so many files; " if row.mde else ""
     kept = "the old model is kept, and nothing was written in its place."
     if adapted.earlier is not None:

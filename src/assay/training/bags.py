@@ -1,4 +1,4 @@
-"""Rows of terms one after the other: taking some rows, leaving out some terms, naming what a row holds."""
+"""Operations on bags of terms, and pooled vectors of them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from assay.training.shards import Bags
 
 
 def take_rows(bags: Bags, rows: NDArray[np.int64]) -> Bags:
-    """Copy some rows, in the order they are named."""
+    """Return some rows, in the given order."""
     places = entries_of(bags.offset, rows)
     return Bags(_offsets(bags.offset[rows + 1] - bags.offset[rows]), bags.term[places], bags.count[places])
 
 
 def entries_of(offset: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """List where the entries of some rows stand."""
+    """Return the positions of the entries of some rows."""
     sizes = offset[rows + 1] - offset[rows]
     ends = np.cumsum(sizes)
     found: NDArray[np.int64] = np.arange(int(sizes.sum())) + np.repeat(offset[rows] - ends + sizes, sizes)
@@ -29,12 +29,12 @@ def entries_of(offset: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np
 
 
 def keep_entries(bags: Bags, keep: NDArray[np.bool_]) -> Bags:
-    """Leave out entries; the rows stay."""
+    """Return bags with only the marked entries; the number of rows stays."""
     return Bags(_offsets(sums(keep, bags.offset)), bags.term[keep], bags.count[keep])
 
 
 def join_bags(parts: Sequence[Bags]) -> Bags:
-    """Put the rows of several bags one after the other."""
+    """Concatenate the rows of several bags."""
     sizes = [np.diff(part.offset) for part in parts]
     return Bags(
         _offsets(np.concatenate(sizes) if sizes else np.zeros(0, dtype=np.int64)),
@@ -44,7 +44,7 @@ def join_bags(parts: Sequence[Bags]) -> Bags:
 
 
 def join_rows(one: Bags, other: Bags) -> Bags:
-    """Join two bags row by row; a term of both stands in the row twice."""
+    """Join two bags row by row; a term of both occurs twice in the row."""
     rows = np.concatenate((row_numbers(one.offset), row_numbers(other.offset)))
     order = np.argsort(rows, kind="stable")
     term = np.concatenate((one.term, other.term))[order]
@@ -52,7 +52,7 @@ def join_rows(one: Bags, other: Bags) -> Bags:
 
 
 def row_numbers(offset: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Say of each entry which row it is in."""
+    """Return the row of each entry."""
     return np.repeat(np.arange(len(offset) - 1, dtype=np.int64), np.diff(offset))
 
 
@@ -64,18 +64,18 @@ def sums(values: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.int
 
 
 def shared_entries(bags: Bags, others: Bags, terms: int) -> NDArray[np.bool_]:
-    """Say of each entry whether its term stands in the same row of the others; `terms` is the number of terms."""
-    asked = np.sort(row_numbers(others.offset) * terms + others.term)
+    """Return for each entry whether its term is in the same row of `others`; `terms` is the number of terms."""
+    known = np.sort(row_numbers(others.offset) * terms + others.term)
     own = row_numbers(bags.offset) * terms + bags.term
-    if not len(asked):
+    if not len(known):
         return np.zeros(len(own), dtype=np.bool_)
-    places = np.minimum(np.searchsorted(asked, own), len(asked) - 1)
-    found: NDArray[np.bool_] = asked[places] == own
+    places = np.minimum(np.searchsorted(known, own), len(known) - 1)
+    found: NDArray[np.bool_] = known[places] == own
     return found
 
 
 def row_keys(bags: Bags) -> NDArray[np.uint64]:
-    """Name each row by 64 bits of its terms and counts, whatever their order."""
+    """Return a 64-bit hash of each row's terms and counts, independent of their order."""
     bits = np.ascontiguousarray(bags.count, dtype=np.float32).view(np.uint32).astype(np.uint64)
     mixed = _mix(_mix(bags.term.astype(np.uint64)) ^ bits)
     running = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)))
@@ -84,7 +84,7 @@ def row_keys(bags: Bags) -> NDArray[np.uint64]:
 
 
 def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread 64 bits over 64 bits (splitmix64, Steele et al. 2014)."""
+    """Mix the bits of each value (splitmix64, Steele et al. 2014)."""
     mixed = values + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -97,7 +97,7 @@ def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """Each thread makes some rows of the result; scipy lets go of the interpreter's lock meanwhile."""
+    """Sparse products, some rows in each thread; scipy releases the GIL."""
 
     pool: ThreadPoolExecutor
     threads: int
@@ -126,31 +126,31 @@ Floats = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """The vectors of bags, and what the way back needs."""
+    """The unit vectors of bags, with what the gradient needs."""
 
-    weighed: Any  # the bags, each term times its weight
+    weighted: Any  # the bags, each term times its weight
     unit: Floats
     length: Floats
 
 
 def as_matrix(bags: Bags, terms: int) -> Any:  # noqa: ANN401 - scipy has no stubs
-    """Write bags as a sparse matrix, rows x terms."""
+    """Return bags as a sparse matrix, rows × terms."""
     from scipy.sparse import csr_matrix
 
     return csr_matrix((bags.count, bags.term, bags.offset), shape=(len(bags.offset) - 1, terms))
 
 
 def pool(bags: Any, weight: Floats, vectors: Floats, products: Products) -> Pooled:  # noqa: ANN401 - scipy has no stubs
-    """Add up the vectors of each row's terms by their log-weights, to length one; nothing stays nothing."""
+    """Sum the vectors of each row's terms with their log-weights and scale to unit length; empty rows stay 0."""
     scaled = bags.data * np.exp(weight)[bags.indices]
-    weighed = type(bags)((scaled, bags.indices, bags.indptr), shape=bags.shape)
-    raw = products.rows(weighed, vectors)
+    weighted = type(bags)((scaled, bags.indices, bags.indptr), shape=bags.shape)
+    raw = products.rows(weighted, vectors)
     length = np.sqrt(np.einsum("id,id->i", raw, raw))[:, None]
-    length[length == 0] = np.inf  # nothing has no direction, and no slope either
-    return Pooled(weighed, raw / length, length)
+    length[length == 0] = np.inf  # an empty row has no direction and no gradient
+    return Pooled(weighted, raw / length, length)
 
 
 def unpool(pooled: Pooled, slope: Floats, products: Products) -> Floats:
-    """Take a slope by unit vectors back to a slope by the vectors of terms."""
+    """Turn a gradient by unit vectors into a gradient by the vectors of terms."""
     along = np.einsum("id,id->i", slope, pooled.unit)[:, None]
-    return products.columns(pooled.weighed, (slope - pooled.unit * along) / pooled.length)
+    return products.columns(pooled.weighted, (slope - pooled.unit * along) / pooled.length)

@@ -1,4 +1,4 @@
-"""Which terms get a row of the model."""
+"""Training data: the vocabulary, encoded pairs, held-out repositories and hard negatives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.training.shards import KINDS, Bags, PairShard
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The terms of a model in the order of its rows, which is that of their hashes."""
+    """The terms of a model in the order of its rows, that is, of their hashes."""
 
     terms: tuple[str, ...]
     hashes: NDArray[np.uint64]
@@ -32,39 +32,24 @@ class Vocabulary:
 
 
 def make_vocabulary(terms: Iterable[str]) -> Vocabulary:
-    """Put terms into the order of the rows; of two with one hash the first by the alphabet stays."""
+    """Order terms by hash; of two with the same hash the alphabetically first is kept."""
     named = {term_hash(term): term for term in sorted(terms, reverse=True)}
     hashes = sorted(named)
     return Vocabulary(tuple(named[one] for one in hashes), np.array(hashes, dtype=np.uint64))
 
 
 def write_vocabulary(path: Path, vocabulary: Vocabulary) -> None:
-    """Write the terms one a line; a term may hold any sign but a newline."""
+    """Write one term per line; a term may contain any character but a newline."""
     write_atomic(path, "".join(f"{term}\n" for term in vocabulary.terms).encode("utf-8", "surrogatepass"))
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """Read what `write_vocabulary` wrote."""
+    """Read a file of `write_vocabulary`."""
     return make_vocabulary(path.read_bytes().decode("utf-8", "surrogatepass").split("\n")[:-1])
 
 
 def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> Vocabulary:
-    """Take the terms that many pairs of many repositories use."""
-    numbers, pairs, repositories = _counted(shards)
-    terms = sorted(term for term, number in numbers.items() if repositories[number] >= config.repositories)
-    if not terms:
-        raise InputError(
-            f"no term occurs in {config.repositories} repositories",
-            hint="train on more repositories, or set vocabulary.repositories = 1 in the recipe",
-        )
-    places = np.array([numbers[term] for term in terms])
-    # Repositories count in full, uses by their logarithm: one project's favourite word is not everybody's.
-    score = repositories[places] * np.log1p(pairs[places])
-    order = np.argsort(-score, kind="stable")[: config.size]
-    return make_vocabulary(terms[place] for place in order.tolist())
-
-
-def _counted(shards: Iterable[PairShard]) -> tuple[dict[str, int], NDArray[np.int64], NDArray[np.int64]]:
+    """Choose the terms that many pairs of many repositories use."""
     numbers: dict[str, int] = {}
     used: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for shard in shards:
@@ -76,24 +61,34 @@ def _counted(shards: Iterable[PairShard]) -> tuple[dict[str, int], NDArray[np.in
     for own, count in used:
         pairs[own] += count
         repositories[own] += count > 0
-    return numbers, pairs, repositories
+    terms = sorted(term for term, number in numbers.items() if repositories[number] >= config.repositories)
+    if not terms:
+        raise InputError(
+            f"no term occurs in {config.repositories} repositories",
+            hint="train on more repositories, or set vocabulary.repositories = 1 in the recipe",
+        )
+    places = np.array([numbers[term] for term in terms])
+    # Repositories count in full, uses by their logarithm, so that no single project decides.
+    score = repositories[places] * np.log1p(pairs[places])
+    order = np.argsort(-score, kind="stable")[: config.size]
+    return make_vocabulary(terms[place] for place in order.tolist())
 
 
-#: How a count weighs in code: the search reads a model so (`search/static`), so training must.
+#: Exponent of term counts in code; `search/static` uses the same.
 TF_POWER: Final = 0.5
 _PATH: Final = KINDS.index("path")
 _BAGS: Final = ("query", "code", "path")
-#: Repositories below which files are held out: there would be nothing left to learn from.
+#: Repositories below which files are held out instead: too little would be left to learn from.
 _FEW: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """What is trained on, by repository; `shared` marks the terms that stand in the pair's query too."""
+    """Encoded pairs by repository; `shared` marks the terms that are in the pair's query too."""
 
     repositories: tuple[str, ...]
     query: Bags
-    code: Bags  # the weight of a term in place of its count
+    code: Bags  # with the weight of a term instead of its count
     path: Bags
     code_shared: NDArray[np.bool_]
     path_shared: NDArray[np.bool_]
@@ -120,22 +115,22 @@ class _Part:
 
 
 def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutConfig) -> Pairs:
-    """Put shards together; of equal pairs the first stays, one without a known query or code term goes."""
+    """Merge shards, without duplicates and pairs that have no known query or code term."""
     rows = {term: row for row, term in enumerate(vocabulary.terms)}
     seen: set[int] = set()
     names: list[str] = []
     parts: list[_Part] = []
     for shard in sorted(shards, key=lambda shard: shard.repository):
-        part = _encoded(shard, rows, seen)
+        part = _encode_shard(shard, rows, seen)
         if len(part.kind):
             names.append(shard.repository)
             parts.append(part)
     if not parts:
         raise InputError("there is nothing to train on", hint="name a folder of repositories with documented code")
-    return _together(names, parts, len(vocabulary), config)
+    return _merge(names, parts, len(vocabulary), config)
 
 
-def _encoded(shard: PairShard, rows: dict[str, int], seen: set[int]) -> _Part:
+def _encode_shard(shard: PairShard, rows: dict[str, int], seen: set[int]) -> _Part:
     row = np.array([rows.get(word, -1) for word in shard.words], dtype=np.int32)
     query, code, path = (_known(bags, row) for bags in (shard.query, shard.code, shard.path))
     fit = (np.diff(query.offset) > 0) & (np.diff(code.offset) > 0)
@@ -145,12 +140,13 @@ def _encoded(shard: PairShard, rows: dict[str, int], seen: set[int]) -> _Part:
         new[place] = key not in seen
         seen.add(key)
     kept = np.flatnonzero(new)
-    weight = code.count**TF_POWER
+    weight = (code.count**TF_POWER).astype(np.float32)
+    path, kind = take_rows(path, kept), shard.kind[kept]
     return _Part(
         take_rows(query, kept),
-        take_rows(Bags(code.offset, code.term, weight.astype(np.float32)), kept),
-        _without_asked(take_rows(path, kept), shard.kind[kept]),
-        shard.kind[kept],
+        take_rows(Bags(code.offset, code.term, weight), kept),
+        keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset))),  # a path pair asks for the path itself
+        kind,
         shard.file[kept],
     )
 
@@ -162,11 +158,7 @@ def _known(bags: Bags, row: NDArray[np.int32]) -> Bags:
     return keep_entries(Bags(bags.offset, term, bags.count), term >= 0)
 
 
-def _without_asked(path: Bags, kind: NDArray[np.uint8]) -> Bags:
-    return keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset)))
-
-
-def _together(names: Sequence[str], parts: Sequence[_Part], terms: int, config: HeldOutConfig) -> Pairs:
+def _merge(names: Sequence[str], parts: Sequence[_Part], terms: int, config: HeldOutConfig) -> Pairs:
     query, code, path = (join_bags([getattr(part, name) for part in parts]) for name in _BAGS)
     sizes = [len(part.kind) for part in parts]
     repository = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)
@@ -183,7 +175,7 @@ def _together(names: Sequence[str], parts: Sequence[_Part], terms: int, config: 
 def hold_out(
     names: Sequence[str], repository: NDArray[np.int32], file: NDArray[np.int32], config: HeldOutConfig
 ) -> NDArray[np.bool_]:
-    """Choose what is kept from training by names alone, so that it is the same for every seed."""
+    """Choose what is held out by names alone, so that it is the same for every seed."""
     if not config.share:
         return np.zeros(len(file), dtype=np.bool_)
     if len(names) >= _FEW:
@@ -205,7 +197,7 @@ def _rank(name: str) -> bytes:
 
 
 def write_pairs(path: Path, pairs: Pairs) -> None:
-    """Keep the pairs in a file."""
+    """Write pairs to a file."""
     arrays: dict[str, NDArray[Any]] = {}
     for name in _BAGS:
         bags: Bags = getattr(pairs, name)
@@ -216,7 +208,7 @@ def write_pairs(path: Path, pairs: Pairs) -> None:
 
 
 def read_pairs(path: Path) -> Pairs:
-    """Map the pairs of a file into memory."""
+    """Read pairs by memory map."""
     stored = read_store(path)
     columns: dict[str, Any] = {"repositories": tuple(cast(list[str], stored.meta["repositories"]))}
     for name in _BAGS:
@@ -225,36 +217,30 @@ def read_pairs(path: Path) -> Pairs:
     return Pairs(**columns)
 
 
-def kinds_of(pairs: Pairs) -> dict[str, int]:
+def count_kinds(pairs: Pairs) -> dict[str, int]:
     """Count the pairs of each kind."""
     found = np.bincount(pairs.kind, minlength=len(KINDS))
     return {kind: int(count) for kind, count in zip(KINDS, found, strict=True)}
 
 
 _NONE: Final = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Lexical:
-    """The ranker whose confusions are learned from: BM25 with the numbers of Robertson and Zaragoza (2009)."""
-
-    k1: float = 1.2
-    b: float = 0.75
-
-
-LEXICAL: Final = Lexical()
 _STREAM: Final = 2  # of the seed; batches draw from another
+
+
+# The ranker whose confusions are learned from: BM25 with the numbers of Robertson and Zaragoza (2009).
+_K1: Final = 1.2
+_B: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class HardNegatives:
-    """Rows that have some, rising, and the rows whose codes they are; -1 fills up."""
+    """Rows with hard negatives, ascending, and the rows of those; -1 is padding."""
 
     rows: NDArray[np.int64]
     wrong: NDArray[np.int64]
 
     def draw(self, rows: NDArray[np.int64], count: int, draw: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one for each of at most `count` of some rows."""
+        """Draw one hard negative for each of at most `count` of the rows."""
         if not len(self.rows):
             return rows[:0]
         places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
@@ -265,7 +251,7 @@ class HardNegatives:
 
 
 def find_hard(pairs: Pairs, same_file: SameFile, config: HardConfig, seed: int) -> HardNegatives:
-    """Rank each repository's codes for some of its queries, and keep the best that are no answers."""
+    """Rank each repository's codes for some of its queries, and keep the best that are wrong."""
     draw = np.random.default_rng((seed, _STREAM))
     rows: list[NDArray[np.int64]] = []
     wrong: list[NDArray[np.int64]] = []
@@ -284,16 +270,14 @@ def find_hard(pairs: Pairs, same_file: SameFile, config: HardConfig, seed: int) 
 def _confusions(
     pairs: Pairs, begin: int, end: int, asked: NDArray[np.int64], same_file: SameFile, config: HardConfig
 ) -> Iterator[NDArray[np.int64]]:
-    codes = _weighed(pairs, np.arange(begin, end), config.common)
+    codes = _bm25_matrix(pairs, np.arange(begin, end), config.common)
     scores = (as_matrix(take_rows(pairs.query, asked), codes.shape[0]) @ codes).tocsr()
     for place, row in enumerate(asked.tolist()):
         low, high = scores.indptr[place], scores.indptr[place + 1]
-        best = _best(scores.indices[low:high] + begin, scores.data[low:high], 4 * config.depth)
-        yield _filled(best[~_may_be_right(pairs, row, best, same_file)][: config.depth], config.depth)
-
-
-def _best(rows: NDArray[np.int64], scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    return rows[np.lexsort((rows, -scores))[:count]].astype(np.int64)
+        rows = scores.indices[low:high] + begin
+        best = rows[np.lexsort((rows, -scores.data[low:high]))[: 4 * config.depth]].astype(np.int64)
+        wrong = best[~_may_be_right(pairs, row, best, same_file)][: config.depth]
+        yield np.concatenate((wrong, np.full(config.depth - len(wrong), _NONE, dtype=np.int64)))
 
 
 def _may_be_right(pairs: Pairs, row: int, others: NDArray[np.int64], same_file: SameFile) -> NDArray[np.bool_]:
@@ -305,11 +289,7 @@ def _may_be_right(pairs: Pairs, row: int, others: NDArray[np.int64], same_file: 
     return found
 
 
-def _filled(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    return np.concatenate((rows, np.full(size - len(rows), _NONE, dtype=np.int64)))
-
-
-def _weighed(pairs: Pairs, rows: NDArray[np.int64], common: float) -> Any:  # noqa: ANN401 - scipy has no stubs
+def _bm25_matrix(pairs: Pairs, rows: NDArray[np.int64], common: float) -> Any:  # noqa: ANN401 - scipy has no stubs
     code, path = take_rows(pairs.code, rows), take_rows(pairs.path, rows)
     bags = join_rows(Bags(code.offset, code.term, code.count ** (1 / TF_POWER)), path)
     width = int(max(bags.term.max(initial=0), pairs.query.term.max(initial=0))) + 1
@@ -318,17 +298,17 @@ def _weighed(pairs: Pairs, rows: NDArray[np.int64], common: float) -> Any:  # no
     uses = np.bincount(matrix.indices, minlength=width)
     rarity = np.log1p((len(rows) - uses + 0.5) / (uses + 0.5)) * (uses <= max(1.0, common * len(rows)))
     length = np.asarray(matrix.sum(axis=1)).ravel()
-    norm = np.repeat(1 - LEXICAL.b + LEXICAL.b * length / max(length.mean(), 1e-9), np.diff(matrix.indptr))
-    matrix.data = rarity[matrix.indices] * matrix.data / (matrix.data + LEXICAL.k1 * norm)
+    norm = np.repeat(1 - _B + _B * length / max(length.mean(), 1e-9), np.diff(matrix.indptr))
+    matrix.data = rarity[matrix.indices] * matrix.data / (matrix.data + _K1 * norm)
     matrix.eliminate_zeros()
     return matrix.T.tocsr().astype(np.float32)
 
 
 def write_hard(path: Path, hard: HardNegatives) -> None:
-    """Keep hard negatives in a file."""
+    """Write hard negatives to a file."""
     write_store(path, {}, {"rows": hard.rows, "wrong": hard.wrong})
 
 
 def read_hard(path: Path) -> HardNegatives:
-    """Map the hard negatives of a file into memory."""
+    """Read hard negatives by memory map."""
     return HardNegatives(**read_store(path).arrays)

@@ -1,7 +1,6 @@
-"""Tasks in processes of their own, a few at a time: a parser that crashes ends its task and no other.
+"""Run each task in a forked process, so that a crash of a parser ends only its task.
 
-Each task has a forked child, which writes its files itself and hands back a small record. Where forking is not safe
-the tasks run here, one after the other.
+The child writes its files itself and returns a small record. Where forking is not safe, the tasks run in this process.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WorkerTask(Generic[T]):
-    """Something to do, by name."""
+    """A named function to run."""
 
     name: str
     work: Callable[[], T]
@@ -33,21 +32,21 @@ class WorkerTask(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class TaskResult(Generic[T]):
-    """How a task ended: with a value, or with an error."""
+    """The value or the error of a task."""
 
     name: str
     value: T | None
     error: Exception | None
 
     def result(self) -> T:
-        """Give the value, or raise the error."""
+        """Return the value, or raise the error."""
         if self.error is not None:
             raise self.error
-        return self.value  # type: ignore[return-value]  # None is a value where the work gives None
+        return self.value  # type: ignore[return-value]  # None is a valid result
 
 
 def run_tasks(tasks: Sequence[WorkerTask[T]], workers: int) -> Iterator[TaskResult[T]]:
-    """Run tasks, so many at a time, begun in their order; each is given when it ends."""
+    """Run tasks in order, `workers` at a time; yield each when it ends."""
     if workers < 2 or not sys.platform.startswith("linux") or threading.active_count() > 1:
         yield from (TaskResult(task.name, *_attempt(task)) for task in tasks)
         return
@@ -57,7 +56,7 @@ def run_tasks(tasks: Sequence[WorkerTask[T]], workers: int) -> Iterator[TaskResu
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
-                    child = _fork(waiting.pop(), [one.pipe for one in running.values()])
+                    child = _fork(waiting.pop(), list(running))
                     running[child.pipe] = child
                     selector.register(child.pipe, selectors.EVENT_READ)
                 for key, _ in selector.select():
@@ -70,7 +69,7 @@ def run_tasks(tasks: Sequence[WorkerTask[T]], workers: int) -> Iterator[TaskResu
 
 
 class _Child(Generic[T]):
-    """A process with a task; its answer comes over a pipe."""
+    """A process that sends its result over a pipe."""
 
     def __init__(self, name: str, pid: int, pipe: int) -> None:
         self.name = name
@@ -86,7 +85,7 @@ class _Child(Generic[T]):
     def done(self) -> TaskResult[T]:
         self.end()
         try:
-            value, error = pickle.loads(self._answer)  # noqa: S301 (our own child, over a pipe nobody else has)
+            value, error = pickle.loads(self._answer)  # noqa: S301 (written by our own child over a private pipe)
         except (EOFError, pickle.UnpicklingError):
             return TaskResult(self.name, None, SetupError(f"the process that read {self.name} ended early"))
         return TaskResult(self.name, value, error)

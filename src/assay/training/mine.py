@@ -1,4 +1,4 @@
-"""From a folder of git repositories to pairs of a text and the code it speaks of."""
+"""Mining: from a directory of git repositories to pairs of a text and the code it describes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple
 
 from assay.corpus import decode_text
 from assay.digests import digest_of
@@ -19,41 +19,38 @@ from assay.errors import CorpusError
 from assay.files import write_atomic
 from assay.store import code_digest
 from assay.syntax.grammars import GRAMMARS, load_grammar, packages
-from assay.training.commits import CommitMiner
 from assay.training.config import MiningConfig
 from assay.training.exclusion import ExclusionIndex, Exclusions, build_exclusions
 from assay.training.forks import WorkerTask, run_tasks
-from assay.training.miners import DefinitionMiner, mine_headings, mine_path
+from assay.training.miners import CommitMiner, mine_definitions, mine_headings, mine_path
 from assay.training.repositories import (
-    EVERYBODYS,
+    PUBLIC,
     GitRepo,
     LearningScope,
-    Licence,
+    License,
     LicensedFolders,
     TreeEntry,
-    decide,
+    decide_license,
+    find_folder_licenses,
     find_repositories,
-    folder_licences,
+    find_root_licenses,
     judge_folders,
-    licence_paths,
     list_files,
     read_files,
 )
 from assay.training.sampling import Collection
 from assay.training.shards import KINDS, PairShard, RepoReport, pack, read_report, write_report, write_shard
-from assay.training.sources import FileSelection, choose, find_scripts, open_source
+from assay.training.sources import FileSelection, find_scripts, open_source, select_files
 
-#: The code that decides what is in a shard.
-_MINERS: Final = (
+#: The code that decides the content of a shard.
+_CODE: Final = (
     "training/mine.py",
     "training/repositories.py",
     "training/exclusion.py",
     "training/sources.py",
     "training/miners.py",
-    "training/commits.py",
     "training/sampling.py",
     "training/shards.py",
-    "training/text.py",
     "training/config.py",
     "syntax",
     "search/words.py",
@@ -61,26 +58,12 @@ _MINERS: Final = (
     "search/chunking.py",
     "corpus/languages.py",
 )
-
-
-def shard_identity(repository: GitRepo, config: MiningConfig, exclusions: str) -> str:
-    """Digest all that decides what is in a shard; `exclusions` is the digest of theirs."""
-    facts = [repository.name, repository.commit, asdict(config), exclusions, _code_digest()]
-    return digest_of(facts)
-
-
-@cache
-def _code_digest() -> str:
-    versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
-    return digest_of([versions, code_digest(*_MINERS)])
-
-
-_LICENCE_BYTES: Final = 200_000  # a longer text lists the licences of all that is used
+_LICENSE_BYTES: Final = 200_000  # a longer text lists the licenses of all dependencies
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One repository is done with."""
+    """Progress: one repository is finished."""
 
     done: int
     total: int
@@ -90,21 +73,70 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class MiningPlan:
-    """What is mined, how, and where to; the code that must not be learned from is known."""
+    """The repositories to mine and the code that must not be learned from."""
 
     found: tuple[GitRepo, ...]
     config: MiningConfig
     out: Path
-    barrier: ExclusionIndex
+    excluded: ExclusionIndex
     workers: int
 
     def mine(self) -> Iterator[Event]:
-        """Mine every repository; each is told of when it is done, in no certain order."""
+        """Mine every repository; yield each one when it is finished, in no particular order."""
         reports: list[RepoReport] = []
-        for report, seconds in _reports(self.found, self.config, self.out / "shards", self.barrier, self.workers):
+        for report, seconds in self._mine_all():
             reports.append(report)
             yield Event(len(reports), len(self.found), report, seconds)
-        _summarise(self.out, reports, self.barrier)
+        summary = {
+            "repositories": [report.to_json() for report in sorted(reports, key=lambda report: report.repository)],
+            "windows": len(self.excluded.windows),
+            "windows_of": dict(self.excluded.checked),
+            "windows_not_checked": list(self.excluded.unchecked),
+        }
+        write_atomic(self.out / "mining.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+
+    def _mine_all(self) -> Iterator[tuple[RepoReport, float]]:
+        tasks: list[WorkerTask[tuple[RepoReport, float]]] = []
+        for one in sorted(self.found, key=lambda one: (-one.bytes, one.name)):
+            reason = self.excluded.exclusions.find_reason(one)
+            identity = shard_identity(one, self.config, self.excluded.digest)
+            if reason is not None:
+                self._remove(one)
+                yield RepoReport(one.name, one.url, one.commit, reason=reason), 0.0
+            elif (finished := self._find_finished(one, identity)) is not None:
+                yield finished, 0.0
+            else:
+                tasks.append(WorkerTask(one.name, partial(self._mine_one, one, identity)))
+        for grammar in GRAMMARS if tasks else ():
+            load_grammar(grammar)  # once, rather than in every child
+        by_name = {one.name: one for one in self.found}
+        for done in run_tasks(tasks, self.workers):
+            if done.error is not None:
+                one = by_name[done.name]
+                yield RepoReport(one.name, one.url, one.commit, reason=f"failed: {done.error}"), 0.0
+            else:
+                yield done.result()
+
+    def _mine_one(self, one: GitRepo, identity: str) -> tuple[RepoReport, float]:
+        begun = perf_counter()
+        mined = mine_repository(one, self.config, self.excluded)
+        self._remove(one)
+        if mined.shard is not None:
+            write_shard(self._path(one, "assay"), mined.shard)
+        write_report(self._path(one, "json"), mined.report, identity)
+        return mined.report, perf_counter() - begun
+
+    def _find_finished(self, one: GitRepo, identity: str) -> RepoReport | None:
+        report = read_report(self._path(one, "json"), identity)
+        there = report is not None and (report.reason or self._path(one, "assay").exists())
+        return report if there else None
+
+    def _remove(self, one: GitRepo) -> None:
+        for end in ("json", "assay"):
+            self._path(one, end).unlink(missing_ok=True)
+
+    def _path(self, one: GitRepo, end: str) -> Path:
+        return self.out / "shards" / f"{one.file_name}.{end}"
 
 
 def prepare(
@@ -116,156 +148,100 @@ def prepare(
     *,
     corpora: Path | None = None,
 ) -> MiningPlan:
-    """Find the repositories under a folder, and the windows of those that are excluded.
+    """Find the repositories under a directory, and the windows of the excluded ones.
 
-    What lies under `corpora` is excluded as if it were on the list, and lends its windows.
+    Repositories under `corpora` are excluded as if they were listed.
     """
     workers = workers or os.cpu_count() or 1
     found = find_repositories(folder)
     if not found:
         raise CorpusError("no git repository lies in this folder", file=folder, hint="clone some into it")
     others = find_repositories(corpora) if corpora is not None else ()
-    listed = exclusions.joined(others)
-    barrier = build_exclusions(listed, (*found, *others), config.windows, out / "exclusion", workers)
-    return MiningPlan(found, config, out, barrier, workers)
+    listed = Exclusions(tuple(sorted({*exclusions.names, *(one.name for one in others)})))
+    excluded = build_exclusions(listed, (*found, *others), config.windows, out / "exclusion", workers)
+    return MiningPlan(found, config, out, excluded, workers)
 
 
-def _reports(
-    found: Sequence[GitRepo], config: MiningConfig, shards: Path, barrier: ExclusionIndex, workers: int
-) -> Iterator[tuple[RepoReport, float]]:
-    tasks: list[WorkerTask[tuple[RepoReport, float]]] = []
-    for one in sorted(found, key=lambda one: (-one.bytes, one.name)):
-        why = barrier.exclusions.why(one)
-        identity = shard_identity(one, config, barrier.digest)
-        if why is not None:
-            _forget(shards, one)
-            yield RepoReport(one.name, one.url, one.commit, reason=why), 0.0
-        elif (kept := _kept(shards, one, identity)) is not None:
-            yield kept, 0.0
-        else:
-            tasks.append(WorkerTask(one.name, _Mining(one, config, barrier, shards, identity)))
-    for grammar in GRAMMARS if tasks else ():
-        load_grammar(grammar)  # once, rather than in every child
-    commits = {one.name: one for one in found}
-    for done in run_tasks(tasks, workers):
-        if done.error is not None:
-            one = commits[done.name]
-            yield RepoReport(one.name, one.url, one.commit, reason=f"failed: {done.error}"), 0.0
-        else:
-            yield done.result()
+def shard_identity(repository: GitRepo, config: MiningConfig, exclusions: str) -> str:
+    """Return the digest of everything that decides the content of a shard; `exclusions` is the digest of theirs."""
+    return digest_of([repository.name, repository.commit, asdict(config), exclusions, _code_digest()])
 
 
-@dataclass(frozen=True, slots=True)
-class _Mining:
-    """The work on one repository."""
-
-    repository: GitRepo
-    config: MiningConfig
-    barrier: ExclusionIndex
-    shards: Path
-    identity: str
-
-    def __call__(self) -> tuple[RepoReport, float]:
-        begun = perf_counter()
-        one = self.repository
-        mined = mine_repository(one, self.config, self.barrier)
-        _forget(self.shards, one)
-        if mined.shard is not None:
-            write_shard(self.shards / f"{one.file_name}.assay", mined.shard)
-        write_report(self.shards / f"{one.file_name}.json", mined.report, self.identity)
-        return mined.report, perf_counter() - begun
+@cache
+def _code_digest() -> str:
+    versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
+    return digest_of([versions, code_digest(*_CODE)])
 
 
-@dataclass(frozen=True, slots=True)
-class Mined:
-    """What a repository gave."""
+class Mined(NamedTuple):
+    """The pairs of a repository, None if its license forbids them, and a report."""
 
     shard: PairShard | None
     report: RepoReport
 
 
 def mine_repository(
-    repository: GitRepo, config: MiningConfig, barrier: ExclusionIndex, scope: LearningScope = EVERYBODYS
+    repository: GitRepo, config: MiningConfig, excluded: ExclusionIndex, scope: LearningScope = PUBLIC
 ) -> Mined:
-    """Mine one repository, if its licence lets us."""
+    """Mine one repository, if its license permits it."""
     entries = list_files(repository)
-    licence, folders = _licences(repository, entries)
-    if licence.permissive is None and not scope.own:
-        return Mined(None, RepoReport(repository.name, repository.url, repository.commit, reason=licence.problem))
+    license_, folders = _read_licenses(repository, entries)
+    if license_.permissive is None and not scope.own:
+        return Mined(None, RepoReport(repository.name, repository.url, repository.commit, reason=license_.problem))
     scripts = find_scripts(repository, entries, config)
     folders = LicensedFolders() if scope.own else folders
-    choice = choose(entries, scripts, config, folders, scope)
+    selection = select_files(entries, scripts, config, folders, scope)
     collection = Collection(config)
-    collection.dropped.update(choice.dropped)
-    read = _mine_files(repository, choice, barrier, config, collection, scope)
+    collection.dropped.update(selection.dropped)
+    read = _mine_files(repository, selection, excluded, config, collection, scope)
     here = {entry.path: (number, entry) for number, entry in enumerate(entries)}
-    CommitMiner(repository, here, scripts, read, barrier.windows, folders, config, collection, scope).mine()
+    CommitMiner(repository, here, scripts, read, excluded.windows, folders, config, collection, scope).mine()
     pairs = collection.pairs()
-    shard = pack(repository.name, pairs)
     report = RepoReport(
         repository.name,
         repository.url,
         repository.commit,
-        licence.permissive or "",
+        license_.permissive or "",
         {kind: sum(pair.kind == kind for pair in pairs) for kind in KINDS},
         dict(sorted(Counter(pair.language for pair in pairs).items())),
         {reason: count for reason, count in sorted(collection.dropped.items()) if count},
         sum(reason is None for reason in read.values()),
     )
-    return Mined(shard, report)
+    return Mined(pack(repository.name, pairs), report)
+
+
+def _read_licenses(repository: GitRepo, entries: Sequence[TreeEntry]) -> tuple[License, LicensedFolders]:
+    paths = [entry.path for entry in entries]
+    at_root, below = find_root_licenses(paths), find_folder_licenses(paths)
+    wanted = {*at_root, *below}
+    files = [entry for entry in entries if entry.path in wanted and entry.size < _LICENSE_BYTES]
+    texts = {entry.path: decode_text(data) for entry, data in read_files(repository, files)}
+    root = {path: texts[path] for path in at_root if path in texts}
+    return decide_license(root), judge_folders({path: texts.get(path, "") for path in below}, root.values(), paths)
 
 
 def _mine_files(
     repository: GitRepo,
-    choice: FileSelection,
-    barrier: ExclusionIndex,
+    selection: FileSelection,
+    excluded: ExclusionIndex,
     config: MiningConfig,
     collection: Collection,
     scope: LearningScope,
 ) -> dict[str, str | None]:
-    chosen = {file.entry.path: file for file in (*choice.code, *choice.docs)}
-    code = {file.entry.path for file in choice.code}
+    """Mine the selected files; return for each why it was not read, None where it was."""
+    selected = {file.entry.path: file for file in (*selection.code, *selection.docs)}
+    code = {file.entry.path for file in selection.code}
     read: dict[str, str | None] = {}
-    for entry, data in read_files(repository, [file.entry for file in chosen.values()]):
-        source = open_source(chosen[entry.path], data, barrier.windows, config, scope)
-        read[entry.path] = source if isinstance(source, str) else None
+    for entry, data in read_files(repository, [file.entry for file in selected.values()]):
+        source = open_source(selected[entry.path], data, excluded.windows, config, scope)
         if isinstance(source, str):
+            read[entry.path] = source
             collection.dropped[source] += 1
             continue
+        read[entry.path] = None
         if entry.path in code:
-            DefinitionMiner(source, config, collection).mine()
+            mine_definitions(source, config, collection)
             mine_path(source, config, collection)
         else:
             mine_headings(source, config, collection)
     return read
-
-
-def _licences(repository: GitRepo, entries: Sequence[TreeEntry]) -> tuple[Licence, LicensedFolders]:
-    paths = [entry.path for entry in entries]
-    deciding, lower = licence_paths(paths), folder_licences(paths)
-    wanted = {*deciding, *lower}
-    files = [entry for entry in entries if entry.path in wanted and entry.size < _LICENCE_BYTES]
-    texts = {entry.path: decode_text(data) for entry, data in read_files(repository, files)}
-    root = {path: texts[path] for path in deciding if path in texts}
-    return decide(root), judge_folders({path: texts.get(path, "") for path in lower}, root.values(), paths)
-
-
-def _kept(shards: Path, one: GitRepo, identity: str) -> RepoReport | None:
-    report = read_report(shards / f"{one.file_name}.json", identity)
-    there = report is not None and (report.reason or (shards / f"{one.file_name}.assay").exists())
-    return report if there else None
-
-
-def _forget(shards: Path, one: GitRepo) -> None:
-    for end in ("json", "assay"):
-        (shards / f"{one.file_name}.{end}").unlink(missing_ok=True)
-
-
-def _summarise(out: Path, reports: Sequence[RepoReport], barrier: ExclusionIndex) -> None:
-    summary = {
-        "repositories": [report.to_json() for report in sorted(reports, key=lambda report: report.repository)],
-        "windows": len(barrier.windows),
-        "windows_of": dict(barrier.checked),
-        "windows_not_checked": list(barrier.unchecked),
-    }
-    write_atomic(out / "mining.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")

@@ -1,93 +1,133 @@
-"""Pairs from what a file defines: its comment and its name, each with the rest of the definition."""
+"""Pairs of a repository: comments, names, headings, paths and commit subjects, each with the code it describes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import PurePosixPath
-from typing import Final
+from typing import IO, Final
 
-from assay.search.chunking import Chunk, ChunkConfig, cut_sections
+from assay.corpus.config import ArchiveLimits
+from assay.corpus.git import git, git_stream
+from assay.corpus.languages import FileType, detect
+from assay.search.chunking import ChunkConfig, cut_sections
 from assay.search.words import runs, stem_name
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition
-from assay.syntax.prose import without_markup
-from assay.training.config import MiningConfig
-from assay.training.repositories import LICENCE_TEXT
-from assay.training.sampling import Collection, draw_rank
-from assay.training.sources import NONE, SourceFileText
-from assay.training.text import ask_comment, is_english, tells
+from assay.syntax.prose import (
+    content,
+    is_idle,
+    is_prose,
+    is_trivial,
+    plain_subject,
+    sentences,
+    without_leading_name,
+    without_markup,
+)
+from assay.syntax.secrets import secret_lines
+from assay.training.config import MiningConfig, PairRules
+from assay.training.exclusion import Windows, copied_lines
+from assay.training.repositories import (
+    LICENSE_TEXT,
+    PUBLIC,
+    GitRepo,
+    LearningScope,
+    LicensedFolders,
+    TreeEntry,
+    read_files,
+)
+from assay.training.sampling import Collection, PairCandidate, draw_rank, path_terms
+from assay.training.sources import (
+    COPIED_FILE,
+    NO_LINES,
+    OTHER_LICENSE,
+    SelectedFile,
+    SourceFileText,
+    is_code,
+    is_foreign,
+    is_test,
+    open_source,
+)
 
-#: What people search for. Fields and keys are left to what they lie in.
-_ASKED: Final = frozenset({"function", "method", "class", "interface", "enum", "type", "macro", "module", "constant"})
-#: What has a body that says more than its name.
-_NAMED: Final = _ASKED - {"type", "constant"}
-#: What a comment that stands alone begins with.
+_ENGLISH: Final = 0.9  # minimum share of ASCII among the characters; below, it is another language or ASCII art
+
+#: Definitions that people search for; fields and keys belong to the definition around them.
+_SEARCHED: Final = frozenset(
+    {"function", "method", "class", "interface", "enum", "type", "macro", "module", "constant"}
+)
+#: Definitions whose body says more than their name.
+_WITH_BODY: Final = _SEARCHED - {"type", "constant"}
+#: How a comment begins that has its line to itself.
 _ALONE: Final = re.compile(r"\s*(?://|/\*|#|--|\{-|;|%|<!--|@(?:module|type)?doc\b|=begin|\*|\(\*)")
-#: Documentation strings inside of what they document, by language: how they begin, with their quotes.
+#: Documentation strings inside definitions, by language: how they begin, with their quotes.
 _STRINGS: Final = {
     "python": re.compile(r"\s*[rRuUbB]{0,2}(\"\"\"|'''|\"|')"),
     "elixir": re.compile(r"\s*@moduledoc\s+(?:~[sS])?(\"\"\"|'''|\")"),
 }
 _SIGNATURE: Final = 60  # lines that the head of a definition may have before its documentation string
-_CLASS_TOO: Final = 3  # every third name is asked with that of the class around it
+_WITH_CLASS: Final = 3  # every third name is combined with that of the class around it
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionMiner:
-    """A file whose definitions are offered."""
+def mine_definitions(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
+    """Offer the comment and the name of each definition with its code."""
+    definitions = source.outline.definitions if source.outline else ()
+    for one in definitions:
+        if one.kind in _SEARCHED:
+            last = min(one.end, one.start - 1 + config.pairs.lines)
+            lines, comment = range(one.start - 1, last), find_comment(source, one)
+            _offer_comment(source, one, lines, comment, config, collection)
+            parent = definitions[one.parent].name if one.parent >= 0 else ""
+            _offer_name(source, one, parent, lines, comment, config, collection)
 
-    source: SourceFileText
-    config: MiningConfig
-    collection: Collection
 
-    def mine(self) -> None:
-        """Offer the pairs of each definition that people may search for."""
-        definitions = self.source.outline.definitions if self.source.outline else ()
-        for one in definitions:
-            if one.kind in _ASKED:
-                last = min(one.end, one.start - 1 + self.config.pairs.lines)
-                lines, comment = range(one.start - 1, last), find_comment(self.source, one)
-                self._offer_comment(one, lines, comment)
-                parent = definitions[one.parent].name if one.parent >= 0 else ""
-                self._offer_name(one, parent, lines, comment)
+def _offer_comment(
+    source: SourceFileText, one: Definition, lines: range, comment: range, config: MiningConfig, collection: Collection
+) -> None:
+    rank = draw_rank(config.seed, "doc", source.file.entry.path, one.start, one.name)
+    if not comment or not collection.has_room_for("doc", rank):
+        return
+    first, *rest = source.lines[comment.start : comment.stop]
+    first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", first)
+    query = comment_to_query("\n".join([first, *rest]), one.name, config.pairs)
+    if query is None:
+        collection.dropped["doc says little"] += 1
+        return
+    words = source.count_words(lines, comment)
+    collection.offer(source.make_candidate("doc", rank, query, words), source.find_taint(lines))
 
-    def _offer_comment(self, one: Definition, lines: range, comment: range) -> None:
-        rank = self._rank("doc", one)
-        if not comment or not self.collection.wants("doc", rank):
-            return
-        text = _unquoted(self.source.lines[comment.start : comment.stop])
-        said = ask_comment(text, one.name, self.config.pairs)
-        if said is None:
-            self.collection.dropped["doc says little"] += 1
-            return
-        counted = self.source.count(lines, comment)
-        self.collection.offer(self.source.candidate("doc", rank, said, counted), self.source.taint(lines))
 
-    def _offer_name(self, one: Definition, parent: str, lines: range, comment: range) -> None:
-        rank = self._rank("name", one)
-        short = len(lines) - len(comment) < self.config.pairs.body
-        if one.kind not in _NAMED or short or not self.collection.wants("name", rank):
-            return
-        names = runs(f"{parent} {one.name}" if rank % _CLASS_TOO == 0 else one.name)
-        words = list(dict.fromkeys(word for name in names for word in split(name)))
-        if sum(len(word) > 1 for word in words) < 2:
-            self.collection.dropped["name of one word"] += 1
-            return
-        counted = self.source.count(lines, comment)
-        for name in names:
-            counted.pop(name, None)
-        candidate = self.source.candidate("name", rank, " ".join(words), counted)
-        self.collection.offer(candidate, self.source.taint(lines))
-
-    def _rank(self, kind: str, one: Definition) -> int:
-        return draw_rank(self.config.seed, kind, self.source.file.entry.path, one.start, one.name)
+def _offer_name(
+    source: SourceFileText,
+    one: Definition,
+    parent: str,
+    lines: range,
+    comment: range,
+    config: MiningConfig,
+    collection: Collection,
+) -> None:
+    rank = draw_rank(config.seed, "name", source.file.entry.path, one.start, one.name)
+    short = len(lines) - len(comment) < config.pairs.body
+    if one.kind not in _WITH_BODY or short or not collection.has_room_for("name", rank):
+        return
+    names = runs(f"{parent} {one.name}" if rank % _WITH_CLASS == 0 else one.name)
+    words = list(dict.fromkeys(word for name in names for word in split(name)))
+    if sum(len(word) > 1 for word in words) < 2:
+        collection.dropped["name of one word"] += 1
+        return
+    counted = source.count_words(lines, comment)
+    for name in names:
+        counted.pop(name, None)
+    collection.offer(source.make_candidate("name", rank, " ".join(words), counted), source.find_taint(lines))
 
 
 def find_comment(source: SourceFileText, one: Definition) -> range:
-    """Find the lines of the comment on a definition: the string in its body, else the comments directly above."""
-    inside = _string(source, one)
+    """Return the lines of a definition's documentation string, else of the comments directly above."""
+    inside = _find_docstring(source, one)
     if inside:
         return inside
     first, last = one.start - 1, one.name_line - 1
@@ -96,73 +136,66 @@ def find_comment(source: SourceFileText, one: Definition) -> range:
     stop = first
     while stop < last and source.commented[stop]:
         stop += 1
-    return range(first, stop) if stop > first and _ALONE.match(source.lines[first]) else NONE
+    return range(first, stop) if stop > first and _ALONE.match(source.lines[first]) else NO_LINES
 
 
-def _string(source: SourceFileText, one: Definition) -> range:
+def _find_docstring(source: SourceFileText, one: Definition) -> range:
     pattern = _STRINGS.get(source.file.language)
     if pattern is None:
-        return NONE
+        return NO_LINES
     python = source.file.language == "python"
-    begun = not python  # Python's is the first statement of the body
+    in_body = not python  # Python's is the first statement of the body
     for number in range(one.name_line - 1, min(one.end, one.name_line + _SIGNATURE)):
         line = source.lines[number]
-        found = pattern.match(line) if begun else None
+        found = pattern.match(line) if in_body else None
         if found:
-            return range(number, _closing(source.lines, number, found, one.end))
-        if python and begun and line.strip():
-            return NONE
-        begun = begun or line.split("#", 1)[0].rstrip().endswith(":")
-    return NONE
+            quotes, stop = found[1], min(one.end, len(source.lines))
+            if quotes in line[found.end() :]:
+                return range(number, number + 1)
+            return range(
+                number, next((n + 1 for n in range(number + 1, stop) if quotes in source.lines[n]), number + 1)
+            )
+        if python and in_body and line.strip():
+            return NO_LINES
+        in_body = in_body or line.split("#", 1)[0].rstrip().endswith(":")
+    return NO_LINES
 
 
-def _closing(lines: Sequence[str], number: int, begun: re.Match[str], end: int) -> int:
-    if begun[1] in lines[number][begun.end() :]:
-        return number + 1
-    return next((n + 1 for n in range(number + 1, min(end, len(lines))) if begun[1] in lines[n]), number + 1)
-
-
-def _unquoted(lines: Sequence[str]) -> str:
-    first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", lines[0])
-    return "\n".join([first, *lines[1:]])
-
-
-#: Headings that stand in every project.
-_IDLE: Final = re.compile(
+#: Headings of every project.
+_IDLE_HEADING: Final = re.compile(
     r"^\W*(?:licen[cs]e|copyright|contribut\w*|install\w*|credits|authors?|thanks|acknowledge?ments|badges|contents"
     r"|table of contents|changelog|support|donat\w*|contact|community|links|see also|references|index|requirements|faq"
     r"|getting started|quick ?start|usage|overview|introduction|stay in touch|v?\d[\d.]*)\W*$"
     r"|\b(?:sponsor|backer)s?\b",
     re.IGNORECASE,
 )
-_FEWEST: Final = 2  # telling words of a heading: it has no verb
-#: Sections are neither cut nor put together.
+_HEADING_WORDS: Final = 2  # content words of a heading: it has no verb
+#: Sections are neither cut nor merged.
 _WHOLE: Final = ChunkConfig(longest=1_000_000, shortest=1)
 
 
 def mine_headings(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
-    """Offer the headings of a document with the sections under them; plain text has none that are sure."""
-    for unit in cut_sections(source.lines, _WHOLE) if source.file.language != "text" else ():
-        if unit.names:
-            _offer(source, unit, config, collection)
-
-
-def _offer(source: SourceFileText, unit: Chunk, config: MiningConfig, collection: Collection) -> None:
-    rank = draw_rank(config.seed, "heading", source.file.entry.path, unit.start, unit.names[0])
-    if not collection.wants("heading", rank):
-        return
-    asked = " ".join(map(without_markup, (*unit.scopes[-1:], unit.names[0])))
-    lines = range(unit.start, min(unit.end, unit.start + config.pairs.lines))
-    text = "\n".join(source.lines[lines.start : lines.stop])
-    if _IDLE.search(unit.names[0]) or not tells(asked, _FEWEST) or not is_english(text) or LICENCE_TEXT.search(text):
-        collection.dropped["heading says little"] += 1
-        return
-    collection.offer(source.candidate("heading", rank, asked, source.count(lines)), source.taint(lines))
+    """Offer the headings of a document with their sections; plain text has no reliable headings."""
+    for section in cut_sections(source.lines, _WHOLE) if source.file.language != "text" else ():
+        if not section.names:
+            continue
+        rank = draw_rank(config.seed, "heading", source.file.entry.path, section.start, section.names[0])
+        if not collection.has_room_for("heading", rank):
+            continue
+        query = " ".join(map(without_markup, (*section.scopes[-1:], section.names[0])))
+        lines = range(section.start, min(section.end, section.start + config.pairs.lines))
+        text = "\n".join(source.lines[lines.start : lines.stop])
+        informative = is_informative(query, _HEADING_WORDS) and not _IDLE_HEADING.search(section.names[0])
+        if not informative or not is_english(text) or LICENSE_TEXT.search(text):
+            collection.dropped["heading says little"] += 1
+            continue
+        words = source.count_words(lines)
+        collection.offer(source.make_candidate("heading", rank, query, words), source.find_taint(lines))
 
 
 # fmt: off
-#: Folders that are named after their place in a project, not after what is in them.
-_PLAIN: Final = frozenset(
+#: Directories named after their role in a project, not after their contents.
+_GENERIC_FOLDERS: Final = frozenset(
     {
         "app", "cmd", "core", "crates", "include", "internal", "java", "js", "kotlin", "lib", "libs", "main", "modules",
         "packages", "php", "pkg", "python", "scala", "source", "sources", "spec", "src", "test", "tests",
@@ -176,18 +209,309 @@ def mine_path(source: SourceFileText, config: MiningConfig, collection: Collecti
     path = source.file.entry.path
     rank = draw_rank(config.seed, "path", path)
     words = path_words(path)
-    if len(words) < 2 or not collection.wants("path", rank):
+    if len(words) < 2 or not collection.has_room_for("path", rank):
         return
-    lines = range(min(source.licensing.stop + config.pairs.file_lines, len(source.lines)))
+    lines = range(min(source.license_lines.stop + config.pairs.file_lines, len(source.lines)))
     if sum(1 for number in lines if source.runs[number]) < config.pairs.body:
         collection.dropped["little code"] += 1
         return
-    collection.offer(source.candidate("path", rank, " ".join(words), source.count(lines)), source.taint(lines))
+    candidate = source.make_candidate("path", rank, " ".join(words), source.count_words(lines))
+    collection.offer(candidate, source.find_taint(lines))
 
 
 def path_words(path: str) -> tuple[str, ...]:
-    """List the words of a file's name and of the nearest folder that says something, each once."""
+    """Return the words of a file's name and of the nearest descriptive directory, each once."""
     name = stem_name(path)
-    folders = [folder for folder in PurePosixPath(path).parent.parts if folder.lower() not in _PLAIN and folder != name]
+    folders = [
+        folder
+        for folder in PurePosixPath(path).parent.parts
+        if folder.lower() not in _GENERIC_FOLDERS and folder != name
+    ]
     found = parts(f"{folders[-1] if folders else ''} {name}")
     return tuple(word for word in dict.fromkeys(found) if len(word) > 1 and not word.isdigit())
+
+
+#: Begins a commit in the output of git: no line of a patch begins with it.
+_BEGIN: Final = b"\x01"
+_HUNK: Final = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+#: Unquoted paths, and patches that no git configuration can change.
+_PLAIN: Final = ("-c", "core.quotePath=false", "--git-dir=.")
+_DIFF: Final = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--submodule=short")
+_PATCH: Final = (
+    *("-p", "-U3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--indent-heuristic"),
+    *("--src-prefix=a/", "--dst-prefix=b/"),
+)
+_RESTARTS: Final = 50  # times that git may stop at a missing object; each costs a start of git
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """A commit with an informative subject."""
+
+    id: str
+    query: str
+    rank: int
+    paths: tuple[str, ...] = ()  # what it changed
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMiner:
+    """Offers commit subjects with the lines that the commits changed."""
+
+    repository: GitRepo
+    entries: Mapping[str, tuple[int, TreeEntry]]  # the files of the newest commit, with their numbers
+    scripts: Mapping[str, FileType]  # programs without an extension
+    refused: Mapping[str, str | None]  # files that were opened: why they were not read, None where they were
+    known: Windows
+    folders: LicensedFolders
+    config: MiningConfig
+    collection: Collection
+    scope: LearningScope = PUBLIC
+
+    def mine(self) -> None:
+        """Offer the commits that changed a few code files, in the order of the draw."""
+        languages = _Languages(self.scripts, self.folders, self.entries)
+        numbers = {path: number for path, (number, _) in self.entries.items()}
+        commits = {commit.id: commit for commit in self._select(languages)}
+        refused = self._find_refused(commits.values(), languages)
+        for each in read_changes(self.repository, list(commits), lambda path: bool(languages[path]), self.config):
+            if each.change is None:
+                self.collection.dropped["commit without its content"] += 1
+                continue
+            path = each.change.path
+            number = numbers.setdefault(path, len(numbers))
+            if reason := refused.get(path):
+                self.collection.dropped[reason] += 1
+            else:
+                self._offer(commits[each.commit], each.change, languages[path], number)
+
+    def _select(self, languages: Mapping[str, str]) -> list[_Commit]:
+        rules = self.config.commits
+        informative: list[_Commit] = []
+        for commit, subject in list_subjects(self.repository):
+            query = subject_to_query(subject, self.config.pairs)
+            if query is None:
+                self.collection.dropped["subject says little"] += 1
+            else:
+                informative.append(_Commit(commit, query, draw_rank(self.config.seed, "commit", commit)))
+        informative.sort(key=lambda commit: (commit.rank, commit.id))
+        kept: list[_Commit] = []
+        for begin in range(0, len(informative), rules.read):
+            part = informative[begin : begin + rules.read]
+            paths = changed_paths(self.repository, [commit.id for commit in part])
+            changed = [replace(commit, paths=tuple(paths.get(commit.id, ()))) for commit in part]
+            kept += [commit for commit in changed if self._fits(commit.paths, languages)]
+            if len(kept) >= rules.read:
+                break
+        return kept[: rules.read]
+
+    def _fits(self, paths: Sequence[str], languages: Mapping[str, str]) -> bool:
+        code = sum(bool(languages[path]) for path in paths)
+        fits = 0 < code <= self.config.commits.files and len(paths) <= self.config.commits.paths
+        return fits and not any(self.scope.withholds(path, self.entries) for path in paths)
+
+    def _find_refused(self, commits: Iterable[_Commit], languages: Mapping[str, str]) -> dict[str, str]:
+        found = dict(self.refused)
+        changed = {path for commit in commits for path in commit.paths if languages[path]}
+        new = [self.entries[path] for path in sorted(changed & self.entries.keys() - found.keys())]
+        small = {entry.path: (number, entry) for number, entry in new if entry.size <= self.config.files.bytes}
+        for entry, data in read_files(self.repository, [entry for _, entry in small.values()]):
+            file = SelectedFile(small[entry.path][0], entry, languages[entry.path], test=False)
+            source = open_source(file, data, self.known, self.config, self.scope)
+            found[entry.path] = source if isinstance(source, str) else None
+        return {path: reason for path, reason in found.items() if reason in (COPIED_FILE, OTHER_LICENSE)}
+
+    def _offer(self, commit: _Commit, change: CommitChange, language: str, number: int) -> None:
+        rank = draw_rank(self.config.seed, "change", commit.id, change.path)
+        if not self.collection.has_room_for("commit", rank):
+            return
+        text = change.text.decode("utf-8", "replace")
+        taint = None
+        if copied_lines(change.text, self.known, self.config.windows).any():
+            taint = "copied"
+        elif next(secret_lines(text), None) is not None:
+            taint = "secret"
+        words, path = Counter(runs(text)), path_terms(change.path)
+        self.collection.offer(PairCandidate("commit", rank, commit.query, words, path, language, number), taint)
+
+
+class _Languages(dict[str, str]):
+    """The languages of changed files by path; "" for tests and for what is not code of the project."""
+
+    def __init__(self, scripts: Mapping[str, FileType], folders: LicensedFolders, here: Container[str]) -> None:
+        super().__init__()
+        self._scripts = scripts
+        self._folders = folders
+        self._here = here
+
+    def __missing__(self, path: str) -> str:
+        kind = self._scripts.get(path) or detect(path, b"")
+        code = is_code(kind) and not is_test(path) and not is_foreign(path)
+        code = code and not self._folders.forbids_past(path, self._here)
+        found = self[path] = (kind.language or "") if code else ""
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class CommitChange:
+    """The new lines of a file in a commit, with their context."""
+
+    path: str
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRead:
+    """A change of a commit; None for a commit whose content is missing."""
+
+    commit: str
+    change: CommitChange | None
+
+
+def list_subjects(repository: GitRepo) -> Iterator[tuple[str, str]]:
+    """List the commits that are not merges with their subjects."""
+    arguments = ("log", "--no-merges", "--no-show-signature", "--format=%H %s", repository.commit)
+    listed = git(*_PLAIN, *arguments, cwd=repository.folder, limits=ArchiveLimits())
+    for line in listed.out.decode("utf-8", "replace").split("\n"):
+        commit, _, subject = line.partition(" ")
+        if subject:
+            yield commit, subject
+
+
+def changed_paths(repository: GitRepo, commits: Sequence[str]) -> dict[str, list[str]]:
+    """List the files that commits changed, from their trees alone."""
+    paths: dict[str, list[str]] = {}
+    here: list[str] = []
+    with _run_log(repository, commits, "--name-only") as stream:
+        for line in stream:
+            text = line.rstrip(b"\n").decode("utf-8", "surrogateescape")
+            if line.startswith(_BEGIN):
+                here = paths.setdefault(text[1:], [])
+            elif text:
+                here.append(text)
+    return paths
+
+
+def read_changes(
+    repository: GitRepo, commits: Sequence[str], wanted: Callable[[str], bool], config: MiningConfig
+) -> Iterator[CommitRead]:
+    """Read the changes of commits to wanted paths; where git stops at a missing object, go on with the next commit.
+
+    Git may stop before or after it prints the name of the failing commit. So the last commit named is not trusted,
+    unless it is the last of all and a diff followed its name.
+    """
+    left = list(commits)
+    for _ in range(_RESTARTS):
+        if not left:
+            return
+        named, last = 0, None
+        with _run_log(repository, left, *_PATCH) as stream:
+            for patch in _parse_patches(stream, wanted, config):
+                if last is not None:
+                    yield from last.changes()
+                named, last = named + 1, patch
+        if named == len(left) and last is not None and last.begun:
+            yield from last.changes()
+            return
+        named = max(named, 1)
+        yield CommitRead(left[named - 1], None)
+        left = left[named:]
+    yield from (CommitRead(commit, None) for commit in left)
+
+
+@contextmanager
+def _run_log(repository: GitRepo, commits: Sequence[str], *options: str) -> Iterator[IO[bytes]]:
+    with tempfile.TemporaryFile() as names:
+        names.write("".join(f"{commit}\n" for commit in commits).encode("ascii"))
+        names.seek(0)
+        arguments = ("log", "--no-walk=unsorted", "--stdin", "--no-show-signature", "--format=%x01%H", *_DIFF, *options)
+        with git_stream(*_PLAIN, *arguments, cwd=repository.folder, stdin=names) as stream:
+            yield stream
+
+
+def _parse_patches(stream: IO[bytes], wanted: Callable[[str], bool], config: MiningConfig) -> Iterator[_Patch]:
+    patch: _Patch | None = None
+    for line in stream:
+        if patch is not None and patch.in_hunk:
+            patch.add_line(line)
+        elif line.startswith(_BEGIN):
+            if patch is not None:
+                yield patch
+            patch = _Patch(line[1:].strip().decode("ascii"), wanted, config)
+        elif patch is not None:
+            patch.add_header(line)
+    if patch is not None and not patch.in_hunk:
+        yield patch
+
+
+class _Patch:
+    """A parser of one commit's patch; lines of a hunk are counted, since they may look like anything."""
+
+    def __init__(self, commit: str, wanted: Callable[[str], bool], config: MiningConfig) -> None:
+        self.begun = False  # whether git printed more than the name
+        self._commit = commit
+        self._wanted = wanted
+        self._config = config
+        self._texts: dict[str, list[bytes]] = {}
+        self._path = ""
+        self._old = self._new = 0
+        self._bytes = 0
+
+    @property
+    def in_hunk(self) -> bool:
+        return self._old > 0 or self._new > 0
+
+    def add_header(self, line: bytes) -> None:
+        self.begun = self.begun or line.startswith(b"diff ")
+        if line.startswith(b"+++ "):
+            path = line[4:].rstrip(b"\n\t").removeprefix(b"b/").decode("utf-8", "surrogateescape")
+            self._path = path if self._wanted(path) else ""
+        elif found := _HUNK.match(line):
+            self._old, self._new = (1 if count is None else int(count) for count in found.groups())
+
+    def add_line(self, line: bytes) -> None:
+        sign = line[:1]
+        if sign == b"\\":
+            return
+        self._old -= sign != b"+"
+        self._new -= sign != b"-"
+        if sign != b"-" and self._path and self._bytes < self._config.commits.bytes:
+            kept = self._texts.setdefault(self._path, [])
+            if len(kept) < self._config.pairs.lines:
+                kept.append(line[1:])
+                self._bytes += len(line)
+
+    def changes(self) -> Iterator[CommitRead]:
+        for path, lines in self._texts.items():
+            yield CommitRead(self._commit, CommitChange(path, b"".join(lines)))
+
+
+def comment_to_query(comment: str, name: str, rules: PairRules) -> str | None:
+    """Return the first sentence of a comment, and the next if that is short, without the name it begins with."""
+    taken: list[str] = []
+    for sentence in islice(sentences(comment), rules.sentences):
+        if not is_prose(sentence, rules.most):
+            break
+        taken.append(sentence if taken else without_leading_name(sentence, name))
+        if len(content(" ".join(taken))) >= rules.short:
+            break
+    text = ". ".join(taken)
+    return text if is_informative(text, rules.fewest) and not is_idle(text) and not LICENSE_TEXT.search(text) else None
+
+
+def subject_to_query(subject: str, rules: PairRules) -> str | None:
+    """Return a commit subject without prefixes and issue numbers; None if what is left is not informative."""
+    query = plain_subject(subject)
+    if is_trivial(subject) or not query.isprintable() or not is_prose(query, rules.most):
+        return None
+    return query if is_informative(query, rules.fewest) else None
+
+
+def is_informative(text: str, fewest: int) -> bool:
+    """Return whether a text may be English and has enough content words."""
+    return is_english(text) and len(content(text)) >= fewest
+
+
+def is_english(text: str) -> bool:
+    """Return whether a text may be English, by its characters."""
+    return sum(map(str.isascii, text)) >= _ENGLISH * len(text)

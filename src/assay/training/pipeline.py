@@ -1,4 +1,4 @@
-"""`assay train` without its flags: mine, learn, pack; told in lines, and begun again where it was interrupted."""
+"""Training of a model: mine, learn, pack. An interrupted training resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.search.index_files import LockTimeout, writer_lock
 from assay.settings import joined, leaves, nested, read_settings
 from assay.store import code_digest
 from assay.store.array_file import JSON, write_store
-from assay.toml import TomlFile, line_of, read_toml
+from assay.toml import line_of, read_toml
 from assay.training.config import TrainConfig
 from assay.training.dataset import (
     TF_POWER,
@@ -32,9 +32,9 @@ from assay.training.dataset import (
     Pairs,
     Vocabulary,
     choose_vocabulary,
+    count_kinds,
     encode,
     find_hard,
-    kinds_of,
     read_hard,
     read_pairs,
     read_vocabulary,
@@ -43,184 +43,25 @@ from assay.training.dataset import (
     write_vocabulary,
 )
 from assay.training.exclusion import ExclusionIndex, Exclusions
-from assay.training.mine import Event, MiningPlan, prepare
+from assay.training.mine import prepare
 from assay.training.shards import KINDS, RepoReport, read_report, read_shard
 from assay.training.translations import Translations, learn_translations, read_translations, write_translations
 from assay.training.vectors import EmbeddingTable, Trained, TrainProgress, random_table, train_vectors
 
-Tell = Callable[[str], None]
-_PACKAGES: Final = ("numpy", "scipy")
-_NAMED: Final = 16  # digits of a key: 64 bits, and a folder holds a few dozen files
-
-
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """All that a model is made of."""
-
-    vocabulary: Vocabulary
-    pairs: Pairs
-    trained: Trained
-    translations: Translations
-
-    def about(self, config: TrainConfig) -> dict[str, Any]:
-        """Say how it was made, and how it does on what was held out."""
-        pairs = self.pairs
-        return {
-            "settings": asdict(config),
-            "terms": len(self.vocabulary),
-            "repositories": len(pairs.repositories),
-            "held_out": sorted({pairs.repositories[one] for one in np.unique(pairs.repository[pairs.held_out])}),
-            "pairs": kinds_of(pairs),
-            "translations": {"terms": len(self.translations.source), "entries": len(self.translations.target)},
-            "temperature": round(self.trained.temperature, 6),
-            "reports": [asdict(report) for report in self.trained.reports],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class InitialModel:
-    """A model to start from in place of random numbers: its terms, and what is known of them."""
-
-    vocabulary: Vocabulary
-    table: EmbeddingTable
-
-
-def learn(
-    shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell, start: InitialModel | None = None
-) -> Learned:
-    """Learn everything from the shards; what is in `work` already is taken from there."""
-    base = key_of(_digests(shards), code_digests(), {} if start is None else start_digest(start))
-    vocabulary = _vocabulary(shards, config, work, base, tell) if start is None else start.vocabulary
-    within = key_of(base, asdict(config.vocabulary), asdict(config.held_out))
-    pairs = _pairs(shards, vocabulary, config, work / f"pairs-{within}.assay", tell)
-    hard = _hard(pairs, config, work, within, tell)
-    table = random_table(pairs, len(vocabulary), config.vectors, config.seed) if start is None else start.table
-    key = key_of(within, asdict(config.vectors), asdict(config.kinds), config.seed, config.threads)
-    keep = work / f"vectors-{key}.assay"
-    trained = train_vectors(pairs, table, config, hard, keep=keep, tell=lambda at: tell(_line(at)))
-    return Learned(vocabulary, pairs, trained, _translations(pairs, len(vocabulary), config, work, within, tell))
-
-
-def _vocabulary(shards: Sequence[Path], config: TrainConfig, work: Path, base: str, tell: Tell) -> Vocabulary:
-    path = work / f"vocabulary-{key_of(base, asdict(config.vocabulary))}.txt"
-    if path.exists():
-        return read_vocabulary(path)
-    vocabulary = choose_vocabulary(map(read_shard, shards), config.vocabulary)
-    write_vocabulary(path, vocabulary)
-    tell(f"vocabulary: {len(vocabulary):,} terms")
-    return vocabulary
-
-
-def _pairs(shards: Sequence[Path], vocabulary: Vocabulary, config: TrainConfig, path: Path, tell: Tell) -> Pairs:
-    if not path.exists():
-        pairs = encode(map(read_shard, shards), vocabulary, config.held_out)
-        write_pairs(path, pairs)
-        tell(f"pairs: {len(pairs):,} of {len(pairs.repositories)} repositories, {pairs.held_out.sum():,} held out")
-    return read_pairs(path)
-
-
-def _hard(pairs: Pairs, config: TrainConfig, work: Path, within: str, tell: Tell) -> HardNegatives | None:
-    own = config.vectors
-    if not own.hard.share:
-        return None
-    path = work / f"hard-{key_of(within, asdict(own.hard) | {'share': 0}, own.same_file, config.seed)}.assay"
-    if not path.exists():
-        write_hard(path, find_hard(pairs, own.same_file, own.hard, config.seed))
-        tell(f"hard negatives: of {len(read_hard(path).rows):,} questions")
-    return read_hard(path)
-
-
-def _translations(pairs: Pairs, terms: int, config: TrainConfig, work: Path, within: str, tell: Tell) -> Translations:
-    path = work / f"translations-{key_of(within, asdict(config.translations))}.assay"
-    if not path.exists():
-        write_translations(path, learn_translations(pairs, terms, config.translations))
-        tell(f"translations: of {len(read_translations(path).source):,} terms")
-    return read_translations(path)
-
-
-def _line(at: TrainProgress) -> str:
-    seen = at.grade
-    return (
-        f"step {at.step}/{at.steps}: loss {at.loss:.3f}, temperature {at.temperature:.4f}; {seen.questions} held-out "
-        f"questions: {seen.first:.3f} right at once, MRR {seen.reciprocal:.3f}; "
-        f"without shared words {seen.bare_first:.3f}, {seen.bare_reciprocal:.3f}"
-    )
-
-
-def _digests(shards: Sequence[Path]) -> list[str]:
-    if not shards:
-        raise InputError("there is nothing to train on", hint="name a folder of permissively licensed repositories")
-    return sorted(blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in shards)
-
-
-def start_digest(start: InitialModel) -> list[str]:
-    """Name a start by its bytes."""
-    own = start.table
-    arrays = (start.vocabulary.hashes, own.vectors, own.asked, own.said)
-    return [blake2b(np.ascontiguousarray(one).data, digest_size=16).hexdigest() for one in arrays]
-
-
-def code_digests() -> dict[str, str]:
-    """Name the code that learns and the packages it computes with; the code that mines has a name of its own."""
-    home = resources.files("assay").joinpath("training")
-    modules = [f"training/{one.name}" for one in home.iterdir() if one.name.endswith(".py")]
-    return {"code": code_digest(*modules)} | {name: metadata.version(name) for name in _PACKAGES}
-
-
-def key_of(*facts: object) -> str:
-    """Name a result by what it was made from."""
-    return digest_of(facts)[:_NAMED]
-
-
 T = TypeVar("T")
-
-
-def read_recipe(path: Path, kind: type[T]) -> T:
-    """Read a recipe of any kind; what it does not say is as there."""
-    file = read_toml(path, hint="write a recipe, or leave --recipe out")
-    _check(file, kind)
-    config = read_settings(kind, file.data, "recipe")
-    for dotted, field, value in settings_of(config, ""):
-        if wanted := _breach(field, value):
-            raise ConfigError(f"{dotted} = {value!r}", file=path, line=line_of(file.text, dotted), hint=wanted)
-    return config
-
-
-def _check(file: TomlFile, kind: type[T]) -> None:
-    """Read each setting for itself, so that an error has its line."""
-    for names, value in leaves(file.data):
-        try:
-            read_settings(kind, nested(names, value), "recipe")
-        except ConfigError as error:
-            line = line_of(file.text, joined(names))
-            raise ConfigError(error.message, file=file.path, line=line, hint=error.hint) from error
-
-
-def settings_of(record: object, prefix: str) -> Iterator[tuple[str, Field[Any], Any]]:
-    """List the settings of a record and of the records in it, by dotted name."""
-    for field in fields(cast(Any, record)):
-        value = getattr(record, field.name)
-        if is_dataclass(value):
-            yield from settings_of(value, f"{prefix}{field.name}.")
-        else:
-            yield f"{prefix}{field.name}", field, value
-
-
-def _breach(field: Field[Any], value: float) -> str | None:
-    """Say what a number must be, if it is not."""
-    least, most = field.metadata.get("least"), field.metadata.get("most")
-    if (least is None or value >= least) and (most is None or value <= most):
-        return None
-    return f"it must be {least:g} or more" if most is None else f"it must be from {least:g} to {most:g}"
-
+Tell = Callable[[str], None]  # prints a line of progress
 
 FORMAT: Final = 1
-WEIGHTS, TERMS, MODEL, MANIFEST, LICENCE = (
+WORK, MODEL_DIR = "work", "model"
+WEIGHTS, TERMS, MODEL, MANIFEST, LICENSE = (
     "weights.assay", "vocabulary.txt", "model.json", "manifest.json", "LICENCE.md",
 )  # fmt: skip
-_MOST: Final = 127  # of an int8; -128 has no counterpart
+_PACKAGES: Final = ("numpy", "scipy")
+_KEY_DIGITS: Final = 16  # 64 bits, for a directory with a few dozen files
+_SHOWN: Final = 3  # reasons or names that fit in a line
+_LARGEST: Final = 127  # of an int8; -128 has no counterpart
 
-_LICENCE_TEXT: Final = """\
+_LICENSE_TEXT: Final = """\
 # Licence of this model
 
 The weights, the vocabulary and the tables in this folder are under the MIT licence, like Assay itself.
@@ -232,128 +73,8 @@ text is in this folder, only words and numbers that were counted and learned ove
 
 
 @dataclass(frozen=True, slots=True)
-class PackedModel:
-    """The arrays of a model, and a name for them that changes with any bit."""
-
-    arrays: Mapping[str, NDArray[Any]]
-    identity: str
-
-
-def pack(table: EmbeddingTable, vocabulary: Vocabulary, translations: Translations) -> PackedModel:
-    """Make the arrays that a search reads; terms are named by their hashes."""
-    vector, scale = quantise(table.vectors)
-    source, offset, target, strength = _by_hash(translations, vocabulary.hashes)
-    arrays: dict[str, NDArray[Any]] = {
-        "term": vocabulary.hashes, "vector": vector, "scale": scale,
-        "asked": np.exp(table.asked), "said": np.exp(table.said),
-        "source": source, "offset": offset, "target": target, "strength": strength,
-    }  # fmt: skip
-    return PackedModel(arrays, _identity(arrays))
-
-
-def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Write each row as whole numbers from -127 to 127 times a scale."""
-    scale = np.maximum(np.abs(vectors).max(axis=1, initial=0.0), np.finfo(np.float32).tiny) / np.float32(_MOST)
-    return np.rint(vectors / scale[:, None]).astype(np.int8), scale.astype(np.float32)
-
-
-def _by_hash(
-    table: Translations, hashes: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint8]]:
-    return hashes[table.source], table.offset, hashes[table.target], table.strength
-
-
-def _identity(arrays: Mapping[str, NDArray[Any]]) -> str:
-    found = sha256()
-    for name in sorted(arrays):
-        array = arrays[name]
-        found.update(f"{name} {array.dtype.str} {array.shape}\n".encode("ascii"))
-        found.update(np.ascontiguousarray(array).data)
-    return found.hexdigest()
-
-
-def write_model(
-    folder: Path,
-    packed: PackedModel,
-    vocabulary: Vocabulary,
-    about: Mapping[str, Any],
-    manifest: Mapping[str, Any],
-    licence: str = _LICENCE_TEXT,
-) -> None:
-    """Write a model folder whole; one that stood there is replaced at the end."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    try:
-        made.chmod(0o755)
-        _write_files(made, packed, vocabulary, about, manifest)
-        write_atomic(made / LICENCE, licence)
-        _swap(made, folder)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
-def _write_files(
-    folder: Path, packed: PackedModel, vocabulary: Vocabulary, about: Mapping[str, Any], manifest: Mapping[str, Any]
-) -> None:
-    dimension = int(packed.arrays["vector"].shape[1])
-    meta: dict[str, JSON] = {"format": FORMAT, "dimension": dimension, "tf": TF_POWER, "identity": packed.identity}
-    write_store(folder / WEIGHTS, meta, packed.arrays)
-    write_vocabulary(folder / TERMS, vocabulary)
-    write_atomic(folder / MODEL, _json({"format": FORMAT, "identity": packed.identity, **about}))
-    write_atomic(folder / MANIFEST, _json(manifest))
-
-
-def _swap(made: Path, folder: Path) -> None:
-    if folder.exists():
-        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        folder.replace(old)
-        made.replace(folder)
-        shutil.rmtree(old)
-    else:
-        made.replace(folder)
-    sync_folder(folder.parent)
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def _unwritable(folder: Path, error: OSError) -> SetupError:
-    return SetupError(
-        f"the model cannot be written: {error.strerror or error}", file=folder, hint="name another folder with --out"
-    )
-
-
-def make_model(
-    shards: Sequence[Path],
-    config: TrainConfig,
-    work: Path,
-    out: Path,
-    *,
-    manifest: Mapping[str, Any],
-    tell: Tell = lambda _: None,
-    start: InitialModel | None = None,
-) -> PackedModel:
-    """Learn, pack and write; `work` keeps what is done, `out` is replaced whole at the end."""
-    learned = learn(shards, config, work, tell, start)
-    packed = pack(learned.trained.table, learned.vocabulary, learned.translations)
-    write_model(out, packed, learned.vocabulary, learned.about(config), manifest)
-    tell(f"model {packed.identity[:12]} in {out}")
-    return packed
-
-
-WORK, MODEL_DIR = "work", "model"
-_SHOWN: Final = 3  # reasons or names that a line has room for
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What to train on and where to."""
+class TrainRequest:
+    """What to train on and where to write."""
 
     folder: Path
     out: Path
@@ -362,24 +83,51 @@ class Order:
     workers: int | None = None
 
 
-def train(order: Order, config: TrainConfig, tell: Tell) -> PackedModel:
-    """Make the model of a folder of repositories."""
-    work = order.out / WORK
-    with alone(order.out):
-        ready = prepare(order.folder, config.mining, work, order.exclusions, order.workers, corpora=order.corpora)
-        if ready.barrier.unchecked:
-            tell(unchecked_line(ready.barrier.unchecked))
-        reports = _mined(ready, tell)
-        used = {report.repository for report in reports if sum(report.pairs.values())}
-        if not used:
-            raise InputError("no repository gave a pair", file=order.folder, hint=_why_none(reports))
-        shards, manifest = _shards(work / "shards", used), make_manifest(reports, ready.barrier)
-        return make_model(shards, config, work, order.out / MODEL_DIR, manifest=manifest, tell=tell)
+@dataclass(frozen=True, slots=True)
+class PackedModel:
+    """The arrays of a model, and their digest."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class InitialModel:
+    """A model to start from instead of random numbers."""
+
+    vocabulary: Vocabulary
+    table: EmbeddingTable
+
+
+def train(request: TrainRequest, config: TrainConfig, tell: Tell) -> PackedModel:
+    """Train a model on a directory of repositories, and write it."""
+    work, out = request.out / WORK, request.out / MODEL_DIR
+    with lock_output(request.out):
+        plan = prepare(
+            request.folder, config.mining, work, request.exclusions, request.workers, corpora=request.corpora
+        )
+        if plan.excluded.unchecked:
+            tell(format_unchecked(plan.excluded.unchecked))
+        reports: list[RepoReport] = []
+        for event in plan.mine():
+            report = event.report
+            reports.append(report)
+            outcome = report.reason or f"{sum(report.pairs.values()):,} pairs, {report.licence}"
+            tell(f"mined {event.done}/{event.total}: {report.repository}: {outcome}")
+        reports.sort(key=lambda report: report.repository)
+        used = _check_reports(reports, request.folder)
+        found = ((path, read_report(path)) for path in sorted((work / "shards").glob("*.json")))
+        shards = [path.with_suffix(".assay") for path, report in found if report and report.repository in used]
+        learned = learn(shards, config, work, tell)
+        packed = pack(learned.trained.table, learned.vocabulary, learned.translations)
+        write_model(out, packed, learned.vocabulary, learned.about(config), make_manifest(reports, plan.excluded))
+        tell(f"model {packed.identity[:12]} in {out}")
+        return packed
 
 
 @contextmanager
-def alone(out: Path) -> Iterator[None]:
-    """Keep other trainings away from a folder, and remove what one that was killed left half-written."""
+def lock_output(out: Path) -> Iterator[None]:
+    """Lock an output directory, and remove what a killed training left half-written."""
     with ExitStack() as held:
         try:
             held.enter_context(writer_lock(out / WORK, LockTimeout(seconds=0)))
@@ -391,8 +139,8 @@ def alone(out: Path) -> Iterator[None]:
         yield
 
 
-def unchecked_line(names: Sequence[str]) -> str:
-    """Say of which excluded repositories copies go unnoticed."""
+def format_unchecked(names: Sequence[str]) -> str:
+    """Return a warning that copies of these excluded repositories cannot be detected."""
     shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
     return (
         f"NOT checked for copies: code of {len(names)} excluded repositories that are not here or cannot be read "
@@ -400,46 +148,216 @@ def unchecked_line(names: Sequence[str]) -> str:
     )
 
 
-def _mined(ready: MiningPlan, tell: Tell) -> list[RepoReport]:
-    reports: list[RepoReport] = []
-    for event in ready.mine():
-        reports.append(event.report)
-        tell(_line_run(event))
-    reports.sort(key=lambda report: report.repository)
+def _check_reports(reports: Sequence[RepoReport], folder: Path) -> set[str]:
+    """Return the names of the repositories with pairs; raise if mining failed, or if there are none."""
     for report in reports:
         if report.reason.startswith("failed:"):  # a model without it would not be the model of these repositories
             hint = "run it again: the others are not mined a second time; or list it in the file of --exclude"
             raise SetupError(f"{report.repository}: mining {report.reason}", hint=hint)
-    return reports
+    used = {report.repository for report in reports if sum(report.pairs.values())}
+    if not used:
+        reasons = Counter(_category(report) for report in reports).most_common(_SHOWN)
+        shown = ", ".join(f"{reason} ({count})" for reason, count in reasons)
+        hint = f"{shown}; add permissively licensed repositories with documented code"
+        raise InputError("no repository gave a pair", file=folder, hint=hint)
+    return used
 
 
-def _line_run(event: Event) -> str:
-    report = event.report
-    found = report.reason or f"{sum(report.pairs.values()):,} pairs, {report.licence}"
-    return f"mined {event.done}/{event.total}: {report.repository}: {found}"
-
-
-def _shards(folder: Path, names: set[str]) -> list[Path]:
-    found = ((path, read_report(path)) for path in sorted(folder.glob("*.json")))
-    return [path.with_suffix(".assay") for path, report in found if report and report.repository in names]
-
-
-def make_manifest(reports: Sequence[RepoReport], barrier: ExclusionIndex) -> dict[str, Any]:
-    """List what a model was learned from, and whose copied code was looked for; what was left out is only counted."""
+def make_manifest(reports: Sequence[RepoReport], excluded: ExclusionIndex) -> dict[str, Any]:
+    """List the repositories that a model was learned from, and those whose code was checked for copies."""
     used = [report.to_json() for report in reports if sum(report.pairs.values())]
     left_out = Counter(_category(report) for report in reports if not sum(report.pairs.values()))
     kinds = {kind: sum(report.pairs.get(kind, 0) for report in reports) for kind in KINDS}
-    windows = {"checked": dict(barrier.checked), "not_checked": list(barrier.unchecked)}
+    windows = {"checked": dict(excluded.checked), "not_checked": list(excluded.unchecked)}
     return {"repositories": used, "pairs": kinds, "left_out": dict(sorted(left_out.items())), "windows": windows}
 
 
 def _category(report: RepoReport) -> str:
-    if "exclusion list" in report.reason:
-        return "on the exclusion list"
-    return report.reason.partition(":")[0] or "no pairs"
+    return "on the exclusion list" if "exclusion list" in report.reason else report.left_out or "no pairs"
 
 
-def _why_none(reports: Sequence[RepoReport]) -> str:
-    reasons = Counter(_category(report) for report in reports).most_common(_SHOWN)
-    shown = ", ".join(f"{reason} ({count})" for reason, count in reasons)
-    return f"{shown}; add permissively licensed repositories with documented code"
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The parts of a model."""
+
+    vocabulary: Vocabulary
+    pairs: Pairs
+    trained: Trained
+    translations: Translations
+
+    def about(self, config: TrainConfig) -> dict[str, Any]:
+        """Return how it was made, and its scores on what was held out."""
+        pairs = self.pairs
+        return {
+            "settings": asdict(config),
+            "terms": len(self.vocabulary),
+            "repositories": len(pairs.repositories),
+            "held_out": sorted({pairs.repositories[one] for one in np.unique(pairs.repository[pairs.held_out])}),
+            "pairs": count_kinds(pairs),
+            "translations": {"terms": len(self.translations.source), "entries": len(self.translations.target)},
+            "temperature": round(self.trained.temperature, 6),
+            "reports": [asdict(report) for report in self.trained.reports],
+        }
+
+
+def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -> Learned:
+    """Learn everything from the shards, reusing the results in `work`."""
+    digests = sorted(blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in shards)
+    base = key_of(digests, code_digests(), {})
+    path = work / f"vocabulary-{key_of(base, asdict(config.vocabulary))}.txt"
+    if path.exists():
+        vocabulary = read_vocabulary(path)
+    else:
+        vocabulary = choose_vocabulary(map(read_shard, shards), config.vocabulary)
+        write_vocabulary(path, vocabulary)
+        tell(f"vocabulary: {len(vocabulary):,} terms")
+    key = key_of(base, asdict(config.vocabulary), asdict(config.held_out))
+    path = work / f"pairs-{key}.assay"
+    if not path.exists():
+        pairs = encode(map(read_shard, shards), vocabulary, config.held_out)
+        write_pairs(path, pairs)
+        tell(f"pairs: {len(pairs):,} of {len(pairs.repositories)} repositories, {pairs.held_out.sum():,} held out")
+    pairs = read_pairs(path)
+    hard = _find_hard(pairs, config, work, key, tell)
+    table = random_table(pairs, len(vocabulary), config.vectors, config.seed)
+    keep = key_of(key, asdict(config.vectors), asdict(config.kinds), config.seed, config.threads)
+    trained = train_vectors(
+        pairs, table, config, hard, keep=work / f"vectors-{keep}.assay", tell=lambda at: tell(_format_progress(at))
+    )
+    path = work / f"translations-{key_of(key, asdict(config.translations))}.assay"
+    if not path.exists():
+        write_translations(path, learn_translations(pairs, len(vocabulary), config.translations))
+        tell(f"translations: of {len(read_translations(path).source):,} terms")
+    return Learned(vocabulary, pairs, trained, read_translations(path))
+
+
+def _find_hard(pairs: Pairs, config: TrainConfig, work: Path, key: str, tell: Tell) -> HardNegatives | None:
+    own = config.vectors
+    if not own.hard.share:
+        return None
+    path = work / f"hard-{key_of(key, asdict(own.hard) | {'share': 0}, own.same_file, config.seed)}.assay"
+    if not path.exists():
+        write_hard(path, find_hard(pairs, own.same_file, own.hard, config.seed))
+        tell(f"hard negatives: of {len(read_hard(path).rows):,} questions")
+    return read_hard(path)
+
+
+def _format_progress(at: TrainProgress) -> str:
+    score = at.grade
+    return (
+        f"step {at.step}/{at.steps}: loss {at.loss:.3f}, temperature {at.temperature:.4f}; {score.questions} held-out "
+        f"questions: {score.first:.3f} right at once, MRR {score.reciprocal:.3f}; "
+        f"without shared words {score.bare_first:.3f}, {score.bare_reciprocal:.3f}"
+    )
+
+
+def digest_start(start: InitialModel) -> list[str]:
+    """Return the digests of an initial model's arrays."""
+    own = start.table
+    arrays = (start.vocabulary.hashes, own.vectors, own.asked, own.said)
+    return [blake2b(np.ascontiguousarray(one).data, digest_size=16).hexdigest() for one in arrays]
+
+
+def code_digests() -> dict[str, str]:
+    """Return the digest of the training code and the versions of the packages it computes with."""
+    home = resources.files("assay").joinpath("training")
+    modules = [f"training/{one.name}" for one in home.iterdir() if one.name.endswith(".py")]
+    return {"code": code_digest(*modules)} | {name: metadata.version(name) for name in _PACKAGES}
+
+
+def key_of(*facts: object) -> str:
+    """Return the key of a result, a digest of everything it depends on."""
+    return digest_of(facts)[:_KEY_DIGITS]
+
+
+def read_recipe(path: Path, kind: type[T]) -> T:
+    """Read a recipe of any kind; missing settings have their defaults."""
+    file = read_toml(path, hint="write a recipe, or leave --recipe out")
+    for names, value in leaves(file.data):  # one by one, so that an error has its line
+        try:
+            read_settings(kind, nested(names, value), "recipe")
+        except ConfigError as error:
+            line = line_of(file.text, joined(names))
+            raise ConfigError(error.message, file=file.path, line=line, hint=error.hint) from error
+    config = read_settings(kind, file.data, "recipe")
+    for dotted, field, value in settings_of(config, ""):
+        least, most = field.metadata.get("least"), field.metadata.get("most")
+        if (least is not None and not value >= least) or (most is not None and not value <= most):
+            hint = f"it must be {least:g} or more" if most is None else f"it must be from {least:g} to {most:g}"
+            raise ConfigError(f"{dotted} = {value!r}", file=path, line=line_of(file.text, dotted), hint=hint)
+    return config
+
+
+def settings_of(record: object, prefix: str) -> Iterator[tuple[str, Field[Any], Any]]:
+    """List the settings of a record and of nested records, by dotted name."""
+    for field in fields(cast(Any, record)):
+        value = getattr(record, field.name)
+        if is_dataclass(value):
+            yield from settings_of(value, f"{prefix}{field.name}.")
+        else:
+            yield f"{prefix}{field.name}", field, value
+
+
+def pack(table: EmbeddingTable, vocabulary: Vocabulary, translations: Translations) -> PackedModel:
+    """Build the arrays of a model file, in which terms are identified by their hashes."""
+    vector, scale = quantize(table.vectors)
+    hashes = vocabulary.hashes
+    arrays: dict[str, NDArray[Any]] = {
+        "term": hashes, "vector": vector, "scale": scale,
+        "asked": np.exp(table.asked), "said": np.exp(table.said),
+        "source": hashes[translations.source], "offset": translations.offset,
+        "target": hashes[translations.target], "strength": translations.strength,
+    }  # fmt: skip
+    digest = sha256()
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode("ascii"))
+        digest.update(np.ascontiguousarray(array).data)
+    return PackedModel(arrays, digest.hexdigest())
+
+
+def quantize(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return each row as integers from -127 to 127, and its scale."""
+    scale = np.maximum(np.abs(vectors).max(axis=1, initial=0.0), np.finfo(np.float32).tiny) / np.float32(_LARGEST)
+    return np.rint(vectors / scale[:, None]).astype(np.int8), scale.astype(np.float32)
+
+
+def write_model(
+    folder: Path,
+    packed: PackedModel,
+    vocabulary: Vocabulary,
+    about: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    license_text: str = _LICENSE_TEXT,
+) -> None:
+    """Write a model directory, replacing an existing one only when the new one is complete."""
+    made: Path | None = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        made.chmod(0o755)
+        dimension, identity = int(packed.arrays["vector"].shape[1]), packed.identity
+        meta: dict[str, JSON] = {"format": FORMAT, "dimension": dimension, "tf": TF_POWER, "identity": identity}
+        write_store(made / WEIGHTS, meta, packed.arrays)
+        write_vocabulary(made / TERMS, vocabulary)
+        write_atomic(made / MODEL, _dump_json({"format": FORMAT, "identity": identity, **about}))
+        write_atomic(made / MANIFEST, _dump_json(manifest))
+        write_atomic(made / LICENSE, license_text)
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+            folder.replace(old)
+            made.replace(folder)
+            shutil.rmtree(old)
+        else:
+            made.replace(folder)
+        sync_folder(folder.parent)
+    except OSError as error:
+        problem = f"the model cannot be written: {error.strerror or error}"
+        raise SetupError(problem, file=folder, hint="name another folder with --out") from error
+    finally:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+def _dump_json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""Which pairs are kept where there are more than a cap allows: decided by hashes, never by the order they came in."""
+"""Pairs of a repository within the caps: hashes decide which are kept, never the order in which they were found."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Final
 
+from assay.search.query import parse_query
+from assay.search.words import folder_name, runs, stem_name, terms
 from assay.training.config import MiningConfig
-from assay.training.text import code_terms, query_terms
 
-
-def draw_rank(seed: int, *key: object) -> int:
-    """Give something its place in the draw."""
-    return _hashed("\0".join(map(str, (seed, *key))))
+_CACHED: Final = 300_000  # runs; those of the largest repositories, some 100 MB
+_LONGEST: Final = 64  # characters of a run; longer ones are data: hashes, base64
 
 
 @dataclass(frozen=True, slots=True)
 class PairCandidate:
-    """A pair that is offered: what is asked, and the words of the code as they stand."""
+    """A query text and the words of the code it describes, not yet split into terms."""
 
     kind: str
-    rank: int
-    asked: str
+    rank: int  # from `draw_rank`
+    query: str
     code: Counter[str]
     path: tuple[str, ...]
     language: str
@@ -32,7 +32,7 @@ class PairCandidate:
 
 @dataclass(frozen=True, slots=True)
 class TextCodePair:
-    """A pair that was taken in: what somebody might type, and the code that it is about, both in terms."""
+    """A query and the code it describes, both in terms."""
 
     kind: str
     rank: int
@@ -45,7 +45,7 @@ class TextCodePair:
 
 
 class Collection:
-    """The pairs of a repository, as far as the caps allow, and what was left out, by reason."""
+    """The pairs of a repository within the caps, and how many were dropped, by reason."""
 
     def __init__(self, config: MiningConfig) -> None:
         self._config = config
@@ -53,25 +53,25 @@ class Collection:
         self._pairs: dict[int, TextCodePair] = {}
         self.dropped: Counter[str] = Counter()
 
-    def wants(self, kind: str, rank: int) -> bool:
-        """Tell whether a pair of this place in the draw could be kept; it need not be made otherwise."""
+    def has_room_for(self, kind: str, rank: int) -> bool:
+        """Return whether a pair of this rank could be kept; otherwise it need not be built."""
         heap = self._heaps.get(kind, [])
-        wanted = len(heap) < getattr(self._config.caps, kind) or rank < -heap[0][0]
-        self.dropped["over the cap"] += not wanted
-        return wanted
+        room = len(heap) < getattr(self._config.caps, kind) or rank < -heap[0][0]
+        self.dropped["over the cap"] += not room
+        return room
 
     def offer(self, one: PairCandidate, taint: str | None) -> None:
-        """Take a pair in, unless it is tainted or there is too little on one of its sides."""
-        query, code = query_terms(one.asked), {} if taint else code_terms(one.code)
+        """Add a pair, unless it is tainted or has too few terms."""
+        query, code = parse_query(one.query).terms, {} if taint else _count_terms(one.code)
         if taint is not None:
             self.dropped[taint] += 1
         elif not query or len(code) < self._config.pairs.code_terms:
             self.dropped["little code"] += 1
         else:
-            key = pair_key(query, code)
-            self._put(TextCodePair(one.kind, one.rank, query, code, one.path, one.language, one.file, key))
+            key = _hash("\n".join(sorted(query)) + "\0" + "\n".join([f"{term} {code[term]}" for term in sorted(code)]))
+            self._add(TextCodePair(one.kind, one.rank, query, code, one.path, one.language, one.file, key))
 
-    def _put(self, pair: TextCodePair) -> None:
+    def _add(self, pair: TextCodePair) -> None:
         same = self._pairs.get(pair.key)
         if same is not None:
             self.dropped["duplicate"] += 1
@@ -87,22 +87,50 @@ class Collection:
             self.dropped["over the cap"] += 1
 
     def pairs(self) -> list[TextCodePair]:
-        """Give the pairs by file, then by their place in the draw; of those that ask the same, a few."""
-        asked: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        """Return the pairs by file and rank, a few at most of those with the same query."""
+        seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
         kept = []
         for pair in sorted(self._pairs.values(), key=lambda pair: (pair.rank, pair.key)):
-            asked[pair.kind, pair.query] += 1
-            if asked[pair.kind, pair.query] <= self._config.pairs.same:
+            seen[pair.kind, pair.query] += 1
+            if seen[pair.kind, pair.query] <= self._config.pairs.same:
                 kept.append(pair)
         self.dropped["asked too often"] = len(self._pairs) - len(kept)
         return sorted(kept, key=lambda pair: (pair.file, pair.rank, pair.key))
 
 
-def pair_key(query: tuple[str, ...], code: Mapping[str, int]) -> int:
-    """Name a pair by its content, the same in every repository."""
-    counted = "\n".join([f"{term} {code[term]}" for term in sorted(code)])
-    return _hashed("\n".join(sorted(query)) + "\0" + counted)
+def draw_rank(seed: int, *key: object) -> int:
+    """Return the rank of something in the draw; the lowest ranks are kept."""
+    return _hash("\0".join(map(str, (seed, *key))))
 
 
-def _hashed(text: str) -> int:
+def path_terms(path: str) -> tuple[str, ...]:
+    """Return the terms of a file's name and directories, each once."""
+    words = runs(f"{stem_name(path)} {folder_name(path)}")
+    return tuple(dict.fromkeys(term for run in words for term in _TERMS[run]))
+
+
+def _count_terms(counted: Mapping[str, int]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for run, count in counted.items():
+        for term in _TERMS[run]:
+            found[term] = found.get(term, 0) + count
+    return found
+
+
+class _TermCache(dict[str, tuple[str, ...]]):
+    """The terms of runs, bounded."""
+
+    def __missing__(self, run: str) -> tuple[str, ...]:
+        if len(run) > _LONGEST:
+            return ()
+        if len(self) >= _CACHED:
+            self.clear()
+        found = self[run] = terms(run)
+        return found
+
+
+_TERMS: Final = _TermCache()
+
+
+def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -1,4 +1,4 @@
-"""What is known of a file that is read: its lines, words and definitions, and which lines must not be learned from."""
+"""Files that are read: which ones, their words and definitions, and the lines that must not be learned from."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ from assay.syntax.secrets import secret_lines
 from assay.training.config import FileRules, MiningConfig
 from assay.training.exclusion import Windows, compare
 from assay.training.repositories import (
-    EVERYBODYS,
-    FOLDER_LICENCE,
-    LICENCE_WORD,
+    FOLDER_LICENSE,
+    LICENSE_WORD,
+    PUBLIC,
     GitRepo,
     LearningScope,
     LicensedFolders,
     TreeEntry,
-    is_licence,
+    has_restrictive_header,
+    is_license_path,
     read_files,
-    restricts,
 )
-from assay.training.sampling import PairCandidate, draw_rank
-from assay.training.text import path_terms
+from assay.training.sampling import PairCandidate, draw_rank, path_terms
 
-#: Languages with a grammar; what the five define is no code.
+#: Languages with a grammar, without those that are data or markup.
 CODE: Final = frozenset(GRAMMARS) - {"css", "html", "json", "toml", "yaml"}
-#: Folders with other people's code.
+COPIED_FILE: Final = "copied file"
+OTHER_LICENSE: Final = "file under another licence"
+NO_LINES: Final = range(0)
+# These two patterns differ from those of `corpus.roles`: the shipped model was trained with them.
 _VENDORED: Final = re.compile(
     r"(?:^|/)_*(?:vendor(?:ed|s)?|bundled|third[_-]?party|3rd[_-]?party|node_modules|bower_components|deps|externals?|extern|pods"
     r"|carthage|submodules|site-packages|ext[_-]?libs?|godeps|jspm_packages)/",
@@ -53,19 +55,25 @@ _GENERATED_NAME: Final = re.compile(
     r"|[._-]generated?\.\w+$|_gen\.go$|(?:^|[/._-])(?:bundle|parser\.tab)\.\w+$|(?:^|/)(?:dist|generated|autogen|gen)/",
     re.IGNORECASE,
 )
-#: Documentation that says what happened or how to behave, not what the code does.
+#: Documentation about the project rather than about its code.
 _IDLE_DOCS: Final = re.compile(
     r"(?:^|/)(?:change(?:log|s)?|history|news|releases?|release[-_ ]?notes?|contribut\w*|code[-_]of[-_]conduct|security"
     r"|authors|maintainers|governance|upgrading|pull_request_template|issue_template|todo|notice|support|funding)\b[^/]*$"
     r"|(?:^|/)(?:changelogs?|releases?|release[-_]notes)/|(?:^|/)\.\w+/",
     re.IGNORECASE,
 )
-_HEAD: Final = 200  # bytes that hold the first line of a program
+_GENERATED_HEAD: Final = re.compile(
+    r"@generated|\b(?:auto(?:matically)?[- ]?generated|generated (?:by|from|with|code|file)|do not (?:edit|modify))\b",
+    re.IGNORECASE,
+)
+_FIRST_LINE: Final = 200  # bytes that contain the first line of a program
+_GENERATED_TOP: Final = 600  # characters in which a generated file says so
+_LICENSE_TOP: Final = 60  # lines in which a license header begins
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedFile:
-    """A file that is read: where it stands among all of the repository, and what it is."""
+    """A file that is read, and its number among all files of the repository."""
 
     number: int
     entry: TreeEntry
@@ -75,7 +83,7 @@ class SelectedFile:
 
 @dataclass(frozen=True, slots=True)
 class FileSelection:
-    """The code and the documentation that are read, and how many files were left out, by reason."""
+    """The code and the documentation that are read, and how many files were dropped, by reason."""
 
     code: tuple[SelectedFile, ...]
     docs: tuple[SelectedFile, ...]
@@ -83,32 +91,35 @@ class FileSelection:
 
 
 def find_scripts(repository: GitRepo, entries: Sequence[TreeEntry], config: MiningConfig) -> dict[str, FileType]:
-    """Tell what the programs are that have no extension, by their first line."""
+    """Detect the types of executables without an extension by their first line."""
     plain = [one for one in entries if one.script and "." not in one.path.rpartition("/")[2]]
-    fitting = [one for one in plain if _unfit(one, config.files) is None][: config.files.code]
-    return {one.path: detect(one.path, data[:_HEAD]) for one, data in read_files(repository, fitting)}
+    fitting = [one for one in plain if _find_unfit(one, config.files) is None][: config.files.code]
+    return {one.path: detect(one.path, data[:_FIRST_LINE]) for one, data in read_files(repository, fitting)}
 
 
-def choose(
+def select_files(
     entries: Sequence[TreeEntry],
     scripts: Mapping[str, FileType],
     config: MiningConfig,
     folders: LicensedFolders,
-    scope: LearningScope = EVERYBODYS,
+    scope: LearningScope = PUBLIC,
 ) -> FileSelection:
-    """Choose files by name and size; where there are too many, by the hash of their path."""
+    """Select files by name and size and, where there are too many, by the hash of their path."""
     dropped: Counter[str] = Counter()
     code: list[SelectedFile] = []
     docs: list[SelectedFile] = []
     for number, entry in enumerate(entries):
         kind = scripts.get(entry.path) or detect(entry.path, b"")
-        if entry.path in scope.withheld or kind.language is None or not (kind.kind == "docs" or is_code(kind)):
+        is_doc = kind.kind == "docs"
+        if entry.path in scope.withheld or kind.language is None or not (is_doc or is_code(kind)):
             continue
-        reason = _unfit(entry, config.files) or (_unfit_docs(entry.path) if kind.kind == "docs" else None)
-        reason = reason or (FOLDER_LICENCE if folders.bars(entry.path) else None)
+        reason = _find_unfit(entry, config.files)
+        if reason is None and is_doc and _IDLE_DOCS.search(entry.path):
+            reason = "idle document"
+        if reason is None and folders.forbids(entry.path):
+            reason = FOLDER_LICENSE
         if reason is None:
-            wanted = docs if kind.kind == "docs" else code
-            wanted.append(SelectedFile(number, entry, kind.language, is_test(entry.path)))
+            (docs if is_doc else code).append(SelectedFile(number, entry, kind.language, is_test(entry.path)))
         else:
             dropped[reason] += 1
     kept, kept_docs = _draw_code(code, config), _draw(docs, config.files.docs, config.seed)
@@ -117,32 +128,28 @@ def choose(
 
 
 def is_code(kind: FileType) -> bool:
-    """Tell whether a file is code that can be parsed."""
+    """Return whether a file is code that can be parsed."""
     return kind.kind == "code" and kind.language in CODE
 
 
 def is_test(path: str) -> bool:
-    """Tell tests and what serves them by the path."""
+    """Return whether a file is a test or a fixture, by its path."""
     return _TEST.search(path) is not None
 
 
 def is_foreign(path: str) -> bool:
-    """Tell code of others, or of a program, by the path."""
+    """Return whether a file is vendored or generated, by its path."""
     return _VENDORED.search(path) is not None or _GENERATED_NAME.search(path) is not None
 
 
-def _unfit(entry: TreeEntry, rules: FileRules) -> str | None:
+def _find_unfit(entry: TreeEntry, rules: FileRules) -> str | None:
     if entry.size > rules.bytes:
         return "large file"
     if _VENDORED.search(entry.path):
         return "vendored file"
     if _GENERATED_NAME.search(entry.path):
         return "generated file"
-    return "licence file" if is_licence(entry.path) else None
-
-
-def _unfit_docs(path: str) -> str | None:
-    return "idle document" if _IDLE_DOCS.search(path) else None
+    return "licence file" if is_license_path(entry.path) else None
 
 
 def _draw_code(files: Sequence[SelectedFile], config: MiningConfig) -> list[SelectedFile]:
@@ -159,25 +166,14 @@ def _draw(files: Sequence[SelectedFile], most: int, seed: int) -> list[SelectedF
     return sorted(drawn, key=lambda file: file.number)
 
 
-NONE: Final = range(0)  # no lines
-COPIED_FILE: Final = "copied file"
-OTHER_LICENCE: Final = "file under another licence"
-_GENERATED_HEAD: Final = re.compile(
-    r"@generated|\b(?:auto(?:matically)?[- ]?generated|generated (?:by|from|with|code|file)|do not (?:edit|modify))\b",
-    re.IGNORECASE,
-)
-_SOURCES_HEAD: Final = 600  # characters in which a generated file says so
-_TOP: Final = 60  # lines in which a licence header begins
-
-
 @dataclass(frozen=True, eq=False)
 class SourceFileText:
-    """A file that was read. Lines count from 0."""
+    """The text of a file. Lines count from 0."""
 
     file: SelectedFile
     text: str
-    shared: NDArray[np.bool_] = field(repr=False)  # lines that an excluded repository has too
-    secret: NDArray[np.bool_] = field(repr=False)  # lines that look as if they held a secret
+    shared: NDArray[np.bool_] = field(repr=False)  # lines that an excluded repository contains too
+    secret: NDArray[np.bool_] = field(repr=False)  # lines that look like secrets
 
     @cached_property
     def lines(self) -> list[str]:
@@ -186,59 +182,59 @@ class SourceFileText:
 
     @cached_property
     def runs(self) -> list[list[str]]:
-        """The words of each line as they stand."""
+        """The words of each line, unsplit."""
         return [runs(line) for line in self.lines]
 
     @cached_property
     def outline(self) -> Outline | None:
-        """What the file defines, parsed once; None for a language without a grammar."""
+        """The definitions of the file; None for a language without a grammar."""
         grammar = grammar_name(self.file.entry.path, self.file.language, self.text)
         return outline(self.text, grammar) if grammar else None
 
     @cached_property
     def commented(self) -> NDArray[np.bool_]:
-        """The lines that belong to comments."""
+        """Whether each line belongs to a comment."""
         marks = np.zeros(len(self.lines), dtype=np.bool_)
         for comment in self.outline.comments if self.outline else ():
             marks[comment.start - 1 : comment.end] = True
         return marks
 
     @cached_property
-    def licensing(self) -> range:
-        """The lines of the comment at the top that names the licence, if there is one."""
-        first = next((n for n, marked in enumerate(self.commented[:_TOP]) if marked), 0)
+    def license_lines(self) -> range:
+        """The lines of the license header, if there is one."""
+        first = next((n for n, marked in enumerate(self.commented[:_LICENSE_TOP]) if marked), 0)
         last = first
         while last < len(self.lines) and self.commented[last]:
             last += 1
-        return range(first, last) if LICENCE_WORD.search("\n".join(self.lines[first:last])) else range(0)
+        return range(first, last) if LICENSE_WORD.search("\n".join(self.lines[first:last])) else NO_LINES
 
     @cached_property
     def path(self) -> tuple[str, ...]:
-        """The terms of its path."""
+        """The terms of the path."""
         return path_terms(self.file.entry.path)
 
-    def count(self, lines: range, comment: range = NONE) -> Counter[str]:
-        """Count the words of lines, without those of a comment in them and without a licence."""
-        licence = self.licensing
-        return Counter(chain.from_iterable(self.runs[n] for n in lines if n not in comment and n not in licence))
+    def count_words(self, lines: range, comment: range = NO_LINES) -> Counter[str]:
+        """Count the words of lines, without a comment and without the license header."""
+        header = self.license_lines
+        return Counter(chain.from_iterable(self.runs[n] for n in lines if n not in comment and n not in header))
 
-    def taint(self, lines: range) -> str | None:
-        """Say why lines must not be learned from; everybody's licence is shared."""
+    def find_taint(self, lines: range) -> str | None:
+        """Return why lines must not be learned from; shared lines of a license header do not count."""
         shared = np.flatnonzero(self.shared[lines.start : lines.stop]) + lines.start
-        if any(number not in self.licensing for number in shared.tolist()):
+        if any(number not in self.license_lines for number in shared.tolist()):
             return "copied"
         return "secret" if self.secret[lines.start : lines.stop].any() else None
 
-    def candidate(self, kind: str, rank: int, asked: str, code: Counter[str]) -> PairCandidate:
-        """Make a pair of what is asked and words of this file; one that asks for the path does not give it."""
+    def make_candidate(self, kind: str, rank: int, query: str, code: Counter[str]) -> PairCandidate:
+        """Pair a query with words of this file; a query made from the path does not get the path as well."""
         path = () if kind == "path" else self.path
-        return PairCandidate(kind, rank, asked, code, path, self.file.language, self.file.number)
+        return PairCandidate(kind, rank, query, code, path, self.file.language, self.file.number)
 
 
 def open_source(
-    file: SelectedFile, data: bytes, known: Windows, config: MiningConfig, scope: LearningScope = EVERYBODYS
+    file: SelectedFile, data: bytes, known: Windows, config: MiningConfig, scope: LearningScope = PUBLIC
 ) -> SourceFileText | str:
-    """Take a file in, or say why it is not read."""
+    """Return a file's text, or the reason why it is not read."""
     if b"\0" in data:
         return "binary file"
     if len(data) > config.files.line * (data.count(b"\n") + 1):
@@ -246,9 +242,9 @@ def open_source(
     if len(data.translate(None, b"0123456789")) < (1 - config.files.digits) * len(data):
         return "data file"
     text = decode_text(data)
-    if not scope.own and restricts(text):
-        return OTHER_LICENCE
-    if _GENERATED_HEAD.search(text, 0, _SOURCES_HEAD):
+    if not scope.own and has_restrictive_header(text):
+        return OTHER_LICENSE
+    if _GENERATED_HEAD.search(text, 0, _GENERATED_TOP):
         return "generated file"
     compared = compare(data, known, config.windows)
     shared = compared.lines(data.count(b"\n") + 1)
@@ -256,6 +252,6 @@ def open_source(
     for lines in secret_lines(text):
         secret[lines.start : lines.stop] = True
     source = SourceFileText(file, text, shared, secret)
-    if compared.known.any() and compared.is_copy(config.windows, source.licensing):
+    if compared.known.any() and compared.is_copy(config.windows, source.license_lines):
         return COPIED_FILE
     return source

@@ -1,11 +1,12 @@
-"""Which code words a query word stands for: IBM Model 1 (Brown et al. 1993) over bags of terms.
+"""Learn which code words a query word stands for: IBM Model 1 (Brown et al. 1993) over bags of terms.
 
-A query term q comes from one code term c of the pair, or from nowhere. t(q|c) is learned by expectation and
-maximisation; a translation is as strong as t(q|c) lifts q over its share p(q) of all query terms:
+A query term q comes from one code term c of the pair, or from no term. t(q|c) is learned by expectation
+maximization. The strength of a translation is the lift of q over its share p(q) of all query terms:
 
-    strength = log(t(q|c) / p(q)) / log(1 / p(q))          0: no more than anywhere, 1: c is always asked for as q
+    strength = log(t(q|c) / p(q)) / log(1 / p(q))          0: no lift, 1: queries for c always use q
 
-A term may explain itself while learning, or its synonyms would be credited with its own matches; it is no translation.
+During learning a term may explain itself, or its synonyms would be credited with its own matches. It is never listed
+as its own translation.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from assay.training.config import TranslationConfig
 from assay.training.dataset import Pairs
 from assay.training.shards import KINDS, Bags
 
-#: Pairs at a time: 5 million meetings of a query and a code term, whose numbers fill 100 MB.
+#: Pairs at a time: 5 million co-occurrences of a query and a code term, whose numbers take 100 MB.
 _CHUNK: Final = 16_384
-_BLOCK: Final = 512  # query terms at a time: their products with all code terms fill 20 MB
+_BLOCK: Final = 512  # query terms at a time: their products with all code terms take 20 MB
 _FULL: Final = 255  # a strength of 1
 
 
 @dataclass(frozen=True, slots=True)
 class Translations:
-    """Query terms that have some, rising, and for each its code terms with their strength, the strongest first."""
+    """Query terms with translations, ascending, and for each its code terms with their strength, strongest first."""
 
     source: NDArray[np.int64]
     offset: NDArray[np.int64]
@@ -42,59 +43,62 @@ class Translations:
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """Pairs in the terms that may translate and be translated."""
+    """Pairs, reduced to the terms that are frequent enough."""
 
-    asked: NDArray[np.int64]  # query terms, rising
-    said: NDArray[np.int64]  # code terms, rising
-    query: Bags  # in places of `asked`
-    code: Bags  # in places of `said`
+    query_terms: NDArray[np.int64]  # ascending
+    code_terms: NDArray[np.int64]  # ascending
+    query: Bags  # in indexes of `query_terms`
+    code: Bags  # in indexes of `code_terms`
     weight: NDArray[np.float32]  # of each pair
     repository: NDArray[np.int32]
 
 
 def learn_translations(pairs: Pairs, terms: int, config: TranslationConfig) -> Translations:
-    """Learn the table from all pairs."""
-    sides = _sides(pairs, terms, config)
-    share = _share(sides)
-    table = _supported(sides, config.support).astype(np.float32)
+    """Learn the translations from all pairs that are not held out."""
+    sides = _reduce(pairs, terms, config)
+    count = np.bincount(sides.query.term, np.repeat(sides.weight, np.diff(sides.query.offset)), len(sides.query_terms))
+    share: NDArray[np.float32] = (count / max(count.sum(), 1e-9)).astype(np.float32)
+    table = _find_supported(sides, config.support).astype(np.float32)
     table /= np.maximum(table.sum(axis=0, keepdims=True), 1)
     for _ in range(config.iterations):
-        table = _maximised(_expected(sides, table, config.null * share), config.smoothing)
-    return _strongest(sides, table, share, config)
+        expected = _expect(sides, table, config.null * share)
+        total = expected.sum(axis=0, keepdims=True, dtype=np.float64) + config.smoothing
+        table = expected / np.maximum(total, np.finfo(np.float32).tiny).astype(np.float32)
+    return _rank_translations(sides, table, share, config)
 
 
-def _sides(pairs: Pairs, terms: int, config: TranslationConfig) -> _Sides:
+def _reduce(pairs: Pairs, terms: int, config: TranslationConfig) -> _Sides:
     weights = np.array([getattr(config, kind) for kind in KINDS], dtype=np.float32)[pairs.kind]
     rows = np.flatnonzero(~pairs.held_out & (weights > 0))
     repository = pairs.repository[rows]
     query, code = take_rows(pairs.query, rows), take_rows(pairs.code, rows)
-    asked = _frequent(query, repository, terms, config.query_pairs, config.repositories)
-    said = _frequent(code, repository, terms, config.code_pairs, config.repositories)
-    query, code = _within(query, asked, terms), _within(code, said, terms)
-    uses = np.bincount(code.term, minlength=len(said))
-    telling = code.count * np.log1p(len(rows) / (uses + 1)).astype(np.float32)[code.term]
-    return _Sides(asked, said, query, _first(code, telling, config.code_terms), weights[rows], repository)
+    query_terms = _find_frequent(query, repository, terms, config.query_pairs, config.repositories)
+    code_terms = _find_frequent(code, repository, terms, config.code_pairs, config.repositories)
+    query, code = _renumber(query, query_terms, terms), _renumber(code, code_terms, terms)
+    uses = np.bincount(code.term, minlength=len(code_terms))
+    weight = code.count * np.log1p(len(rows) / (uses + 1)).astype(np.float32)[code.term]
+    return _Sides(query_terms, code_terms, query, _keep_top(code, weight, config.code_terms), weights[rows], repository)
 
 
-def _frequent(bags: Bags, owner: NDArray[np.int32], terms: int, least: int, owners: int) -> NDArray[np.int64]:
+def _find_frequent(bags: Bags, owner: NDArray[np.int32], terms: int, least: int, owners: int) -> NDArray[np.int64]:
     uses = np.bincount(bags.term, minlength=terms)
     met = np.unique(owner[row_numbers(bags.offset)].astype(np.int64) * terms + bags.term) % terms
     return np.flatnonzero((uses >= least) & (np.bincount(met, minlength=terms) >= owners))
 
 
-def _within(bags: Bags, chosen: NDArray[np.int64], terms: int) -> Bags:
+def _renumber(bags: Bags, chosen: NDArray[np.int64], terms: int) -> Bags:
     places = np.full(terms, -1, dtype=np.int32)
     places[chosen] = np.arange(len(chosen), dtype=np.int32)
     term = places[bags.term]
     return keep_entries(Bags(bags.offset, term, bags.count), term >= 0)
 
 
-def _first(bags: Bags, value: NDArray[np.float32], most: int) -> Bags:
+def _keep_top(bags: Bags, value: NDArray[np.float32], most: int) -> Bags:
     keep = np.zeros(len(value), dtype=np.bool_)
     for begin in range(0, len(bags), _CHUNK):
         offset = bags.offset[begin : begin + _CHUNK + 1]
         low, high = offset[0], offset[-1]
-        # Bits of positive floats are ordered as they are; so one sort of whole numbers orders rows and values.
+        # The bits of positive floats have the order of their values; so one integer sort orders rows and values.
         bits = np.uint64(0xFFFFFFFF) - value[low:high].view(np.uint32).astype(np.uint64)
         rows = row_numbers(offset)
         order = np.argsort(rows.astype(np.uint64) << np.uint64(32) | bits, kind="stable")
@@ -103,28 +107,22 @@ def _first(bags: Bags, value: NDArray[np.float32], most: int) -> Bags:
     return keep_entries(Bags(bags.offset, bags.term, np.ones_like(bags.count)), keep)
 
 
-def _share(sides: _Sides) -> NDArray[np.float32]:
-    count = np.bincount(sides.query.term, np.repeat(sides.weight, np.diff(sides.query.offset)), len(sides.asked))
-    found: NDArray[np.float32] = (count / max(count.sum(), 1e-9)).astype(np.float32)
-    return found
-
-
-def _supported(sides: _Sides, least: int) -> NDArray[np.bool_]:
-    met = np.zeros((len(sides.asked), len(sides.said)), dtype=np.uint16)
+def _find_supported(sides: _Sides, least: int) -> NDArray[np.bool_]:
+    met = np.zeros((len(sides.query_terms), len(sides.code_terms)), dtype=np.uint16)
     owners = np.unique(sides.repository)
     edges = np.append(np.searchsorted(sides.repository, owners), len(sides.repository))
-    query, code = as_matrix(sides.query, len(sides.asked)), as_matrix(sides.code, len(sides.said))
+    query, code = as_matrix(sides.query, len(sides.query_terms)), as_matrix(sides.code, len(sides.code_terms))
     for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         found = (query[begin:end].T @ code[begin:end]).tocoo()
         met[found.row, found.col] += 1
     return met >= least
 
 
-def _expected(sides: _Sides, table: NDArray[np.float32], nowhere: NDArray[np.float32]) -> NDArray[np.float32]:
-    explained = np.concatenate([*_explained(sides, table, nowhere), np.zeros(0, dtype=np.float32)])
+def _expect(sides: _Sides, table: NDArray[np.float32], unexplained: NDArray[np.float32]) -> NDArray[np.float32]:
+    explained = np.concatenate([*_explain(sides, table, unexplained), np.zeros(0, dtype=np.float32)])
     worth = np.repeat(sides.weight, np.diff(sides.query.offset)) / explained
-    query = as_matrix(Bags(sides.query.offset, sides.query.term, worth), len(sides.asked)).T.tocsr()
-    code = as_matrix(sides.code, len(sides.said))
+    query = as_matrix(Bags(sides.query.offset, sides.query.term, worth), len(sides.query_terms)).T.tocsr()
+    code = as_matrix(sides.code, len(sides.code_terms))
     expected = np.empty_like(table)
     for begin in range(0, len(table), _BLOCK):
         part = slice(begin, begin + _BLOCK)
@@ -132,8 +130,8 @@ def _expected(sides: _Sides, table: NDArray[np.float32], nowhere: NDArray[np.flo
     return expected
 
 
-def _explained(
-    sides: _Sides, table: NDArray[np.float32], nowhere: NDArray[np.float32]
+def _explain(
+    sides: _Sides, table: NDArray[np.float32], unexplained: NDArray[np.float32]
 ) -> Iterator[NDArray[np.float32]]:
     width = table.shape[1]
     rows = row_numbers(sides.query.offset)
@@ -145,46 +143,43 @@ def _explained(
         chance = table.reshape(-1)[np.repeat(asked * width, sizes[own]) + met]
         running = np.concatenate((np.zeros(1), np.cumsum(chance, dtype=np.float64)))
         ends = np.cumsum(sizes[own])
-        yield (running[ends] - running[ends - sizes[own]] + nowhere[asked]).astype(np.float32)
+        yield (running[ends] - running[ends - sizes[own]] + unexplained[asked]).astype(np.float32)
 
 
-def _maximised(expected: NDArray[np.float32], smoothing: float) -> NDArray[np.float32]:
-    total = expected.sum(axis=0, keepdims=True, dtype=np.float64) + smoothing
-    found: NDArray[np.float32] = expected / np.maximum(total, np.finfo(np.float32).tiny).astype(np.float32)
-    return found
-
-
-def _strongest(
+def _rank_translations(
     sides: _Sides, table: NDArray[np.float32], share: NDArray[np.float32], config: TranslationConfig
 ) -> Translations:
-    found = [_best(sides, place, table[place], float(share[place]), config) for place in range(len(sides.asked))]
+    found = [
+        _best_targets(sides, place, table[place], float(share[place]), config)
+        for place in range(len(sides.query_terms))
+    ]
     sizes = np.array([len(targets) for targets, _ in found], dtype=np.int64)
     kept = sizes > 0
     return Translations(
-        sides.asked[kept],
+        sides.query_terms[kept],
         np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes[kept]))),
         np.concatenate([targets for targets, _ in found] or [np.zeros(0, dtype=np.int64)]),
         np.concatenate([strength for _, strength in found] or [np.zeros(0, dtype=np.uint8)]),
     )
 
 
-def _best(
+def _best_targets(
     sides: _Sides, place: int, chance: NDArray[np.float32], share: float, config: TranslationConfig
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     lifted = np.flatnonzero(chance > share)
-    lifted = lifted[sides.said[lifted] != sides.asked[place]]
+    lifted = lifted[sides.code_terms[lifted] != sides.query_terms[place]]
     strength = np.log(chance[lifted] / share) / -np.log(share)
     bits = np.rint(np.minimum(strength, 1.0) * _FULL).astype(np.uint8)
-    order = np.lexsort((sides.said[lifted], -bits.astype(np.int64)))
+    order = np.lexsort((sides.code_terms[lifted], -bits.astype(np.int64)))
     order = order[strength[order] >= config.least][: config.most]
-    return sides.said[lifted[order]], bits[order]
+    return sides.code_terms[lifted[order]], bits[order]
 
 
 def write_translations(path: Path, table: Translations) -> None:
-    """Keep translations in a file."""
+    """Write translations to a file."""
     write_store(path, {}, {column.name: getattr(table, column.name) for column in fields(table)})
 
 
 def read_translations(path: Path) -> Translations:
-    """Map the translations of a file into memory."""
+    """Read translations by memory map."""
     return Translations(**read_store(path).arrays)

@@ -1,4 +1,4 @@
-"""Learning vectors and weights: from a start to a table, one batch after the other, from wherever it was left."""
+"""Contrastive training of term vectors and weights, resumable at any checkpoint."""
 
 from __future__ import annotations
 
@@ -29,67 +29,197 @@ from assay.training.config import HeldOutConfig, KindWeights, TrainConfig, Vecto
 from assay.training.dataset import HardNegatives, Pairs
 from assay.training.shards import KINDS, Bags
 
+_START, _BATCH = 0, 1  # independent streams of the seed
+_TEST_STREAM: Final = 3  # of the seed 0: every training is tested on the same queries
+_LEARNED: Final = ("vectors", "asked", "said", "sharpness")
+_MEMORY: Final = 0.98  # of the displayed loss: the mean of some fifty batches
+_SHARPEST: Final = float(np.log(1 / 0.02))  # beyond it probabilities underflow, and only the nearest wrong code counts
+# Adam (Kingma and Ba 2015) with the numbers of the paper.
+_MEAN_DECAY: Final = 0.9
+_SQUARE_DECAY: Final = 0.999
+_SMALLEST: Final = 1e-8
+
 
 @dataclass(frozen=True, slots=True)
-class AdamConfig:
-    """How long the past counts."""
+class EmbeddingTable:
+    """The vector of each term, and the logarithms of its weights in queries and in code."""
 
-    mean: float = 0.9  # the paper's own
-    square: float = 0.999  # the paper's own
-    least: float = 1e-8  # below it a gradient is none
+    vectors: NDArray[np.float32]
+    asked: NDArray[np.float32]  # log-weights in queries
+    said: NDArray[np.float32]  # log-weights in code
 
 
-ADAM = AdamConfig()
+@dataclass(frozen=True, slots=True)
+class TrainProgress:
+    """The state of a training at a report."""
+
+    step: int
+    steps: int
+    loss: float
+    temperature: float
+    grade: HeldOutScore
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """The result of a training, with its reports."""
+
+    table: EmbeddingTable
+    temperature: float
+    reports: tuple[TrainProgress, ...]
+
+
+def random_table(pairs: Pairs, terms: int, config: VectorTrainConfig, seed: int) -> EmbeddingTable:
+    """Return random vectors, and weights by the inverse document frequency in code."""
+    draw = np.random.default_rng((seed, _START))
+    vectors = draw.standard_normal((terms, config.dimension), dtype=np.float32) / np.float32(config.dimension**0.5)
+    uses = np.bincount(pairs.code.term, minlength=terms)
+    weight = np.log(np.log1p((len(pairs) + 1) / (uses + 1))).astype(np.float32)
+    return EmbeddingTable(vectors, weight, weight.copy())
+
+
+def train_vectors(
+    pairs: Pairs,
+    start: EmbeddingTable,
+    config: TrainConfig,
+    hard: HardNegatives | None = None,
+    *,
+    keep: Path | None = None,
+    tell: Callable[[TrainProgress], None] = lambda _: None,
+) -> Trained:
+    """Train from a start, or resume from the checkpoint in `keep`, with the same result byte for byte."""
+    state = _State.read(keep) if keep and keep.exists() else _State.begin(start, config.vectors)
+    plan = make_plan(pairs, config.kinds, config.vectors.group)
+    test = make_held_out_test(pairs, config.held_out)
+    own = config.vectors
+    with limit_threads(config.threads) as products:
+        while state.step < own.steps:
+            draw = np.random.default_rng((config.seed, _BATCH, state.step))
+            state.learn(make_batch(pairs, plan, hard, own, draw), own, products)
+            if state.step % own.report == 0 or state.step == own.steps:
+                state.reports.append(state.report(own, pairs, test, products))
+                tell(state.reports[-1])
+            if keep and (state.step % own.checkpoint == 0 or state.step == own.steps):
+                state.write(keep)
+    return state.result()
+
+
+@contextmanager
+def limit_threads(threads: int) -> Iterator[Products]:
+    """Limit all matrix products to a number of threads."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=threads), ThreadPoolExecutor(threads) as pool:
+        yield Products(pool, threads)
+
+
+class _State:
+    """The arrays of a running training, changed in place."""
+
+    def __init__(
+        self, arrays: dict[str, NDArray[np.float32]], step: int, loss: float, reports: list[TrainProgress]
+    ) -> None:
+        self._arrays = arrays
+        self._moments = {name: Moments(arrays[f"{name}.mean"], arrays[f"{name}.square"]) for name in _LEARNED}
+        self.step = step
+        self.loss = loss
+        self.reports = reports
+
+    @classmethod
+    def begin(cls, start: EmbeddingTable, config: VectorTrainConfig) -> _State:
+        arrays = {"vectors": start.vectors.copy(), "asked": start.asked.copy(), "said": start.said.copy()}
+        arrays["sharpness"] = np.array([-np.log(config.temperature)], dtype=np.float32)
+        zeros = {f"{name}.{part}": np.zeros_like(arrays[name]) for name in _LEARNED for part in ("mean", "square")}
+        return cls(arrays | zeros, 0, 0.0, [])
+
+    @classmethod
+    def read(cls, path: Path) -> _State:
+        stored = read_store(path)
+        meta = cast(dict[str, Any], stored.meta)
+        reports = [TrainProgress(**one | {"grade": HeldOutScore(**one["grade"])}) for one in meta["reports"]]
+        return cls({name: array.copy() for name, array in stored.arrays.items()}, meta["step"], meta["loss"], reports)
+
+    def write(self, path: Path) -> None:
+        reports: list[JSON] = [asdict(one) for one in self.reports]
+        meta: dict[str, JSON] = {"step": self.step, "loss": self.loss, "reports": reports}
+        write_store(path, meta, self._arrays)
+
+    def parameters(self, terms: NDArray[np.int64] | slice) -> Parameters:
+        vectors, asked, said = (self._arrays[name][terms] for name in _LEARNED[:3])
+        return Parameters(vectors, asked, said, float(self._arrays["sharpness"][0]))
+
+    def learn(self, batch: Batch, config: VectorTrainConfig, products: Products) -> None:
+        loss, gradient = loss_and_gradient(self.parameters(batch.terms), batch, products)
+        self.loss = loss if not self.step else _MEMORY * self.loss + (1 - _MEMORY) * loss
+        warmup = min(1.0, (self.step + 1) / max(1, config.warmup))
+        rate = config.rate * warmup * (1 - self.step / config.steps)
+        self.step += 1
+        for name in _LEARNED[:3]:
+            change = self._moments[name].step(batch.terms, getattr(gradient, name), rate, self.step)
+            self._arrays[name][batch.terms] += change
+        by_sharpness = np.array([gradient.sharpness], dtype=np.float32)
+        change = self._moments["sharpness"].step(np.zeros(1, dtype=np.int64), by_sharpness, rate, self.step)
+        self._arrays["sharpness"] = np.clip(self._arrays["sharpness"] + change, 0.0, _SHARPEST)
+
+    def report(self, config: VectorTrainConfig, pairs: Pairs, test: HeldOutTest, products: Products) -> TrainProgress:
+        own = self.parameters(slice(None))
+        score = evaluate_held_out(pairs, test, own, products)
+        return TrainProgress(
+            self.step, config.steps, round(self.loss, 4), round(float(np.exp(-own.sharpness)), 5), score
+        )
+
+    def result(self) -> Trained:
+        own = self._arrays
+        table = EmbeddingTable(own["vectors"], own["asked"], own["said"])
+        return Trained(table, float(np.exp(-own["sharpness"][0])), tuple(self.reports))
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Running means of gradients and of their squares; arrays as large as what is learned, changed in place."""
+    """Adam's running means of gradients and of their squares, changed in place."""
 
     mean: Floats
     square: Floats
 
-    def step(
-        self, rows: NDArray[np.int64], slope: Floats, rate: float, number: int, config: AdamConfig = ADAM
-    ) -> Floats:
-        """Take a gradient of some rows into account and say how far each goes; `number` counts from 1."""
+    def step(self, rows: NDArray[np.int64], gradient: Floats, rate: float, number: int) -> Floats:
+        """Update the means of some rows and return their change; `number` counts from 1."""
         mean, square = self.mean[rows], self.square[rows]
-        mean *= config.mean
-        mean += slope * slope.dtype.type(1 - config.mean)
-        square *= config.square
-        square += slope * slope * slope.dtype.type(1 - config.square)
+        mean *= _MEAN_DECAY
+        mean += gradient * gradient.dtype.type(1 - _MEAN_DECAY)
+        square *= _SQUARE_DECAY
+        square += gradient * gradient * gradient.dtype.type(1 - _SQUARE_DECAY)
         self.mean[rows], self.square[rows] = mean, square
-        known = (1 - config.square**number) ** 0.5
+        correction = (1 - _SQUARE_DECAY**number) ** 0.5
         np.sqrt(square, out=square)
-        square += config.least * known
+        square += _SMALLEST * correction
         mean /= square
-        mean *= -rate * known / (1 - config.mean**number)
+        mean *= -rate * correction / (1 - _MEAN_DECAY**number)
         return mean
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Queries and codes as rows over the terms they use; row i of both is a pair, further codes answer nobody."""
+    """Queries and codes over the terms they use; row i of both is a pair, further codes belong to no query."""
 
-    terms: NDArray[np.int64]  # the rows of the model that are touched, rising
-    query: Any  # scipy.sparse.csr_matrix, queries x terms
-    code: Any  # the same of codes
-    masked: NDArray[np.bool_]  # queries x codes: no wrong answers
+    terms: NDArray[np.int64]  # the rows of the model that occur, ascending
+    query: Any  # scipy.sparse.csr_matrix, queries × terms
+    code: Any  # the same for codes
+    masked: NDArray[np.bool_]  # queries × codes: may be relevant, so not used as negatives
 
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """Where batches are drawn from: the rows to learn from, cut into portions of one repository."""
+    """The rows to learn from, divided into portions of one repository."""
 
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]  # of each of the rows
-    offset: NDArray[np.int64]  # where each repository begins in them
+    offset: NDArray[np.int64]  # where each repository begins in `rows`
     owner: NDArray[np.int64]  # the repository of each portion
-    share: NDArray[np.float64]  # its chance beside the others
+    share: NDArray[np.float64]  # its weight in the draw
 
 
 def make_plan(pairs: Pairs, kinds: KindWeights, group: int) -> BatchPlan:
-    """Prepare drawing: a portion is at most `group` rows, and a repository has as many as its rows fill."""
+    """Divide the rows of each repository into portions of at most `group`."""
     weights = np.array(astuple(kinds), dtype=np.float64)[pairs.kind]
     rows = np.flatnonzero(~pairs.held_out & (weights > 0))
     found, starts = np.unique(pairs.repository[rows], return_index=True)
@@ -101,7 +231,7 @@ def make_plan(pairs: Pairs, kinds: KindWeights, group: int) -> BatchPlan:
 
 
 def draw_rows(plan: BatchPlan, config: VectorTrainConfig, draw: np.random.Generator) -> NDArray[np.int64]:
-    """Draw portions until a batch is full, then pairs within each repository."""
+    """Draw portions until the batch is full, then rows within each repository."""
     order = np.argsort(draw.exponential(size=len(plan.owner)) / plan.share, kind="stable")
     wanted = np.zeros(len(plan.offset) - 1, dtype=np.int64)
     room = config.batch
@@ -112,11 +242,13 @@ def draw_rows(plan: BatchPlan, config: VectorTrainConfig, draw: np.random.Genera
         room -= more
         if not room:
             break
-    return np.concatenate([_some(plan, owner, int(wanted[owner]), draw) for owner in np.flatnonzero(wanted).tolist()])
+    return np.concatenate(
+        [_draw_weighted(plan, owner, int(wanted[owner]), draw) for owner in np.flatnonzero(wanted).tolist()]
+    )
 
 
-def _some(plan: BatchPlan, owner: int, count: int, draw: np.random.Generator) -> NDArray[np.int64]:
-    """Draw rows of a repository by weight, none twice: the first `count` of a race (Efraimidis and Spirakis 2006)."""
+def _draw_weighted(plan: BatchPlan, owner: int, count: int, draw: np.random.Generator) -> NDArray[np.int64]:
+    """Draw rows of a repository by weight without replacement (Efraimidis and Spirakis 2006)."""
     begin, end = plan.offset[owner], plan.offset[owner + 1]
     race = draw.exponential(size=end - begin) / plan.weight[begin:end]
     found: NDArray[np.int64] = plan.rows[begin + np.argsort(race, kind="stable")[:count]]
@@ -126,21 +258,21 @@ def _some(plan: BatchPlan, owner: int, count: int, draw: np.random.Generator) ->
 def make_batch(
     pairs: Pairs, plan: BatchPlan, hard: HardNegatives | None, config: VectorTrainConfig, draw: np.random.Generator
 ) -> Batch:
-    """Draw a batch and what is left out of it."""
+    """Draw a batch, and the terms that are dropped from it."""
     rows = draw_rows(plan, config, draw)
     bare = draw.random(len(rows)) < config.overlap_dropout
     extra = hard.draw(rows[~bare], round(config.hard.share * len(rows)), draw) if hard else rows[:0]
     codes = np.concatenate((rows, extra))
     bare = np.concatenate((bare, np.zeros(len(extra), dtype=np.bool_)))
-    query = _thinned(pairs.query, None, rows, bare[: len(rows)], config.query_dropout, draw)
-    code = _thinned(pairs.code, pairs.code_shared, codes, bare, config.code_dropout, draw)
-    path = _thinned(pairs.path, pairs.path_shared, codes, bare, config.code_dropout, draw)
+    query = _drop_terms(pairs.query, None, rows, bare[: len(rows)], config.query_dropout, draw)
+    code = _drop_terms(pairs.code, pairs.code_shared, codes, bare, config.code_dropout, draw)
+    path = _drop_terms(pairs.path, pairs.path_shared, codes, bare, config.code_dropout, draw)
     heavy = draw.uniform(0.0, config.path_most, len(codes)).astype(np.float32)
     path = Bags(path.offset, path.term, np.repeat(heavy, np.diff(path.offset)))
     return assemble(query, join_rows(code, path), masks(pairs, rows, codes, config))
 
 
-def _thinned(
+def _drop_terms(
     bags: Bags, shared: NDArray[np.bool_] | None, rows: NDArray[np.int64], bare: NDArray[np.bool_], share: float,
     draw: np.random.Generator,
 ) -> Bags:  # fmt: skip
@@ -149,31 +281,31 @@ def _thinned(
     offset = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
     keep = draw.random(len(places), dtype=np.float32) >= share
     if shared is not None:
-        keep = _kept(keep & ~(shared[places] & np.repeat(bare, sizes)), keep, offset)
-    keep = _kept(keep, np.ones_like(keep), offset)
+        keep = _refill_empty(keep & ~(shared[places] & np.repeat(bare, sizes)), keep, offset)
+    keep = _refill_empty(keep, np.ones_like(keep), offset)
     places = places[keep]
     offset = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sums(keep, offset))))
     return Bags(offset, bags.term[places], bags.count[places])
 
 
-def _kept(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.bool_]:
     empty = sums(keep, offset) == 0
     return np.where(np.repeat(empty, np.diff(offset)), instead, keep)
 
 
 def assemble(query: Bags, code: Bags, masked: NDArray[np.bool_]) -> Batch:
-    """Number the terms that occur, and make the matrices."""
+    """Number the terms that occur, and build the matrices."""
     terms, places = np.unique(np.concatenate((query.term, code.term)), return_inverse=True)
-    asked, said = np.split(places.astype(np.int32), [len(query.term)])
-    asking = as_matrix(Bags(query.offset, asked, query.count), len(terms))
-    saying = as_matrix(Bags(code.offset, said, code.count), len(terms))
-    return Batch(terms.astype(np.int64), asking, saying, masked)
+    query_terms, code_terms = np.split(places.astype(np.int32), [len(query.term)])
+    queries = as_matrix(Bags(query.offset, query_terms, query.count), len(terms))
+    codes = as_matrix(Bags(code.offset, code_terms, code.count), len(terms))
+    return Batch(terms.astype(np.int64), queries, codes, masked)
 
 
 def masks(
     pairs: Pairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorTrainConfig
 ) -> NDArray[np.bool_]:
-    """Say which codes may be right too: of the same query, the same code, or the same file."""
+    """Return which codes may be relevant too: those of an equal query, equal code, or the same file."""
     masked = _same(pairs.query_key, rows, codes) | _same(pairs.code_key, rows, codes)
     if config.same_file != "none":
         near = _same(pairs.repository.astype(np.int64) << 32 | pairs.file, rows, codes)
@@ -190,26 +322,26 @@ def _same(values: NDArray[Any], rows: NDArray[np.int64], codes: NDArray[np.int64
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is learned, for the terms of a batch; or its gradient."""
+    """The learned parameters of the terms of a batch, or their gradient."""
 
-    vectors: Floats  # terms x dimension
+    vectors: Floats  # terms × dimension
     asked: Floats  # log-weights in queries
     said: Floats  # log-weights in code
     sharpness: float  # log of 1 / temperature
 
 
 def loss_and_gradient(own: Parameters, batch: Batch, products: Products) -> tuple[float, Parameters]:
-    """Give the loss of a batch and the gradient of everything that is learned."""
+    """Return the loss of a batch and its gradient."""
     query = pool(batch.query, own.asked, own.vectors, products)
     code = pool(batch.code, own.said, own.vectors, products)
-    loss, slope = _contrast(query.unit, code.unit, own.sharpness, batch.masked)
-    query_slope = slope @ code.unit
-    asked = unpool(query, query_slope, products)
-    said = unpool(code, slope.T @ query.unit, products)
+    loss, gradient = _contrast(query.unit, code.unit, own.sharpness, batch.masked)
+    query_gradient = gradient @ code.unit
+    asked = unpool(query, query_gradient, products)
+    said = unpool(code, gradient.T @ query.unit, products)
     by_asked, by_said = (np.einsum("td,td->t", one, own.vectors) for one in (asked, said))
-    # Sharpness scales every similarity, and so does the length of all query vectors: they share this slope.
-    sharper = float(np.vdot(query.unit, query_slope))
-    return loss, Parameters(asked + said, by_asked, by_said, sharper)
+    # Sharpness scales every similarity, as the length of all query vectors does, so the gradients are the same.
+    by_sharpness = float(np.vdot(query.unit, query_gradient))
+    return loss, Parameters(asked + said, by_asked, by_said, by_sharpness)
 
 
 def _contrast(query: Floats, code: Floats, sharpness: float, masked: NDArray[np.bool_]) -> tuple[float, Floats]:
@@ -223,27 +355,24 @@ def _contrast(query: Floats, code: Floats, sharpness: float, masked: NDArray[np.
     by_query, by_code = chance.sum(axis=1), chance[:, :size].sum(axis=0)
     loss = float(np.mean((np.log(by_query) + np.log(by_code)) / 2 + scale - correct))
     half = scale * query.dtype.type(0.5 / size)
-    share = np.zeros(len(code), dtype=query.dtype)  # further codes ask nothing
+    share = np.zeros(len(code), dtype=query.dtype)  # further codes have no query
     share[:size] = half / by_code
     chance *= (half / by_query)[:, None] + share[None, :]
     chance[right, right] -= 2 * half
     return loss, chance
 
 
-_STREAM: Final = 3  # of the seed 0: every training is asked the same questions
-
-
 @dataclass(frozen=True, slots=True)
 class HeldOutTest:
-    """For each repository the rows that answer each other's questions, and which of them ask."""
+    """The candidate rows of each held-out repository, and which of them are queries."""
 
     rows: tuple[NDArray[np.int64], ...]
-    asked: tuple[NDArray[np.int64], ...]  # places in `rows`
+    asked: tuple[NDArray[np.int64], ...]  # indexes into `rows`
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutScore:
-    """How an exam went: right at once, and mean reciprocal rank; bare: no word of the question is in its answer."""
+    """Success@1 and mean reciprocal rank; `bare` without the words of the query in its code."""
 
     questions: int
     first: float
@@ -252,12 +381,12 @@ class HeldOutScore:
     bare_reciprocal: float
 
 
-def make_exam(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
-    """Choose the questions: documented code where some is held out, else anything."""
+def make_held_out_test(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
+    """Choose the queries: held-out documentation comments, or pairs of any kind if there are none."""
     held = np.flatnonzero(pairs.held_out)
     docs = held[pairs.kind[held] == KINDS.index("doc")]
     held = docs if len(docs) else held
-    draw = np.random.default_rng((0, _STREAM))
+    draw = np.random.default_rng((0, _TEST_STREAM))
     owners = np.unique(pairs.repository[held])
     rows = [np.sort(draw.permutation(held[pairs.repository[held] == owner])[: config.candidates]) for owner in owners]
     share = min(1.0, config.queries / max(1, sum(map(len, rows))))
@@ -265,10 +394,10 @@ def make_exam(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
     return HeldOutTest(tuple(rows), tuple(asked))
 
 
-def evaluate_held_out(pairs: Pairs, exam: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
-    """Ask every question twice: of the codes as they are, and with the shared words taken from its answer."""
+def evaluate_held_out(pairs: Pairs, test: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
+    """Rank the codes for every query, with and without the words that its code shares with it."""
     whole, bare = [np.zeros(0)], [np.zeros(0)]
-    for rows, asked in zip(exam.rows, exam.asked, strict=True):
+    for rows, asked in zip(test.rows, test.asked, strict=True):
         one, other = _ranks(pairs, rows, asked, own, products)
         whole.append(one)
         bare.append(other)
@@ -290,13 +419,9 @@ def _ranks(
     query = vectors(take_rows(pairs.query, rows[asked]), own.asked)
     others = query @ vectors(code, own.said).T
     alone = np.einsum("id,id->i", query, vectors(take_rows(bare, asked), own.said))
-    right = _same_validation(pairs.code_key, rows, asked) | _same_validation(pairs.query_key, rows, asked)
+    right = pairs.code_key[rows[asked]][:, None] == pairs.code_key[rows][None, :]
+    right |= pairs.query_key[rows[asked]][:, None] == pairs.query_key[rows][None, :]
     return _rank(others[np.arange(len(asked)), asked], others, right), _rank(alone, others, right)
-
-
-def _same_validation(keys: NDArray[np.uint64], rows: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = keys[rows[asked]][:, None] == keys[rows][None, :]
-    return found
 
 
 def _rank(answer: Floats, others: Floats, right: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -304,147 +429,3 @@ def _rank(answer: Floats, others: Floats, right: NDArray[np.bool_]) -> NDArray[n
     beside = ((others == answer[:, None]) & ~right).sum(axis=1)
     found: NDArray[np.float64] = 1.0 + above + beside / 2
     return found
-
-
-_START, _BATCH = 0, 1  # streams of the seed: what one draws says nothing about the other
-_LEARNED: Final = ("vectors", "asked", "said", "sharpness")
-_MEMORY: Final = 0.98  # of the loss that is shown: the mean of some fifty batches
-_SHARPEST: Final = float(np.log(1 / 0.02))  # beyond it chances underflow, and only the nearest wrong answer counts
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingTable:
-    """What is learned: a vector of each term, and the logarithm of its weight in queries and in code."""
-
-    vectors: NDArray[np.float32]
-    asked: NDArray[np.float32]
-    said: NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainProgress:
-    """Where a training is."""
-
-    step: int
-    steps: int
-    loss: float
-    temperature: float
-    grade: HeldOutScore
-
-
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """A table, and how it got there."""
-
-    table: EmbeddingTable
-    temperature: float
-    reports: tuple[TrainProgress, ...]
-
-
-def random_table(pairs: Pairs, terms: int, config: VectorTrainConfig, seed: int) -> EmbeddingTable:
-    """Begin with random vectors, and weights by how few codes use a term."""
-    draw = np.random.default_rng((seed, _START))
-    vectors = draw.standard_normal((terms, config.dimension), dtype=np.float32) / np.float32(config.dimension**0.5)
-    uses = np.bincount(pairs.code.term, minlength=terms)
-    weight = np.log(np.log1p((len(pairs) + 1) / (uses + 1))).astype(np.float32)
-    return EmbeddingTable(vectors, weight, weight.copy())
-
-
-@contextmanager
-def limited(threads: int) -> Iterator[Products]:
-    """Use so many threads and no more."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=threads), ThreadPoolExecutor(threads) as pool:
-        yield Products(pool, threads)
-
-
-class _State:
-    """A training under way; it owns its arrays and changes them in place."""
-
-    def __init__(
-        self, arrays: dict[str, NDArray[np.float32]], step: int, loss: float, reports: list[TrainProgress]
-    ) -> None:
-        self._arrays = arrays
-        self._moments = {name: Moments(arrays[f"{name}.mean"], arrays[f"{name}.square"]) for name in _LEARNED}
-        self.step = step
-        self.loss = loss
-        self.reports = reports
-
-    @classmethod
-    def begin(cls, start: EmbeddingTable, config: VectorTrainConfig) -> _State:
-        sharpness = np.array([-np.log(config.temperature)], dtype=np.float32)
-        arrays = {"vectors": start.vectors.copy(), "asked": start.asked.copy(), "said": start.said.copy()}
-        arrays["sharpness"] = sharpness
-        zeros = {f"{name}.{part}": np.zeros_like(arrays[name]) for name in _LEARNED for part in ("mean", "square")}
-        return cls(arrays | zeros, 0, 0.0, [])
-
-    @classmethod
-    def read(cls, path: Path) -> _State:
-        stored = read_store(path)
-        meta = cast(dict[str, Any], stored.meta)
-        reports = [TrainProgress(**one | {"grade": HeldOutScore(**one["grade"])}) for one in meta["reports"]]
-        return cls({name: array.copy() for name, array in stored.arrays.items()}, meta["step"], meta["loss"], reports)
-
-    def write(self, path: Path) -> None:
-        reports: list[JSON] = [asdict(one) for one in self.reports]
-        meta: dict[str, JSON] = {"step": self.step, "loss": self.loss, "reports": reports}
-        write_store(path, meta, self._arrays)
-
-    def parameters(self, terms: NDArray[np.int64] | slice) -> Parameters:
-        vectors, asked, said = (self._arrays[name][terms] for name in _LEARNED[:3])
-        return Parameters(vectors, asked, said, float(self._arrays["sharpness"][0]))
-
-    def learn(self, batch: Batch, config: VectorTrainConfig, products: Products) -> None:
-        loss, slope = loss_and_gradient(self.parameters(batch.terms), batch, products)
-        self.loss = loss if not self.step else _MEMORY * self.loss + (1 - _MEMORY) * loss
-        rate = _rate(self.step, config)
-        self.step += 1
-        for name in _LEARNED[:3]:
-            change = self._moments[name].step(batch.terms, getattr(slope, name), rate, self.step)
-            self._arrays[name][batch.terms] += change
-        only = np.zeros(1, dtype=np.int64)
-        sharper = self._moments["sharpness"].step(only, np.array([slope.sharpness], dtype=np.float32), rate, self.step)
-        self._arrays["sharpness"] = np.clip(self._arrays["sharpness"] + sharper, 0.0, _SHARPEST)
-
-    def report(self, config: VectorTrainConfig, pairs: Pairs, exam: HeldOutTest, products: Products) -> TrainProgress:
-        own = self.parameters(slice(None))
-        seen = evaluate_held_out(pairs, exam, own, products)
-        return TrainProgress(
-            self.step, config.steps, round(self.loss, 4), round(float(np.exp(-own.sharpness)), 5), seen
-        )
-
-    def result(self) -> Trained:
-        own = self._arrays
-        table = EmbeddingTable(own["vectors"], own["asked"], own["said"])
-        return Trained(table, float(np.exp(-own["sharpness"][0])), tuple(self.reports))
-
-
-def _rate(step: int, config: VectorTrainConfig) -> float:
-    return config.rate * min(1.0, (step + 1) / max(1, config.warmup)) * (1 - step / config.steps)
-
-
-def train_vectors(
-    pairs: Pairs,
-    start: EmbeddingTable,
-    config: TrainConfig,
-    hard: HardNegatives | None = None,
-    *,
-    keep: Path | None = None,
-    tell: Callable[[TrainProgress], None] = lambda _: None,
-) -> Trained:
-    """Train from a start, or go on with what `keep` holds; either way the result is the same to the byte."""
-    state = _State.read(keep) if keep and keep.exists() else _State.begin(start, config.vectors)
-    plan = make_plan(pairs, config.kinds, config.vectors.group)
-    exam = make_exam(pairs, config.held_out)
-    own = config.vectors
-    with limited(config.threads) as products:
-        while state.step < own.steps:
-            draw = np.random.default_rng((config.seed, _BATCH, state.step))
-            state.learn(make_batch(pairs, plan, hard, own, draw), own, products)
-            if state.step % own.report == 0 or state.step == own.steps:
-                state.reports.append(state.report(own, pairs, exam, products))
-                tell(state.reports[-1])
-            if keep and (state.step % own.checkpoint == 0 or state.step == own.steps):
-                state.write(keep)
-    return state.result()

@@ -158,15 +158,15 @@ def found(folder: Path) -> GitRepo:
     return one
 
 
-def no_barrier(cache: Path, config: MiningConfig | None = None) -> ExclusionIndex:
+def no_exclusions(cache: Path, config: MiningConfig | None = None) -> ExclusionIndex:
     """Exclude nothing."""
     return build_exclusions(Exclusions(()), (), (config or MiningConfig()).windows, cache, 1)
 
 
-def mined(folder: Path, config: MiningConfig | None = None, barrier: ExclusionIndex | None = None) -> Mined:
+def mined(folder: Path, config: MiningConfig | None = None, excluded: ExclusionIndex | None = None) -> Mined:
     """Mine one repository."""
     config = config or MiningConfig()
-    return mine_repository(found(folder), config, barrier or no_barrier(folder.parent / "cache", config))
+    return mine_repository(found(folder), config, excluded or no_exclusions(folder.parent / "cache", config))
 
 
 def shard_of(folder: Path, config: MiningConfig | None = None) -> PairShard:

@@ -64,7 +64,7 @@ def test_addresses_of_one_repository_have_one_name(address):
 
 def why(folder, *names):
     (one,) = find_repositories(folder)
-    return Exclusions(names).why(one)
+    return Exclusions(names).find_reason(one)
 
 
 def test_repository_is_excluded_by_address(tmp_path):
@@ -134,7 +134,7 @@ def test_windows_of_texts_too_short_for_one():
     assert copied_lines(b"a\n", np.empty(0, np.uint64), RULES).tolist() == [False, False]
 
 
-def barrier(tmp_path, names, workers=1):
+def excluded(tmp_path, names, workers=1):
     found = find_repositories(tmp_path / "repos")
     return build_exclusions(Exclusions(names), found, RULES, tmp_path / "cache", workers)
 
@@ -145,7 +145,7 @@ def test_pairs_with_copied_lines_are_dropped_and_counted(tmp_path):
     own = "".join(f"{HENS.replace('hens', f'hens{n}')}\n\n" for n in range(20))  # most of the file is not copied
     folder = make(tmp_path / "mine" / "toy+farm", {"LICENSE": MIT, "hen_house.py": f"{own}class Farm:\n{moved}"})
     free = mined(folder)
-    kept = mined(folder, barrier=barrier(tmp_path, ("own/secret",)))
+    kept = mined(folder, excluded=excluded(tmp_path, ("own/secret",)))
     assert any({"repaint", "fenc"} <= query for query, _, _ in pairs(free.shard, "name"))
     assert not any("fenc" in query or "fenc" in code for query, code, _ in pairs(kept.shard, "name"))
     assert any("hen" in query for query, _, _ in pairs(kept.shard, "doc"))
@@ -159,7 +159,7 @@ def test_file_that_is_largely_copied_is_dropped_whole(tmp_path):
     make(folder, {"farm_work.py": f"{BLOCK}\n\n{HENS}"}, "Leave the fence as it is")
     changed = HENS.replace("corn", "grain")
     make(folder, {"farm_work.py": f"{BLOCK}\n\n{changed}"}, "Give grain to every hungry hen")
-    free, kept = mined(folder), mined(folder, barrier=barrier(tmp_path, ("own/secret",)))
+    free, kept = mined(folder), mined(folder, excluded=excluded(tmp_path, ("own/secret",)))
     assert any("grain" in code for _, code, _ in pairs(free.shard, "doc"))
     assert any("grain" in query for query, _, _ in pairs(free.shard, "commit"))
     assert not any("grain" in query or "grain" in code for kind in KINDS for query, code, _ in pairs(kept.shard, kind))
@@ -175,7 +175,7 @@ def test_changes_of_copied_files_over_the_cap_are_dropped_too(tmp_path):
         make(folder, {f"{name}.py": text + HENS}, f"Begin the {name} with hungry hens")
         make(folder, {f"{name}.py": text + HENS.replace("corn", "grain")}, f"Give {name} grain to every hen")
     config = MiningConfig(files=FileRules(code=1))
-    found = mined(folder, config, barrier(tmp_path, ("own/secret",)))
+    found = mined(folder, config, excluded(tmp_path, ("own/secret",)))
     asked = [query for query, _, _ in pairs(found.shard, "commit")]
     assert any("moor" in query for query in asked)
     assert not any("fenc" in query for query in asked)
@@ -196,7 +196,7 @@ def test_copies_in_the_history_are_dropped_too(tmp_path):
     folder = make(tmp_path / "mine" / "toy+farm", {"LICENSE": MIT})
     make(folder, {"farm_work.py": BLOCK}, "Paint the fence when it does not rain")
     make(folder, {"farm_work.py": "# nothing\n"}, "Leave the fence as it has always been")
-    assert not pairs(mined(folder, barrier=barrier(tmp_path, ("own/secret",))).shard, "commit")
+    assert not pairs(mined(folder, excluded=excluded(tmp_path, ("own/secret",))).shard, "commit")
     assert pairs(mined(folder).shard, "commit")
 
 
@@ -204,7 +204,7 @@ def test_licence_header_that_all_files_share_is_no_copy(tmp_path):
     header = "".join(f"# Copyright line {n} of a long header on the licence of this\n" for n in range(6))
     make(tmp_path / "repos" / "own+secret", {"thing.py": header + "x = 1\n"})
     folder = make(tmp_path / "mine" / "toy+farm", {"LICENSE": MIT, "kitchen/hot_kettle.py": f"{header}\n{PYTHON}"})
-    found = mined(folder, barrier=barrier(tmp_path, ("own/secret",)))
+    found = mined(folder, excluded=excluded(tmp_path, ("own/secret",)))
     assert found.report.pairs["path"] == 1
     assert not {"copied", "copied file"} & found.report.dropped.keys()
 
@@ -216,7 +216,7 @@ def test_barrier_says_whose_windows_are_known(tmp_path):
     )
     make(tmp_path / "repos" / "fork+other", {"a.py": PYTHON})
     make(tmp_path / "repos" / "toy+free", {"b.py": GO})
-    found = barrier(tmp_path, ("not/here", "own/secret", "real/other"), workers=2)
+    found = excluded(tmp_path, ("not/here", "own/secret", "real/other"), workers=2)
     assert list(found.checked) == ["fork/other", "own/secret"]
     assert all(len(commit) == 40 for commit in found.checked.values())
     assert found.unchecked == ("not/here", "real/other")
@@ -228,22 +228,22 @@ def test_barrier_says_whose_windows_are_known(tmp_path):
 
 def test_windows_are_kept_until_the_code_moves(tmp_path):
     make(tmp_path / "repos" / "own+secret", {"fence.py": BLOCK})
-    first = barrier(tmp_path, ("own/secret",))
+    first = excluded(tmp_path, ("own/secret",))
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").iterdir()}
-    assert barrier(tmp_path, ("own/secret",)).digest == first.digest
+    assert excluded(tmp_path, ("own/secret",)).digest == first.digest
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").iterdir()} == times
     make(tmp_path / "repos" / "own+secret", {"more.py": PYTHON})
-    moved = barrier(tmp_path, ("own/secret",))
+    moved = excluded(tmp_path, ("own/secret",))
     assert moved.digest != first.digest
     assert len(moved.windows) > len(first.windows)
 
 
 def test_damaged_windows_are_made_anew(tmp_path):
     make(tmp_path / "repos" / "own+secret", {"fence.py": BLOCK})
-    first = barrier(tmp_path, ("own/secret",))
+    first = excluded(tmp_path, ("own/secret",))
     for path in (tmp_path / "cache").iterdir():
         path.write_bytes(path.read_bytes()[:-1])
-    assert barrier(tmp_path, ("own/secret",)).digest == first.digest
+    assert excluded(tmp_path, ("own/secret",)).digest == first.digest
 
 
 def test_excluded_repositories_are_not_mined_and_their_old_shards_go(tmp_path):

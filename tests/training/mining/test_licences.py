@@ -1,20 +1,20 @@
 import pytest
 
 from assay.training.config import MiningConfig
-from assay.training.exclusion import OPEN
+from assay.training.exclusion import NO_EXCLUSIONS
 from assay.training.mine import mine_repository
 from assay.training.repositories import (
-    FOLDER_LICENCE,
+    FOLDER_LICENSE,
     PERMISSIVE,
     LearningScope,
-    classify,
-    decide,
-    folder_licences,
-    is_licence,
+    classify_license,
+    decide_license,
+    find_folder_licenses,
+    find_root_licenses,
+    has_restrictive_header,
+    is_license_path,
     judge_folders,
-    licence_paths,
     open_repository,
-    restricts,
 )
 from assay.training.shards import KINDS
 from tests.training.mining.samples import FILES, GO, PYTHON, make, mined, pairs
@@ -63,14 +63,14 @@ TEXTS = {
 
 @pytest.mark.parametrize("spdx", TEXTS)
 def test_licence_is_told_by_its_text(spdx):
-    assert classify(TEXTS[spdx]) == (spdx,)
+    assert classify_license(TEXTS[spdx]) == (spdx,)
     shouted = "\n".join(f" *  {line}" for line in TEXTS[spdx].upper().split("\n"))
-    assert classify(shouted) == (spdx,)
+    assert classify_license(shouted) == (spdx,)
 
 
 @pytest.mark.parametrize("spdx", TEXTS)
 def test_only_permissive_licences_let_us_learn(spdx):
-    decided = decide({"LICENSE": TEXTS[spdx]})
+    decided = decide_license({"LICENSE": TEXTS[spdx]})
     assert decided.permissive == (spdx if spdx in PERMISSIVE else None)
     assert spdx in decided.problem
 
@@ -101,14 +101,14 @@ def test_only_permissive_licences_let_us_learn(spdx):
     ],
 )
 def test_several_licences_are_a_choice_or_a_burden(files, permissive):
-    assert decide(files).permissive == permissive
+    assert decide_license(files).permissive == permissive
 
 
 def test_licence_files_are_those_nearest_to_the_root():
-    assert licence_paths(["COPYING", "a/LICENSE", "LICENSES/MIT.txt"]) == ["COPYING"]
-    assert licence_paths(["LICENSES/MIT.txt", "a/LICENSE"]) == ["LICENSES/MIT.txt"]
-    assert licence_paths(["a/LICENSE", "b/license.md", "a/c/LICENSE"]) == ["a/LICENSE", "b/license.md"]
-    assert licence_paths(["a/b/LICENSE", "LICENSE-DEPENDENCIES.md", "LICENSE-binary"]) == []
+    assert find_root_licenses(["COPYING", "a/LICENSE", "LICENSES/MIT.txt"]) == ["COPYING"]
+    assert find_root_licenses(["LICENSES/MIT.txt", "a/LICENSE"]) == ["LICENSES/MIT.txt"]
+    assert find_root_licenses(["a/LICENSE", "b/license.md", "a/c/LICENSE"]) == ["a/LICENSE", "b/license.md"]
+    assert find_root_licenses(["a/b/LICENSE", "LICENSE-DEPENDENCIES.md", "LICENSE-binary"]) == []
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_licence_files_are_those_nearest_to_the_root():
     ["LICENSE", "LICENCE.md", "license.txt", "COPYING", "COPYING.LESSER", "UNLICENSE", "MIT-LICENSE", "LICENSE-MIT"],
 )
 def test_licence_files_are_told_by_their_name(path):
-    assert is_licence(path)
-    assert not is_licence(f"{path}/other.py")
-    assert not is_licence("licensing.py")
+    assert is_license_path(path)
+    assert not is_license_path(f"{path}/other.py")
+    assert not is_license_path("licensing.py")
 
 
 @pytest.mark.parametrize("licence", [None, "GPL-2.0", "MPL-2.0"])
@@ -141,29 +141,34 @@ def test_repository_under_a_permissive_licence_says_which(tmp_path, spdx):
 
 
 def test_header_of_a_file_may_restrict_it():
-    assert restricts("/* SPDX-License-Identifier: GPL-2.0-only */\n")
-    assert restricts("# This program is distributed under the GNU Affero General Public License\n")
-    assert not restricts("// SPDX-License-Identifier: MIT\n")
-    assert not restricts(PYTHON)
-    assert not restricts("x = 1\n" * 2000 + "# GNU General Public License\n")
+    assert has_restrictive_header("/* SPDX-License-Identifier: GPL-2.0-only */\n")
+    assert has_restrictive_header("# This program is distributed under the GNU Affero General Public License\n")
+    assert not has_restrictive_header("// SPDX-License-Identifier: MIT\n")
+    assert not has_restrictive_header(PYTHON)
+    assert not has_restrictive_header("x = 1\n" * 2000 + "# GNU General Public License\n")
 
 
-def bars(files, path, root=MIT):
-    return judge_folders(files, [root], [path]).bars(path)
+def forbids(files, path, root=MIT):
+    return judge_folders(files, [root], [path]).forbids(path)
 
 
 @pytest.mark.parametrize("spdx", TEXTS)
 def test_licence_of_a_folder_decides_for_what_lies_below(spdx):
     files = {"src/inner/LICENSE": TEXTS[spdx]}
-    assert bars(files, "src/inner/deep/er/a.c") is (spdx not in PERMISSIVE)
-    assert not bars(files, "src/a.c")
-    assert not bars(files, "src/inner2/a.c")
-    assert not bars(files, "a.c")
+    assert forbids(files, "src/inner/deep/er/a.c") is (spdx not in PERMISSIVE)
+    assert not forbids(files, "src/a.c")
+    assert not forbids(files, "src/inner2/a.c")
+    assert not forbids(files, "a.c")
 
 
 def test_nearest_licence_decides():
     files = {"a/COPYING": TEXTS["GPL-3.0"], "a/b/LICENSE": TEXTS["ISC"], "a/b/c/LICENSE.txt": TEXTS["EPL"]}
-    assert [bars(files, path) for path in ("a/x.c", "a/b/x.c", "a/b/c/x.c", "a/b/c/d/x.c")] == [True, False, True, True]
+    assert [forbids(files, path) for path in ("a/x.c", "a/b/x.c", "a/b/c/x.c", "a/b/c/d/x.c")] == [
+        True,
+        False,
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -179,22 +184,22 @@ def test_nearest_licence_decides():
     ],
 )
 def test_unknown_text_of_a_folder_forbids_unless_it_points_to_the_root(text, barred):
-    assert bars({"a/b/LICENSE": text}, "a/b/x.c") is barred
+    assert forbids({"a/b/LICENSE": text}, "a/b/x.c") is barred
 
 
 def test_pointer_leaves_it_to_the_licence_above():
-    assert bars({"a/LICENSE": TEXTS["MPL-2.0"], "a/b/LICENSE": "../LICENSE"}, "a/b/x.c")
+    assert forbids({"a/LICENSE": TEXTS["MPL-2.0"], "a/b/LICENSE": "../LICENSE"}, "a/b/x.c")
 
 
 def test_choice_that_the_root_offers_may_be_repeated():
     texts = ["Under the MIT license or the GPL.", TEXTS["GPL-2.0"]]
     repeated = {"a/LICENSE": texts[0], "a/COPYING": texts[1]}
-    assert not judge_folders(repeated, texts, []).bars("a/x.c")
-    assert judge_folders({"a/COPYING": texts[1]}, texts, []).bars("a/x.c")
+    assert not judge_folders(repeated, texts, []).forbids("a/x.c")
+    assert judge_folders({"a/COPYING": texts[1]}, texts, []).forbids("a/x.c")
 
 
 def test_licences_of_folders_are_texts_about_the_folder():
-    assert folder_licences(["a/LICENSE", "assets/COPYING.md", "a/LICENSE.MIT", "a/UNLICENSE"]) == [
+    assert find_folder_licenses(["a/LICENSE", "assets/COPYING.md", "a/LICENSE.MIT", "a/UNLICENSE"]) == [
         "a/LICENSE",
         "assets/COPYING.md",
         "a/LICENSE.MIT",
@@ -208,7 +213,7 @@ def test_licences_of_folders_are_texts_about_the_folder():
         "a/LICENSE-3rdparty.txt",
         "a/license.json",
     ]
-    assert folder_licences(others) == []
+    assert find_folder_licenses(others) == []
 
 
 def test_folder_under_another_licence_is_read_in_no_way(tmp_path):
@@ -223,11 +228,11 @@ def test_folder_under_another_licence_is_read_in_no_way(tmp_path):
     assert not any("berth" in query or "berth" in code for query, code in every)
     assert any("hitch" in query for query, _, _ in pairs(found.shard, "commit"))  # by what it did in the kitchen
     assert not pairs(found.shard, "heading")
-    assert found.report.dropped[FOLDER_LICENCE] == 2
+    assert found.report.dropped[FOLDER_LICENSE] == 2
     assert found.report.pairs["doc"] > 0
 
 
 def test_own_code_is_read_whatever_the_licence_of_its_folder(tmp_path):
     folder = make(tmp_path / "r", {"LICENSE": MIT, "dock/LICENSE": TEXTS["GPL-3.0"], "dock/mooring_lines.go": GO})
-    found = mine_repository(open_repository(folder), MiningConfig(), OPEN, LearningScope(own=True))
+    found = mine_repository(open_repository(folder), MiningConfig(), NO_EXCLUSIONS, LearningScope(own=True))
     assert pairs(found.shard, "doc")

@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import CorpusError
 from assay.training.config import MiningConfig
-from assay.training.exclusion import OPEN
+from assay.training.exclusion import NO_EXCLUSIONS
 from assay.training.mine import mine_repository
 from assay.training.repositories import LearningScope, list_files, open_repository
 from assay.training.shards import KINDS, PairShard
@@ -20,7 +20,7 @@ def jargon(tmp_path):
 
 
 def mined(folder, scope: LearningScope) -> PairShard | None:
-    return mine_repository(open_repository(folder), MiningConfig(), OPEN, scope).shard
+    return mine_repository(open_repository(folder), MiningConfig(), NO_EXCLUSIONS, scope).shard
 
 
 def words_of(shard: PairShard | None) -> set[str]:
