@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from assay.clock import today as today
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.git import find_top, git, git_stream
 from assay.errors import AssayError, SetupError
@@ -138,11 +139,6 @@ def old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLi
 def now() -> str:
     """Return the time in UTC with milliseconds: a reviewer may vote twice within a second."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def today() -> str:
-    """Return the day in UTC."""
-    return datetime.now(UTC).date().isoformat()
 
 
 def commit_of(corpus: Corpus) -> str:
