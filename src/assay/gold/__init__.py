@@ -1,4 +1,4 @@
-"""What counts as right? Gold sets: read, checked against the code, hashed."""
+"""Gold sets: load, resolve against a corpus, hash."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from assay.gold.loading import TagRule, join, load_gold
     from assay.gold.native.layers import write_native
 
-#: Where each name lives. They are fetched on first use: a report needs no format of a gold set, and there are many.
+#: Modules of the public names, imported on first use: a report needs no gold formats.
 _HOMES = {
     "AnchorProblem": "anchors",
     "Resolution": "anchors",
@@ -42,7 +42,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Fetch a name from where it lives."""
+    """Import a public name."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

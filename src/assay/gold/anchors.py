@@ -1,4 +1,4 @@
-"""Does the gold fit the code? Targets looked up in a corpus: paths, lines, symbols, content hashes."""
+"""Resolve the targets of a gold set in a corpus: paths, lines, symbols, content hashes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from assay.corpus.unpack import ListedPaths
 from assay.errors import GoldError, closest_match
 from assay.syntax.symbols import enclosing, is_supported, parse_problem, symbols
 from assay.syntax.text import split_lines
-from assay.types import Adversary, Corpus, GoldSet, Query, SkippedFile, Span, Symbol, Target
+from assay.types import Corpus, GoldSet, Query, Span, Symbol, Target
 
-#: Hex digits. 48 bits: two of a million ranges are the same by chance once in some hundred sets of that size.
+#: Hex digits, 48 bits: two of a million ranges collide in about one of a hundred sets of that size.
 DIGEST_LENGTH = 12
 
 
 def content_digest(lines: Sequence[str]) -> str:
-    """Hash lines without the blanks at their ends, which editors and git change at will."""
-    said = "\n".join(line.rstrip() for line in lines)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_LENGTH]
+    """Hash lines without trailing blanks, which editors and git change."""
+    text = "\n".join(line.rstrip() for line in lines)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_LENGTH]
 
 
 def places(lines: Sequence[str], digest: str, length: int) -> Iterator[int]:
@@ -32,45 +32,188 @@ def places(lines: Sequence[str], digest: str, length: int) -> Iterator[int]:
             yield start
 
 
+@dataclass(frozen=True, slots=True)
+class AnchorProblem:
+    """An anchor that does not resolve; `code` is a word to count by."""
+
+    code: str
+    query: str
+    anchor: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A gold set with resolved anchors, and what was left out."""
+
+    gold: GoldSet
+    problems: tuple[AnchorProblem, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences about targets found elsewhere than written
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusGuess:
+    """When missing paths mean that the gold set was made for another corpus."""
+
+    share: float = 0.5  # more than half of the paths: a refactoring seldom moves that much, a wrong corpus always does
+    least: int = 3  # with one or two paths a typing error looks the same
+
+
+#: Problems that are listed after the first; more are counted.
+_LISTED = 9
+_Checks = Mapping[Target, "Target | UnresolvedTarget"]
+
+
+def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
+    """Fill in the lines and units of targets and adversaries; raise on missing ones, or leave them out."""
+    library = AnchorIndex(corpus)
+    checks: _Checks = {t: library.look_up(t) for query in gold.queries for t in _anchored(query)}
+    problems = tuple(_problems(gold, checks))
+    if problems and missing == "error":
+        raise _error(problems)
+    queries = [resolved for query in gold.queries if (resolved := _resolve_query(query, checks)) is not None]
+    judged = tuple(replace(query, irrelevant=tuple(_irrelevant(query, library))) for query in queries)
+    notes = [
+        f"{target.anchor} was found at {found.span} by its content; `assay gold reanchor` writes that down"
+        for target, found in checks.items()
+        if isinstance(found, Target) and target.digest is not None and found.span != target.span
+    ]
+    every, kept = (sum(len(query.irrelevant) for query in some) for some in (queries, judged))
+    if kept < every:
+        notes.append(
+            f"{every - kept} of {every} irrelevant targets of '{gold.name}' are not in the corpus and are left out"
+        )
+    return Resolution(replace(gold, queries=judged), problems, tuple(notes))
+
+
+def _anchored(query: Query) -> Iterator[Target]:
+    yield from query.targets
+    yield from (adversary.target for adversary in query.adversaries)
+
+
+def _resolve_query(query: Query, checks: _Checks) -> Query | None:
+    """Return a query with the targets that resolve, without those that name a place again; None without a primary."""
+    if not any(isinstance(checks[target], Target) for target in query.primaries):
+        return None
+    again = {target for target, _ in _repeated(query, checks)}
+    targets = tuple(found for t in query.targets if t not in again and isinstance(found := checks[t], Target))
+    adversaries = tuple(
+        replace(adversary, target=found)
+        for adversary in query.adversaries
+        if adversary.target not in again and isinstance(found := checks[adversary.target], Target)
+    )
+    return replace(query, targets=targets, adversaries=adversaries)
+
+
+def _repeated(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
+    """Yield each target that a symbolic link makes the same place as an earlier one, and that one."""
+    found = [(target, there) for target in _anchored(query) if isinstance(there := checks[target], Target)]
+    if not any(there.link for _, there in found):
+        return
+    relevant = len([target for target in query.targets if isinstance(checks[target], Target)])
+    for number, (target, there) in enumerate(found):
+        for place, (other, first) in enumerate(found[:number]):
+            # an adversary cannot be in a file that is a target as a whole, nor the other way round
+            opposed = number >= relevant > place and (_is_whole(target) or _is_whole(other))
+            same = replace(there, link=None).anchor == replace(first, link=None).anchor
+            if target.span.path != other.span.path and there.span.path == first.span.path and (same or opposed):
+                yield target, other
+                break
+
+
+def _is_whole(target: Target) -> bool:
+    return target.symbol is None and target.span.start is None
+
+
+def _irrelevant(query: Query, library: AnchorIndex) -> Iterator[Target]:
+    there = (target for target in query.irrelevant if library.listed(target.span.path))
+    return (found for target in there if isinstance(found := library.look_up(target), Target))
+
+
+def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
+    yield from _other_corpus(gold, checks, CorpusGuess())
+    lines = AnchorLines(gold)
+    for query in gold.queries:
+        for target in _anchored(query):
+            missing = checks[target]
+            if isinstance(missing, UnresolvedTarget):
+                line = lines.find(query, target.anchor)
+                yield AnchorProblem(
+                    missing.code, query.id, target.anchor, missing.message, gold.source, line, missing.hint
+                )
+        for target, other in _repeated(query, checks):
+            message = f"query '{query.id}' names one place twice: {other.anchor} and {target.anchor} are the same file"
+            line = lines.find(query, target.anchor)
+            yield AnchorProblem("link", query.id, target.anchor, message, gold.source, line, "keep one of them")
+        if _resolve_query(query, checks) is None:
+            message = f"query '{query.id}' has no primary target left"
+            yield AnchorProblem(
+                "no-primary", query.id, "", message, gold.source, query.line, "anchor it anew or remove it"
+            )
+
+
+def _other_corpus(gold: GoldSet, checks: _Checks, guess: CorpusGuess) -> Iterator[AnchorProblem]:
+    missing = [(target, found) for target, found in checks.items() if isinstance(found, UnresolvedTarget)]
+    absent = {target.span.path for target, found in missing if found.code == "path"}
+    paths = {target.span.path for target in checks}
+    if len(absent) >= guess.least and len(absent) > guess.share * len(paths):
+        message = (
+            f"{len(absent)} of the {len(paths)} paths of '{gold.name}' are not in the corpus: "
+            "this looks like a gold set for another corpus"
+        )
+        hint = f"this corpus is {gold.corpus.repository}; name the one it was written for, its revision and its root"
+        first = next(query for query in gold.queries if any(t.span.path in absent for t in _anchored(query)))
+        yield AnchorProblem("other-corpus", "", "", message, gold.source, first.line, hint)
+
+
+def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:
+    first = problems[0]
+    others = [problem for problem in problems[1:] if problem.anchor]  # a query without primary is a consequence
+    message = first.message
+    if others:
+        listed = [f"  {problem.file}:{problem.line}: {problem.message}" for problem in others[:_LISTED]]
+        if len(others) > _LISTED:
+            listed.append(f"  … and {len(others) - _LISTED} more")
+        count = f"(and {len(others)} more {'problem' if len(others) == 1 else 'problems'})"
+        message = "\n".join([f"{first.message} {count}", *listed])
+    return GoldError(message, file=first.file, line=first.line, hint=first.hint)
+
+
 class AnchorLines:
-    """Find the line an anchor is written in."""
+    """Finds the lines of a gold file where anchors are written."""
 
     def __init__(self, gold: GoldSet) -> None:
         self._source = gold.source
         self._starts = sorted(query.line for query in gold.queries if query.line is not None)
-        self._lines: list[str] | None = None
 
     def find(self, query: Query, anchor: str) -> int | None:
-        """Give the first line of the query that holds the anchor's text, or the line it begins in."""
+        """Return the first line of the query that contains the anchor, or the line where the query begins."""
         if query.line is None:
             return None
-        lines = self._read()
-        end = next((start - 1 for start in self._starts if start > query.line), len(lines))
-        for number in range(query.line, min(end, len(lines)) + 1):
-            if anchor in lines[number - 1]:
+        end = next((start - 1 for start in self._starts if start > query.line), len(self._lines))
+        for number in range(query.line, min(end, len(self._lines)) + 1):
+            if anchor in self._lines[number - 1]:
                 return number
         return query.line
 
-    def _read(self) -> list[str]:
-        if self._lines is None:
-            self._lines = _source_lines(self._source)
-        return self._lines
+    @cached_property
+    def _lines(self) -> list[str]:
+        try:
+            return Path(self._source).read_text("utf-8").split("\n") if self._source else []
+        except (OSError, UnicodeDecodeError):
+            return []
 
 
-def _source_lines(source: str | None) -> list[str]:
-    try:
-        return Path(source).read_text("utf-8").split("\n") if source else []
-    except (OSError, UnicodeDecodeError):
-        return []
-
-
-#: Names a hint offers: it is one line.
-MOST_CANDIDATES = 3
+#: Names in a hint, which is one line.
+_MOST_CANDIDATES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedTarget:
-    """Why a target could not be found; `code` is path, range, content, symbol, language or syntax."""
+    """Why a target does not resolve; `code` is path, range, content, symbol, language or syntax."""
 
     code: str
     message: str
@@ -79,7 +222,7 @@ class UnresolvedTarget:
 
 @dataclass(frozen=True, slots=True)
 class _Parsed:
-    """What is known of a file: its lines, which definitions, or why none."""
+    """The lines of a file, and its symbols or why there are none."""
 
     lines: tuple[str, ...]
     symbols: tuple[Symbol, ...]
@@ -87,7 +230,7 @@ class _Parsed:
 
 
 class AnchorIndex:
-    """A corpus whose files are read and parsed once, when they are first asked for."""
+    """The files of a corpus, read and parsed once on first use."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -97,7 +240,7 @@ class AnchorIndex:
         self._parsed: dict[str, _Parsed] = {}
 
     def look_up(self, target: Target) -> Target | UnresolvedTarget:
-        """Give the target with its lines and unit, or say why it is not there."""
+        """Return the target with its lines and unit, or why it does not resolve."""
         path = self.listed(target.span.path)
         if path is None:
             return self._no_path(target.span.path)
@@ -110,16 +253,8 @@ class AnchorIndex:
         return self._range(target, target.span.start, target.span.end)
 
     def listed(self, path: str) -> str | None:
-        """Return the path by which the corpus lists a file, which a symbolic link may name; None if it does not."""
+        """Return the path by which the corpus lists a file, resolving symbolic links; None if it does not."""
         return self._listed.find(path)
-
-    @cached_property
-    def _by_name(self) -> dict[str, list[str]]:
-        return _grouped(self._paths, lambda path: path.name)
-
-    @cached_property
-    def _by_folder(self) -> dict[str, list[str]]:
-        return _grouped(self._paths, lambda path: str(path.parent))
 
     def _parse(self, path: str) -> _Parsed:
         if path not in self._parsed:
@@ -135,11 +270,12 @@ class AnchorIndex:
     def _range(self, target: Target, start: int, end: int) -> Target | UnresolvedTarget:
         parsed, path = self._parse(target.span.path), target.span.path
         if target.digest is not None and content_digest(parsed.lines[start - 1 : end]) != target.digest:
-            found = _only_place(parsed.lines, target.digest, end - start + 1)
-            if isinstance(found, str):
-                message = f"{target.anchor} does not hold what it held: {found}"
+            found = list(places(parsed.lines, target.digest, end - start + 1))
+            if len(found) != 1:
+                why = f"{len(found)} places of the file say the same now" if found else "the lines changed"
+                message = f"{target.anchor} does not hold what it held: {why}"
                 return UnresolvedTarget("content", message, "move it with `assay gold reanchor`, or anchor it anew")
-            start, end = found, found + end - start
+            start, end = found[0], found[0] + end - start
         if end > len(parsed.lines):
             message = f"{target.anchor} is past the end: {path} has {len(parsed.lines)} lines"
             return UnresolvedTarget("range", message, "was it anchored at another revision? correct the range")
@@ -154,59 +290,51 @@ class AnchorIndex:
             return UnresolvedTarget("language", message, "anchor it to lines: path:10-42")
         parsed = self._parse(path)
         found = next((s for s in parsed.symbols if s.name == symbol), None)
-        if found is None:
-            return self._no_symbol(path, symbol, parsed)
-        span = Span(path, found.start, found.end)
-        return replace(target, span=span, unit=span)
-
-    def _no_symbol(self, path: str, symbol: str, parsed: _Parsed) -> UnresolvedTarget:
+        if found is not None:
+            span = Span(path, found.start, found.end)
+            return replace(target, span=span, unit=span)
         if parsed.problem:
             message = f"symbol '{symbol}' cannot be found: {path} does not parse, {parsed.problem}"
             return UnresolvedTarget("syntax", message, "anchor it to lines, or use a version that reads this syntax")
         return UnresolvedTarget("symbol", f"symbol '{symbol}' is not in {path}", _symbol_hint(symbol, parsed.symbols))
 
     def _no_path(self, path: str) -> UnresolvedTarget:
-        left_out = self._left_out(path)
-        if left_out is not None:
-            why = f"{left_out.reason}: {left_out.detail}" if left_out.detail else left_out.reason
-            message = f"{path} is there but was left out of the corpus ({why})"
-            return UnresolvedTarget(
-                "path", message, "force it in with .assayignore or include, or choose another target"
-            )
-        if (self._corpus.root / path).is_dir():
-            return UnresolvedTarget("path", f"{path} is a folder of the corpus", "name a file in it")
-        if (self._corpus.root / path).is_file():
-            message = f"{path} is there but not part of the corpus"
-            return UnresolvedTarget("path", message, "check the include and exclude globs of the corpus")
-        return UnresolvedTarget("path", f"{path} is not in the corpus", self._path_hint(path))
-
-    def _left_out(self, path: str) -> SkippedFile | None:
         upwards = (path, *(str(parent) for parent in PurePosixPath(path).parents))
-        return next((self._skipped[step] for step in upwards if step in self._skipped), None)
+        skipped = next((self._skipped[step] for step in upwards if step in self._skipped), None)
+        if skipped is not None:
+            why = f"{skipped.reason}: {skipped.detail}" if skipped.detail else skipped.reason
+            message = f"{path} is there but was left out of the corpus ({why})"
+            hint = "force it in with .assayignore or include, or choose another target"
+        elif (self._corpus.root / path).is_dir():
+            message, hint = f"{path} is a folder of the corpus", "name a file in it"
+        elif (self._corpus.root / path).is_file():
+            message = f"{path} is there but not part of the corpus"
+            hint = "check the include and exclude globs of the corpus"
+        else:
+            message, hint = f"{path} is not in the corpus", self._path_hint(path)
+        return UnresolvedTarget("path", message, hint)
 
     def _path_hint(self, path: str) -> str:
         wanted = PurePosixPath(path)
         package = str(wanted.with_suffix("") / f"__init__{wanted.suffix}")
         if package in self._paths:
             return f"did you mean '{package}'?"
-        candidates = self._by_name.get(wanted.name) or self._beside(wanted)
+        candidates = self._by_name.get(wanted.name)
         if not candidates:
-            return "paths are relative to the corpus root; check the root and the revision"
-        return f"did you mean {_either(candidates)}?"
+            stems = _group(self._by_folder.get(str(wanted.parent), ()), lambda path: path.stem)
+            candidates = [path for stem in closest_match(wanted.stem, stems, _MOST_CANDIDATES) for path in stems[stem]]
+        return _did_you_mean(candidates, "paths are relative to the corpus root; check the root and the revision")
 
-    def _beside(self, wanted: PurePosixPath) -> list[str]:
-        stems = _grouped(self._by_folder.get(str(wanted.parent), ()), lambda path: path.stem)
-        return [path for stem in closest_match(wanted.stem, stems, MOST_CANDIDATES) for path in stems[stem]]
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        return _group(self._paths, lambda path: path.name)
 
-
-def _only_place(lines: tuple[str, ...], digest: str, length: int) -> int | str:
-    found = list(places(lines, digest, length))
-    if len(found) == 1:
-        return found[0]
-    return "the lines changed" if not found else f"{len(found)} places of the file say the same now"
+    @cached_property
+    def _by_folder(self) -> dict[str, list[str]]:
+        return _group(self._paths, lambda path: str(path.parent))
 
 
-def _grouped(paths: Iterable[str], key: Callable[[PurePosixPath], str]) -> dict[str, list[str]]:
+def _group(paths: Iterable[str], key: Callable[[PurePosixPath], str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for path in sorted(paths):
         groups.setdefault(key(PurePosixPath(path)), []).append(path)
@@ -214,7 +342,7 @@ def _grouped(paths: Iterable[str], key: Callable[[PurePosixPath], str]) -> dict[
 
 
 def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
-    """Name the symbols that may have been meant: a close name in the same scope, or the same name in another.
+    """Suggest a close name in the same scope, or the same name in another.
 
     Whole names are not compared: two methods of one class look alike by their class alone.
     """
@@ -222,176 +350,13 @@ def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
     scope, dot, last = symbol.rpartition(".")
     beside = [own for outer, _, own in (name.rpartition(".") for name in names) if outer == scope]
     elsewhere = [name for name in names if name.rpartition(".")[2] == last]
-    candidates = [scope + dot + near for near in closest_match(last, beside, MOST_CANDIDATES)]
-    candidates = candidates or list(closest_match(symbol, elsewhere, MOST_CANDIDATES)) or elsewhere
+    candidates = [scope + dot + near for near in closest_match(last, beside, _MOST_CANDIDATES)]
+    candidates = candidates or list(closest_match(symbol, elsewhere, _MOST_CANDIDATES)) or elsewhere
+    return _did_you_mean(candidates, "the file defines no symbol of that kind of name; open it and name the definition")
+
+
+def _did_you_mean(candidates: list[str], otherwise: str) -> str:
     if not candidates:
-        return "the file defines no symbol of that kind of name; open it and name the definition"
-    return f"did you mean {_either(candidates)}?"
-
-
-def _either(candidates: list[str]) -> str:
-    *others, last = [f"'{candidate}'" for candidate in candidates[:MOST_CANDIDATES]]
-    return f"{', '.join(others)} or {last}" if others else last
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusGuess:
-    """When missing paths say that the gold was made for other code, not that files moved."""
-
-    share: float = 0.5  # more than half of the paths: a refactoring seldom moves that much, a wrong corpus always does
-    least: int = 3  # with one or two paths a typing error looks the same
-
-
-@dataclass(frozen=True, slots=True)
-class AnchorProblem:
-    """An anchor that does not hold, and what to do about it; `code` is a word to count by."""
-
-    code: str
-    query: str
-    anchor: str
-    message: str
-    file: str | None = None
-    line: int | None = None
-    hint: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """A gold set whose anchors all hold, and what had to be left out for it."""
-
-    gold: GoldSet
-    problems: tuple[AnchorProblem, ...] = ()
-    notes: tuple[str, ...] = ()  # sentences about what holds, but not where it was written
-
-
-def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
-    """Fill in the lines and units of targets and adversaries; what is missing is an error, or is left out and told."""
-    library = AnchorIndex(corpus)
-    checks = _check(gold, library)
-    problems = tuple(_problems(gold, checks))
-    if problems and missing == "error":
-        raise _error(problems)
-    queries = [kept for query in gold.queries if (kept := _kept(query, checks)) is not None]
-    judged = tuple(replace(query, irrelevant=tuple(_irrelevant(query, library))) for query in queries)
-    notes = (*_notes(checks), *_gone(gold, queries, judged))
-    return Resolution(replace(gold, queries=judged), problems, notes)
-
-
-_Checks = Mapping[Target, Target | UnresolvedTarget]
-
-
-def _anchored(query: Query) -> Iterator[Target]:
-    yield from query.targets
-    yield from (adversary.target for adversary in query.adversaries)
-
-
-def _check(gold: GoldSet, library: AnchorIndex) -> _Checks:
-    return {target: library.look_up(target) for query in gold.queries for target in _anchored(query)}
-
-
-def _kept(query: Query, checks: _Checks) -> Query | None:
-    again = {target for target, _ in _same_places(query, checks)}
-    targets = tuple(found for t in query.targets if t not in again and isinstance(found := checks[t], Target))
-    if not any(isinstance(checks[target], Target) for target in query.primaries):
-        return None
-    left = [adversary for adversary in query.adversaries if adversary.target not in again]
-    adversaries = [kept for adversary in left if (kept := _kept_adversary(adversary, checks)) is not None]
-    return replace(query, targets=targets, adversaries=tuple(adversaries))
-
-
-def _same_places(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
-    found = [(target, there) for target in _anchored(query) if isinstance(there := checks[target], Target)]
-    if not any(there.link for _, there in found):
-        return
-    right = len([target for target in query.targets if isinstance(checks[target], Target)])
-    for number, (target, there) in enumerate(found):
-        for place, (other, first) in enumerate(found[:number]):
-            # a wrong answer cannot be in a file that is right as a whole, nor the other way round
-            opposed = number >= right > place and (_is_whole(target) or _is_whole(other))
-            same = replace(there, link=None).anchor == replace(first, link=None).anchor
-            if target.span.path != other.span.path and there.span.path == first.span.path and (same or opposed):
-                yield target, other
-                break
-
-
-def _is_whole(target: Target) -> bool:
-    return target.symbol is None and target.span.start is None
-
-
-def _kept_adversary(adversary: Adversary, checks: _Checks) -> Adversary | None:
-    found = checks[adversary.target]
-    return replace(adversary, target=found) if isinstance(found, Target) else None
-
-
-def _irrelevant(query: Query, library: AnchorIndex) -> Iterator[Target]:
-    there = (target for target in query.irrelevant if library.listed(target.span.path))
-    return (found for target in there if isinstance(found := library.look_up(target), Target))
-
-
-def _gone(gold: GoldSet, before: Sequence[Query], after: Sequence[Query]) -> Iterator[str]:
-    every, kept = (sum(len(query.irrelevant) for query in queries) for queries in (before, after))
-    if kept < every:
-        yield f"{every - kept} of {every} irrelevant targets of '{gold.name}' are not in the corpus and are left out"
-
-
-def _notes(checks: _Checks) -> Iterator[str]:
-    for target, found in checks.items():
-        if isinstance(found, Target) and target.digest is not None and found.span != target.span:
-            yield f"{target.anchor} was found at {found.span} by its content; `assay gold reanchor` writes that down"
-
-
-def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
-    yield from _other_corpus(gold, checks)
-    lines = AnchorLines(gold)
-    for query in gold.queries:
-        for target in _anchored(query):
-            missing = checks[target]
-            if isinstance(missing, UnresolvedTarget):
-                line = lines.find(query, target.anchor)
-                yield AnchorProblem(
-                    missing.code, query.id, target.anchor, missing.message, gold.source, line, missing.hint
-                )
-        for target, other in _same_places(query, checks):
-            message = f"query '{query.id}' names one place twice: {other.anchor} and {target.anchor} are the same file"
-            line = lines.find(query, target.anchor)
-            yield AnchorProblem("link", query.id, target.anchor, message, gold.source, line, "keep one of them")
-        if _kept(query, checks) is None:
-            message = f"query '{query.id}' has no primary target left"
-            yield AnchorProblem(
-                "no-primary", query.id, "", message, gold.source, query.line, "anchor it anew or remove it"
-            )
-
-
-def _other_corpus(gold: GoldSet, checks: _Checks, guess: CorpusGuess | None = None) -> Iterator[AnchorProblem]:
-    guess = guess or CorpusGuess()
-    absent = {
-        t.span.path for t, found in checks.items() if isinstance(found, UnresolvedTarget) and found.code == "path"
-    }
-    paths = {target.span.path for target in checks}
-    if len(absent) >= guess.least and len(absent) > guess.share * len(paths):
-        message = (
-            f"{len(absent)} of the {len(paths)} paths of '{gold.name}' are not in the corpus: "
-            "this looks like a gold set for another corpus"
-        )
-        hint = f"this corpus is {gold.corpus.repository}; name the one it was written for, its revision and its root"
-        first = next(query for query in gold.queries if any(t.span.path in absent for t in _anchored(query)))
-        yield AnchorProblem("other-corpus", "", "", message, gold.source, first.line, hint)
-
-
-#: Problems that are listed behind the first; more are counted.
-_LISTED = 9
-
-
-def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:
-    """Make an error of the first problem that lists the others, so that one look mends them all."""
-    first = problems[0]
-    others = [problem for problem in problems[1:] if problem.anchor]  # a query without primary is a consequence
-    if not others:
-        return GoldError(first.message, file=first.file, line=first.line, hint=first.hint)
-    listed = [f"  {problem.file}:{problem.line}: {problem.message}" for problem in others[:_LISTED]]
-    if len(others) > _LISTED:
-        listed.append(f"  … and {len(others) - _LISTED} more")
-    count = f"(and {len(others)} more {'problem' if len(others) == 1 else 'problems'})"
-    return GoldError(
-        "\n".join([f"{first.message} {count}", *listed]), file=first.file, line=first.line, hint=first.hint
-    )
+        return otherwise
+    *others, last = [f"'{candidate}'" for candidate in candidates[:_MOST_CANDIDATES]]
+    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"

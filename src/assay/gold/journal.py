@@ -1,4 +1,4 @@
-"""Files that only grow, a JSON object a line: several processes append, and a kill costs no whole line."""
+"""Append-only files of JSON lines: several processes append, and a kill costs at most an unfinished line."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class JournalLimits:
-    """How much of a journal is read."""
+    """The largest journal that is read."""
 
-    bytes: int = 256_000_000  # some 250,000 proposals; beyond it the file was not written here
+    bytes: int = 256_000_000  # some 250,000 proposals; Assay writes no larger file
 
 
 class JournalCache(Generic[T]):
-    """What was made of a journal, for as long as the journal is the same: a server reads it with every request."""
+    """A value derived from a journal, cached until the file changes: a server needs it in every request."""
 
     def __init__(self, path: Path, read: Callable[[], T]) -> None:
         self._path, self._read = path, read
         self._known: tuple[tuple[int, int, int], T] | None = None
 
     def __call__(self) -> T:
-        """Give it, read anew where the file is another one, longer or younger."""
+        """Return the value, read again if the inode, size or time of the file changed."""
         key = self._key()
         known = self._known
         if known is None or known[0] != key:
-            known = self._known = (key, self._read())  # what came in between has another key, and is read next time
+            known = self._known = (key, self._read())  # later writes change the key
         return known[1]
 
     def _key(self) -> tuple[int, int, int]:
@@ -56,24 +56,24 @@ class JournalCache(Generic[T]):
 
 
 class Journal:
-    """A journal that nobody else writes meanwhile; made by `opened`."""
+    """A journal that is locked against other writers; made by `opened`."""
 
     def __init__(self, path: Path, handle: int, *, keep: bool = False) -> None:
         self.path = path
         self._handle = handle
-        left = _torn_bytes(handle)
-        self.cut = _torn_part(left)  # bytes that a killed writer left of a line
+        left = _last_line(handle)
+        self.cut = _torn_size(left)  # bytes of a line that a killed writer left unfinished
         if left and (keep or not self.cut):
             os.write(handle, b"\n")
         elif left:
             os.ftruncate(handle, os.fstat(handle).st_size - len(left))
 
     def rows(self) -> list[YamlNode]:
-        """Give the lines that are there."""
+        """Return the lines."""
         return read_rows(self.path)
 
     def append(self, values: Iterable[Mapping[str, object]]) -> None:
-        """Add lines, all in one write, and wait until they are on the disk."""
+        """Append lines in one write and sync them to disk."""
         data = b"".join(_line(value, self.path) for value in values)
         while data:
             data = data[os.write(self._handle, data) :]
@@ -82,11 +82,18 @@ class Journal:
 
 @contextmanager
 def opened(path: Path, *, keep: bool = False) -> Iterator[Journal]:
-    """Hold a journal against other writers, made if it is not there; a line that a kill tore is cut off, or kept.
+    """Open and lock a journal, creating it if needed; an unfinished line at its end is cut off, or kept.
 
-    A last line that is whole and lacks only its end, as some editors and tools leave it, is ended.
+    A last line that lacks only its newline, as some editors leave it, is ended.
     """
-    handle = _open(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = not path.exists()
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        if new:
+            sync_folder(path.parent)
+    except OSError as error:
+        raise _unusable(path, error) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield Journal(path, handle, keep=keep)
@@ -97,13 +104,13 @@ def opened(path: Path, *, keep: bool = False) -> Iterator[Journal]:
 
 
 def append(path: Path, values: Sequence[Mapping[str, object]]) -> None:
-    """Add lines to a log that keeps all it ever held: half a line stays, ended, for its reader to complain about."""
+    """Append lines to a log that never loses data: an unfinished line is ended, and its reader raises."""
     with opened(path, keep=True) as journal:
         journal.append(values)
 
 
 def truncated_bytes(path: Path) -> int:
-    """Count the bytes of half a line at the end: what a kill, or a copy that broke off, left of it."""
+    """Return the bytes of an unfinished line at the end, left by a kill or an interrupted copy."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -111,7 +118,7 @@ def truncated_bytes(path: Path) -> int:
     except OSError as error:
         raise _unreadable(path, error) from error
     try:
-        return _torn_part(_torn_bytes(handle))
+        return _torn_size(_last_line(handle))
     except OSError as error:
         raise _unreadable(path, error) from error
     finally:
@@ -119,7 +126,7 @@ def truncated_bytes(path: Path) -> int:
 
 
 def read_whole(path: Path) -> list[YamlNode]:
-    """Read a journal that must not have lost anything: half a line at its end is an error, not the end of a file."""
+    """Read a journal that must be complete: raise on an unfinished line at its end."""
     rows = read_rows(path)
     if truncated_bytes(path):
         hint = "complete the line or remove it; what it said does not count as it is"
@@ -128,7 +135,7 @@ def read_whole(path: Path) -> list[YamlNode]:
 
 
 def read_rows(path: Path, limits: JournalLimits | None = None) -> list[YamlNode]:
-    """Read the whole lines of a journal, none where there is no file; half a line at the end is no line."""
+    """Read the complete lines of a journal; none if there is no file."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -139,30 +146,19 @@ def read_rows(path: Path, limits: JournalLimits | None = None) -> list[YamlNode]
     if len(raw) > most:
         raise GoldError(f"the file has {len(raw)} bytes; at most {most} are read", file=path, hint="move it away")
     *lines, last = raw.split(b"\n")
-    lines += [last] if last and not _torn_part(last) else []
+    lines += [last] if last and not _torn_size(last) else []
     return [_row(path, number, line) for number, line in enumerate(lines, 1)]
 
 
-def _open(path: Path) -> int:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = not path.exists()
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        if new:
-            sync_folder(path.parent)
-    except OSError as error:
-        raise _unusable(path, error) from error
-    return handle
-
-
-def _torn_bytes(handle: int) -> bytes:
+def _last_line(handle: int) -> bytes:
+    """Return the last line if it has no newline."""
     size = os.fstat(handle).st_size
     if size == 0 or os.pread(handle, 1, size - 1) == b"\n":
         return b""
     return os.pread(handle, size, 0).rpartition(b"\n")[2]
 
 
-def _torn_part(line: bytes) -> int:
+def _torn_size(line: bytes) -> int:
     try:
         whole = isinstance(json.loads(line.decode("utf-8")), dict)
     except (ValueError, RecursionError):
@@ -180,12 +176,12 @@ def _line(value: Mapping[str, object], path: Path) -> bytes:
 
 
 def read_row(value: Mapping[str, object], path: Path, number: int) -> YamlNode:
-    """Give a line as it will be read, before it is written: what nobody can read back must not get in."""
+    """Return a line as it will be read back, to check it before it is written."""
     return _row(path, number, _line(value, path))
 
 
 def _row(path: Path, number: int, line: bytes) -> YamlNode:
-    """Read one line as nodes that know their line, so that gold readers can complain about it."""
+    """Parse a line into YAML nodes with locations, so that readers of gold apply."""
     import yaml
 
     from assay.gold.native.nodes import YamlNode
@@ -201,7 +197,7 @@ def _row(path: Path, number: int, line: bytes) -> YamlNode:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The keys and values of a JSON object, repeated keys kept: the reader of the mapping refuses them."""
+    """The members of a JSON object, including repeated keys, on which `YamlNode.mapping` raises."""
 
 
 def _node(value: object, mark: yaml.Mark) -> yaml.Node:
@@ -215,7 +211,7 @@ def _node(value: object, mark: yaml.Mark) -> yaml.Node:
             return MappingNode("tag:yaml.org,2002:map", pairs, mark, mark)
         if isinstance(value, list):
             return SequenceNode("tag:yaml.org,2002:seq", [make(item) for item in value], mark, mark)
-        return ScalarNode("tag:yaml.org,2002:str", json.dumps(value), mark, mark)  # a number stays the text it is
+        return ScalarNode("tag:yaml.org,2002:str", json.dumps(value), mark, mark)
 
     return make(value)
 

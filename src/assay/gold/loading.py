@@ -1,4 +1,4 @@
-"""Find and read gold sets: a file, a folder, or the name of a shipped set."""
+"""Load gold sets: a file, a directory, or a shipped set by name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,110 @@ from assay.gold.review.items import SUFFIX as REVIEW
 from assay.gold.split import TAG, sealed_queries
 from assay.types import CorpusSpec, GoldSet, Query, Suite
 
-#: Known by name: questions about the code, and about what its docstrings say.
+#: Shipped sets: queries about the code of the standard library, and about its docstrings.
 SHIPPED = ("stdlib", "stdlib-docs")
+_SHIPPED_FOLDER = Path(__file__).parent.parent / "data" / "gold"
+#: Marks a directory of synthetic gold: what is below it is the corpus of the sets.
+SYNTHETIC_MARK = ".assay-synth"
+
+
+def load_gold(
+    source: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002  # the public name; nothing here formats
+    corpus: str | Path | CorpusSpec | None = None,
+    tags: Sequence[TagRule] = (),
+) -> Suite:
+    """Load a file, every gold file below a directory, or a shipped set by name: `stdlib`, `stdlib-docs`.
+
+    `corpus` is where the code is, for formats that do not name it or instead of what a set names: a directory, or a
+    spec as `--corpus` takes it (`git:URL@REV`, `pypi:NAME==VERSION`). A directory is relative to the current one; that
+    of a `CorpusSpec` is relative to the gold file, as in the file itself.
+    """
+    known = named(format) if format is not None else None
+    path = _SHIPPED_FOLDER / f"{source}.yaml" if source in SHIPPED else Path(source)
+    spec = _corpus_spec(corpus)
+    if path.is_dir():
+        golds = list(_read_folder(path, known, spec))
+    elif path.exists():
+        golds = _read_file(path, known, spec)
+    else:
+        raise GoldError(
+            "there is no such file or folder", file=path, hint=f"check the path, or use one of {', '.join(SHIPPED)}"
+        )
+    if not golds:
+        raise GoldError(
+            "the folder holds no gold set", file=path, hint=f"gold files end in {', '.join(sorted(SUFFIXES))}"
+        )
+    if spec is not None and spec is not corpus:
+        golds = [
+            replace(gold, corpus=beside(gold.corpus, gold.source))
+            if gold.source is not None and (gold.corpus.kind, gold.corpus.value) == (spec.kind, spec.value)
+            else gold
+            for gold in golds
+        ]
+    return _suite([apply_tags(gold, tags) for gold in golds])
+
+
+def _corpus_spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
+    if corpus is None or isinstance(corpus, CorpusSpec):
+        return corpus
+    if isinstance(corpus, os.PathLike):
+        return CorpusSpec("path", os.fspath(corpus))
+    if isinstance(corpus, str):
+        return parse_spec(corpus)
+    raise CorpusError(f"corpus = {corpus!r}", hint='pass a folder, such as corpus="src", or an assay.CorpusSpec')
+
+
+def beside(corpus: CorpusSpec, source: str) -> CorpusSpec:
+    """Return a corpus whose directory is relative to a gold file, so that it is the same on any machine."""
+    if corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
+        return corpus
+    folder = Path(source) if Path(source).is_dir() else Path(source).parent
+    return replace(corpus, value=os.path.relpath(corpus.value, folder))
+
+
+def _read_folder(folder: Path, known: Format | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:
+    """Read the gold below a directory in path order; review queues, access logs and hidden files are skipped."""
+    suffixes = known.suffixes if known else SUFFIXES
+    for base, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(REVIEW))
+        whole = detect_folder(Path(base), (known,) if known else FORMATS)
+        if whole is not None and whole.read_folder is not None:
+            folders.clear()
+            yield from whole.read_folder(Path(base), corpus)
+            continue
+        if SYNTHETIC_MARK in files:
+            folders.clear()
+        for name in sorted(files):
+            if not name.startswith(".") and not name.endswith(LOOKS) and Path(name).suffix in suffixes:
+                yield from _read_file(Path(base, name), known, corpus, walked=True)
+
+
+def _read_file(path: Path, known: Format | None, corpus: CorpusSpec | None, *, walked: bool = False) -> list[GoldSet]:
+    source = open_source(path)
+    if walked and is_aside(source):
+        return []
+    found = (known or detect(source)).read(source, "-".join(path.stem.split()), corpus)
+    return found if isinstance(found, list) else [found]
+
+
+def join(suites: Sequence[Suite]) -> Suite:
+    """Join suites; raise if two sets have the same name."""
+    return _suite([gold for suite in suites for gold in suite.golds])
+
+
+def _suite(golds: Sequence[GoldSet]) -> Suite:
+    first: dict[str, GoldSet] = {}
+    for gold in golds:
+        if gold.name in first:
+            raise GoldError(
+                f"two gold sets are called '{gold.name}', the other is {first[gold.name].source}",
+                file=gold.source,
+                hint="give each its own name; a set without a name key is called after its file",
+            )
+        first[gold.name] = gold
+    return Suite(tuple(golds))
 
 
 _RULE = re.compile(
@@ -38,7 +140,7 @@ class RowRange:
 
 @dataclass(frozen=True, slots=True)
 class TagRule:
-    """Say that some queries of a gold file carry a tag."""
+    """A tag for some queries of a gold file."""
 
     key: str
     value: str
@@ -46,7 +148,7 @@ class TagRule:
 
     @classmethod
     def parse(cls, text: str) -> TagRule:
-        """Read `key=value:101-127` or `key=value:3,7-9`."""
+        """Parse `key=value:101-127` or `key=value:3,7-9`."""
         match = _RULE.fullmatch(text)
         if match is None:
             raise ConfigError(f"'{text}' is not a tag rule", hint="write it like difficulty=hard:101-127")
@@ -54,15 +156,22 @@ class TagRule:
             raise ConfigError(
                 f"'{text}' would move queries to another part", hint="parts are given by `assay gold split`, in the set"
             )
-        return cls(match["key"], match["value"], tuple(_row_range(part, text) for part in match["rows"].split(",")))
+        ranges = []
+        for part in match["rows"].split(","):
+            first, _, last = part.partition("-")
+            ranges.append(RowRange(int(first), int(last or first)))
+            if not 1 <= ranges[-1].first <= ranges[-1].last:
+                hint = "rows are counted from 1, smallest first"
+                raise ConfigError(f"'{text}' has the empty row range {part}", hint=hint)
+        return cls(match["key"], match["value"], tuple(ranges))
 
     def covers(self, row: int) -> bool:
-        """Tell whether a query, counted from 1, carries the tag."""
+        """Return whether the query of a row, counted from 1, gets the tag."""
         return any(rows.first <= row <= rows.last for rows in self.rows)
 
 
 def apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
-    """Add the tags of the rules; a later rule wins over an earlier one and over the file."""
+    """Add the tags of rules to a set; later rules override earlier ones and the file."""
     for rule in rules:
         last = max(rows.last for rows in rule.rows)
         if last > len(gold.queries):
@@ -77,162 +186,34 @@ def apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
     return replace(gold, queries=tuple(queries))
 
 
-def _row_range(part: str, text: str) -> RowRange:
-    """Read `7` or `101-127`."""
-    first, _, last = part.partition("-")
-    rows = RowRange(int(first), int(last or first))
-    if not 1 <= rows.first <= rows.last:
-        raise ConfigError(f"'{text}' has the empty row range {part}", hint="rows are counted from 1, smallest first")
-    return rows
-
-
-#: Lies in a folder of synthetic gold: what is below it is the corpus of the sets, no gold.
-SYNTHETIC_MARK = ".assay-synth"
-_SHIPPED_FOLDER = Path(__file__).parent.parent / "data" / "gold"
-
-
-def load_gold(
-    source: str | Path,
-    *,
-    format: str | None = None,  # noqa: A002  # the public name; nothing here formats
-    corpus: str | Path | CorpusSpec | None = None,
-    tags: Sequence[TagRule] = (),
-) -> Suite:
-    """Read a file, every gold file below a folder, or a shipped set by its name: `stdlib`, `stdlib-docs`.
-
-    `corpus` is where the code is, for formats that do not name it or instead of what a set names: a folder, or what
-    `--corpus` takes (`git:URL@REV`, `pypi:NAME==VERSION`). A folder is relative to the current directory; that of a
-    `CorpusSpec` is relative to the gold file, as in the file itself.
-    """
-    known = named(format) if format is not None else None
-    path = _SHIPPED_FOLDER / f"{source}.yaml" if source in SHIPPED else Path(source)
-    given = _spec(corpus)
-    if path.is_dir():
-        golds = [gold for part in _parts(path, known) for gold in _read(part, given)]
-    elif path.exists():
-        golds = _read(_Part(path, known), given)
-    else:
-        raise GoldError(
-            "there is no such file or folder", file=path, hint=f"check the path, or use one of {', '.join(SHIPPED)}"
-        )
-    if not golds:
-        raise GoldError(
-            "the folder holds no gold set", file=path, hint=f"gold files end in {', '.join(sorted(SUFFIXES))}"
-        )
-    if given is not None and given is not corpus:
-        golds = [replace(gold, corpus=_seen_from(gold, given)) for gold in golds]
-    return _suite([apply_tags(gold, tags) for gold in golds])
-
-
-def beside(corpus: CorpusSpec, source: str) -> CorpusSpec:
-    """Return a corpus whose folder is relative to a gold file, as the file would write it, the same on any machine."""
-    if corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
-        return corpus
-    folder = Path(source) if Path(source).is_dir() else Path(source).parent
-    return replace(corpus, value=os.path.relpath(corpus.value, folder))
-
-
-def _spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
-    if corpus is None or isinstance(corpus, CorpusSpec):
-        return corpus
-    if isinstance(corpus, os.PathLike):
-        return CorpusSpec("path", os.fspath(corpus))
-    if isinstance(corpus, str):
-        return parse_spec(corpus)
-    raise CorpusError(f"corpus = {corpus!r}", hint='pass a folder, such as corpus="src", or an assay.CorpusSpec')
-
-
-def _seen_from(gold: GoldSet, given: CorpusSpec) -> CorpusSpec:
-    own = gold.corpus
-    same = gold.source is not None and (own.kind, own.value) == (given.kind, given.value)
-    return beside(own, str(gold.source)) if same else own
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A file, or a folder that is one set or several as a whole; a file may still have to be told its format."""
-
-    path: Path
-    format: Format | None
-    walked: bool = False  # found below a folder, so it may be no set at all
-
-
-def _parts(folder: Path, known: Format | None) -> Iterator[_Part]:
-    """Yield the gold files below a folder in path order, folders of a folder format whole.
-
-    Hidden files are left out, and what lies beside a set: its review queue, and the log of looks at its sealed part.
-    """
-    suffixes = known.suffixes if known else SUFFIXES
-    for base, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(REVIEW))
-        whole = detect_folder(Path(base), (known,) if known else FORMATS)
-        if whole is not None:
-            folders.clear()
-            yield _Part(Path(base), whole)
-            continue
-        if SYNTHETIC_MARK in files:
-            folders.clear()
-        visible = sorted(name for name in files if not name.startswith(".") and not name.endswith(LOOKS))
-        yield from (_Part(Path(base, name), known, walked=True) for name in visible if Path(name).suffix in suffixes)
-
-
-def _read(part: _Part, corpus: CorpusSpec | None) -> list[GoldSet]:
-    if part.format is not None and part.format.read_folder is not None and part.path.is_dir():
-        return part.format.read_folder(part.path, corpus)
-    source = open_source(part.path)
-    if part.walked and is_aside(source):
-        return []
-    name = "-".join(part.path.stem.split())
-    found = (part.format or detect(source)).read(source, name, corpus)
-    return found if isinstance(found, list) else [found]
-
-
-def join(suites: Sequence[Suite]) -> Suite:
-    """Put suites together; names stay unique."""
-    return _suite([gold for suite in suites for gold in suite.golds])
-
-
-def _suite(golds: Sequence[GoldSet]) -> Suite:
-    first: dict[str, GoldSet] = {}
-    for gold in golds:
-        if gold.name in first:
-            raise GoldError(
-                f"two gold sets are called '{gold.name}', the other is {first[gold.name].source}",
-                file=gold.source,
-                hint="give each its own name; a set without a name key is called after its file",
-            )
-        first[gold.name] = gold
-    return Suite(tuple(golds))
-
-
-#: Of the queries that a run asked, how many its set must still have: sets that share a template of questions differ in
-#: where the answers lie, while one that is tended keeps most of its queries.
+#: Share of the queries of a run that its set must still have: sets from one template of queries differ in their
+#: targets, while an edited set keeps most of its queries.
 SHARE = 0.5
 
 
 def reload_set(gold: GoldSet) -> GoldSet | None:
-    """Read a set that a run asked as it is now; None where its file is not here, is no gold or holds another set."""
+    """Load the current version of a set of a run; None if its file is missing, invalid or holds another set."""
     if gold.source is None or not Path(gold.source).exists():
         return None
     try:
         golds = load_gold(gold.source, corpus=gold.corpus).golds
-    except AssayError:  # a file that is being edited says nothing of the run
+    except AssayError:  # the file may be being edited
         return None
     return next((now for now in golds if now.name == gold.name and _is_same(now, gold)), None)
 
 
 def _is_same(now: GoldSet, ran: GoldSet) -> bool:
-    today = {query.id: query for query in now.queries}
-    kept = sum(query.id in today and _asks_the_same(today[query.id], query) for query in ran.queries)
+    current = {query.id: query for query in now.queries}
+    kept = sum(query.id in current and _is_same_query(current[query.id], query) for query in ran.queries)
     return kept >= SHARE * len(ran.queries)
 
 
-def _asks_the_same(now: Query, ran: Query) -> bool:
+def _is_same_query(now: Query, ran: Query) -> bool:
     files, before = ({target.link or target.span.path for target in query.targets} for query in (now, ran))
     return all(now.forms.get(form) == text for form, text in ran.forms.items()) and not before.isdisjoint(files)
 
 
 def log_reaccess(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
-    """Write down a look at a run that was made before: in the log of the very sets it asked, and in no other."""
+    """Log an access to the sealed queries of an earlier run, in the logs of exactly its sets."""
     here = [gold for gold in suite.golds if sealed_queries(gold) and reload_set(gold) is not None]
     return log_access(Suite(tuple(here)), command, engines)

@@ -1,9 +1,9 @@
-"""Looks at the sealed part of a set, written down beside it: a set that was looked at often is sealed no more."""
+"""The access log of the sealed part of a set, beside the set."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from assay.gold.building import gold_hash
@@ -14,73 +14,79 @@ from assay.gold.split import sealed_queries
 from assay.types import GoldSet, Suite
 
 SUFFIX = ".looks.jsonl"
-_LOOK = MappingKeys(("when", "who", "command", "gold", "sealed"), ("engines", "divided"))
-_HASH_DIGITS = 16  # as in the header of a run
+_TEXTS = ("when", "who", "command", "gold")
+_ACCESS = MappingKeys((*_TEXTS, "sealed"), ("engines", "divided"))
+_HASH_DIGITS = 16  # as in the metadata of a run
 
 
 @dataclass(frozen=True, slots=True)
 class SealedAccess:
-    """Somebody saw results on sealed queries, or divided the set anew after that."""
+    """An access to results on sealed queries, or a new division of the set after one."""
 
     when: str
     who: str
     command: str
-    gold: str  # hash of the set that was asked
-    sealed: int  # queries of it that were
+    gold: str  # hash of the set
+    sealed: int  # number of sealed queries
     engines: tuple[str, ...] = ()
-    divided: str = ""  # what a new division changed; such a line is no look at results
+    divided: str = ""  # what a new division changed; such a line is not an access to results
 
 
 def looks_file(gold_file: Path) -> Path:
-    """Give the file beside a gold file that its looks are in."""
+    """Return the access log of a gold file."""
     return gold_file.with_name(gold_file.stem + SUFFIX)
 
 
 def read_looks(gold_file: Path) -> tuple[SealedAccess, ...]:
-    """Give all looks in the order they were taken; a log that is damaged is an error, never fewer looks."""
+    """Read all accesses in order; raise if the log is damaged."""
     looks = []
     for row in read_whole(looks_file(gold_file)):
-        fields = row.mapping(_LOOK)
-        engines = fields["engines"].texts() if "engines" in fields else ()
-        texts = {name: fields[name].text() for name in ("when", "who", "command", "gold")}
-        divided = fields["divided"].text() if "divided" in fields else ""
-        looks.append(SealedAccess(**texts, sealed=_count(fields["sealed"].text()), engines=engines, divided=divided))
+        fields = row.mapping(_ACCESS)
+        sealed = fields["sealed"].text()
+        looks.append(
+            SealedAccess(
+                **{name: fields[name].text() for name in _TEXTS},
+                sealed=int(sealed) if sealed.isdecimal() else 0,
+                engines=fields["engines"].texts() if "engines" in fields else (),
+                divided=fields["divided"].text() if "divided" in fields else "",
+            )
+        )
     return tuple(looks)
 
 
 def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
-    """Write down a look at each set that has sealed queries, before anything of them is shown.
+    """Log an access to each set with sealed queries before results are shown; return the logs.
 
-    A set that lies in no file on this machine has nowhere to write it; it gives no file back.
+    A set that was not read from a file on this machine has no log.
     """
     files = []
     for gold in suite.golds:
-        look = _look(gold, command, engines)
-        if look is not None and gold.source is not None and Path(gold.source).is_file():
+        access = _access(gold, command, engines)
+        if access is not None and gold.source is not None and Path(gold.source).is_file():
             files.append(looks_file(Path(gold.source)))
-            append(files[-1], [_mapping(look)])
+            _append(files[-1], access)
     return tuple(files)
 
 
 def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
-    """Write down that a set whose sealed part was seen is divided anew; give what changed, nothing if unseen.
+    """Log a new division of a set whose sealed queries were accessed; return what changed, empty if none were.
 
-    Queries that were seen sealed may be open now, and open ones sealed: earlier looks say less than they seem to.
+    Accessed queries may be open now, and open ones sealed, so earlier accesses no longer describe the sealed part.
     """
     if old.source is None:
         return ""
-    seen = [look for look in read_looks(Path(old.source)) if not look.divided]
+    seen = [access for access in read_looks(Path(old.source)) if not access.divided]
     now_sealed, was_sealed = ({query.id for query in sealed_queries(gold)} for gold in (new, old))
     if not seen or now_sealed == was_sealed:
         return ""
     changed = f"{len(was_sealed - now_sealed)} left the sealed part, {len(now_sealed - was_sealed)} came in"
-    look = _look(new, command, ()) or _look(old, command, ())
-    if look is not None:
-        append(looks_file(Path(old.source)), [_mapping(replace(look, divided=changed))])
+    access = _access(new, command, ()) or _access(old, command, ())
+    if access is not None:
+        _append(looks_file(Path(old.source)), replace(access, divided=changed))
     return changed
 
 
-def _look(gold: GoldSet, command: str, engines: Sequence[str]) -> SealedAccess | None:
+def _access(gold: GoldSet, command: str, engines: Sequence[str]) -> SealedAccess | None:
     sealed = sealed_queries(gold)
     if not sealed:
         return None
@@ -89,17 +95,6 @@ def _look(gold: GoldSet, command: str, engines: Sequence[str]) -> SealedAccess |
     return SealedAccess(now(), user_name(folder), command, digest, len(sealed), tuple(engines))
 
 
-def _mapping(look: SealedAccess) -> dict[str, object]:
-    line: dict[str, object] = {
-        "when": look.when,
-        "who": look.who,
-        "command": look.command,
-        "gold": look.gold,
-        "sealed": look.sealed,
-    }
-    extra = {"engines": list(look.engines), "divided": look.divided}
-    return line | {key: value for key, value in extra.items() if value}
-
-
-def _count(text: str) -> int:
-    return int(text) if text.isdecimal() else 0
+def _append(file: Path, access: SealedAccess) -> None:
+    line = {key: value for key, value in asdict(access).items() if value or key in _ACCESS.required}
+    append(file, [line])

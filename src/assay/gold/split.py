@@ -1,4 +1,4 @@
-"""Tuned on one part, claimed on another: who may see which queries, and who looked."""
+"""Split gold sets into dev, test and sealed queries, and select the queries of a part."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 
 from assay.errors import ConfigError, GoldError, closest_match
 from assay.types import GoldSet, Query, Suite, Target
@@ -19,23 +19,13 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-
-#: The tag that names a query's part.
+#: The tag that names the part of a query.
 TAG = "split"
 DEV, TEST, SEALED = PARTS = ("dev", "test", "sealed")
 
 
-@dataclass(frozen=True, slots=True)
-class SplitSelection:
-    """The queries of the parts that were asked for, and how many were left out."""
-
-    suite: Suite
-    left_out: int = 0
-    sealed: int = 0  # of those left out
-
-
 def part_of(query: Query) -> str | None:
-    """Name the part of a query, if the set was split; a misspelt one must not open what is sealed."""
+    """Return the part of a query, if any; raise if it is misspelt, since that would unseal it."""
     part = query.tags.get(TAG)
     meant = closest_match(part, PARTS) if part is not None and part not in PARTS else ()
     if meant:
@@ -46,14 +36,29 @@ def part_of(query: Query) -> str | None:
 
 
 def sealed_queries(gold: GoldSet) -> tuple[Query, ...]:
-    """Give the queries of a set that nobody should tune on."""
+    """Return the queries of a set that are held out."""
     return tuple(query for query in gold.queries if part_of(query) == SEALED)
 
 
+@dataclass(frozen=True, slots=True)
+class SplitSelection:
+    """The queries of the selected parts, and how many were left out."""
+
+    suite: Suite
+    left_out: int = 0
+    sealed: int = 0  # of those left out
+
+
 def select(suite: Suite, parts: Sequence[str] = ()) -> SplitSelection:
-    """Keep the queries of some parts; asked for none, all but the sealed ones."""
-    _check_parts(suite, parts)
-    golds = tuple(replace(gold, queries=_kept(gold, parts)) for gold in suite.golds)
+    """Select the queries of some parts; by default, all but the sealed ones."""
+    known = sorted({part for gold in suite.golds for query in gold.queries if (part := part_of(query))})
+    for part in parts:
+        if part not in known:
+            near = closest_match(part, known)
+            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+            hint = hint if known else "split the set first: assay gold split SET"
+            raise ConfigError(f"split = {part!r}: no query is in that part", hint=hint)
+    golds = tuple(replace(gold, queries=_select_queries(gold, parts)) for gold in suite.golds)
     full = tuple(new for new, old in zip(golds, suite.golds, strict=True) if new.queries or not old.queries)
     if suite.golds and not full:
         source = suite.golds[0].source
@@ -66,29 +71,18 @@ def select(suite: Suite, parts: Sequence[str] = ()) -> SplitSelection:
     return SplitSelection(Suite(full), before - len(kept), sealed)
 
 
-def _kept(gold: GoldSet, parts: Sequence[str]) -> tuple[Query, ...]:
+def _select_queries(gold: GoldSet, parts: Sequence[str]) -> tuple[Query, ...]:
     if parts:
         return tuple(query for query in gold.queries if part_of(query) in parts)
     return tuple(query for query in gold.queries if part_of(query) != SEALED)
 
 
-def _check_parts(suite: Suite, parts: Iterable[str]) -> None:
-    """Refuse a part that no query is in: a typing error must not shrink the set in silence."""
-    known = sorted({part for gold in suite.golds for query in gold.queries if (part := part_of(query))})
-    for part in parts:
-        if part not in known:
-            near = closest_match(part, known)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
-            hint = hint if known else "split the set first: assay gold split SET"
-            raise ConfigError(f"split = {part!r}: no query is in that part", hint=hint)
-
-
 def refuse_sealed(suite: Suite, what: str) -> None:
-    """Keep sealed queries from a command that looks at single queries to change an engine or a set."""
-    sealed: Mapping[str, int] = {gold.name: len(sealed_queries(gold)) for gold in suite.golds}
-    total = sum(sealed.values())
+    """Raise if a command that shows single queries would show sealed ones."""
+    sealed = [(gold, len(sealed_queries(gold))) for gold in suite.golds]
+    total = sum(count for _, count in sealed)
     if total:
-        first = next(gold for gold in suite.golds if sealed[gold.name])
+        first = next(gold for gold, count in sealed if count)
         raise GoldError(
             f"{what} would look at {total} sealed {'query' if total == 1 else 'queries'}",
             file=first.source,
@@ -102,14 +96,14 @@ WAYS: tuple[By, ...] = get_args(By)
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How much of a set goes where."""
+    """The share of each part."""
 
-    dev: float = 0.5  # where every look is free
+    dev: float = 0.5  # can be tuned on freely
     test: float = 0.25
     sealed: float = 0.25
 
     def __post_init__(self) -> None:
-        """Refuse shares that are no division of a whole."""
+        """Raise on shares that are negative or do not sum to 1."""
         if min(self.values()) < 0 or abs(sum(self.values()) - 1) > 1e-6:
             raise ConfigError(
                 f"the shares {self.dev:g}, {self.test:g} and {self.sealed:g} do not make 1",
@@ -118,34 +112,33 @@ class Shares:
 
     @classmethod
     def of(cls, **given: float | None) -> Shares:
-        """Take the shares that were given; the others divide the rest as they would by default."""
-        usual = cls()
+        """Return the given shares; the others divide the rest in their default proportions."""
         fixed = {name: share for name, share in given.items() if share is not None}
-        others = {name: share for name, share in zip(PARTS, usual.values(), strict=True) if name not in fixed}
+        others = {name: share for name, share in zip(PARTS, cls().values(), strict=True) if name not in fixed}
         rest = max(0.0, 1 - sum(fixed.values()))
         return cls(**fixed, **{name: rest * share / sum(others.values()) for name, share in others.items()})
 
     def values(self) -> tuple[float, float, float]:
-        """Give them in the order of the parts."""
+        """Return the shares in the order of the parts."""
         return (self.dev, self.test, self.sealed)
 
 
 @dataclass(frozen=True, slots=True)
 class SplitOptions:
-    """How a set is divided."""
+    """Settings of a split."""
 
     by: By = "module"
     shares: Shares = Shares()
     seed: int = 0
-    depth: int | None = None  # folders of a path that name its module; none: all of them
-    strata: tuple[str, ...] = ("category", "difficulty")  # tags that the parts should have alike
-    starts: int = 16  # orders that are tried; each ends in a division that no single move betters
-    fresh: bool = False  # queries that have a part keep it unless this is set
+    depth: int | None = None  # directories of a path that name its module; None: all of them
+    strata: tuple[str, ...] = ("category", "difficulty")  # tags whose values are balanced over the parts
+    starts: int = 16  # random orders; each ends in a split that no single move improves
+    fresh: bool = False  # reassign queries that have a part
 
 
 @dataclass(frozen=True, slots=True)
 class SplitSuite:
-    """A suite whose queries carry their part, and what that came to."""
+    """A suite whose queries are tagged with their part, and its counts."""
 
     suite: Suite
     groups: int
@@ -154,37 +147,55 @@ class SplitSuite:
     strata: Mapping[str, Mapping[str, int]]  # "tag=value" -> queries by part
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """One query of a suite."""
-
+class _Key(NamedTuple):
     gold: str
     query: str
 
 
+_Queries = Mapping[_Key, Query]
+
+
 def assign_splits(suite: Suite, division: SplitOptions) -> SplitSuite:
-    """Give every query its part; the same suite and seed give the same parts."""
+    """Assign a part to every query, deterministically for a suite and seed."""
     queries = {_Key(gold.name, query.id): query for gold in suite.golds for query in gold.queries}
-    groups = _groups(suite, division)
-    fixed = [_fixed(group, queries, suite, division) if not division.fresh else None for group in groups]
-    _check_enough(groups, division, suite)
-    places = _places([_weights(group, queries, division) for group in groups], fixed, division)
+    groups = _group_queries(suite, division)
+    sources = {gold.name: gold.source for gold in suite.golds}
+    fixed = [None if division.fresh else _fixed_part(group, queries, sources, division) for group in groups]
+    wanted = sum(share > 0 for share in division.shares.values())
+    if len(groups) < wanted:
+        raise GoldError(
+            f"the queries hang together in {len(groups)} {'group' if len(groups) == 1 else 'groups'}: "
+            f"that makes no {wanted} parts",
+            file=suite.golds[0].source,
+            hint=looser(division.by),
+        )
+    places = _assign_groups([_count_strata(group, queries, division) for group in groups], fixed, division)
     part = {key: PARTS[place] for group, place in zip(groups, places, strict=True) for key in group}
-    golds = tuple(replace(gold, queries=tuple(_tagged(gold, q, part) for q in gold.queries)) for gold in suite.golds)
     sizes = Counter(part.values())
-    _check_parts_dividing(sizes, division, suite)
-    kept = 0 if division.fresh else sum(part_of(query) is not None for query in queries.values())
+    for name, share in zip(PARTS, division.shares.values(), strict=True):
+        if share > 0 and not sizes.get(name):
+            raise GoldError(f"the part '{name}' stays empty", file=suite.golds[0].source, hint=looser(division.by))
+    golds = tuple(
+        replace(
+            gold, queries=tuple(replace(q, tags={**q.tags, TAG: part[_Key(gold.name, q.id)]}) for q in gold.queries)
+        )
+        for gold in suite.golds
+    )
+    strata: dict[str, Counter[str]] = {}
+    for key, query in queries.items():
+        for name in _strata_of(query, division):
+            strata.setdefault(name, Counter())[part[key]] += 1
     return SplitSuite(
-        Suite(golds), len(groups), {name: sizes[name] for name in PARTS}, kept, _strata(queries, part, division)
+        Suite(golds),
+        len(groups),
+        {name: sizes[name] for name in PARTS},
+        0 if division.fresh else sum(part_of(query) is not None for query in queries.values()),
+        {name: {one: strata[name][one] for one in PARTS} for name in sorted(strata)},
     )
 
 
-def _tagged(gold: GoldSet, query: Query, part: Mapping[_Key, str]) -> Query:
-    return replace(query, tags={**query.tags, TAG: part[_Key(gold.name, query.id)]})
-
-
-def _groups(suite: Suite, division: SplitOptions) -> list[tuple[_Key, ...]]:
-    """Put together what must not be torn apart; in suite order, by the first query of each."""
+def _group_queries(suite: Suite, division: SplitOptions) -> list[tuple[_Key, ...]]:
+    """Group the queries that must be in the same part, in suite order by the first of each."""
     ties = _UnionFind()
     for gold in suite.golds:
         home = _repository(gold)
@@ -204,8 +215,6 @@ def _groups(suite: Suite, division: SplitOptions) -> list[tuple[_Key, ...]]:
 
 
 class _UnionFind:
-    """Things that are tied to each other, directly or through others."""
-
     def __init__(self) -> None:
         self._above: dict[object, object] = {}
 
@@ -240,8 +249,9 @@ def _shared(gold: GoldSet) -> Iterator[tuple[Query, Query]]:
         for target in query.targets:
             by_path.setdefault(target.span.path, []).append((target, query))
     for entries in by_path.values():
-        for at, (target, query) in enumerate(entries):
-            yield from ((query, other) for rival, other in entries[at + 1 :] if _touch(target, rival))
+        for (target, query), (rival, other) in combinations(entries, 2):
+            if _touch(target, rival):
+                yield query, other
 
 
 def _touch(one: Target, other: Target) -> bool:
@@ -250,28 +260,27 @@ def _touch(one: Target, other: Target) -> bool:
     return bool(one.symbol or other.symbol) or one.span.common_lines(other.span) > 0
 
 
-def _fixed(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, division: SplitOptions) -> int | None:
-    parts = {part: key for key in group if (part := part_of(queries[key]))}
-    for part, key in parts.items():
+def _fixed_part(
+    group: Sequence[_Key], queries: _Queries, sources: Mapping[str, str | None], division: SplitOptions
+) -> int | None:
+    parts = {key: part for key in group if (part := part_of(queries[key]))}
+    for key, part in parts.items():
         if part not in PARTS:
             raise GoldError(
-                f"query '{key.query}' is in the part '{part}'", file=_source(suite, key), hint=f"use {', '.join(PARTS)}"
+                f"query '{key.query}' is in the part '{part}'", file=sources[key.gold], hint=f"use {', '.join(PARTS)}"
             )
-    if len(parts) > 1:
-        raise _torn(group, queries, suite, division)
-    return PARTS.index(next(iter(parts))) if parts else None
-
-
-def _torn(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, division: SplitOptions) -> GoldError:
-    parts = {key: part for key in group if (part := part_of(queries[key]))}
-    pairs = [(a, b) for a, b in combinations(parts, 2) if parts[a] != parts[b]]
-    a, b = next(((a, b) for a, b in pairs if _tie(queries[a], queries[b], division)), pairs[0])
-    why = _tie(queries[a], queries[b], division) or "other queries tie them to each other"
-    return GoldError(
-        f"'{a.query}' is {parts[a]} and '{b.query}' is {parts[b]}, but they hang together: {why}",
-        file=_source(suite, a),
-        hint=f"{_FINER[division.by]}; --force divides all anew, sealed queries too",
-    )
+    if not parts:
+        return None
+    if len({*parts.values()}) > 1:
+        pairs = [(a, b) for a, b in combinations(parts, 2) if parts[a] != parts[b]]
+        a, b = next(((a, b) for a, b in pairs if _describe_tie(queries[a], queries[b], division)), pairs[0])
+        why = _describe_tie(queries[a], queries[b], division) or "other queries tie them to each other"
+        raise GoldError(
+            f"'{a.query}' is {parts[a]} and '{b.query}' is {parts[b]}, but they hang together: {why}",
+            file=sources[a.gold],
+            hint=f"{_FINER[division.by]}; --force divides all anew, sealed queries too",
+        )
+    return PARTS.index(next(iter(parts.values())))
 
 
 _FINER: Mapping[By, str] = {
@@ -282,8 +291,18 @@ _FINER: Mapping[By, str] = {
 }
 
 
-def _tie(one: Query, other: Query, division: SplitOptions) -> str:
-    """Say what two queries have in common that must not be torn apart; nothing where only others tie them."""
+def looser(by: By) -> str:
+    """Return a hint on how to get more groups."""
+    return {
+        "repository": "--by module makes more groups, or name fewer parts: --sealed 0",
+        "module": "--by file makes more groups, or name fewer parts: --sealed 0",
+        "file": "--by query makes more groups, or name fewer parts: --sealed 0",
+        "query": "add queries, or name fewer parts: --sealed 0",
+    }[by]
+
+
+def _describe_tie(one: Query, other: Query, division: SplitOptions) -> str:
+    """Describe why two queries must be in the same part; empty if only other queries tie them."""
     same = [(a, b) for a in one.targets for b in other.targets if a.span.path == b.span.path]
     for a, _ in (pair for pair in same if _touch(*pair)):
         return f"both have {a.anchor} for an answer"
@@ -297,11 +316,7 @@ def _tie(one: Query, other: Query, division: SplitOptions) -> str:
     }[division.by]
 
 
-def _source(suite: Suite, key: _Key) -> str | None:
-    return next((gold.source for gold in suite.golds if gold.name == key.gold), None)
-
-
-def _weights(group: Iterable[_Key], queries: Mapping[_Key, Query], division: SplitOptions) -> Counter[str]:
+def _count_strata(group: Iterable[_Key], queries: _Queries, division: SplitOptions) -> Counter[str]:
     counts: Counter[str] = Counter()
     for key in group:
         counts.update(["", *_strata_of(queries[key], division)])
@@ -312,19 +327,20 @@ def _strata_of(query: Query, division: SplitOptions) -> list[str]:
     return [f"{tag}={query.tags[tag]}" for tag in division.strata if tag in query.tags]
 
 
-def _places(weights: Sequence[Counter[str]], fixed: Sequence[int | None], division: SplitOptions) -> list[int]:
+def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], division: SplitOptions) -> list[int]:
+    """Return the part of each group that minimizes the squared distance of all strata to their shares."""
     import numpy as np
 
-    names = sorted({name for one in weights for name in one})
-    table = np.array([[one[name] for name in names] for one in weights], dtype=np.float64)
+    names = sorted({name for one in counts for name in one})
+    table = np.array([[one[name] for name in names] for one in counts], dtype=np.float64)
     wanted = np.outer(division.shares.values(), table.sum(axis=0))
     rng = np.random.default_rng(division.seed)
     held = {at: part for at, part in enumerate(fixed) if part is not None}
-    found = [_one_division(table, wanted, held, rng.permutation(len(table))) for _ in range(division.starts)]
+    found = [_descend(table, wanted, held, rng.permutation(len(table))) for _ in range(division.starts)]
     return min(found, key=lambda places: (round(_cost(table, wanted, places), 9),))
 
 
-def _one_division(table: FloatArray, wanted: FloatArray, held: Mapping[int, int], order: Iterable[int]) -> list[int]:
+def _descend(table: FloatArray, wanted: FloatArray, held: Mapping[int, int], order: Iterable[int]) -> list[int]:
     order = sorted((int(at) for at in order if int(at) not in held), key=lambda at: -table[at, 0])
     filled = wanted * 0
     places = [held.get(at, -1) for at in range(len(table))]
@@ -346,12 +362,12 @@ def _one_division(table: FloatArray, wanted: FloatArray, held: Mapping[int, int]
 
 
 def _best(row: FloatArray, filled: FloatArray, wanted: FloatArray, now: int | None = None) -> int:
-    open_ = [part for part in range(len(wanted)) if wanted[part, 0] > 0]
     gaps = {
         part: float((((filled[part] + row - wanted[part]) ** 2) - (filled[part] - wanted[part]) ** 2).sum())
-        for part in open_
+        for part in range(len(wanted))
+        if wanted[part, 0] > 0
     }
-    best = min(open_, key=lambda part: (gaps[part], part))
+    best = min(gaps, key=lambda part: (gaps[part], part))
     return now if now in gaps and gaps[now] <= gaps[best] + 1e-9 else best
 
 
@@ -362,68 +378,32 @@ def _cost(table: FloatArray, wanted: FloatArray, places: Sequence[int]) -> float
     return float(((filled - wanted) ** 2).sum())
 
 
-def _check_enough(groups: Sequence[object], division: SplitOptions, suite: Suite) -> None:
-    parts = sum(share > 0 for share in division.shares.values())
-    if len(groups) < parts:
-        raise GoldError(
-            f"the queries hang together in {len(groups)} {'group' if len(groups) == 1 else 'groups'}: "
-            f"that makes no {parts} parts",
-            file=suite.golds[0].source,
-            hint=looser(division.by),
-        )
-
-
-def _check_parts_dividing(sizes: Mapping[str, int], division: SplitOptions, suite: Suite) -> None:
-    for name, share in zip(PARTS, division.shares.values(), strict=True):
-        if share > 0 and not sizes.get(name):
-            raise GoldError(f"the part '{name}' stays empty", file=suite.golds[0].source, hint=looser(division.by))
-
-
-def looser(by: By) -> str:
-    """Say which way to divide would make more groups."""
-    return {
-        "repository": "--by module makes more groups, or name fewer parts: --sealed 0",
-        "module": "--by file makes more groups, or name fewer parts: --sealed 0",
-        "file": "--by query makes more groups, or name fewer parts: --sealed 0",
-        "query": "add queries, or name fewer parts: --sealed 0",
-    }[by]
-
-
-def _strata(
-    queries: Mapping[_Key, Query], part: Mapping[_Key, str], division: SplitOptions
-) -> dict[str, dict[str, int]]:
-    found: dict[str, Counter[str]] = {}
-    for key, query in queries.items():
-        for name in _strata_of(query, division):
-            found.setdefault(name, Counter())[part[key]] += 1
-    return {name: {one: found[name][one] for one in PARTS} for name in sorted(found)}
-
-
-KEY = "split"
-_SAID = re.compile(rf"by ({'|'.join(WAYS)})(?: of (\d+) folders?)?, seed (\d+)")
+_PROVENANCE_KEY = "split"
+_METHOD = re.compile(rf"by ({'|'.join(WAYS)})(?: of (\d+) folders?)?, seed (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class SplitMethod:
-    """What was not torn apart when a set was divided."""
+    """The unit that a split kept together."""
 
     by: By
     depth: int | None = None
 
     def __str__(self) -> str:
-        """Say it as the file does."""
+        """Return the text in the provenance of a set."""
         folders = f" of {self.depth} {'folder' if self.depth == 1 else 'folders'}" if self.depth else ""
         return f"by {self.by}{folders}"
 
 
 def read_split_method(suite: Suite) -> SplitMethod | None:
-    """Read how the sets were divided; none where no file says so, or two say different things."""
-    found = {said[0] if (said := _SAID.match(gold.provenance.get(KEY, ""))) else "" for gold in suite.golds}
-    said = _SAID.match(found.pop()) if len({text.partition(",")[0] for text in found}) == 1 else None
-    return None if said is None else SplitMethod(cast(By, said[1]), int(said[2]) if said[2] else None)
+    """Return how the sets were split; None if no set has it, or two sets differ."""
+    matches = [_METHOD.match(gold.provenance.get(_PROVENANCE_KEY, "")) for gold in suite.golds]
+    texts = {match[0].partition(",")[0] if match else "" for match in matches}
+    match = matches[0] if len(texts) == 1 else None
+    return None if match is None else SplitMethod(cast(By, match[1]), int(match[2]) if match[2] else None)
 
 
 def store_split_method(gold: GoldSet, division: SplitOptions) -> GoldSet:
-    """Write into a set how it was divided."""
-    way = SplitMethod(division.by, division.depth)
-    return replace(gold, provenance={**gold.provenance, KEY: f"{way}, seed {division.seed}"})
+    """Return a set with its split method in the provenance."""
+    method = SplitMethod(division.by, division.depth)
+    return replace(gold, provenance={**gold.provenance, _PROVENANCE_KEY: f"{method}, seed {division.seed}"})

@@ -18,6 +18,7 @@ _ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b
 _CONTEXT = 3  # lines git shows below a change: so many may be missing if blank ones were stripped from a patch
 _SIGNATURE = "--"  # ends a mailed patch
 _NOWHERE = "/dev/null"
+_GIT = "diff --git "
 _HINT = "a patch is what `git diff` prints"
 
 
@@ -38,112 +39,115 @@ class FileDiff:
     lines: tuple[OldLines, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Cursor:
-    """The lines of a diff and the next one to read."""
-
-    lines: Sequence[str]
-    place: GoldLocation
-    at: int = 0
-
-    def __bool__(self) -> bool:
-        return self.at < len(self.lines)
-
-    @property
-    def line(self) -> str:
-        return self.lines[self.at]
-
-    def step(self, count: int = 1) -> _Cursor:
-        return _Cursor(self.lines, self.place, self.at + count)
-
-
 def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
     """Parse the files of a unified diff in order; renames, modes and binaries have no lines."""
-    cursor = _Cursor(text.split("\n"), place)
+    reader = _Reader(text, place)
     found: list[FileDiff] = []
-    while cursor:
-        if cursor.line.startswith("diff --git "):
-            cursor, file = _git_file(cursor)
-            found.append(file)
-        elif _has_names(cursor):
-            cursor, file = _named_file(cursor)
-            found.append(file)
-        elif _HUNK.match(cursor.line):
-            raise place.error(f"line {cursor.at + 1} of the patch is a hunk of no file", _HINT)
+    while not reader.done:
+        if reader.line.startswith(_GIT):
+            found.append(reader.read_git_file())
+        elif reader.at_names():
+            found.append(reader.read_named_file())
+        elif _HUNK.match(reader.line):
+            raise place.error(f"line {reader.at + 1} of the patch is a hunk of no file", _HINT)
         else:
-            cursor = cursor.step()
+            reader.at += 1
     if not found:
         raise place.error("the patch holds no file", _HINT)
     return tuple(found)
 
 
-def _git_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
-    head, place, made = cursor.line.removeprefix("diff --git "), cursor.place, False
-    cursor = cursor.step()
-    old = new = None
-    while cursor and not cursor.line.startswith("diff --git "):
-        if _has_names(cursor):
-            return _named_file(cursor)
-        made = made or cursor.line.startswith("new file mode")
-        old = _after(cursor, ("rename from ", "copy from ")) or old
-        new = _after(cursor, ("rename to ", "copy to ")) or new
-        cursor = cursor.step()
-    if old is None:
-        old = new = _same_name(head, place)
-    return cursor, FileDiff(None if made else old, new)
+class _Reader:
+    """The lines of a diff and the index of the next one."""
+
+    def __init__(self, text: str, place: GoldLocation) -> None:
+        self.lines = text.split("\n")
+        self.place = place
+        self.at = 0
+
+    @property
+    def done(self) -> bool:
+        return self.at >= len(self.lines)
+
+    @property
+    def line(self) -> str:
+        return self.lines[self.at]
+
+    def at_names(self) -> bool:
+        return self.line.startswith("--- ") and any(
+            line.startswith("+++ ") for line in self.lines[self.at + 1 : self.at + 2]
+        )
+
+    def read_git_file(self) -> FileDiff:
+        head, made = self.line.removeprefix(_GIT), False
+        self.at += 1
+        old = new = None
+        while not self.done and not self.line.startswith(_GIT):
+            if self.at_names():
+                return self.read_named_file()
+            made = made or self.line.startswith("new file mode")
+            old = self._name_after("rename from ", "copy from ") or old
+            new = self._name_after("rename to ", "copy to ") or new
+            self.at += 1
+        if old is None:
+            half = head.strip()[: len(head.strip()) // 2]  # `a/name b/name`
+            old = new = (_unquote(half, self.place) if head.startswith('"') else half).removeprefix("a/")
+        return FileDiff(None if made else old, new)
+
+    def _name_after(self, *words: str) -> str | None:
+        line = self.line.rstrip("\r")
+        name = next((line.removeprefix(word) for word in words if line.startswith(word)), None)
+        return _unquote(name, self.place) if name and name.startswith('"') else name
+
+    def read_named_file(self) -> FileDiff:
+        old, new = (
+            _parse_name(line, prefix, self.place)
+            for line, prefix in zip(self.lines[self.at : self.at + 2], ("a/", "b/"), strict=True)
+        )
+        self.at += 2
+        changed: list[OldLines] = []
+        while not self.done and (hunk := _HUNK.match(self.line)):
+            changed += self._read_hunk(hunk)
+        signed = not self.done and self.line[:1] in ("+", "-")
+        if signed and not self.at_names() and self.line.rstrip() != _SIGNATURE:
+            raise self.place.error(f"line {self.at + 1} of the patch is more than its hunk promises", _HINT)
+        return FileDiff(old, new, _merge(changed))
+
+    def _read_hunk(self, hunk: re.Match[str]) -> list[OldLines]:
+        start, left, added = int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1)
+        number = start if left else start + 1  # of the next old line; without old lines the hunk follows `start`
+        floor = min(number, 1) if left else 0
+        self.at += 1
+        first = self.at  # line of the header, counted from 1
+        block: list[str] = []
+        found: list[OldLines] = []
+        while left or added:
+            if self.done or (self.line == "" and self.at + 1 == len(self.lines)):
+                if left == added <= _CONTEXT:
+                    break
+                raise self.place.error(f"the patch ends inside the hunk of its line {first}", _HINT)
+            sign = self.line[:1].strip() or " "
+            self.at += 1
+            if sign not in " +-\\":
+                raise self.place.error(f"line {self.at} of the patch is no line of a hunk", _HINT)
+            if sign == "\\":
+                continue
+            left, added = left - (sign != "+"), added - (sign != "-")
+            if min(left, added) < 0:
+                raise self.place.error(f"line {self.at} of the patch is more than its hunk promises", _HINT)
+            if sign == " ":
+                found += _changed_lines(block, number, floor)
+                block = []
+            else:
+                block.append(sign)
+            number += sign != "+"
+        found += _changed_lines(block, number, floor)
+        if not self.done and self.line.startswith("\\"):
+            self.at += 1
+        return found
 
 
-def _named_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
-    old, new = _name(cursor.line, "a/", cursor.place), _name(cursor.step().line, "b/", cursor.place)
-    cursor = cursor.step(2)
-    changed: list[OldLines] = []
-    while cursor and (hunk := _HUNK.match(cursor.line)):
-        cursor, lines = _hunk(cursor, hunk)
-        changed.extend(lines)
-    if cursor and cursor.line[:1] in ("+", "-") and not _has_names(cursor) and cursor.line.rstrip() != _SIGNATURE:
-        raise cursor.place.error(f"line {cursor.at + 1} of the patch is more than its hunk promises", _HINT)
-    return cursor, FileDiff(old, new, _merged(changed))
-
-
-def _hunk(cursor: _Cursor, hunk: re.Match[str]) -> tuple[_Cursor, list[OldLines]]:
-    start, left, added = int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1)
-    number = start if left else start + 1  # of the next old line; without old lines the hunk follows `start`
-    floor = min(number, 1) if left else 0
-    first, cursor = cursor, cursor.step()
-    block: list[str] = []
-    found: list[OldLines] = []
-    while (left or added) and not (_at_end(cursor) and left == added <= _CONTEXT):
-        sign = _sign(cursor, first)
-        cursor = cursor.step()
-        if sign == "\\":
-            continue
-        left, added = left - (sign != "+"), added - (sign != "-")
-        if min(left, added) < 0:
-            raise first.place.error(f"line {cursor.at} of the patch is more than its hunk promises", _HINT)
-        if sign == " ":
-            found.extend(_changed(block, number, floor))
-            block = []
-        else:
-            block.append(sign)
-        number += sign != "+"
-    found.extend(_changed(block, number, floor))
-    return cursor.step() if cursor and cursor.line.startswith("\\") else cursor, found
-
-
-def _at_end(cursor: _Cursor) -> bool:
-    return not cursor or (cursor.line == "" and cursor.at + 1 == len(cursor.lines))
-
-
-def _sign(cursor: _Cursor, first: _Cursor) -> str:
-    if _at_end(cursor):
-        raise first.place.error(f"the patch ends inside the hunk of its line {first.at + 1}", _HINT)
-    sign = cursor.line[:1].strip() or " "
-    if sign not in " +-\\":
-        raise first.place.error(f"line {cursor.at + 1} of the patch is no line of a hunk", _HINT)
-    return sign
-
-
-def _changed(block: Sequence[str], number: int, floor: int) -> Iterator[OldLines]:
+def _changed_lines(block: Sequence[str], number: int, floor: int) -> Iterator[OldLines]:
     removed = sum(sign == "-" for sign in block)
     if removed:
         yield OldLines(number - removed, number - 1)
@@ -151,7 +155,7 @@ def _changed(block: Sequence[str], number: int, floor: int) -> Iterator[OldLines
         yield OldLines(max(number - 1, floor), max(number - 1, floor))
 
 
-def _merged(found: Sequence[OldLines]) -> tuple[OldLines, ...]:
+def _merge(found: Sequence[OldLines]) -> tuple[OldLines, ...]:
     merged: list[OldLines] = []
     for lines in sorted(found):
         before = merged.pop() if merged and lines.start <= merged[-1].end + 1 else lines
@@ -159,30 +163,13 @@ def _merged(found: Sequence[OldLines]) -> tuple[OldLines, ...]:
     return tuple(merged)
 
 
-def _has_names(cursor: _Cursor) -> bool:
-    return cursor.line.startswith("--- ") and bool(cursor.step()) and cursor.step().line.startswith("+++ ")
-
-
-def _name(line: str, prefix: str, place: GoldLocation) -> str | None:
+def _parse_name(line: str, prefix: str, place: GoldLocation) -> str | None:
     written = line[4:].rstrip("\r")
-    name = _unquoted(written, place) if written.startswith('"') else written.partition("\t")[0]
+    name = _unquote(written, place) if written.startswith('"') else written.partition("\t")[0]
     return None if name == _NOWHERE else name.removeprefix(prefix)
 
 
-def _after(cursor: _Cursor, words: Sequence[str]) -> str | None:
-    line = cursor.line.rstrip("\r")
-    written = next((line.removeprefix(word) for word in words if line.startswith(word)), None)
-    return _unquoted(written, cursor.place) if written and written.startswith('"') else written
-
-
-def _same_name(head: str, place: GoldLocation) -> str:
-    half = head.strip()[: len(head.strip()) // 2]
-    if head.startswith('"'):
-        half = _unquoted(half, place)
-    return half.removeprefix("a/")
-
-
-def _unquoted(name: str, place: GoldLocation) -> str:
+def _unquote(name: str, place: GoldLocation) -> str:
     inner = name[1:].partition('"\t')[0].removesuffix('"').encode("utf-8", "surrogatepass")
     raw = _ESCAPE.sub(lambda found: bytes([_ESCAPED.get(found[1]) or int(found[1], 8)]), inner)
     try:
