@@ -313,7 +313,7 @@ def become_adjudicator(ballot: VoteLog) -> None:
 
 def adjudicates(queue: Queue, name: str) -> bool:
     """Return whether a person adjudicates, ignoring case; a truncated line does not count."""
-    files = adjudicator_file(queue, name).parent.glob("*.jsonl")
+    files = (queue.folder / "adjudicators").glob("*.jsonl")
     same = [path for path in files if path.stem.casefold() == name.casefold()]
     return any(row.mapping(_ADJUDICATOR) for path in same for row in read_rows(path))
 
