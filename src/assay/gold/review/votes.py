@@ -220,16 +220,8 @@ def _votes_folder(queue: Queue) -> Path:
 
 def vote_mapping(vote: Vote) -> dict[str, object]:
     """Return a vote as the keys of its line."""
-    line: dict[str, object] = {
-        "item": vote.item,
-        "reviewer": vote.reviewer,
-        "reader": vote.reader,
-        "value": vote.value,
-        "reason": vote.reason,
-        "on": vote.on,
-    }
-    extra = {"prompt": vote.prompt, "commit": vote.commit, "shown": list(vote.shown), "after": vote.after}
-    return line | {key: value for key, value in extra.items() if value}
+    extra = {key: getattr(vote, key) for key in _VOTE.optional}
+    return {key: getattr(vote, key) for key in _VOTE.required} | {key: value for key, value in extra.items() if value}
 
 
 def _read_vote(row: YamlNode, reviewer: str) -> Vote:
@@ -360,13 +352,8 @@ def _decisions_file(queue: Queue) -> Path:
 
 
 def _decision_mapping(decision: Adjudication) -> dict[str, object]:
-    line: dict[str, object] = {
-        "item": decision.item,
-        "by": check_name(decision.by),
-        "value": decision.value,
-        "reason": decision.reason,
-        "on": decision.on,
-    }
+    check_name(decision.by)
+    line = {key: getattr(decision, key) for key in _DECISION.required}
     return line | ({"commit": decision.commit} if decision.commit else {})
 
 
