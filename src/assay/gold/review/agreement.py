@@ -181,14 +181,14 @@ def confusion(ratings: Ratings, first: str, second: str, values: Sequence[str]) 
 def _check_values(found: Collection[str], values: Sequence[str]) -> None:
     unknown = sorted(set(found) - set(values))
     if unknown:
-        raise ConfigError(f"'{unknown[0]}' is none of the values {', '.join(values)}", hint="name every value")
+        raise ConfigError(f"'{unknown[0]}' is not one of the values {', '.join(values)}", hint="name every value")
 
 
 def _number(value: str) -> float:
     try:
         return float(value)
     except ValueError as error:
-        raise ConfigError(f"'{value}' is no number", hint="use the nominal or the ordinal metric") from error
+        raise ConfigError(f"expected a number, got '{value}'", hint="use the nominal or the ordinal metric") from error
 
 
 @dataclass(frozen=True, slots=True)

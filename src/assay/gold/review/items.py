@@ -93,7 +93,7 @@ def make_item(
         bare = replace(bare, adversaries=())
     parts = {"target": bare.targets, "adversary": bare.adversaries, "phrasing": bare.forms}
     if kind != "query" and len(parts[kind]) != 1:
-        raise GoldError(f"an item of kind {kind} has {len(parts[kind])} of them", hint="make one item for each")
+        raise GoldError(f"expected one {kind} in an item, got {len(parts[kind])}", hint="make one item for each")
     return Item(_digest(kind, bare), kind, bare, origin, on, commit, tuple(note for note in notes if note.strip()))
 
 
@@ -148,8 +148,8 @@ def read_item(row: YamlNode, number: int) -> Item:
     except GoldError as error:
         raise row.place.error(error.message, error.hint) from error
     if item.id != fields["id"].text():
-        message = f"the item {fields['id'].text()} says something else than when it was queued"
-        raise row.place.error(message, "queue the change as an item of its own; lines are not edited")
+        message = f"the item {fields['id'].text()} was edited after it was queued"
+        raise row.place.error(message, "restore the line, and queue the change as a new item")
     return item
 
 
@@ -214,7 +214,7 @@ class Queue:
         """Make the review directory, ignored by corpora and merged by union in Git."""
         if not self.gold_file.exists() and self.gold_file.suffix not in (".yaml", ".yml"):
             hint = "give it a name that ends in .yaml"
-            raise GoldError("there is no such set yet, and a new one is a native one", file=self.gold_file, hint=hint)
+            raise GoldError("the set does not exist, and a new set must be native YAML", file=self.gold_file, hint=hint)
         for name, text in {".assayignore": _IGNORE, ".gitattributes": _ATTRIBUTES}.items():
             if not (self.folder / name).exists():
                 write_atomic(self.folder / name, text)

@@ -79,11 +79,11 @@ def make_decision(desk: ReviewWorkspace, reviewer: str, said: VoteInput, found: 
     """Check and return a decision on a disputed item by a person who did not vote on it."""
     item = find_item([standing.item for standing in found], said.item)
     if said.value == UNSURE:
-        raise ConfigError(f"'{UNSURE}' decides nothing", hint="leave the item open, or decide it")
+        raise ConfigError(f"a decision cannot be '{UNSURE}'", hint="leave the item open, or decide it")
     check_vote(item, said.value, said.reason)
     standing = next(standing for standing in found if standing.item.id == item.id)
     if has_voted(standing, reviewer):
-        hint = "one who did not vote on it decides; to change your mind, vote again"
+        hint = "a person who did not vote on it decides; to change your vote, vote again"
         raise ConfigError(f"{reviewer} voted on {item.id}: a decision needs a third person", hint=hint)
     if standing.state != "disputed" and standing.decision is None:
         hint = f"vote on it: --as {reviewer} --vote {item.id}=VALUE --reason TEXT"
@@ -140,11 +140,11 @@ def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
     try:
         answer = json.loads(fenced["inside"] if fenced else bare)
     except (ValueError, RecursionError):
-        return ModelVote(problem="the answer is no JSON object")
+        return ModelVote(problem="the answer is not a JSON object")
     match answer:
         case {"vote": str() | int() as vote, "reason": str(reason)} if reason.strip():
             if isinstance(vote, bool) or str(vote) not in values:
-                return ModelVote(problem=f"the vote is none of {', '.join(values)}")
+                return ModelVote(problem=f"the vote is not one of {', '.join(values)}")
             printable = "".join(letter if letter.isprintable() else " " for letter in reason.strip())
             return ModelVote(str(vote), printable[:_LONGEST_REASON])
     return ModelVote(problem="the answer lacks a vote or a reason")

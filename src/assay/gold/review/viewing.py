@@ -176,7 +176,7 @@ class ReviewWorkspace:
         named = self.path.suffix in (".yaml", ".yml")  # a native set names its corpus
         golds = load_gold(self.path, corpus=None if named else self.given).golds
         if len(golds) != 1:
-            raise GoldError(f"holds {len(golds)} sets", file=self.path, hint="review one file at a time")
+            raise GoldError(f"contains {len(golds)} sets", file=self.path, hint="review one file at a time")
         return golds[0]
 
     @cached_property

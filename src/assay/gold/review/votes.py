@@ -52,7 +52,7 @@ MEANINGS = {
 #: The question that a vote on each kind answers.
 QUESTIONS: Mapping[ItemKind, str] = {
     "target": "Does the place answer the query?",
-    "query": "Would somebody ask this, and are these places the right answer?",
+    "query": "Would a user ask this, and are these places the right answer?",
     "adversary": "Is the adversary a plausible but wrong answer to the query?",
     "phrasing": "Does the phrasing ask for these places, the way its form should?",
 }
@@ -104,7 +104,7 @@ def check_name(reviewer: str) -> str:
     """Return a reviewer's name if it can be part of a file name, else raise."""
     if not _NAME.fullmatch(reviewer):
         hint = "use letters, digits and . _ @ + - (at most 64), beginning with a letter or digit"
-        raise ConfigError(f"'{reviewer}' is no name for a reviewer", hint=hint)
+        raise ConfigError(f"invalid reviewer name '{reviewer}'", hint=hint)
     return reviewer
 
 
@@ -113,7 +113,7 @@ def check_vote(item: Item, value: str, reason: str) -> None:
     known = values_for(item.kind)
     if value not in known:
         raise ConfigError(
-            f"'{value}' is no vote on the {item.kind} {item.id}", hint=f"a {item.kind} takes {', '.join(known)}"
+            f"invalid vote '{value}' on the {item.kind} {item.id}", hint=f"a {item.kind} takes {', '.join(known)}"
         )
     if not reason.strip():
         raise ConfigError(f"the vote on {item.id} has no reason", hint="say in a few words why")
@@ -189,7 +189,7 @@ class VoteLog:
         """Raise for a name that differs from another only by case, which some file systems do not distinguish."""
         for other in reviewers(self.queue):
             if other != self.reviewer and other.casefold() == self.reviewer.casefold():
-                raise ConfigError(f"there is a reviewer called '{other}'", hint=f"vote as {other}, or by another name")
+                raise ConfigError(f"there is already a reviewer '{other}'", hint=f"vote as {other}, or by another name")
 
 
 def _is_known(vote: Vote, seen: str | None, past: Sequence[Vote]) -> bool:
@@ -199,7 +199,7 @@ def _is_known(vote: Vote, seen: str | None, past: Sequence[Vote]) -> bool:
         return bool(past)
     if seen != past[-1].on:
         message = f"you voted {past[-1].value} on it elsewhere: {past[-1].reason[:200]}"
-        raise StaleVoteError(message, hint="save again to let this vote take the place of that one")
+        raise StaleVoteError(message, hint="save again to replace that vote")
     return False
 
 
@@ -313,8 +313,8 @@ def adjudicates(queue: Queue, name: str) -> bool:
 def check_votes(queue: Queue, name: str) -> None:
     """Raise if a person adjudicates and therefore may not vote."""
     if adjudicates(queue, name):
-        hint = f"decide what is disputed, and let somebody else vote ({adjudicator_file(queue, name)} says so)"
-        raise ConfigError(f"{name} gave up voting to adjudicate, and has seen what others said", hint=hint)
+        hint = f"decide disputed items, or let another person vote (recorded in {adjudicator_file(queue, name)})"
+        raise ConfigError(f"{name} adjudicates this set, has seen other votes and cannot vote", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
