@@ -302,7 +302,7 @@ def test_a_vote_without_value_or_reason_is_not_sent(gold_file, browser):
     ids = propose(gold_file, 1)
     with served(gold_file) as house:
         sign_in(browser, house.url, "no name")
-        browser.wait(lambda: "is no name for a reviewer" in browser.text(".sign-in"))
+        browser.wait(lambda: "invalid reviewer name" in browser.text(".sign-in"))
         browser.fill("#reviewer", "ada")
         browser.keys(ENTER)
         browser.wait(lambda: shown(browser) == ids[0])

@@ -123,14 +123,14 @@ def test_votes_at_once_are_all_kept_and_each_once(client, gold_file):
 @pytest.mark.parametrize(
     ("data", "status", "message"),
     [
-        ({"value": "3", "reason": "x"}, 400, "'3' is no vote on the target"),
-        ({"value": "accept", "reason": "x"}, 400, "'accept' is no vote on the target"),
+        ({"value": "3", "reason": "x"}, 400, "invalid vote '3' on the target"),
+        ({"value": "accept", "reason": "x"}, 400, "invalid vote 'accept' on the target"),
         ({"value": "2", "reason": "  "}, 400, "has no reason"),
         ({"value": "2"}, 400, "'reason' must be a text"),
         ({"value": 2, "reason": "x"}, 400, "'value' must be a text"),
-        ({"value": "2", "reason": "x", "as": "../ada"}, 400, "is no name for a reviewer"),
+        ({"value": "2", "reason": "x", "as": "../ada"}, 400, "invalid reviewer name"),
         ({"value": "2", "reason": "x", "as": ""}, 400, "nobody is named"),
-        ({"value": "2", "reason": "x", "as": "ADA"}, 400, "there is a reviewer called 'ada'"),
+        ({"value": "2", "reason": "x", "as": "ADA"}, 400, "there is already a reviewer 'ada'"),
         ({"value": "2", "reason": "x", "item": "ffff"}, 404, "the queue has no item 'ffff'"),
         ({"value": "2", "reason": "x", "item": ""}, 404, "the queue has no item ''"),
         ({"value": "2", "reason": "half \ud800"}, 400, "half a surrogate pair"),

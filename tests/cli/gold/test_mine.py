@@ -139,7 +139,7 @@ def test_what_a_model_did_not_see_is_told(here, tree, capsys):  # noqa: F811
     with serving(in_turn(answer(GOOD))) as server:
         flags = ("--propose", "--endpoint", server.url, "--model", "m", "--dry-run")
         (note,) = mine_json(capsys, *flags)["sources"][0]["notes"]
-        assert note.endswith("of its definitions did not fit, so the model did not see them")
+        assert note.endswith("of its definitions did not fit into the prompt")
         assert "did not fit" in mine(capsys, *flags).out
 
 
@@ -212,14 +212,14 @@ def test_code_that_is_not_the_sets_is_refused_before_anything_is_queued(gold_set
     write(tree, {"elsewhere/a.py": FILES["pkg/store.py"]})
     assert main(["gold", "mine", f"code/{part}", "--set", "gold.yaml", "--from", "comments"]) == 2
     error = capsys.readouterr().err
-    assert "is not the code of this set: it lacks 1 of the 1 files" in error
-    assert "which is code" in error
+    assert "is not the code of this set: 1 of 1 target files are missing" in error
+    assert "name the corpus of the set, code," in error
     assert not (here / "gold.review").exists()
 
 
 def test_another_copy_of_the_code_is_told_and_the_same_folder_is_not(gold_set, here, tree, capsys):  # noqa: F811
     write(here / "copy", FILES)
-    warning = "is not the corpus that the set names"
+    warning = "is not the corpus of the set"
     assert warning not in mine(capsys, "--from", "comments").err
     (here / "deep").mkdir()
     (here / "deep" / "gold.yaml").write_text(SET.replace("path: code", "path: ../code"))
@@ -253,7 +253,7 @@ def test_a_bare_repository_says_what_to_do_for_its_history(here, repository, cap
     run_git(here, "clone", "-q", "--bare", "code", "bare.git")
     assert main(["gold", "mine", "git:bare.git@main", "--set", "gold.yaml"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "git:bare.git has no work tree to read it from; check main out, and name that folder" in printed
+    assert "git:bare.git has no work tree; check main out and name that directory" in printed
 
 
 def test_an_endpoint_proposes_and_lint_looks_at_it(here, tree, capsys):  # noqa: F811
@@ -299,7 +299,7 @@ def test_bad_input_is_told_before_anything_is_written(here, tree, capsys, argume
 
 def test_a_repository_without_git_still_has_documents(here, tree, capsys):  # noqa: F811
     printed = mine(capsys)
-    assert "not in a git work tree" in printed.out.replace("\n", " ")
+    assert "not in a Git work tree" in printed.out.replace("\n", " ")
     assert queued(here)
 
 

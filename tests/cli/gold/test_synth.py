@@ -40,7 +40,7 @@ def test_synth_writes_the_sets_and_says_what_it_could_not(repo, capsys):
     code, out, _ = call(capsys, "gold", "synth", "repo")
     assert code == 0
     assert sorted(p.name for p in (repo / "gold-synth").glob("*.yaml")) == ["doc.yaml", "keyword.yaml", "symbol.yaml"]
-    assert "commit: not a git work tree" in out
+    assert "commit: no set: not a Git work tree" in out
     assert "assay run --gold gold-synth" in out
     assert "gold-synth/ has a .gitignore and an .assayignore" in out
 
@@ -64,7 +64,7 @@ def test_synth_ends_with_a_sentence_where_nothing_can_be_made(repo, capsys):
     (repo / "empty" / "README.md").write_text("# Nothing\n")
     code, _, err = call(capsys, "gold", "synth", "empty")
     assert code == 2
-    assert "no documented definitions" in err
+    assert "no definition has a usable comment" in err
     assert "→" in err
     assert not (repo / "gold-synth").exists()
     (repo / "mine").mkdir()

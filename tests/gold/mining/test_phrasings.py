@@ -171,8 +171,8 @@ def test_answers_have_one_wrong_term_as_lint_counts_them(ground, answer, fits):
         ("", "empty"),
         ("one\ntwo", "more than one line"),
         ("x" * 400, "more than 300 characters"),
-        ("How long do we wait for the server", "says what another form says"),
-        ("mail ada@example.org", "a mail address"),
+        ("How long do we wait for the server", "repeats another phrasing"),
+        ("mail ada@example.org", "an email address"),
         ("how long did they wait for that client?", "exactly one term"),
     ],
 )

@@ -65,7 +65,7 @@ def test_what_the_model_did_not_see_is_told(intake, tree, make_ground, text):
     large = Intake(make_ground(tree), None, stamp=ProposalInfo())
     (batch,) = ask(large, reply)[1]
     (module,) = modules(large.code)
-    assert batch.notes == (f"folder pkg: {module.cut} of its definitions did not fit, so the model did not see them",)
+    assert batch.notes == (f"folder pkg: {module.cut} of its definitions did not fit into the prompt",)
 
 
 def test_what_holds_is_let_through_with_what_the_model_said(intake):
@@ -83,13 +83,13 @@ def test_what_holds_is_let_through_with_what_the_model_said(intake):
     [
         ({"targets": ["pkg/net.py::Backoff.nothing"]}, "is not in the corpus"),
         ({"targets": ["../../etc/passwd"]}, "climbs with"),
-        ({"targets": ["tests/test_net.py::test_fetch_archive_unpacks_members"]}, "no code that may answer"),
+        ({"targets": ["tests/test_net.py::test_fetch_archive_unpacks_members"]}, "cannot be a target"),
         ({"targets": []}, "lacks its text or its targets"),
         ({"targets": "pkg/net.py"}, "lacks its text or its targets"),
         ({"targets": ["pkg/net.py::Backoff"] * 5}, "too many"),
         ({"human": "wait"}, "too short or too long"),
         ({"human": 7}, "lacks its text"),
-        ({"human": "where is the password=hunter2hunter2 of the server read"}, "a secret"),
+        ({"human": "where is the password=hunter2hunter2 of the server read"}, "a possible secret"),
     ],
 )
 def test_what_does_not_hold_is_refused_with_a_reason(intake, change, why):
@@ -116,7 +116,7 @@ def test_duplicates_and_more_than_were_asked_for_are_not_queued(intake):
     _, (batch,) = ask(intake, answer(GOOD, {**GOOD, "human": HUMAN.upper()}, *many))
     assert batch.known == 1
     assert len(batch.items) == PROPOSING.each - 1
-    assert "more than were asked for" in batch.refused[-1].reason
+    assert "more queries than requested" in batch.refused[-1].reason
 
 
 def test_instructions_in_the_code_stay_between_the_marks(tree, make_ground):

@@ -101,7 +101,7 @@ def test_huge_lines_are_left_out_and_told(tmp_path, ground):
     (tmp_path / "h").write_text("grep next_wait\ngrep " + "x" * 1_000_000 + "\nvim pkg/net.py\n")
     found = mine_shell(ground, tmp_path / "h")
     assert [intent.text for intent in found.intents] == ["next_wait"]
-    assert found.notes == ("h: 1 lines are too long and were left out",)
+    assert found.notes == ("h: skipped 1 lines that are too long",)
 
 
 def test_what_was_opened_next_is_the_answer(tmp_path, ground):
@@ -236,8 +236,8 @@ def test_transcripts_of_three_shapes_are_read(tmp_path, ground, content, text, a
 def test_unknown_shapes_and_torn_lines_are_told(tmp_path, ground):
     (tmp_path / "a.jsonl").write_text('{"event": "x", "n": 1}\n{"event"\n')
     notes = mine_transcript(ground, tmp_path / "a.jsonl").notes
-    assert notes[0] == "a.jsonl: 1 lines are no JSON"
-    assert "its shape may be a new one" in notes[1]
+    assert notes[0] == "a.jsonl: skipped 1 lines that are not JSON"
+    assert "the format may be unsupported" in notes[1]
     (tmp_path / "b.txt").write_text("just\nwords\n")
     with pytest.raises(InputError, match="no line of JSON"):
         mine_transcript(ground, tmp_path / "b.txt")

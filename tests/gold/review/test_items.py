@@ -86,7 +86,7 @@ def test_the_grade_of_a_lone_target_is_not_shown():
 @pytest.mark.parametrize("kind", ["target", "adversary", "phrasing"])
 def test_an_item_is_about_one_thing(kind):
     query = Query("q", {"human": "a?", "keyword": "a"}, (Target(Span("a.py")), Target(Span("b.py"))))
-    with pytest.raises(GoldError, match=f"an item of kind {kind} has [02]"):
+    with pytest.raises(GoldError, match=f"expected one {kind} in an item, got [02]"):
         make_item(kind, query, Origin("pool"))
 
 
@@ -94,6 +94,6 @@ def test_an_edited_line_is_refused(tmp_path):
     item = make_item("target", Query("q", {"human": "a?"}, (Target(Span("a.py")),)), Origin("pool"))
     line = item_mapping(item)
     edited = json.loads(json.dumps(line).replace("a.py", "b.py"))
-    with pytest.raises(GoldError, match="says something else than when it was queued") as caught:
+    with pytest.raises(GoldError, match="was edited after it was queued") as caught:
         read_item(read_row(edited, tmp_path / "items.jsonl", 7), 7)
     assert caught.value.line == 7

@@ -17,7 +17,7 @@ from assay.gold.review.votes import (
     decide,
     log_unblinding,
     read_decisions,
-    read_looks,
+    read_unblindings,
 )
 from assay.types import Span, Target
 from tests.gold.review.conftest import cast, query_of, target_item
@@ -96,7 +96,7 @@ def test_two_branches_of_a_review_merge_without_a_conflict_and_nothing_is_missin
     assert [len(votes) for votes in cast_by.values()] == [10, 6, 6]
     assert VoteLog(merged, "ada").votes()[shared[0].id].value == "1", "the later vote counts, wherever it stands"
     assert [vote.after for vote in cast_by["bob"]] == [vote.after for vote in cast_by["cy"]] == [""] * 5 + ["look"]
-    assert [len(read_looks(merged, name)) for name in ("bob", "cy")] == [1, 1]
+    assert [len(read_unblindings(merged, name)) for name in ("bob", "cy")] == [1, 1]
     assert all(adjudicates(merged, name) for name in ("third", "third-bob", "third-cy"))
     assert [(one.by, one.value) for one in read_decisions(merged)] == [("third-bob", "0")] * 2 + [("third-cy", "1")] * 2
     assert {shared[0].id: "1", shared[1].id: "0", shared[2].id: "1"}.items() <= read_written(merged).items()

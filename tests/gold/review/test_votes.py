@@ -102,14 +102,14 @@ def test_a_reviewer_never_reads_another_ones_votes(queue):
 
 @pytest.mark.parametrize("name", ["", "../ada", "a b", "a/b", ".hidden", "ä", "x" * 65, "a\n"])
 def test_a_name_that_is_no_file_name_is_refused(queue, name):
-    with pytest.raises(ConfigError, match="is no name for a reviewer"):
+    with pytest.raises(ConfigError, match="invalid reviewer name"):
         VoteLog(queue, name)
 
 
 def test_names_that_differ_by_case_alone_are_refused(queue):
     item = target_item(queue)
     cast(queue, "ada", item, "2")
-    with pytest.raises(ConfigError, match="there is a reviewer called 'ada'"):
+    with pytest.raises(ConfigError, match="there is already a reviewer 'ada'"):
         cast(queue, "Ada", item, "2")
 
 

@@ -21,7 +21,7 @@ from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content
 from assay.types import Adversary, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Target
 
-_JUDGE: Final = "an engine may be right: say first whether it answers the query"
+_JUDGE: Final = "the engines may be right: check first whether it is relevant to the query"
 _LEAST_SHARE: Final = {
     "strong": ADVERSARIES.strong_share,
     "medium": ADVERSARIES.medium_share,
@@ -177,7 +177,7 @@ class CodeRelations:
                 yield from ((one, "sibling", f"another {base} like") for one in siblings if one.key != owner.key)
         if len({ref.path for ref in self._classes(owner.name)}) == 1:  # else the base is ambiguous
             for child in self.subclasses.get(owner.name, ()):
-                yield child, "mock" if _is_stand_in(child) else "child", "made from"
+                yield child, "mock" if _is_stand_in(child) else "child", "a subclass of"
 
     def _classes(self, name: str) -> list[DefinitionRef]:
         same = self.code.by_name.get(name_key(name), ())
@@ -197,7 +197,7 @@ class CodeRelations:
             ):
                 found.append((share, ref))
         for share, ref in sorted(found, key=lambda one: (-one[0], one[1].key)):
-            text = f"{ref.name} has {share:.0%} of its words in common with {target.name}, and lies in the same folder"
+            text = f"{ref.name} shares {share:.0%} of its words with {target.name} in the same directory"
             yield SimilarCode(ref, "sibling", "medium", text)
 
     def _tests(self, target: DefinitionRef) -> Iterator[SimilarCode]:
@@ -234,7 +234,7 @@ class CodeRelations:
             ]
         if len(found) <= ADVERSARIES.callers:
             for ref in found:
-                yield SimilarCode(ref, "caller", "weak", f"{ref.name} calls {target.name}, and does not do its work")
+                yield SimilarCode(ref, "caller", "weak", f"{ref.name} calls {target.name} but does not implement it")
 
 
 def _is_stand_in(ref: DefinitionRef) -> bool:
@@ -292,8 +292,7 @@ def confusions(code: CodeIndex, run: Run, gold: str, query: Query) -> Iterator[t
         if len(best) >= needed and min(best.values()) <= ADVERSARIES.rank:
             strength = "strong" if len(best) >= ADVERSARIES.strong else "medium" if len(best) > 1 else "weak"
             text = (
-                f"{len(best)} of {len(engines)} engines rank it above the right answer, "
-                f"at best on rank {min(best.values())}"
+                f"{len(best)} of {len(engines)} engines rank it above the target, at best on rank {min(best.values())}"
             )
             yield SimilarCode(ref, _relationship(code, ref, targets), strength, text), tuple(sorted(best))
 

@@ -74,9 +74,9 @@ def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
 
 def _with_notes(found: MinedItems, path: Path, too_long: int, torn: int = 0, *, empty: bool) -> MinedItems:
     notes = {
-        f"{too_long} lines are too long and were left out": too_long,
-        f"{torn} lines are no JSON": torn,
-        "no command, message or call of a tool is in it that is known here; its shape may be a new one": empty,
+        f"skipped {too_long} lines that are too long": too_long,
+        f"skipped {torn} lines that are not JSON": torn,
+        "no known command, message or tool call found; the format may be unsupported": empty,
     }
     return replace(found, notes=tuple(f"{path.name}: {note}" for note, holds in notes.items() if holds))
 
@@ -137,7 +137,7 @@ def _locate_all(code: CodeIndex, asked: Iterable[_Asked], how: How, file: str, n
         where = f"line {one.line} of {file}"
         private = private_part(f"{one.raw}\n{one.text}", names, code.names)
         if private is not None:
-            refused.append(Rejection(where, f"it holds {private}"))
+            refused.append(Rejection(where, f"contains {private}"))
             continue
         targets = locator.locate(one.text, one.opened)
         if targets:

@@ -20,8 +20,8 @@ from assay.syntax.prose import content, headings, is_idle, is_prose, names_it, s
 from assay.types import Span, Target
 
 _VERBATIM: Final = (
-    "its words stand in the corpus as they are, so that word search finds them: "
-    "once it is accepted, write the question in other words in the gold file"
+    "its words are copied from the corpus, so lexical search finds it easily: "
+    "after acceptance, rephrase the query in the gold file"
 )
 _LANGUAGES: Final = frozenset({"markdown", "rst"})
 #: Documents about the project, not about its code.
@@ -78,7 +78,7 @@ def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
                     found.setdefault(normalize(intent.text), intent)
     if not found:
         return MinedItems(
-            notes=("docs: no Markdown or reStructuredText names a definition in a sentence that asks for it",)
+            notes=("docs: no Markdown or reStructuredText sentence describes a definition that it names",)
         )
     return MinedItems(sample_by_file(list(found.values()), wanted, generator(wanted, "docs")))
 
@@ -184,7 +184,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     every = [comment for path in sorted(code.files) for comment in _comments(code, path)]
     fitting = [intent for comment in _without_similar(every) if (intent := _comment_intent(code, comment)) is not None]
     if not fitting:
-        return MinedItems(notes=("comments: no definition has a comment that says in a sentence what it does",))
+        return MinedItems(notes=("comments: no definition has a comment with a usable sentence",))
     return MinedItems(sample_by_file(fitting, wanted, generator(wanted, "comments")))
 
 
@@ -230,7 +230,7 @@ def _comment_intent(code: CodeIndex, comment: _Comment) -> Intent | None:
     return Intent(asked, (target,), origin, notes=(_VERBATIM,))
 
 
-_BY_NAME: Final = "a look-up by name: it tells whether an engine finds names, not whether it understands questions"
+_BY_NAME: Final = "a look-up by name: it tests whether an engine finds names, not whether it understands questions"
 
 
 def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
@@ -247,5 +247,5 @@ def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             origin = Origin("names", f"a name in {ref.path}")
             fitting.append(Intent(" ".join(split(ref.name)), (target,), origin, "keyword", (_BY_NAME,)))
     if not fitting:
-        return MinedItems(notes=("names: no name of several words stands for exactly one definition",))
+        return MinedItems(notes=("names: no name of several words is unique",))
     return MinedItems(sample_by_file(fitting, wanted, generator(wanted, "names")))

@@ -98,12 +98,12 @@ def _ask_module(intake: Intake, module: Module, endpoint: Endpoint, count: int) 
     lead = f"Write at most {count} questions about the folder that is shown."
     entries = read_queries(complete(endpoint, _prompt(_PROMPT, lead, module.digest)))
     where = f"{endpoint.name}, folder {module.folder}"
-    cut = f"folder {module.folder}: {module.cut} of its definitions did not fit, so the model did not see them"
+    cut = f"folder {module.folder}: {module.cut} of its definitions did not fit into the prompt"
     notes = (cut,) if module.cut else ()
     if isinstance(entries, str):
         return IntakeResult(refused=(Rejection(where, entries),), notes=notes)
     read = [_intent(intake.code, entry, endpoint, where) for entry in entries[:count]]
-    extra = (Rejection(where, f"{len(entries) - count} more than were asked for"),) if len(entries) > count else ()
+    extra = (Rejection(where, f"{len(entries) - count} more queries than requested"),) if len(entries) > count else ()
     result = intake.queries([one for one in read if isinstance(one, Intent)])
     refused = tuple(one for one in read if isinstance(one, Rejection))
     return replace(result, refused=(*refused, *result.refused, *extra), notes=notes)
@@ -129,7 +129,7 @@ def read_queries(answer: str) -> list[Mapping[str, object]] | str:
     try:
         value = json.loads(fenced[1] if fenced else answer)
     except (ValueError, RecursionError):
-        return "the answer is no JSON"
+        return "the answer is not JSON"
     entries = value.get("queries") if isinstance(value, dict) else value
     if not isinstance(entries, list):
         return "the answer has no list of queries"
@@ -164,7 +164,7 @@ def _targets(code: CodeIndex, named: list[object]) -> tuple[Target, ...] | str:
         if code.resolve(target) is None:
             return f"{target.anchor} is not in the corpus"
         if not refs or not all(code.can_be_target(ref) for ref in refs):
-            return f"{target.anchor} is no code that may answer"
+            return f"{target.anchor} cannot be a target"
         found[target.anchor] = target
     return tuple(found.values())
 
@@ -205,10 +205,10 @@ def answer_problem(query: Query, form: str, answer: str, known: frozenset[str] =
     if len(answer) > PHRASINGS.answer:
         return f"the answer has more than {PHRASINGS.answer} characters"
     if normalize(answer) in {normalize(text) for text in query.forms.values()}:
-        return "the answer says what another form says"
+        return "the answer repeats another phrasing"
     private = private_part(answer, known=known)
     if private is not None:
-        return f"the answer holds {private}"
+        return f"the answer contains {private}"
     if form == "wrong_terminology" and replacements(query.forms.get("human", ""), answer) != 1:
-        return "the answer does not differ from the human form in exactly one term"
+        return "the answer does not differ from the human phrasing in exactly one term"
     return None

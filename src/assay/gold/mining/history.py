@@ -62,7 +62,7 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         return MinedItems(notes=(f"history: {error.message}",))
     if not found:
         return MinedItems(
-            notes=("history: no commit changed a few definitions that are still there and says what it did",)
+            notes=("history: no commit with a descriptive subject changed only a few definitions that still exist",)
         )
     reviewed = _without_duplicates([intent for intent in found if "pull request" in intent.origin.source])
     drawn = sample_by_file(reviewed, wanted, generator(wanted, "history"))
@@ -77,16 +77,14 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
     if spec.kind != "git":
         root = corpus.root.resolve()
         if find_top(root) is None:
-            raise SetupError("the corpus is not in a git work tree, so no commit can be asked")
+            raise SetupError("the corpus is not in a Git work tree")
         return root, "HEAD"
     if is_url(spec.value):
-        raise SetupError("of a remote repository only the files are here; clone it, and name the folder of the clone")
+        raise SetupError("a remote repository has no local history; clone it and name the clone")
     top = find_top(Path(spec.value).expanduser().resolve())
     folder = top / (spec.root or "") if top else None
     if folder is None or not folder.is_dir():
-        raise SetupError(
-            f"git:{spec.value} has no work tree to read it from; check {spec.rev or 'it'} out, and name that folder"
-        )
+        raise SetupError(f"git:{spec.value} has no work tree; check {spec.rev or 'it'} out and name that directory")
     return folder, corpus.revision or "HEAD"
 
 
@@ -168,7 +166,7 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
     named = any(len(split(ref.name)) > 1 and names_it(text, ref.name) for ref in refs.values())
     if not targets or named or leakage(question, targets) >= COMMITS.leak:
         return None
-    notes = (f"the change was called: {text}",) if question != text else ()
+    notes = (f"commit subject: {text}",) if question != text else ()
     return Intent(question, targets, Origin("history", subject.source), notes=notes)
 
 

@@ -139,7 +139,7 @@ class Intake:
                 refused.append(Rejection(intent.origin.source, "; ".join(found.refusals), query.forms[intent.form]))
                 continue
             share = leakage(query.headline, query.targets)
-            leak = (f"{share:.0%} of its words are words of the answer's path or name",) if share else ()
+            leak = (f"leakage: {share:.0%} of its words are in the target's path or name",) if share else ()
             items.append(self.item("query", query, intent.origin, (*intent.notes, *leak, *found.notes)))
         return IntakeResult(tuple(items), tuple(refused), known)
 
@@ -148,7 +148,7 @@ class Intake:
         for written in (*texts.values(), *intent.notes):
             private = private_part(written, known=self.code.names)
             if private is not None:
-                return Rejection(intent.origin.source, f"it holds {private}")
+                return Rejection(intent.origin.source, f"contains {private}")
         missing = [target.anchor for target in intent.targets if self.code.resolve(target) is None]
         if missing or not intent.targets:
             return Rejection(intent.origin.source, f"not in the corpus: {', '.join(missing) or 'no location'}", text)
@@ -210,10 +210,10 @@ def check_same_corpus(corpus: Corpus, gold: GoldSet) -> str | None:
     targets = {target.span.path for query in gold.queries for target in query.targets}
     missing = targets - {file.path for file in corpus.files}
     if 2 * len(missing) > len(targets):
-        lacks = f"it lacks {len(missing)} of the {len(targets)} files that the set's targets lie in"
-        hint = f"name the set's own corpus, which is {own}, or another --set"
+        lacks = f"{len(missing)} of {len(targets)} target files are missing"
+        hint = f"name the corpus of the set, {own}, or another --set"
         raise GoldError(f"{named} is not the code of this set: {lacks}", file=gold.source, hint=hint)
-    return f"{named} is not the corpus that the set names, {own}: what is proposed may not be there"
+    return f"{named} is not the corpus of the set, {own}: targets may be missing there"
 
 
 def _identity(spec: CorpusSpec, base: Path) -> tuple[str, ...]:

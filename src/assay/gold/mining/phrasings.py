@@ -195,7 +195,7 @@ def _inside_name(text: str, match: re.Match[str]) -> bool:
 def _namesake_note(code: CodeIndex, word: str) -> tuple[str, ...]:
     own = stem(word)
     found = sum(own in {stem(part) for part in parts(ref.name)} for ref in code.definitions if code.can_be_target(ref))
-    return (f"{found} definitions have '{word}' in their names: make sure that none of them answers",) if found else ()
+    return (f"{found} definitions have '{word}' in their names: check that none of them is relevant",) if found else ()
 
 
 @dataclass(frozen=True, slots=True)

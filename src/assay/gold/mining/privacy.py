@@ -81,12 +81,12 @@ def private_part(text: str, names: frozenset[str] = frozenset(), known: Containe
     """
     secret = scrub(text) != text or _NAMED_SECRET.search(text) or _has_secret_value(text, known)
     checks = {
-        "what looks like a secret": secret or any(_is_key(run, known) for run in _RUN.findall(text)),
-        "a mail address": _MAIL.search(text),
-        "a folder of a user": _HOME.search(text) or _FOLDER.search(text),
-        "the address of a machine": _HOST.search(text) or _has_machine(text, known),
-        "the number of a person": any(map(_is_number, _NUMBER.finditer(text))),
-        "the name of a user": names and names.intersection(re.findall(r"[\w.-]+", text.lower())),
+        "a possible secret": secret or any(_is_key(run, known) for run in _RUN.findall(text)),
+        "an email address": _MAIL.search(text),
+        "a home directory": _HOME.search(text) or _FOLDER.search(text),
+        "a host address": _HOST.search(text) or _has_machine(text, known),
+        "a personal number": any(map(_is_number, _NUMBER.finditer(text))),
+        "a user name": names and names.intersection(re.findall(r"[\w.-]+", text.lower())),
     }
     return next((kind for kind, found in checks.items() if found), None)
 

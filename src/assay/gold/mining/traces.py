@@ -97,7 +97,7 @@ def _read_text(path: Path, what: str) -> bytes:
         size = path.stat().st_size
         if size > LOGS.bytes:
             hint = f"cut it first: tail -c {LOGS.bytes} {path.name} > recent"
-            raise InputError(f"{size:,} bytes; of {what} at most {LOGS.bytes:,} are read", file=path, hint=hint)
+            raise InputError(f"expected {what} of at most {LOGS.bytes:,} bytes, got {size:,}", file=path, hint=hint)
         raw = path.read_bytes()
     except OSError as error:
         hint = "name a file that you can read"
@@ -162,7 +162,7 @@ def read_transcript(path: Path) -> Transcript:
             steps += [TranscriptStep(number, what) for what in _walk(value, 0)]
     if not read:
         hint = "name a JSONL transcript of an agent, or a JSON chat log"
-        raise InputError("holds no line of JSON", file=path, hint=hint)
+        raise InputError("contains no line of JSON", file=path, hint=hint)
     return Transcript(tuple(steps), torn, too_long)
 
 

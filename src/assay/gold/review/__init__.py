@@ -1,4 +1,4 @@
-"""Who says that it is right? Proposals, votes that are blind to each other, decisions, and what becomes gold."""
+"""Review of proposals: a queue of items, blinded votes, adjudication, and acceptance into the gold set."""
 
 from assay.gold.review.items import Added, Item, ItemKind, Origin, Queue, make_item
 

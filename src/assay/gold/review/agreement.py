@@ -1,4 +1,4 @@
-"""How far the reviewers of one queue agree, kind by kind of item."""
+"""Agreement of the reviewers of a queue, by kind of item."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-#: What was said of one item, by reviewer; who did not vote is not in it.
+#: The votes on one item, by reviewer.
 Votes = Mapping[str, str]
 
 Metric = Literal["nominal", "ordinal", "interval"]
@@ -27,44 +27,43 @@ Weights = Literal["none", "linear", "quadratic"]
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Items that were voted on alike, and how many there are of each: there are few ways to vote, and many items."""
+    """Distinct vote patterns and their counts; patterns are few and items many."""
 
     patterns: tuple[Votes, ...]
     counts: tuple[int, ...]
 
     @classmethod
     def of(cls, items: Iterable[Votes]) -> Ratings:
-        """Count the ways to vote; an item with a single vote says nothing about agreement."""
-        tally = Counter(tuple(sorted(votes.items())) for votes in items if len(votes) > 1)
-        ways = sorted(tally)
-        return cls(tuple(dict(way) for way in ways), tuple(tally[way] for way in ways))
+        """Count the vote patterns of items with at least two votes."""
+        tally = sorted(Counter(tuple(sorted(votes.items())) for votes in items if len(votes) > 1).items())
+        return cls(tuple(dict(pattern) for pattern, _ in tally), tuple(count for _, count in tally))
 
     @property
     def items(self) -> int:
-        """How many items at least two reviewers voted on."""
+        """The number of items with at least two votes."""
         return sum(self.counts)
 
     def __iter__(self) -> Iterator[tuple[Votes, int]]:
         return iter(zip(self.patterns, self.counts, strict=True))
 
-    def drawn(self, rng: np.random.Generator) -> Ratings:
-        """Draw as many items anew, with replacement."""
+    def resample(self, rng: np.random.Generator) -> Ratings:
+        """Draw as many items with replacement."""
         counts = rng.multinomial(self.items, [count / self.items for count in self.counts])
         return Ratings(self.patterns, tuple(counts.tolist()))
 
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How the interval of a coefficient is found: items are drawn anew, since they are what the set has few of."""
+    """Bootstrap over items for the interval of a coefficient."""
 
-    draws: int = 2000  # the ends of a 95 % interval then stand on 50 draws each
+    draws: int = 2000  # each end of a 95% interval then rests on 50 draws
     level: float = 0.95
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """Agreement beyond chance; none where everybody always said the same, since chance would have done as well."""
+    """Agreement beyond chance; None if all votes are equal, which chance explains as well."""
 
     value: float | None
     items: int
@@ -73,7 +72,7 @@ class Coefficient:
 
 
 def percent_agreement(ratings: Ratings) -> float | None:
-    """Give the share of pairs of votes on one item that say the same; none without a pair."""
+    """Return the share of equal pairs of votes on one item, or None without a pair."""
     pairs = same = 0
     for votes, times in ratings:
         pairs += times * len(votes) * (len(votes) - 1)
@@ -84,7 +83,7 @@ def percent_agreement(ratings: Ratings) -> float | None:
 def cohen_kappa(
     ratings: Ratings, first: str, second: str, values: Sequence[str], weights: Weights = "none"
 ) -> float | None:
-    """Give Cohen's κ of two reviewers over the items both voted on.
+    """Return Cohen's κ of two reviewers over the items both voted on.
 
     κ = 1 − Σ w·o / Σ w·e with o the observed shares, e the product of the margins, and w the disagreement of two
     values: 0 or 1 (Cohen 1960), or their distance or its square in the order of `values` (Cohen 1968).
@@ -107,11 +106,11 @@ _WEIGHTS: Mapping[Weights, Callable[[int, int], int]] = {
 
 
 def krippendorff_alpha(ratings: Ratings, values: Sequence[str], metric: Metric = "nominal") -> float | None:
-    """Give Krippendorff's α = 1 − D_o / D_e over all items that at least two voted on.
+    """Return Krippendorff's α = 1 − D_o / D_e over all items with at least two votes.
 
     With o the coincidences of values inside items, n their margins and δ² the metric:
     α = 1 − (n − 1) · Σ o·δ² / Σ n_c·n_k·δ² (Krippendorff 2011, "Computing Krippendorff's alpha-reliability").
-    The values are taken in their order; for `interval` they must be numbers.
+    `values` are in order; for `interval` they must be numbers.
     """
     places = range(len(values))
     met = _coincidences(ratings, values)
@@ -134,24 +133,24 @@ def _coincidences(ratings: Ratings, values: Sequence[str]) -> list[list[float]]:
 
 
 def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) -> list[list[float]]:
-    """Give δ² of every two values; the ordinal one counts the votes that lie between them."""
+    """Return δ² of every two values; the ordinal one counts the votes between them."""
     places = range(len(values))
     if metric == "nominal":
         return [[float(a != b) for b in places] for a in places]
     if metric == "interval":
         numbers = [_number(value) for value in values]
         return [[(one - other) ** 2 for other in numbers] for one in numbers]
-    return [[0.0 if a == b else _between(margins, min(a, b), max(a, b)) for b in places] for a in places]
 
+    def between(low: int, high: int) -> float:
+        return (math.fsum(margins[low : high + 1]) - (margins[low] + margins[high]) / 2) ** 2
 
-def _between(margins: Sequence[float], low: int, high: int) -> float:
-    return (math.fsum(margins[low : high + 1]) - (margins[low] + margins[high]) / 2) ** 2
+    return [[0.0 if a == b else between(min(a, b), max(a, b)) for b in places] for a in places]
 
 
 def with_interval(
     statistic: Callable[[Ratings], float | None], ratings: Ratings, resampling: Resampling | None = None
 ) -> Coefficient:
-    """Give a coefficient with its percentile bootstrap interval over items; draws that say nothing are left out."""
+    """Return a coefficient with its percentile bootstrap interval over items; undefined draws are left out."""
     import numpy as np
 
     config = resampling or Resampling()
@@ -159,19 +158,18 @@ def with_interval(
     if value is None:
         return Coefficient(None, ratings.items)
     rng = np.random.default_rng(config.seed)
-    drawn = [statistic(ratings.drawn(rng)) for _ in range(config.draws)]
+    drawn = [statistic(ratings.resample(rng)) for _ in range(config.draws)]
     known = sorted(one for one in drawn if one is not None)
+    if not known:
+        return Coefficient(value, ratings.items)
     tail = (1 - config.level) / 2
-    low, high = (known[_rank(share, len(known))] if known else None for share in (tail, 1 - tail))
+    ranks = (min(len(known) - 1, max(0, math.ceil(share * len(known)) - 1)) for share in (tail, 1 - tail))
+    low, high = (known[rank] for rank in ranks)
     return Coefficient(value, ratings.items, low, high)
 
 
-def _rank(share: float, count: int) -> int:
-    return min(count - 1, max(0, math.ceil(share * count) - 1))
-
-
 def confusion(ratings: Ratings, first: str, second: str, values: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """Count what two reviewers said of the same items: a row for each value of the first, a column of the second."""
+    """Return the confusion matrix of two reviewers: rows are values of the first, columns of the second."""
     pairs: Counter[tuple[str, str]] = Counter()
     for votes, times in ratings:
         if first in votes and second in votes:
@@ -181,33 +179,33 @@ def confusion(ratings: Ratings, first: str, second: str, values: Sequence[str]) 
 
 
 def _check_values(found: Collection[str], values: Sequence[str]) -> None:
-    strange = sorted(set(found) - set(values))
-    if strange:
-        raise ConfigError(f"'{strange[0]}' is none of the values {', '.join(values)}", hint="name every value")
+    unknown = sorted(set(found) - set(values))
+    if unknown:
+        raise ConfigError(f"'{unknown[0]}' is not one of the values {', '.join(values)}", hint="name every value")
 
 
 def _number(value: str) -> float:
     try:
         return float(value)
     except ValueError as error:
-        raise ConfigError(f"'{value}' is no number", hint="use the nominal or the ordinal metric") from error
+        raise ConfigError(f"expected a number, got '{value}'", hint="use the nominal or the ordinal metric") from error
 
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """Two reviewers: what they said of the same items, and κ."""
+    """The agreement of two reviewers."""
 
     first: str
     second: str
     items: int
-    table: tuple[tuple[int, ...], ...]  # rows: what the first said
+    table: tuple[tuple[int, ...], ...]  # rows: values of the first reviewer
     kappa: Coefficient
-    weighted: Coefficient | None = None  # squared weights, for grades
+    weighted: Coefficient | None = None  # quadratic weights, for grades
 
 
 @dataclass(frozen=True, slots=True)
 class KindAgreement:
-    """All reviewers on the items of one kind."""
+    """The agreement of all reviewers on items of one kind."""
 
     kind: ItemKind
     values: tuple[str, ...]
@@ -215,7 +213,7 @@ class KindAgreement:
     items: int  # with at least two votes
     votes: int
     unsure: int
-    changed: int  # votes that were cast anew after a look at those of others; the ones from before are taken
+    changed: int  # votes changed after seeing other votes; the earlier ones count
     percent: float | None
     alpha: dict[str, Coefficient]  # by metric
     pairs: tuple[PairAgreement, ...]
@@ -228,21 +226,21 @@ def agreement(
     resampling: Resampling | None = None,
     taken: Mapping[str, str] | None = None,
 ) -> tuple[KindAgreement, ...]:
-    """Compute the agreement for each kind; `taken` is when the set took an item up or turned it down.
+    """Return the agreement for each kind; `taken` is when the set accepted or rejected an item.
 
-    After a decision, or once the set shows what holds, nobody is blind: later votes are left out. So are those of a
-    reviewer who had been shown what others said of the item.
+    Only blinded votes count: none after a decision or after the set shows the result, and none of a reviewer who had
+    seen other votes on the item.
     """
     first = dict(taken or {})
     for decision in decisions:
         first[decision.item] = min(first.get(decision.item, decision.on), decision.on)
     blind: dict[str, dict[str, Vote]] = {}
-    looked: dict[str, set[str]] = {}
+    unblinded: dict[str, set[str]] = {}
     for vote in votes:
         if vote.item in first and vote.on > first[vote.item]:
             continue
         if vote.after:
-            looked.setdefault(vote.item, set()).add(vote.reviewer)
+            unblinded.setdefault(vote.item, set()).add(vote.reviewer)
         else:
             blind.setdefault(vote.item, {})[vote.reviewer] = vote
     found = []
@@ -250,7 +248,7 @@ def agreement(
         ids = [item.id for item in items if item.kind == kind]
         of_kind = [blind[item] for item in ids if item in blind]
         if of_kind:
-            found.append(_kind(kind, of_kind, sum(len(looked.get(item, ())) for item in ids), resampling))
+            found.append(_kind(kind, of_kind, sum(len(unblinded.get(item, ())) for item in ids), resampling))
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""What a reviewer sees of an item: the question, the place, its code. Never what others voted."""
+"""The view of an item that a reviewer sees: the query and the code of its locations, never other votes."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from assay.gold.history import commit_of
 from assay.gold.journal import truncated_bytes
 from assay.gold.loading import load_gold
 from assay.gold.review.items import Item, Queue
+from assay.gold.review.votes import question_for, values_for
 from assay.types import Corpus, CorpusSpec, GoldSet, Target
 
 
 @dataclass(frozen=True, slots=True)
 class ViewConfig:
-    """How much of a place is shown."""
+    """How much of a location is shown."""
 
     lines: int = 80  # a screen or two: the body of most functions, the beginning of a file
-    columns: int = 240  # a minified line must not flood the page
+    columns: int = 240  # cuts minified lines
 
 
 @dataclass(frozen=True, slots=True)
 class CodeExcerpt:
-    """The code of one place: its lines, counted from `start`, and how many more there are; or why there are none."""
+    """The code of one location from line `start` on, or the problem that it does not resolve."""
 
     role: str  # the place | primary | secondary | adversary
     anchor: str
     start: int = 1
     lines: tuple[str, ...] = ()
-    more: int = 0
+    more: int = 0  # lines that are not shown
     problem: str = ""
     path: str = ""
 
     @property
     def end(self) -> int:
-        """Number the last line of the place, shown or not."""
+        """The last line of the location, shown or not."""
         return self.start + len(self.lines) + self.more - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ItemView:
-    """One item as it is put before a reviewer."""
+    """An item with its code."""
 
     item: Item
     places: tuple[CodeExcerpt, ...]
 
 
 class ItemViewer:
-    """Shows items with the code of one corpus."""
+    """Makes views of items with the code of a corpus."""
 
     def __init__(self, corpus: Corpus, config: ViewConfig | None = None) -> None:
         self._corpus = corpus
@@ -59,9 +60,8 @@ class ItemViewer:
         self._config = config or ViewConfig()
 
     def view(self, item: Item) -> ItemView:
-        """Put an item together with its code."""
-        places = [self._excerpt(role, target) for role, target in _places(item)]
-        return ItemView(item, tuple(places))
+        """Return the view of an item."""
+        return ItemView(item, tuple(self._excerpt(role, target) for role, target in _locations(item)))
 
     def _excerpt(self, role: str, target: Target) -> CodeExcerpt:
         from assay.corpus import read_text
@@ -76,7 +76,7 @@ class ItemViewer:
         return CodeExcerpt(role, target.anchor, start, shown, len(lines) - len(shown), path=found.span.path)
 
 
-def _places(item: Item) -> Iterator[tuple[str, Target]]:
+def _locations(item: Item) -> Iterator[tuple[str, Target]]:
     if item.kind == "adversary":
         yield "adversary", item.adversary.target
     primaries = item.query.primaries
@@ -87,61 +87,51 @@ def _places(item: Item) -> Iterator[tuple[str, Target]]:
 
 
 def describe(view: ItemView, *, engines: bool = False) -> Iterator[str]:
-    """Write a view as lines of text, for a person or a model."""
+    """Yield a view as lines of text, for a person or a model."""
     item = view.item
-    yield f"query {item.id}: '{item.query.id}'" if item.kind == "query" else _part(item)
+    of = f": '{item.query.id}'" if item.kind == "query" else f" of query '{item.query.id}'"
+    yield f"{item.kind} {item.id}{of}"
     for form in item.query.ordered_forms:
         yield f"{form}: {item.query.forms[form]}"
     if item.kind == "adversary":
         one = item.adversary
         yield f"proposed adversary ({one.relationship}, {one.strength}): {one.confusion}"
-    source = f", {item.origin.source}" if item.origin.source else ""
     if shows_origin(item):
+        source = f", {item.origin.source}" if item.origin.source else ""
         yield f"proposed by: {item.origin.how}{source}"
     if engines and item.origin.shown_by:
         yield f"returned by: {', '.join(item.origin.shown_by)}"
     yield from (f"note: {note}" for note in item.notes)
     for place in view.places:
         yield ""
-        yield from _place_lines(place)
-
-
-def _part(item: Item) -> str:
-    return f"{item.kind} {item.id} of query '{item.query.id}'"
-
-
-def _place_lines(place: CodeExcerpt) -> Iterator[str]:
-    yield f"{place.role}: {place.anchor}"
-    if place.problem:
-        yield f"  {place.problem}"
-    width = len(str(place.start + len(place.lines)))
-    for number, line in enumerate(place.lines, place.start):
-        yield f"  {number:>{width}}  {line}"
-    if place.more:
-        yield f"  … {place.more} more lines"
+        yield f"{place.role}: {place.anchor}"
+        if place.problem:
+            yield f"  {place.problem}"
+        width = len(str(place.start + len(place.lines)))
+        for number, line in enumerate(place.lines, place.start):
+            yield f"  {number:>{width}}  {line}"
+        if place.more:
+            yield f"  … {place.more} more lines"
 
 
 def shows_origin(item: Item) -> bool:
-    """Tell whether one who votes sees where an item comes from.
+    """Return whether a voter sees the origin of an item.
 
-    Who marked a place voted for it, and that is nobody's business yet: places that engines returned, that the set has
-    and that reviewers marked look alike.
+    Marking a location is a vote for it, so locations from engines, the set and reviewers look alike.
     """
     return item.origin.how not in ("pool", "set", "reviewer")
 
 
-def _origin(item: Item) -> dict[str, str]:
-    origin = item.origin if shows_origin(item) else None
-    return {"how": origin.how if origin else "", "source": origin.source if origin else ""}
-
-
 def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
-    """Give a view as data, for agents; which engines returned it only where that is asked for."""
+    """Return a view as JSON data, with the engines that returned it only on request."""
     from assay.gold.native.layers import query_mapping
-    from assay.gold.review.votes import question_for, values_for
 
     item = view.item
-    shown = {"shown_by": list(item.origin.shown_by)} if engines else {}
+    shown = shows_origin(item)
+    origin: dict[str, object] = {
+        "how": item.origin.how if shown else "",
+        "source": item.origin.source if shown else "",
+    }
     places = [
         {"role": p.role, "anchor": p.anchor, "start": p.start, "lines": list(p.lines), "more": p.more}
         | ({"problem": p.problem} if p.problem else {})
@@ -153,7 +143,7 @@ def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
         "question": question_for(item.kind),
         "votes": list(values_for(item.kind)),
         "query": query_mapping(item.query),
-        "origin": {**_origin(item), **shown},
+        "origin": origin | ({"shown_by": list(item.origin.shown_by)} if engines else {}),
         "notes": list(item.notes),
         "places": places,
     }
@@ -161,7 +151,7 @@ def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class TruncatedFile:
-    """A journal whose last line was cut off, and how much of it is there."""
+    """A journal with a truncated last line of so many bytes."""
 
     path: Path
     bytes: int
@@ -169,7 +159,7 @@ class TruncatedFile:
 
 @dataclass(frozen=True)
 class ReviewWorkspace:
-    """One gold file that is reviewed; the file need not be there yet."""
+    """A gold file under review, which need not exist yet, with its queue and corpus."""
 
     path: Path
     given: CorpusSpec | None = None
@@ -180,18 +170,18 @@ class ReviewWorkspace:
         return Queue(self.path)
 
     def load(self) -> GoldSet | None:
-        """Read the set; none where there is none yet."""
+        """Load the set, or return None if it does not exist yet."""
         if not self.path.exists():
             return None
-        named = self.path.suffix in (".yaml", ".yml")  # a native set names its code, and keeps what it names
+        named = self.path.suffix in (".yaml", ".yml")  # a native set names its corpus
         golds = load_gold(self.path, corpus=None if named else self.given).golds
         if len(golds) != 1:
-            raise GoldError(f"holds {len(golds)} sets", file=self.path, hint="review one file at a time")
+            raise GoldError(f"contains {len(golds)} sets", file=self.path, hint="review one file at a time")
         return golds[0]
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The code that the set, or --corpus, names."""
+        """The corpus that the set or --corpus names."""
         from assay.corpus import open_corpus
 
         gold = self.load()
@@ -202,16 +192,16 @@ class ReviewWorkspace:
 
     @cached_property
     def viewer(self) -> ItemViewer:
-        """Shows items with their code."""
+        """Views of items."""
         return ItemViewer(self.corpus)
 
     @cached_property
     def commit(self) -> str:
-        """The commit of the code."""
+        """The commit of the corpus."""
         return commit_of(self.corpus)
 
     def items(self) -> tuple[Item, ...]:
-        """Give the proposals; there must be some."""
+        """Return the proposals; an empty queue is an error."""
         items = self.queue.items()
         if not items:
             hint = "fill it with `assay gold mine`, `assay gold pool --queue` or --queue-labels"
@@ -219,7 +209,7 @@ class ReviewWorkspace:
         return items
 
     def torn(self, reviewer: str | None = None) -> Iterator[TruncatedFile]:
-        """Find journals that end in half a line; for one who votes only what is not another reviewer's."""
+        """Yield journals with a truncated last line, without the files of other reviewers if one is named."""
         for path in sorted(self.queue.folder.rglob("*.jsonl")):
             mine = reviewer is None or path.parent == self.queue.folder or path.stem == reviewer
             if mine and (left := truncated_bytes(path)):

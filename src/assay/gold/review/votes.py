@@ -1,89 +1,37 @@
-"""What each reviewer said, a file a reviewer: nobody reads another's before the decision, nobody writes into it."""
+"""Votes, one file per reviewer; also unblinding logs, adjudicators and their decisions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, cast, get_args
 
 from assay.errors import ConfigError, GoldError
 from assay.gold.history import now
 from assay.gold.journal import JournalCache, opened, read_row, read_rows
 from assay.gold.native.nodes import MappingKeys
-from assay.gold.review.items import Item, ItemKind, Queue
+from assay.gold.review.items import Item, ItemKind, Queue, optional_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from assay.gold.native.nodes import YamlNode
-    from assay.gold.review.items import Queue
-
-
-#: What a vote says that came after a look.
-LOOK: Final = "look"
-_LINE = MappingKeys(("by", "on"), ("items",))
-
-
-@dataclass(frozen=True, slots=True)
-class UnblindedView:
-    """One look at what others said: of all that one had voted on by then, and of these items."""
-
-    on: str  # ISO time, UTC
-    items: tuple[str, ...] = ()
-
-
-def looks_file(queue: Queue, name: str) -> Path:
-    """Give the file that holds the looks of one person."""
-    return queue.folder / "looks" / f"{name}.jsonl"
-
-
-def read_looks(queue: Queue, name: str) -> tuple[UnblindedView, ...]:
-    """Give the looks of one person."""
-    rows = [row.mapping(_LINE) for row in read_rows(looks_file(queue, name))]
-    return tuple(UnblindedView(row["on"].text(), row["items"].texts() if "items" in row else ()) for row in rows)
-
-
-def log_unblinding(ballot: VoteLog, items: Iterable[str] = ()) -> None:
-    """Write down that a reviewer is shown what others said, before it is shown; what is known is not said again."""
-    looks = read_looks(ballot.queue, ballot.reviewer)
-    new = sorted(set(items) - {item for look in looks for item in look.items} - set(ballot.votes()))
-    voted = max((vote.on for vote in ballot.history()), default="")
-    if not new and voted <= max((look.on for look in looks), default=""):
-        return
-    ballot.prepare()
-    with opened(looks_file(ballot.queue, ballot.reviewer)) as journal:
-        journal.append([{"by": ballot.reviewer, "on": now(), **({"items": new} if new else {})}])
-
-
-def marked(votes: Sequence[Vote], looks: Sequence[UnblindedView]) -> tuple[Vote, ...]:
-    """Mark those of a reviewer's votes, given in order, that came after the others' votes on the item were shown."""
-    first: dict[str, str] = {}
-    made = []
-    for vote in votes:
-        made.append(replace(vote, after=LOOK) if _is_after(vote, first.get(vote.item), looks) else vote)
-        first.setdefault(vote.item, vote.on)
-    return tuple(made)
-
-
-def _is_after(vote: Vote, first: str | None, looks: Sequence[UnblindedView]) -> bool:
-    earlier = [look for look in looks if look.on <= vote.on]
-    return any(vote.item in look.items or (first is not None and first <= look.on) for look in earlier)
-
 
 Reader = Literal["human", "model"]
 READERS: tuple[Reader, ...] = get_args(Reader)
 
 UNSURE = "unsure"
 GRADES = ("2", "1", "0")  # primary, secondary, wrong
-PROPOSED = ("2", "1")  # who finds a place holds it for an answer, or for help
+PROPOSED = ("2", "1")  # values for a location that the reviewer proposes
 ACCEPT, REJECT = "accept", "reject"
+#: `Vote.after` of an unblinded vote.
+LOOK: Final = "look"
 
 
 @dataclass(frozen=True, slots=True)
 class VoteOption:
-    """What a value says: its key, its mark in a list, the word for it, and what becomes of an item it holds for."""
+    """A vote value: its key, its mark in lists, its word, and the outcome for an item that it settles."""
 
     key: str
     mark: str
@@ -92,7 +40,7 @@ class VoteOption:
     tone: Literal["good", "accent", "bad", "warn"]
 
 
-#: Every value there is. Pages, terminals and models all read their words here.
+#: All values, for pages, terminals and models.
 MEANINGS = {
     "2": VoteOption("2", "2", "the answer", "an answer", "good"),
     "1": VoteOption("1", "1", "helps", "a helping place", "accent"),
@@ -101,21 +49,24 @@ MEANINGS = {
     REJECT: VoteOption("r", "✕", "reject", "turned down", "bad"),
     UNSURE: VoteOption("u", "?", "unsure", "adjudicated", "warn"),
 }
-#: What a vote on each kind answers.
+#: The question that a vote on each kind answers.
 QUESTIONS: Mapping[ItemKind, str] = {
     "target": "Does the place answer the query?",
-    "query": "Would somebody ask this, and are these places the right answer?",
+    "query": "Would a user ask this, and are these places the right answer?",
     "adversary": "Is the adversary a plausible but wrong answer to the query?",
     "phrasing": "Does the phrasing ask for these places, the way its form should?",
 }
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
 _VOTE = MappingKeys(("item", "reviewer", "reader", "value", "reason", "on"), ("prompt", "commit", "shown", "after"))
+_UNBLINDING = MappingKeys(("by", "on"), ("items",))
+_ADJUDICATOR = MappingKeys(("by", "on"))
+_DECISION = MappingKeys(("item", "by", "value", "reason", "on"), ("commit",))
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one reviewer says of one item, and why."""
+    """A reviewer's vote on an item."""
 
     item: str
     reviewer: str
@@ -124,48 +75,57 @@ class Vote:
     on: str  # ISO time, UTC
     reader: Reader = "human"
     prompt: str = ""  # version of a model's prompt
-    commit: str = ""  # of the corpus that was looked at
-    shown: tuple[str, ...] = ()  # engines whose results the reviewer saw named
-    after: str = ""  # LOOK: the reviewer had been shown what others said of the item
+    commit: str = ""  # of the corpus that was shown
+    shown: tuple[str, ...] = ()  # engines whose names the reviewer saw
+    after: str = ""  # LOOK if the reviewer had seen other votes on the item
 
     def same(self, other: Vote) -> bool:
-        """Tell whether two votes on an item say the same, whenever they were cast."""
+        """Return whether two votes on an item say the same, whenever they were cast."""
         return (self.value, self.reason, self.shown) == (other.value, other.reason, other.shown)
 
 
 class StaleVoteError(ConfigError):
-    """A vote that would take the place of one that its reviewer has not seen, from another tab or terminal."""
+    """A vote would replace one that its reviewer has not seen, from another tab or terminal."""
 
 
 def values_for(kind: ItemKind) -> tuple[str, ...]:
-    """Give what may be said of an item of a kind."""
+    """Return the vote values for a kind of item."""
     return (*GRADES, UNSURE) if kind == "target" else (ACCEPT, REJECT, UNSURE)
 
 
 def question_for(kind: ItemKind) -> str:
-    """Ask about an item of a kind in one line, with what may be answered."""
+    """Return the question about a kind of item in one line, with its values."""
     meant = {value: MEANINGS[value].word for value in values_for(kind)}
     words = [value if value == word else f"{value} = {word}" for value, word in meant.items()]
     return f"{QUESTIONS[kind]} {', '.join(words)}"
 
 
 def check_name(reviewer: str) -> str:
-    """Give back a reviewer's name that can be part of a file name."""
+    """Return a reviewer's name if it can be part of a file name, else raise."""
     if not _NAME.fullmatch(reviewer):
         hint = "use letters, digits and . _ @ + - (at most 64), beginning with a letter or digit"
-        raise ConfigError(f"'{reviewer}' is no name for a reviewer", hint=hint)
+        raise ConfigError(f"invalid reviewer name '{reviewer}'", hint=hint)
     return reviewer
 
 
 def check_vote(item: Item, value: str, reason: str) -> None:
-    """Refuse a vote that says nothing about this kind of item, and one without a reason."""
+    """Raise for a value that this kind of item does not take, and for a missing reason."""
     known = values_for(item.kind)
     if value not in known:
         raise ConfigError(
-            f"'{value}' is no vote on the {item.kind} {item.id}", hint=f"a {item.kind} takes {', '.join(known)}"
+            f"invalid vote '{value}' on the {item.kind} {item.id}", hint=f"a {item.kind} takes {', '.join(known)}"
         )
     if not reason.strip():
         raise ConfigError(f"the vote on {item.id} has no reason", hint="say in a few words why")
+
+
+def find_item(items: Sequence[Item], given: str) -> Item:
+    """Return the item with an id or a unique prefix of one."""
+    found = [item for item in items if item.id.startswith(given)] if given else []
+    if len(found) != 1:
+        what = "no item of the queue begins" if not found else f"{len(found)} items of the queue begin"
+        raise GoldError(f"{what} with '{given}'", hint="--list shows the ids of the items")
+    return found[0]
 
 
 class VoteLog:
@@ -174,15 +134,15 @@ class VoteLog:
     def __init__(self, queue: Queue, reviewer: str) -> None:
         self.reviewer = check_name(reviewer)
         self.queue = queue
-        self.path = votes_folder(queue) / f"{reviewer}.jsonl"
+        self.path = _votes_folder(queue) / f"{reviewer}.jsonl"
         self._history = JournalCache(self.path, self._read)
 
     def votes(self) -> dict[str, Vote]:
-        """Give what the reviewer says now, by item: a later vote takes the place of an earlier one."""
+        """Return the reviewer's last vote on each item."""
         return {vote.item: vote for vote in self.history()}
 
     def history(self) -> tuple[Vote, ...]:
-        """Give all that the reviewer ever said, in order."""
+        """Return all votes of the reviewer, in order."""
         return self._history()
 
     def _read(self) -> tuple[Vote, ...]:
@@ -190,132 +150,152 @@ class VoteLog:
         return tuple(sorted(dict.fromkeys(votes), key=lambda vote: vote.on))
 
     def cast(self, votes: Sequence[Vote]) -> None:
-        """Add votes; they are on the disk when this returns."""
+        """Append votes and sync them to disk."""
         self._append(lambda: votes, votes)
 
     def cast_once(self, vote: Vote, seen: str | None) -> Vote:
-        """Cast a vote that was given when `seen` was the time of the last one; sent again, it is the one there is."""
+        """Cast a vote unless it was sent before, and return the recorded one.
 
-        def fresh() -> tuple[Vote, ...]:
+        `seen` is the time of the last vote on the item that the reviewer knew; raise StaleVoteError if there is a
+        later one.
+        """
+
+        def choose() -> tuple[Vote, ...]:
             past = [known for known in self.history() if known.item == vote.item]
             return () if _is_known(vote, seen, past) else (vote,)
 
-        cast = self._append(fresh, [vote])
+        cast = self._append(choose, [vote])
         return cast[0] if cast else self.votes()[vote.item]
 
-    def _append(self, choose: Callable[[], Sequence[Vote]], all_of: Sequence[Vote]) -> tuple[Vote, ...]:
-        """Add what is chosen of some votes while nobody else writes; all must be such that they can be read."""
+    def _append(self, choose: Callable[[], Sequence[Vote]], candidates: Sequence[Vote]) -> tuple[Vote, ...]:
+        """Append the votes that are chosen under the lock; all candidates must be readable."""
         self.prepare()
-        for number, vote in enumerate(all_of, 1):
+        for number, vote in enumerate(candidates, 1):
             _read_vote(read_row(vote_mapping(vote), self.path, number), self.reviewer)
         with opened(self.path) as journal:
             past, chosen = self.history(), choose()
-            last = past[-1].on if past else ""  # a clock that was set back must not put a vote before an earlier one
+            last = past[-1].on if past else ""  # keeps the order when the clock was set back
             timed = [replace(vote, on=max(vote.on, last)) for vote in chosen]
-            cast = marked([*past, *timed], read_looks(self.queue, self.reviewer))[len(past) :]
+            cast = mark_unblinded([*past, *timed], read_unblindings(self.queue, self.reviewer))[len(past) :]
             journal.append([vote_mapping(vote) for vote in cast])
         return cast
 
     def prepare(self) -> None:
-        """Make the folder of the review, under a name that is nobody else's."""
+        """Make the review directory and check the reviewer's name."""
         self.queue.prepare()
         self.check_namesake()
 
     def check_namesake(self) -> None:
-        """Refuse a name that differs from another's by case alone: some disks take both for one file."""
+        """Raise for a name that differs from another only by case, which some file systems do not distinguish."""
         for other in reviewers(self.queue):
             if other != self.reviewer and other.casefold() == self.reviewer.casefold():
-                raise ConfigError(f"there is a reviewer called '{other}'", hint=f"vote as {other}, or by another name")
+                raise ConfigError(f"there is already a reviewer '{other}'", hint=f"vote as {other}, or by another name")
 
 
 def _is_known(vote: Vote, seen: str | None, past: Sequence[Vote]) -> bool:
-    """Tell whether a vote was taken before; `past` is what was said of its item, and its last word must be seen."""
     before = [None, *(known.on for known in past[:-1])]
     again = any(known.same(vote) and on == seen for on, known in zip(before, past, strict=False))
     if not past or again or past[-1].same(vote):
         return bool(past)
     if seen != past[-1].on:
         message = f"you voted {past[-1].value} on it elsewhere: {past[-1].reason[:200]}"
-        raise StaleVoteError(message, hint="save again to let this vote take the place of that one")
+        raise StaleVoteError(message, hint="save again to replace that vote")
     return False
 
 
-def votes_folder(queue: Queue) -> Path:
-    """Give the folder with a file for each reviewer."""
-    return queue.folder / "votes"
-
-
 def reviewers(queue: Queue) -> tuple[str, ...]:
-    """Name all who voted; their files are not opened."""
-    return tuple(sorted(path.stem for path in votes_folder(queue).glob("*.jsonl")))
+    """Return the names of all who voted, without reading votes."""
+    return tuple(sorted(path.stem for path in _votes_folder(queue).glob("*.jsonl")))
 
 
 def all_votes(queue: Queue) -> tuple[Vote, ...]:
-    """Read what everybody ever said, reviewer by reviewer: for status, adjudication and agreement, never to vote."""
-    found = [marked(VoteLog(queue, name).history(), read_looks(queue, name)) for name in reviewers(queue)]
+    """Return all votes of all reviewers, by reviewer: for status, adjudication and agreement, never for voting."""
+    found = [mark_unblinded(VoteLog(queue, name).history(), read_unblindings(queue, name)) for name in reviewers(queue)]
     return tuple(vote for votes in found for vote in votes)
 
 
+def _votes_folder(queue: Queue) -> Path:
+    return queue.folder / "votes"
+
+
 def vote_mapping(vote: Vote) -> dict[str, object]:
-    """Give a vote as the keys of its line."""
-    line: dict[str, object] = {
-        "item": vote.item,
-        "reviewer": vote.reviewer,
-        "reader": vote.reader,
-        "value": vote.value,
-        "reason": vote.reason,
-        "on": vote.on,
-    }
-    extra = {"prompt": vote.prompt, "commit": vote.commit, "shown": list(vote.shown), "after": vote.after}
-    return line | {key: value for key, value in extra.items() if value}
+    """Return a vote as the keys of its line."""
+    extra = {key: getattr(vote, key) for key in _VOTE.optional}
+    return {key: getattr(vote, key) for key in _VOTE.required} | {key: value for key, value in extra.items() if value}
 
 
 def _read_vote(row: YamlNode, reviewer: str) -> Vote:
     fields = row.mapping(_VOTE)
-    if fields["reviewer"].text() != reviewer:
-        name = fields["reviewer"].text()
+    name = fields["reviewer"].text()
+    if name != reviewer:
         raise row.place.error(f"a vote of '{name}' in the file of '{reviewer}'", "each reviewer has a file")
     return Vote(
         item=fields["item"].text(),
         reviewer=reviewer,
-        value=_value(fields["value"]),
+        value=fields["value"].one_of((*GRADES, ACCEPT, REJECT, UNSURE)),
         reason=fields["reason"].text(),
         on=fields["on"].text(),
         reader=cast(Reader, fields["reader"].one_of(READERS)),
-        prompt=_text(fields, "prompt"),
-        commit=_text(fields, "commit"),
+        prompt=optional_text(fields, "prompt"),
+        commit=optional_text(fields, "commit"),
         shown=fields["shown"].texts() if "shown" in fields else (),
         after=fields["after"].one_of((LOOK,)) if "after" in fields else "",
     )
 
 
-def _value(field: YamlNode) -> str:
-    return field.one_of((*GRADES, ACCEPT, REJECT, UNSURE))
+@dataclass(frozen=True, slots=True)
+class UnblindedView:
+    """An access to other votes: on all items that the reviewer had voted on by then, and on `items`."""
+
+    on: str  # ISO time, UTC
+    items: tuple[str, ...] = ()
 
 
-def _text(fields: Mapping[str, YamlNode], key: str) -> str:
-    return fields[key].text() if key in fields else ""
+def unblinding_file(queue: Queue, name: str) -> Path:
+    """Return the unblinding log of a reviewer."""
+    return queue.folder / "looks" / f"{name}.jsonl"
 
 
-def find_item(items: Sequence[Item], given: str) -> Item:
-    """Find an item by its id, or by the beginning of it that no other has."""
-    found = [item for item in items if item.id.startswith(given)] if given else []
-    if len(found) != 1:
-        what = "no item of the queue begins" if not found else f"{len(found)} items of the queue begin"
-        raise GoldError(f"{what} with '{given}'", hint="--list shows the ids of the items")
-    return found[0]
+def read_unblindings(queue: Queue, name: str) -> tuple[UnblindedView, ...]:
+    """Return a reviewer's accesses to other votes."""
+    rows = [row.mapping(_UNBLINDING) for row in read_rows(unblinding_file(queue, name))]
+    return tuple(UnblindedView(row["on"].text(), row["items"].texts() if "items" in row else ()) for row in rows)
 
 
-_ADJUDICATORS_LINE = MappingKeys(("by", "on"))
+def log_unblinding(ballot: VoteLog, items: Iterable[str] = ()) -> None:
+    """Log, before they are shown, that a reviewer sees other votes; a repeated access is logged once."""
+    looks = read_unblindings(ballot.queue, ballot.reviewer)
+    new = sorted(set(items) - {item for look in looks for item in look.items} - set(ballot.votes()))
+    voted = max((vote.on for vote in ballot.history()), default="")
+    if not new and voted <= max((look.on for look in looks), default=""):
+        return
+    ballot.prepare()
+    with opened(unblinding_file(ballot.queue, ballot.reviewer)) as journal:
+        journal.append([{"by": ballot.reviewer, "on": now(), **({"items": new} if new else {})}])
+
+
+def mark_unblinded(votes: Sequence[Vote], looks: Sequence[UnblindedView]) -> tuple[Vote, ...]:
+    """Mark the votes, given in order, that came after their reviewer had seen other votes on the item."""
+    first: dict[str, str] = {}
+    marked: list[Vote] = []
+    for vote in votes:
+        voted = first.get(vote.item)
+        unblinded = any(
+            look.on <= vote.on and (vote.item in look.items or (voted is not None and voted <= look.on))
+            for look in looks
+        )
+        marked.append(replace(vote, after=LOOK) if unblinded else vote)
+        first.setdefault(vote.item, vote.on)
+    return tuple(marked)
 
 
 def adjudicator_file(queue: Queue, name: str) -> Path:
-    """Give the file that says that somebody adjudicates."""
-    return _folder(queue) / f"{name}.jsonl"
+    """Return the file that records that a person adjudicates."""
+    return queue.folder / "adjudicators" / f"{name}.jsonl"
 
 
 def become_adjudicator(ballot: VoteLog) -> None:
-    """Take somebody's word that they vote no more; it is on the disk when this returns. Saying it twice is once."""
+    """Record, synced to disk, that a reviewer adjudicates and votes no more."""
     ballot.prepare()
     if adjudicates(ballot.queue, ballot.reviewer):
         return
@@ -324,28 +304,22 @@ def become_adjudicator(ballot: VoteLog) -> None:
 
 
 def adjudicates(queue: Queue, name: str) -> bool:
-    """Tell whether somebody gave up voting, however the name is written; half a line is no word."""
-    files = [path for path in _folder(queue).glob("*.jsonl") if path.stem.casefold() == name.casefold()]
-    return any(row.mapping(_ADJUDICATORS_LINE) for path in files for row in read_rows(path))
+    """Return whether a person adjudicates, ignoring case; a truncated line does not count."""
+    files = (queue.folder / "adjudicators").glob("*.jsonl")
+    same = [path for path in files if path.stem.casefold() == name.casefold()]
+    return any(row.mapping(_ADJUDICATOR) for path in same for row in read_rows(path))
 
 
 def check_votes(queue: Queue, name: str) -> None:
-    """Refuse the vote of one who saw what others said."""
+    """Raise if a person adjudicates and therefore may not vote."""
     if adjudicates(queue, name):
-        hint = f"decide what is disputed, and let somebody else vote ({adjudicator_file(queue, name)} says so)"
-        raise ConfigError(f"{name} gave up voting to adjudicate, and has seen what others said", hint=hint)
-
-
-def _folder(queue: Queue) -> Path:
-    return queue.folder / "adjudicators"
-
-
-_DECISION = MappingKeys(("item", "by", "value", "reason", "on"), ("commit",))
+        hint = f"decide disputed items, or let another person vote (recorded in {adjudicator_file(queue, name)})"
+        raise ConfigError(f"{name} adjudicates this set, has seen other votes and cannot vote", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """What holds for an item, whatever was voted; a later decision takes the place of an earlier one."""
+    """A decision on an item, which overrides votes and earlier decisions."""
 
     item: str
     by: str
@@ -355,41 +329,35 @@ class Adjudication:
     commit: str = ""
 
 
-def decisions_file(queue: Queue) -> Path:
-    """Give the file that holds the decisions."""
-    return queue.folder / "decisions.jsonl"
-
-
 def read_decisions(queue: Queue) -> tuple[Adjudication, ...]:
-    """Give all decisions in the order they were taken, each once: a merge may have mixed or doubled their lines."""
-    found = [_read(row) for row in read_rows(decisions_file(queue))]
+    """Return all decisions by time, without the duplicates that a merge may leave."""
+    found = [_read_decision(row) for row in read_rows(_decisions_file(queue))]
     return tuple(sorted(dict.fromkeys(found), key=lambda decision: decision.on))
 
 
 def decide(queue: Queue, decisions: Sequence[Adjudication]) -> None:
-    """Add decisions; they are on the disk when this returns."""
+    """Append decisions and sync them to disk."""
     queue.prepare()
-    path = decisions_file(queue)
+    path = _decisions_file(queue)
     for number, decision in enumerate(decisions, 1):
-        _read(read_row(_mapping(decision), path, number))
+        _read_decision(read_row(_decision_mapping(decision), path, number))
     with opened(path) as journal:
         past = read_decisions(queue)
-        last = past[-1].on if past else ""  # whoever decides last has the last word, whatever the clocks say
-        journal.append([_mapping(replace(one, on=max(one.on, last))) for one in decisions])
+        last = past[-1].on if past else ""  # the last decision counts, whatever the clocks say
+        journal.append([_decision_mapping(replace(one, on=max(one.on, last))) for one in decisions])
 
 
-def _mapping(decision: Adjudication) -> dict[str, object]:
-    line: dict[str, object] = {
-        "item": decision.item,
-        "by": check_name(decision.by),
-        "value": decision.value,
-        "reason": decision.reason,
-        "on": decision.on,
-    }
+def _decisions_file(queue: Queue) -> Path:
+    return queue.folder / "decisions.jsonl"
+
+
+def _decision_mapping(decision: Adjudication) -> dict[str, object]:
+    check_name(decision.by)
+    line = {key: getattr(decision, key) for key in _DECISION.required}
     return line | ({"commit": decision.commit} if decision.commit else {})
 
 
-def _read(row: YamlNode) -> Adjudication:
+def _read_decision(row: YamlNode) -> Adjudication:
     fields = row.mapping(_DECISION)
     return Adjudication(
         item=fields["item"].text(),
@@ -397,5 +365,5 @@ def _read(row: YamlNode) -> Adjudication:
         value=fields["value"].one_of((*GRADES, ACCEPT, REJECT)),
         reason=fields["reason"].text(),
         on=fields["on"].text(),
-        commit=fields["commit"].text() if "commit" in fields else "",
+        commit=optional_text(fields, "commit"),
     )

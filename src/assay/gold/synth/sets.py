@@ -111,7 +111,7 @@ def synthesize(
 def _check(kinds: Sequence[str], wanted: SampleSize) -> None:
     for kind in kinds:
         if kind not in KINDS:
-            raise ConfigError(f"there is no kind {kind!r} of synthetic gold", hint=suggest(kind, KINDS))
+            raise ConfigError(f"unknown kind {kind!r} of synthetic gold set", hint=suggest(kind, KINDS))
     for number, what in ((wanted.count, "count"), (wanted.max_per_file, "max-per-file")):
         if number < 1:
             raise ConfigError(f"--{what} is {number}", hint="ask for at least one query")
@@ -205,11 +205,11 @@ def _draw_commits(parsed: Survey, wanted: SampleSize) -> tuple[tuple[SynthQuery,
     """Draw commits that changed a few definitions that still exist; return notes where there are none."""
     corpus, rng = parsed.corpus, _rng("commit", wanted)
     if corpus.spec.kind != "path" or find_top(corpus.root.resolve()) is None:
-        return (), ("commit: not a git work tree, so there is no such set",)
+        return (), ("commit: no set: not a Git work tree",)
     try:
         return draw(_commit_queries(parsed, wanted, rng), wanted, rng), ()
     except SetupError as error:
-        return (), (f"commit: {error.message}, so there is no such set",)
+        return (), (f"commit: no set: {error.message}",)
 
 
 def _commit_queries(parsed: Survey, wanted: SampleSize, rng: np.random.Generator) -> list[SynthQuery]:
@@ -271,16 +271,16 @@ def _gold(kind: str, drawn: Sequence[SynthQuery], corpus: Corpus, name: str, wan
 
 def _shortfalls(drawn: Mapping[str, Sequence[SynthQuery]], wanted: SampleSize, known: Sequence[str]) -> Iterator[str]:
     missing = {
-        "symbol": "no definition with a name of its own was found",
-        "doc": "no documented definitions were found",
-        "keyword": "no documented definitions were found",
-        "commit": "no commit fits",
+        "symbol": "no definition has a unique name",
+        "doc": "no definition has a usable comment",
+        "keyword": "no definition has a usable comment",
+        "commit": "no suitable commit found",
     }
     for kind, queries in drawn.items():
         if not queries and not (kind == "commit" and known):
-            yield f"{kind}: {missing[kind]}, so there is no such set"
+            yield f"{kind}: no set: {missing[kind]}"
         elif 0 < len(queries) < wanted.count:
-            yield f"{kind}: {len(queries)} of {wanted.count} queries: no more were found that fit"
+            yield f"{kind}: only {len(queries)} of {wanted.count} queries found"
 
 
 _IGNORE_FILE: Final = ".assayignore"
@@ -298,12 +298,12 @@ _KEEP: Final = f"# Every file here was chosen already.\n!*\n/{_IGNORE_FILE}\n"
 def check_folder(folder: Path) -> Path:
     """Check that a directory is new, empty or written by `write_sets`."""
     if folder.exists() and not folder.is_dir():
-        raise InputError("is a file, not a folder", file=folder, hint="name another place with --out")
+        raise InputError("is a file, not a directory", file=folder, hint="name another path with --out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / SYNTHETIC_MARK).is_file():
         raise InputError(
-            "holds files that `assay gold synth` did not make",
+            "contains files that `assay gold synth` did not write",
             file=folder,
-            hint="name a new or empty folder with --out",
+            hint="name a new or empty directory with --out",
         )
     return folder
 
