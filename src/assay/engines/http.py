@@ -33,7 +33,7 @@ from assay.http import (
     HttpResponse,
     RawResponse,
     RetryPolicy,
-    asked_again,
+    describe_attempts,
     make_call,
     read_json,
     read_token,
@@ -379,7 +379,7 @@ class UpdatableHttpSession(HttpSession):
 
 
 def _attempts(heard: HttpResponse) -> tuple[str, ...]:
-    return (asked_again(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
+    return (describe_attempts(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
 
 
 def _same(found: object, wanted: object) -> bool:
