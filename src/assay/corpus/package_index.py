@@ -21,57 +21,29 @@ from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 
+from packaging.utils import InvalidName, canonicalize_name
+from packaging.version import InvalidVersion, Version
+
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.spec import without_credentials
 from assay.corpus.tools import missing, run
 from assay.errors import CorpusError, SetupError
 
-#: The pattern of PEP 440, appendix B.
-_VERSION: Final = re.compile(
-    r"""v?(?:(?P<epoch>[0-9]+)!)?(?P<release>[0-9]+(?:\.[0-9]+)*)
-    (?:[-_.]?(?P<pre>alpha|beta|preview|pre|a|b|c|rc)[-_.]?(?P<pre_n>[0-9]+)?)?
-    (?P<post>-(?P<post_n1>[0-9]+)|[-_.]?(?:post|rev|r)[-_.]?(?P<post_n2>[0-9]+)?)?
-    (?P<dev>[-_.]?dev[-_.]?(?P<dev_n>[0-9]+)?)?
-    (?:\+(?P<local>[a-z0-9]+(?:[-_.][a-z0-9]+)*))?""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_PRE: Final = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
-_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A normalized version: 1.0 equals v1.0.0, 2.0rc1 equals 2.0.C.1."""
-
-    epoch: int
-    release: tuple[int, ...]
-    suffix: str
-    local: str
-
 
 def parse_version(text: str) -> Version | None:
-    """Parse a version; None if it is invalid."""
-    match = _VERSION.fullmatch(text.strip())
-    if match is None:
+    """Parse a version (PEP 440); None if it is invalid."""
+    try:
+        return Version(text)
+    except InvalidVersion:
         return None
-    release = [int(part) for part in match["release"].split(".")]
-    while len(release) > 1 and release[-1] == 0:
-        release.pop()
-    suffix = ""
-    if match["pre"]:
-        pre = match["pre"].lower()
-        suffix += f"{_PRE.get(pre, pre)}{int(match['pre_n'] or 0)}"
-    if match["post"]:
-        suffix += f".post{int(match['post_n1'] or match['post_n2'] or 0)}"
-    if match["dev"]:
-        suffix += f".dev{int(match['dev_n'] or 0)}"
-    local = re.sub(r"[-_]", ".", (match["local"] or "").lower())
-    return Version(int(match["epoch"] or 0), tuple(release), suffix, local)
 
 
 def canonical_name(name: str) -> str | None:
     """Normalize a package name (PEP 503); None if it is invalid."""
-    return re.sub(r"[-_.]+", "-", name).lower() if _NAME.fullmatch(name) else None
+    try:
+        return canonicalize_name(name, validate=True)
+    except InvalidName:
+        return None
 
 
 _DEFAULT_INDEX: Final = "https://pypi.org/simple"

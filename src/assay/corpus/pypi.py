@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from packaging.version import Version
+
 from assay.corpus.cache import FetchedTree
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.kinds import CorpusRequest, LocatedCorpus, from_entry
@@ -14,7 +16,6 @@ from assay.corpus.package_index import (
     IndexListing,
     PackageLink,
     PipSettings,
-    Version,
     canonical_name,
     download,
     download_wheel,
@@ -110,7 +111,7 @@ def _version_of(link: PackageLink, package: Package) -> Version | None:
 
 
 def _not_found(package: Package, listing: IndexListing, settings: PipSettings) -> CorpusError | SetupError:
-    offered = [link for link in listing.links if _version_of(link, package) is not None]
+    offered = [(version, link.filename) for link in listing.links if (version := _version_of(link, package))]
     if listing.silent and not offered:
         return SetupError(
             f"{package} cannot be fetched: {'; '.join(listing.silent)}", hint="check the network and `pip config list`"
@@ -119,15 +120,9 @@ def _not_found(package: Package, listing: IndexListing, settings: PipSettings) -
         places = (*settings.indexes, *settings.find_links)
         asked = ", ".join(without_credentials(place) for place in places) or "no index"
         return CorpusError(f"no package {package.name!r} at {asked}", hint="check its name and `pip config list`")
-    this = [link.filename for link in offered if _version_of(link, package) == package.version]
+    this = sorted(filename for version, filename in offered if version == package.version)
     if not this:
-        names = sorted({(_order(link, package), link.filename) for link in offered})
-        newest = ", ".join(filename for _, filename in names[-3:])
+        newest = ", ".join(filename for _, filename in sorted(set(offered))[-3:])
         return CorpusError(f"{package.name} has no version {package.text}", hint=f"there is {newest}")
     wanted = "file this interpreter can use" if package.form == "any" else package.form
-    return CorpusError(f"{package} has no {wanted}", hint=f"there is {', '.join(sorted(this)[:5])}")
-
-
-def _order(link: PackageLink, package: Package) -> tuple[int, tuple[int, ...]]:
-    version = _version_of(link, package)
-    return (version.epoch, version.release) if version else (-1, ())
+    return CorpusError(f"{package} has no {wanted}", hint=f"there is {', '.join(this[:5])}")
