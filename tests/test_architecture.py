@@ -32,7 +32,7 @@ ALLOWED = {
     "syntax": {"errors", "types"},
     "corpus": {"errors", "types", "syntax", "files", "locks", "processes", "_version"},
     "store": {"errors", "files", "locks", "corpus"},
-    "gold": {"errors", "types", "syntax", "corpus", "files", "digests", "chat"},
+    "gold": {"errors", "types", "clock", "syntax", "corpus", "files", "digests", "chat"},
     "search": {
         "errors",
         "types",

@@ -143,11 +143,6 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def today() -> str:
-    """Give the day in UTC."""
-    return datetime.now(UTC).date().isoformat()
-
-
 def commit_of(corpus: Corpus) -> str:
     """Name the commit or version of a corpus: what was checked out, or where the work tree of a folder stands."""
     if corpus.revision:

@@ -215,8 +215,8 @@ def _still(left: Mapping[str, int]) -> str:
 
 def queue_labels(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Put the labels that the set has into the queue."""
+    from assay.clock import today
     from assay.errors import GoldError
-    from assay.gold.history import today
     from assay.gold.review.reviewers import label_items
     from assay.report.render.document import Document, Paragraph
 

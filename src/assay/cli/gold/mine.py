@@ -184,8 +184,9 @@ def _work(
     args: argparse.Namespace, spec: CorpusSpec, gold: GoldSet | None, wanted: SampleSize, run: Run | None
 ) -> _Work:
     from assay.cli.gold.lint import lint_dependencies
+    from assay.clock import today
     from assay.corpus import open_corpus
-    from assay.gold.history import commit_of, today
+    from assay.gold.history import commit_of
     from assay.gold.mining import CodeIndex, Intake, ProposalInfo, check_same_corpus, lint_check
     from assay.gold.review import Queue
     from assay.gold.synth.sets import survey

@@ -129,7 +129,7 @@ def _judged(queue: Queue) -> Judged:
 
 
 def _items(listed: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[Item]:
-    from assay.gold.history import today
+    from assay.clock import today
     from assay.gold.review import Origin, make_item
 
     target = _anchoring(gold, run)
