@@ -13,7 +13,7 @@ from typing import IO, Final
 
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.ignore import IgnoreFile, read_level
-from assay.corpus.tools import CommandOutput, missing, run
+from assay.corpus.tools import CommandOutput, missing_tool, run
 from assay.errors import SetupError
 
 #: `git rev-parse --local-env-vars`: hooks set some of them, and they would select another repository.
@@ -74,7 +74,7 @@ def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[byte
             start_new_session=True,  # no prompts on the terminal
         )
     except FileNotFoundError as error:
-        raise missing("git") from error
+        raise missing_tool("git") from error
     with process:
         assert process.stdout is not None
         try:

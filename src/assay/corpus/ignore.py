@@ -113,10 +113,10 @@ def read_level(file: str | os.PathLike[str], base: str) -> IgnoreFile | None:
         return None
     text = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
     rules = tuple(rule for line in text.split("\n") if (rule := _rule(line.removesuffix("\r"))))
-    return IgnoreFile(base, rules, _sieve(rules)) if rules else None
+    return IgnoreFile(base, rules, _make_sieve(rules)) if rules else None
 
 
-def _sieve(rules: Iterable[IgnoreRule]) -> re.Pattern[str] | None:
+def _make_sieve(rules: Iterable[IgnoreRule]) -> re.Pattern[str] | None:
     patterns = [rule.pattern.pattern for rule in rules]
     if not all(pattern.startswith("^") for pattern in patterns):
         return None
@@ -126,12 +126,12 @@ def _sieve(rules: Iterable[IgnoreRule]) -> re.Pattern[str] | None:
     anchored = [pattern for pattern in plain if not pattern.startswith(_ANYWHERE)]
     joined = [*anchored, f"{_ANYWHERE}(?:{'|'.join(anywhere)})"] if anywhere else anchored
     try:
-        return _compiled("|".join(joined))
+        return _compile("|".join(joined))
     except re.error:
         return None
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # re warns about `[[` from pathspec
         return re.compile(pattern, re.DOTALL)
@@ -154,7 +154,7 @@ def _rule(line: str) -> IgnoreRule | None:
         return None
     try:
         regex, ignore = GitIgnoreSpecPattern.pattern_to_regex(line[: len(line) - len(body)] + stem)
-        pattern = None if regex is None else _compiled(regex)
+        pattern = None if regex is None else _compile(regex)
     except (GitIgnorePatternError, re.error):  # a reversed range, `[z-a]`
         return None
     if ignore is None or pattern is None:

@@ -56,8 +56,8 @@ def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
     options = ("--ignore-scripts", "--json", f"--pack-destination={into}")
     done = run(["npm", "pack", *options, "--", what], tool="npm", seconds=limits.tool_seconds)
     if done.code:
-        _failed(what, done)
-    packed = _packed(done)
+        _raise_failure(what, done)
+    packed = _parse_output(done)
     tarballs = sorted(into.glob("*.tgz"))
     if not packed or len(tarballs) != 1:
         raise SetupError(f"npm pack gave no tarball for {what}", hint=f"run `npm pack {what}` by hand")
@@ -67,7 +67,7 @@ def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
     return unpack(tarballs[0], work / "tree", limits=limits, revision=version, notes=(note,))
 
 
-def _packed(done: CommandOutput) -> dict[str, object]:
+def _parse_output(done: CommandOutput) -> dict[str, object]:
     try:
         value = json.loads(done.out)
     except ValueError:
@@ -83,19 +83,19 @@ def _verify(tarball: Path, integrity: str) -> None:
     given = dict(part.split("-", 1) for part in integrity.split() if "-" in part)
     algorithm = next((name for name in _HASHES if name in given), None)
     if algorithm and base64.b64encode(hash_of(tarball, algorithm)).decode() != given[algorithm].partition("?")[0]:
-        raise _tampered(tarball.name)
+        raise _hash_error(tarball.name)
 
 
-def _failed(what: str, done: CommandOutput) -> NoReturn:
-    said = done.err + done.out.decode("utf-8", "replace")
-    if _TAMPERED.search(said):
-        raise _tampered(what)
-    if _NOT_FOUND.search(said):
+def _raise_failure(what: str, done: CommandOutput) -> NoReturn:
+    output = done.err + done.out.decode("utf-8", "replace")
+    if _TAMPERED.search(output):
+        raise _hash_error(what)
+    if _NOT_FOUND.search(output):
         raise CorpusError(f"npm has no {what}", hint=f"see `npm view {what.rpartition('@')[0]} versions`")
     raise SetupError(f"npm pack {what} failed: {done.last_words}", hint="check the network and `npm config list`")
 
 
-def _tampered(what: str) -> CorpusError:
+def _hash_error(what: str) -> CorpusError:
     return CorpusError(
         f"the tarball of {what} does not have the hash its registry gives; it was not used",
         hint="the file or the registry was tampered with or damaged: try again, else report it",

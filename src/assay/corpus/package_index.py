@@ -26,7 +26,7 @@ from packaging.version import InvalidVersion, Version
 
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.spec import without_credentials
-from assay.corpus.tools import missing, run
+from assay.corpus.tools import missing_tool, run
 from assay.errors import CorpusError, SetupError
 
 
@@ -120,7 +120,7 @@ def _pip() -> tuple[str, ...]:
         return (sys.executable, "-P", "-m", "pip", "--disable-pip-version-check")
     found = shutil.which("pip") or shutil.which("pip3")
     if found is None:
-        raise missing("pip")
+        raise missing_tool("pip")
     return (found, "--disable-pip-version-check")
 
 
@@ -175,7 +175,7 @@ def download(link: PackageLink, into: Path, settings: PipSettings, limits: Archi
     sha = hashlib.new(link.algorithm or "sha256", usedforsecurity=False)
     try:
         with _open(link.url, settings, limits) as answer, open(target, "wb") as stream:
-            for chunk in _limited(answer, limits.archive_bytes, link.filename):
+            for chunk in _read_limited(answer, limits.archive_bytes, link.filename):
                 sha.update(chunk)
                 stream.write(chunk)
     except (urllib.error.URLError, HTTPException, TimeoutError) as error:
@@ -199,7 +199,7 @@ def _page(url: str, settings: PipSettings, limits: ArchiveLimits) -> Iterator[Pa
         return
     where = (folder / "index.html").as_uri() if folder is not None else url
     with _open(where, settings, limits) as answer:
-        body = b"".join(_limited(answer, _PAGE_BYTES, url))
+        body = b"".join(_read_limited(answer, _PAGE_BYTES, url))
         final, kind = answer.geturl(), answer.headers.get_content_type()
     yield from _from_json(body, final) if kind.endswith("+json") else _from_html(body, final)
 
@@ -317,7 +317,7 @@ def _folder(url: str) -> Path | None:
     return path if parts.scheme == "file" and (path.is_dir() or not path.exists()) else None
 
 
-def _limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]:
+def _read_limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]:
     left = allowed
     while chunk := stream.read(_CHUNK):
         left -= len(chunk)

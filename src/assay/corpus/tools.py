@@ -53,7 +53,7 @@ def run(
         done = run_process(ProgramSpec(tuple(argv), cwd, env), seconds, _LIMITS)
     except SetupError as error:
         if isinstance(error.__cause__, FileNotFoundError) and (cwd is None or cwd.is_dir()):
-            raise missing(tool) from error
+            raise missing_tool(tool) from error
         raise
     if done.end == "timeout":
         raise SetupError(f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again")
@@ -64,7 +64,7 @@ def run(
     return CommandOutput(done.code, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 
-def missing(tool: str) -> SetupError:
+def missing_tool(tool: str) -> SetupError:
     """Return the error for a missing tool, with how to install it."""
     return SetupError(f"{tool} is not installed or not on PATH", hint=_INSTALL[tool])
 

@@ -105,7 +105,7 @@ def _zip_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, writer: TreeWrit
 
 def _unpack_tar(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
     allowed = max(limits.ratio_grace_bytes, limits.ratio * archive.stat().st_size)
-    with _decompressed(archive) as raw:
+    with _open_decompressed(archive) as raw:
         counted = io.BufferedReader(_Counted(raw, min(allowed, limits.unpacked_bytes), archive.name))
         with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Member) as tar:
             for member in tar:
@@ -135,7 +135,7 @@ def _tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWrite
         writer.refuse(member.name, "is a device or pipe")
 
 
-def _decompressed(archive: Path) -> IO[bytes]:
+def _open_decompressed(archive: Path) -> IO[bytes]:
     with open(archive, "rb") as stream:
         head = stream.read(6)
     if head.startswith(b"\x1f\x8b"):

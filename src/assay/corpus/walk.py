@@ -125,7 +125,7 @@ class _Walker:
             try:
                 names = frozenset(os.listdir(frame.real))
             except OSError as error:
-                raise vanished(self.ground.root, error) from error
+                raise unreadable_folder(self.ground.root, error) from error
             frame = self._step(self._with_rules(frame, names), part)
         return frame
 
@@ -164,7 +164,7 @@ class _Walker:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             if frame.real == str(self.ground.root):
-                raise vanished(self.ground.root, error) from error
+                raise unreadable_folder(self.ground.root, error) from error
             self._skip(frame.path + "/", "unreadable", error.strerror or str(error))
             return []
         names = frozenset(entry.name for entry in found)
@@ -233,23 +233,23 @@ class _Walker:
     def _find_exclusion(self, frame: _Frame, path: str, name: str, folder: bool) -> SkippedFile | None:
         asked = verdict(frame.assay, path, folder)
         if asked is not None:
-            return self._make_skipped(path, folder, "assayignore") if asked else None
+            return self._skipped_file(path, folder, "assayignore") if asked else None
         tracked = frame.repository is not None and frame.repository.tracks(path)
         if frame.closed is not None and (not tracked or folder or frame.closed.reason == "assayignore"):
-            return self._make_skipped(path, folder, frame.closed.reason, frame.closed.detail)
+            return self._skipped_file(path, folder, frame.closed.reason, frame.closed.detail)
         if tracked and not folder:
             return None
         if folder and self.ground.built_in and name in ALWAYS:
-            return self._make_skipped(path, folder, "built-in", "a folder of a tool")
+            return self._skipped_file(path, folder, "built-in", "a folder of a tool")
         if verdict(frame.git, path, folder):
-            return self._make_skipped(path, folder, "gitignore")
+            return self._skipped_file(path, folder, "gitignore")
         repository = frame.repository
         if folder and name in AMBIGUOUS and repository is not None and repository.files and not tracked:
             why = "git tracks nothing in it; !NAME/ in .assayignore takes it back"
-            return self._make_skipped(path, folder, "built-in", why)
+            return self._skipped_file(path, folder, "built-in", why)
         return None
 
-    def _make_skipped(self, path: str, folder: bool, reason: str, detail: str = "") -> SkippedFile:
+    def _skipped_file(self, path: str, folder: bool, reason: str, detail: str = "") -> SkippedFile:
         return SkippedFile(self._shown(path) + ("/" if folder else ""), reason, detail)
 
     def _enter(self, frame: _Frame, path: str, entry: os.DirEntry[str], left_out: SkippedFile | None) -> _Frame | None:
@@ -318,7 +318,7 @@ class _Walker:
         self.skipped.append(SkippedFile(shown, reason, detail))
 
 
-def vanished(root: Path, error: OSError) -> CorpusError:
+def unreadable_folder(root: Path, error: OSError) -> CorpusError:
     """Return the error for a corpus directory that is missing or unreadable."""
     return CorpusError(
         f"the corpus folder cannot be read: {error.strerror or error}",

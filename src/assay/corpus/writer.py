@@ -61,7 +61,7 @@ class TreeWriter:
         self._make(parts[:-1], name)
         path = "/".join(parts)
         self._links.pop(path, None)
-        with self._naming(name):
+        with self._rejecting_bad_names(name):
             if path in self.manifest:
                 os.unlink(self.root / path)
             self.manifest[path] = self._write(self.root / path, name, chunks)
@@ -84,7 +84,7 @@ class TreeWriter:
         """Create the links; those that leave the root reject the archive unless `outside_links`, as for commits."""
         for path, target in sorted(self._links.items()):
             self._make(path.split("/")[:-1], path)
-            with self._naming(path):
+            with self._rejecting_bad_names(path):
                 os.symlink(target, self.root / path)
             self.manifest[path] = f"link:{target}"
         if not outside_links:
@@ -123,7 +123,7 @@ class TreeWriter:
             path = "/".join(parts[:depth])
             if path in self._folders:
                 continue
-            with self._naming(member):
+            with self._rejecting_bad_names(member):
                 try:
                     os.mkdir(self.root / path)
                 except FileExistsError:
@@ -144,7 +144,7 @@ class TreeWriter:
         return sha.hexdigest()
 
     @contextmanager
-    def _naming(self, member: str) -> Iterator[None]:
+    def _rejecting_bad_names(self, member: str) -> Iterator[None]:
         try:
             yield
         except (FileExistsError, IsADirectoryError, NotADirectoryError):

@@ -235,10 +235,10 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
             bufsize=0,
         )
     except (OSError, ValueError) as problem:
-        raise _unstarted(task, problem) from problem
+        raise _start_error(task, problem) from problem
 
 
-def _unstarted(task: ProgramSpec, problem: OSError | ValueError) -> SetupError:
+def _start_error(task: ProgramSpec, problem: OSError | ValueError) -> SetupError:
     if task.cwd is not None and not task.cwd.is_dir():
         return SetupError(f"cannot start {task.argv[0]}: no folder {task.cwd}", hint="make the folder")
     if isinstance(problem, FileNotFoundError):
