@@ -31,6 +31,12 @@ def test_api_takes_a_retriever_without_k(shop):
     assert not [note for engine in run.engines for ranking in engine.rankings for note in ranking.notes]
 
 
+def test_source_date_epoch_fixes_the_date_of_a_run(shop, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    run = assay.run({"mine": lambda query, k: []}, assay.load_gold(shop / "gold.yaml"), k=1)
+    assert run.header.date == "1970-01-02T00:00:00+00:00"
+
+
 def test_api_takes_one_gold_set_as_well_as_a_suite(shop):
     gold = assay.load_gold("gold.yaml").golds[0]
     assert len(assay.run({"mine": lambda q, k: []}, gold).engines[0].rankings) == 9

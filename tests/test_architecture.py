@@ -30,7 +30,7 @@ ALLOWED = {
     "processes": {"errors", "types"},
     "_version": set(),
     "syntax": {"errors", "types"},
-    "corpus": {"errors", "types", "syntax", "files", "processes", "_version"},
+    "corpus": {"errors", "types", "syntax", "files", "locks", "processes", "_version"},
     "store": {"errors", "files", "locks", "corpus"},
     "gold": {"errors", "types", "clock", "syntax", "corpus", "files", "digests", "chat"},
     "search": {

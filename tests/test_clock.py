@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import threading
+
 import pytest
 
-from assay.clock import Deadline, format_duration, min_timeout, now, today
+from assay.clock import Deadline, call_within, format_duration, min_timeout, now, today
 from tests.waiting import wait_until
 
 
@@ -50,3 +52,16 @@ def test_time_is_real_where_source_date_epoch_is_not_a_number(monkeypatch: pytes
     monkeypatch.setenv("SOURCE_DATE_EPOCH", fixed)
     assert now().year >= 2024
     assert today() >= "2024"
+
+
+def test_call_within_returns_the_value_or_raises_the_error() -> None:
+    assert call_within(None, lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        call_within(60.0, lambda: 1 // 0)
+
+
+def test_call_within_abandons_a_call_that_takes_too_long() -> None:
+    end = threading.Event()
+    with pytest.raises(TimeoutError):
+        call_within(0.01, lambda: end.wait(60.0))
+    end.set()

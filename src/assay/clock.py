@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import queue
+import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TypeVar, cast
+
+T = TypeVar("T")
 
 
 class Deadline:
@@ -61,3 +67,23 @@ def now() -> datetime:
 def today() -> str:
     """Return the date of `now` as YYYY-MM-DD."""
     return now().date().isoformat()
+
+
+def call_within(seconds: float | None, function: Callable[[], T], *, name: str = "assay-call") -> T:
+    """Call a function in a daemon thread; after a timeout raise TimeoutError and abandon the thread."""
+    done: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            done.put((function(), None))
+        except BaseException as error:
+            done.put((None, error))
+
+    threading.Thread(target=work, name=name, daemon=True).start()
+    try:
+        result, error = done.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError from None
+    if error is not None:
+        raise error
+    return cast(T, result)

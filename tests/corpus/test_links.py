@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus import open_corpus, parse_spec
-from assay.corpus.unpack import ListedPaths
+from assay.corpus.copying import ListedPaths
 from tests.properties import examples
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.processes import Child, ProgramSpec, kill_all, kill_orphans, new_marker, run_process, stragglers
-from assay.processes.watch import carries, marked
+from assay.processes.watch import add_marker, carries
 from tests.processes import HANG, wait_until_gone
 from tests.waiting import WATCHDOG, wait_until
 
@@ -96,7 +96,7 @@ def test_markers_are_told_apart_and_stay_when_another_is_added() -> None:
 def test_marker_is_added_to_our_environment_or_to_the_given_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OF_OURS", "x")
     monkeypatch.delenv("ASSAY_RUN", raising=False)
-    assert marked(None, "m-1")["OF_OURS"] == "x"
-    assert marked({"A": "b"}, "m-1") == {"A": "b", "ASSAY_RUN": "m-1"}
+    assert add_marker(None, "m-1")["OF_OURS"] == "x"
+    assert add_marker({"A": "b"}, "m-1") == {"A": "b", "ASSAY_RUN": "m-1"}
     monkeypatch.setenv("ASSAY_RUN", "outer-1-2")
-    assert marked({"A": "b"}, "m-1") == {"A": "b", "ASSAY_RUN": "outer-1-2:m-1"}
+    assert add_marker({"A": "b"}, "m-1") == {"A": "b", "ASSAY_RUN": "outer-1-2:m-1"}

@@ -1,4 +1,4 @@
-"""Where the code comes from, and which files count."""
+"""Corpora: where the code comes from, and which files are included."""
 
 from assay.corpus.cache import cache_dir
 from assay.corpus.config import ArchiveLimits, WalkConfig

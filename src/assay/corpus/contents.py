@@ -1,4 +1,4 @@
-"""What is in a file: its hash, whether it is text, whether that text is UTF-8."""
+"""Examination of files: tool directories, binary formats, files written by Assay, hash and encoding."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import codecs
 import hashlib
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from assay.corpus.config import WalkConfig
 
-#: Folders of tools. Nobody keeps source of their own in one; when git tracks files in them, those count.
+#: Directories of tools, which hold no source; files in them that git tracks are included.
 ALWAYS: Final = frozenset(
     {
         ".bzr",
@@ -48,7 +49,7 @@ ALWAYS: Final = frozenset(
     }
 )
 
-#: Names that are build output in one project and source in the next: left out only where git tracks nothing below.
+#: Build output in some projects and source in others: excluded only where git tracks nothing below.
 AMBIGUOUS: Final = frozenset(
     {
         "_build",
@@ -73,44 +74,38 @@ AMBIGUOUS: Final = frozenset(
 _CACHE_TAG: Final = b"Signature: 8a477f597d28d172789f06886806bc55"  # https://bford.info/cachedir/
 
 
-def marked(real: str, names: frozenset[str]) -> str | None:
-    """Say which file inside a folder marks it as a virtual environment or a cache."""
+def tool_folder_reason(real: str, names: frozenset[str]) -> str | None:
+    """Return why the files of a directory mark it as a virtual environment or a cache; else None."""
     if "pyvenv.cfg" in names:
         return "a virtual environment (pyvenv.cfg)"
-    if "CACHEDIR.TAG" in names and _is_cache(os.path.join(real, "CACHEDIR.TAG")):
-        return "a cache (CACHEDIR.TAG)"
+    if "CACHEDIR.TAG" in names:
+        with suppress(OSError), open(os.path.join(real, "CACHEDIR.TAG"), "rb") as stream:
+            if stream.read(len(_CACHE_TAG)) == _CACHE_TAG:
+                return "a cache (CACHEDIR.TAG)"
     return None
 
 
-def _is_cache(tag: str) -> bool:
-    try:
-        with open(tag, "rb") as stream:
-            return stream.read(len(_CACHE_TAG)) == _CACHE_TAG
-    except OSError:
-        return False
-
-
-#: How a page says who made it (browser/bundle.py), which stands behind the character set and before anything else.
+#: The head of pages written by browser/bundle.py.
 _PAGE: Final = re.compile(
     rb'<!doctype html>\s*<html[^>]*>\s*<head>\s*<meta charset="utf-8">\s*<meta name="generator" content="Assay">'
 )
-#: How every JSON of ours begins, on one line or on several.
+#: The head of JSON written by Assay.
 _DATA: Final = re.compile(rb'\s*\{\s*"schema":\s*"assay/[a-z-]+/\d+"')
 
 
 def own_file_reason(real: str, head: bytes) -> str | None:
-    """Say why a file counts as Assay's own, by its name and its first bytes; None for anybody else's."""
+    """Return why a file, by its name and first bytes, was written by Assay; else None."""
     if real.endswith(".html"):
         return "a page that Assay made" if _PAGE.match(head) else None
     if not real.endswith(".json"):
         return None
     if not head:
-        # `assay run --json > made.json`: the shell makes the file before anything is in it
+        # `assay run --json > made.json`: the shell creates the file before Assay writes to it
         return "empty, as a file is that the output of a command goes to"
     return "JSON that Assay wrote" if _DATA.match(head) else None
 
 
-#: Formats whose first 8 KiB may hold no NUL byte.
+#: Formats whose first 8 KiB may not contain a NUL byte.
 _MAGIC: Final = (
     (b"%PDF-", "PDF"),
     (b"\x89PNG\r\n\x1a\n", "PNG"),
@@ -138,16 +133,16 @@ _MAGIC: Final = (
     (b"\xff\xfe", "UTF-16 text"),
     (b"\xfe\xff", "UTF-16 text"),
 )
-#: What no encoding of text uses, neither Latin-1 and its kin nor the trail bytes of Shift-JIS, GBK, Big5 or EUC; tab,
-#: line ends, form feed and escape (of ISO 2022 and of terminals) aside. Bytes above 0x7f are letters somewhere.
+#: Bytes that no text encoding uses, not even as trail bytes (Shift-JIS, GBK, Big5, EUC), except tab, line ends, form
+#: feed and escape (ISO 2022, terminals). Bytes above 0x7f are letters in some encoding.
 _CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
 
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """A text file that was read: enough to place it in a corpus."""
+    """The properties of a text file."""
 
-    shebang: bytes  # the first line, when it is one
+    shebang: bytes  # the first line if it is a shebang
     size: int
     sha256: str
     utf8: bool
@@ -155,17 +150,17 @@ class FileContents:
 
 @dataclass(frozen=True, slots=True)
 class RejectedFile:
-    """A file that was read and does not count: the word to count by, and the sentence."""
+    """An excluded file: category and explanation."""
 
     reason: str
     detail: str
 
 
 def examine(real: str, walking: WalkConfig) -> FileContents | RejectedFile:
-    """Read a file and hash it, or say why it does not count."""
+    """Read and hash a file, or return why it is excluded."""
     with open(real, "rb") as stream:
         head = stream.read(walking.head_bytes)
-        if found := binary(head, walking):
+        if found := binary_format(head, walking):
             return RejectedFile("binary", found)
         if ours := own_file_reason(real, head[: walking.own_bytes]):
             return RejectedFile("written by Assay", ours)
@@ -176,25 +171,20 @@ def examine(real: str, walking: WalkConfig) -> FileContents | RejectedFile:
     return FileContents(shebang, len(data), hashlib.sha256(data).hexdigest(), _is_utf8(data))
 
 
-def binary(head: bytes, walking: WalkConfig) -> str | None:
-    """Say which binary format the first bytes belong to; None for text, in whatever encoding."""
+def binary_format(head: bytes, walking: WalkConfig) -> str | None:
+    """Return the binary format of a file by its first bytes; None for text in any encoding."""
     for magic, name in _MAGIC:
         if head.startswith(magic):
             return name
     if b"\0" in head:
         return "a NUL byte in its first bytes"
     controls = len(head) - len(head.translate(None, _CONTROLS))
-    if controls > walking.control_share * len(head) and not _begins_as_utf8(head, whole=len(head) < walking.head_bytes):
-        return "control characters, and no UTF-8"
+    if controls > walking.control_share * len(head):
+        try:
+            codecs.getincrementaldecoder("utf-8")().decode(head, len(head) < walking.head_bytes)
+        except UnicodeDecodeError:
+            return "control characters, and no UTF-8"
     return None
-
-
-def _begins_as_utf8(head: bytes, *, whole: bool) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head, whole)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _is_utf8(data: bytes) -> bool:

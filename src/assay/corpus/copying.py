@@ -1,10 +1,11 @@
-"""A copy of a corpus: the files that count and nothing else, for an engine that may leave what it likes beside them."""
+"""Read the files of a corpus, find them by path, and copy them for engines that write beside them."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from assay.corpus.config import ArchiveLimits
@@ -13,14 +14,17 @@ from assay.corpus.writer import is_inside
 from assay.errors import CorpusError, SetupError
 from assay.types import Corpus
 
+#: The author of the one commit of a copy.
+_IDENTITY = ("-c", "user.name=assay", "-c", "user.email=assay@localhost", "-c", "commit.gpgsign=false")
+
 
 def read_text(corpus: Corpus, path: str) -> str:
-    """Read a file as UTF-8 without its byte order mark, else as Latin-1."""
+    """Read a file as UTF-8 without its byte-order mark, else as Latin-1."""
     return decode_text(read_bytes(corpus, path))
 
 
 def decode_text(data: bytes) -> str:
-    """Read bytes as UTF-8 without its byte order mark, else as Latin-1, which every byte is."""
+    """Decode bytes as UTF-8 without a byte-order mark, else as Latin-1, which always succeeds."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -28,17 +32,25 @@ def decode_text(data: bytes) -> str:
 
 
 def read_bytes(corpus: Corpus, path: str) -> bytes:
-    """Read a file as it is."""
+    """Read the bytes of a file."""
     real = inside(os.path.realpath(corpus.root), path)
     try:
         with open(real, "rb") as stream:
             return stream.read()
     except OSError as error:
-        raise _unreadable(corpus, path, error) from error
+        if not corpus.root.is_dir():
+            raise CorpusError(
+                "the corpus folder vanished while it was in use", file=corpus.root, hint="bring it back and run again"
+            ) from error
+        raise CorpusError(
+            f"cannot be read: {error.strerror or error}",
+            file=corpus.root / path,
+            hint="the corpus changed after it was opened; open it again",
+        ) from error
 
 
 def inside(root: str, path: str) -> str:
-    """Find a file on disk, refusing any that is not below the root, a real path, links followed."""
+    """Return the real path of a file; raise if it is not below the root, which must be a real path."""
     if path and "\0" not in path and not path.startswith("/") and ".." not in path.split("/"):
         real = os.path.realpath(os.path.join(root, path))
         if is_inside(real, root):
@@ -46,57 +58,67 @@ def inside(root: str, path: str) -> str:
     raise CorpusError(f"{path!r} is not inside the corpus", file=root, hint="name files relative to the corpus root")
 
 
-def _unreadable(corpus: Corpus, path: str, error: OSError) -> CorpusError:
-    if not corpus.root.is_dir():
-        return CorpusError(
-            "the corpus folder vanished while it was in use", file=corpus.root, hint="bring it back and run again"
-        )
-    return CorpusError(
-        f"cannot be read: {error.strerror or error}",
-        file=corpus.root / path,
-        hint="the corpus changed after it was opened; open it again",
-    )
+class ListedPaths:
+    """The file paths of a corpus, including symbolic links to them."""
 
+    def __init__(self, corpus: Corpus, root: Path | None = None) -> None:
+        self._known = frozenset(file.path for file in corpus.files)
+        self._root = os.path.realpath(root or corpus.root)
+        self._found: dict[str, str | None] = {}
 
-#: The author of the one commit of a copy, whoever runs this.
-_IDENTITY = ("-c", "user.name=assay", "-c", "user.email=assay@localhost", "-c", "commit.gpgsign=false")
+    def find(self, path: str) -> str | None:
+        """Return the listed path of the file that a path leads to; None if it is not listed or not inside."""
+        if path in self._known:
+            return path
+        if path not in self._found:
+            self._found[path] = self._follow(path)
+        return self._found[path]
+
+    def _follow(self, path: str) -> str | None:
+        try:
+            real = inside(self._root, path)
+            if not os.path.isfile(real):
+                return None
+        except (CorpusError, ValueError):  # outside, or an invalid file name
+            return None
+        direct = os.path.relpath(real, self._root)
+        return direct if direct in self._known else self._listed_links.get(real)
+
+    @cached_property
+    def _listed_links(self) -> dict[str, str]:
+        reals = {os.path.realpath(os.path.join(self._root, path)): path for path in sorted(self._known)}
+        return {real: path for real, path in reals.items() if real != os.path.join(self._root, path)}
 
 
 def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus:
-    """Copy a corpus into a folder, below its own name, since engines read names; `commit` makes it a repository."""
+    """Copy a corpus into a directory under its own name, which engines may read; `commit` makes it a repository."""
     root = folder / (corpus.root.resolve().name or "corpus")
     root.mkdir(parents=True)
     for file in corpus.files:
         data = read_bytes(corpus, file.path)
-        _check(corpus, file.path, data)
-        _write(root / file.path, data)
+        known = corpus.hashes.get(file.path)
+        if known is not None and hashlib.sha256(data).hexdigest() != known:
+            raise CorpusError(
+                f"{file.path} changed after the run began",
+                file=corpus.root,
+                hint="let the folder rest while it is measured",
+            )
+        path = root / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "xb") as stream:
+            stream.write(data)
     if commit:
         _commit(root)
     return replace(corpus, root=root)
 
 
-def _check(corpus: Corpus, path: str, data: bytes) -> None:
-    known = corpus.hashes.get(path)
-    if known is not None and hashlib.sha256(data).hexdigest() != known:
-        raise CorpusError(
-            f"{path} changed after the run began", file=corpus.root, hint="let the folder rest while it is measured"
-        )
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "xb") as stream:
-        stream.write(data)
-
-
 def _commit(root: Path) -> None:
-    limits = ArchiveLimits()
     for arguments in (
         ("init", "--quiet", "--initial-branch=main"),
         ("add", "--all", "--force"),
         (*_IDENTITY, "commit", "--quiet", "--allow-empty", "--no-verify", "--message=corpus"),
     ):
-        answer = git(*arguments, cwd=root, limits=limits)
+        answer = git(*arguments, cwd=root, limits=ArchiveLimits())
         if answer.code:
             raise SetupError(
                 f"git failed in a copy of the corpus: {answer.last_words}", hint="run git init in an empty folder"
@@ -104,7 +126,7 @@ def _commit(root: Path) -> None:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Add up the files below a folder; links are not followed, what vanishes meanwhile counts nothing."""
+    """Return the size of all files below a directory, without following links."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:

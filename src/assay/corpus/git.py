@@ -1,11 +1,11 @@
-"""Commits of git repositories, and what git knows about a folder."""
+"""Running git safely, and the files that it tracks."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,10 @@ from typing import IO, Final
 
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.ignore import IgnoreFile, read_level
-from assay.corpus.tools import CommandOutput, missing, run
+from assay.corpus.tools import CommandOutput, missing_tool, run
 from assay.errors import SetupError
 
-#: `git rev-parse --local-env-vars`: a hook sets some of them, and they would point git at another repository.
+#: `git rev-parse --local-env-vars`: hooks set some of them, and they would select another repository.
 _LOCAL_VARIABLES: Final = frozenset(
     {
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -37,24 +37,24 @@ _LOCAL_VARIABLES: Final = frozenset(
         "GIT_INTERNAL_SUPER_PREFIX",
     }
 )
-#: No hook, no file-system monitor: a repository's own configuration must not start a program.
+#: No hook, no file-system monitor: the configuration of a repository must not start a program.
 _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0")
 
 
 def git(*arguments: str, cwd: Path, limits: ArchiveLimits) -> CommandOutput:
-    """Run git to its end."""
+    """Run git and return its output."""
     return run(["git", *_SAFE, *arguments], tool="git", seconds=limits.tool_seconds, cwd=cwd, env=git_environment())
 
 
 def git_environment() -> dict[str, str]:
-    """Copy the environment without what would point git elsewhere or make it ask, and with the safe protocols only."""
+    """Return an environment that keeps git in its repository, without prompts and unsafe protocols."""
     kept = {name: value for name, value in os.environ.items() if name not in _LOCAL_VARIABLES}
     return kept | {
         "GIT_ALLOW_PROTOCOL": "file:https:ssh:git:http",  # not ext::, which runs a command
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_NO_LAZY_FETCH": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what its hash says
+        "GIT_NO_REPLACE_OBJECTS": "1",  # commits must match their hashes
         "GIT_LFS_SKIP_SMUDGE": "1",
         "LC_ALL": "C",
     }
@@ -62,7 +62,7 @@ def git_environment() -> dict[str, str]:
 
 @contextmanager
 def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Run git and read its output while it comes, since a tree need not fit into memory; end it on the way out."""
+    """Run git and yield its output as a stream, since a tree may not fit into memory."""
     try:
         process = subprocess.Popen(
             ["git", *_SAFE, *arguments],
@@ -71,10 +71,10 @@ def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[byte
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # it cannot ask on the terminal
+            start_new_session=True,  # no prompts on the terminal
         )
     except FileNotFoundError as error:
-        raise missing("git") from error
+        raise missing_tool("git") from error
     with process:
         assert process.stdout is not None
         try:
@@ -87,26 +87,26 @@ def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[byte
 
 @dataclass(frozen=True, slots=True)
 class TrackedFiles:
-    """The files git tracks, and the folders they lie in, as paths of the walk."""
+    """The files that git tracks and their directories, as paths of the walk."""
 
     files: frozenset[str]
     folders: frozenset[str]
     exclude: IgnoreFile | None
 
     def tracks(self, path: str) -> bool:
-        """Tell whether git tracks this file, or something below this folder."""
+        """Return whether git tracks this file, or a file below this directory."""
         return path in self.files or path in self.folders
 
 
 @dataclass(frozen=True, slots=True)
 class GitFailure:
-    """A repository that git did not read, and what it said."""
+    """A repository that git could not read, with its message."""
 
     why: str
 
 
 def find_top(folder: Path) -> Path | None:
-    """Find the work tree a folder lies in."""
+    """Return the work tree that contains a directory."""
     for candidate in (folder, *folder.parents):
         if os.path.lexists(candidate / ".git"):
             return candidate
@@ -114,7 +114,7 @@ def find_top(folder: Path) -> Path | None:
 
 
 def is_linked_worktree(folder: str) -> bool:
-    """Tell whether a folder is a second work tree of some repository: the same source once more."""
+    """Return whether a directory is a linked work tree, a duplicate of the same source."""
     try:
         with open(os.path.join(folder, ".git"), "rb") as stream:
             text = stream.read(4096)
@@ -124,7 +124,7 @@ def is_linked_worktree(folder: str) -> bool:
 
 
 def read_repository(top: Path, below: Path, base: str, limits: ArchiveLimits) -> TrackedFiles | GitFailure:
-    """Ask git for the tracked files below a folder; `base` is the path of `top` in the walk."""
+    """Return the tracked files below a directory; `base` is the path of `top` in the walk."""
     try:
         where = git("rev-parse", "--show-toplevel", "--git-path", "info/exclude", cwd=below, limits=limits)
         listed = git("ls-files", "-z", "--full-name", cwd=below, limits=limits)
@@ -136,14 +136,10 @@ def read_repository(top: Path, below: Path, base: str, limits: ArchiveLimits) ->
     names = [os.fsdecode(name) for name in listed.out.split(b"\0") if name]
     prefix = f"{base}/" if base else ""
     files = frozenset(prefix + name for name in names)
-    return TrackedFiles(files, _folders(files), read_level(below / lines[1], base))
-
-
-def _folders(files: Iterable[str]) -> frozenset[str]:
-    found: set[str] = set()
+    folders: set[str] = set()
     for path in files:
         parent = path.rpartition("/")[0]
-        while parent and parent not in found:
-            found.add(parent)
+        while parent and parent not in folders:
+            folders.add(parent)
             parent = parent.rpartition("/")[0]
-    return frozenset(found)
+    return TrackedFiles(files, frozenset(folders), read_level(below / lines[1], base))

@@ -1,7 +1,7 @@
-"""A git repository, here or elsewhere, at a revision.
+"""Local and remote git repositories at a revision.
 
-The files are read as blobs of the commit: no checkout, so no hook, no smudge filter, no line-end conversion, no
-submodule, and the work tree of a local repository is never touched.
+Files are read as blobs of the commit: no checkout, so no hooks, smudge filters, line-end conversion or submodules, and
+the work tree of a local repository is never touched.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NoReturn
 
-from assay.corpus.cache import CachedTree, CorpusCache, FetchedTree, digest
+from assay.corpus.cache import CorpusCache, FetchedTree, digest
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.folder import named_folder
 from assay.corpus.git import git, git_stream
@@ -22,9 +22,9 @@ from assay.corpus.tools import CommandOutput
 from assay.corpus.writer import TreeWriter
 from assay.errors import CorpusError, SetupError
 
-#: A full hash: what it names never changes.
+#: A full hash, whose content never changes.
 COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-#: A fetch is under way, or was killed: what lies there is not built upon.
+#: Marks a mirror with a running or killed fetch, which is not reused.
 _BUSY: Final = "assay-busy"
 _ALL: Final = ("+HEAD:refs/assay/head", "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 _NO_REPOSITORY: Final = re.compile(
@@ -40,18 +40,21 @@ _NO_REVISION: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A bare repository that holds the commit."""
+    """A bare repository with the commit."""
 
     folder: Path
     commit: str
 
 
 def fetch_commit(store: CorpusCache, url: str, rev: str, limits: ArchiveLimits) -> Mirror:
-    """Bring a revision into the mirror of a URL; the caller holds the lock of that mirror."""
+    """Fetch a revision into the mirror of a URL; the caller holds the lock of that mirror."""
     folder = store.mirror(url)
     if (folder / _BUSY).exists() or not (folder / "HEAD").exists():
         store.discard(folder)
-        _create(folder, limits)
+        folder.mkdir(parents=True)
+        made = git("init", "--quiet", "--bare", "--template=", ".", cwd=folder, limits=limits)
+        if made.code:
+            raise SetupError(f"git init failed: {made.last_words}", file=folder, hint="check `git --version`")
     (folder / _BUSY).touch()
     here = _commit(folder, rev, limits) if COMMIT.fullmatch(rev) else None
     commit = here or _shallow(folder, url, rev, limits) or _whole(folder, url, rev, limits)
@@ -59,15 +62,8 @@ def fetch_commit(store: CorpusCache, url: str, rev: str, limits: ArchiveLimits) 
     return Mirror(folder, commit)
 
 
-def _create(folder: Path, limits: ArchiveLimits) -> None:
-    folder.mkdir(parents=True)
-    made = git("init", "--quiet", "--bare", "--template=", ".", cwd=folder, limits=limits)
-    if made.code:
-        raise SetupError(f"git init failed: {made.last_words}", file=folder, hint="check `git --version`")
-
-
 def _shallow(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> str | None:
-    """Ask for one commit; None when the server gives no such thing by that name."""
+    # None when the server does not offer a single commit under this name
     if re.search(r"[~^]", rev):
         return None
     fetched = _git(folder, "fetch", "--quiet", "--no-tags", "--depth=1", "--", url, rev, limits=limits)
@@ -132,13 +128,13 @@ class _Blob:
 
 
 def locate(request: CorpusRequest) -> LocatedCorpus:
-    """Find the commit and unpack it into the cache."""
+    """Resolve the commit and unpack it into the cache."""
     spec = request.spec
     rev = spec.rev or "HEAD"
     if _BAD_REVISION.search(rev):
         raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
     if is_url(spec.value):
-        return _remote(request, _checked_url(spec.value), rev)
+        return _locate_remote(request, spec.value, rev)
     repository = named_folder(request)
     commit = _resolve(repository, rev, request)
     entry = request.store.obtain(
@@ -147,41 +143,31 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
     return from_entry(request, entry, built_in=False)
 
 
-def _remote(request: CorpusRequest, url: str, rev: str) -> LocatedCorpus:
-    def fetch(work: Path) -> FetchedTree:
-        with request.store.lock(f"mirror {url}"):
-            mirror = fetch_commit(request.store, url, rev, request.limits)
-            return _unpack(mirror.folder, mirror.commit, work, request, without_credentials(url))
-
-    key = f"git-remote {_identity(url)} {rev}"
-    if COMMIT.fullmatch(rev):
-        return from_entry(request, request.store.obtain(key, fetch), built_in=False)
-    try:
-        return from_entry(request, request.store.refresh(key, fetch), built_in=False)
-    except SetupError as error:
-        return _last_known(request, request.store.recall(key), rev, error)
-
-
-def _identity(url: str) -> str:
-    tail = re.search(r"[?#].*", url, re.DOTALL)
-    return without_credentials(url) + (f"?{digest(tail[0])}" if tail else "")
-
-
-def _last_known(request: CorpusRequest, entry: CachedTree | None, rev: str, error: SetupError) -> LocatedCorpus:
-    if entry is None:
-        raise error
-    note = f"{error.message}; {rev} is used as it was last fetched, commit {entry.revision}"
-    return from_entry(request, entry, built_in=False, notes=(note,))
-
-
-def _checked_url(url: str) -> str:
+def _locate_remote(request: CorpusRequest, url: str, rev: str) -> LocatedCorpus:
     scp = re.fullmatch(r"([\w.-]+@)?[\w.-]+:(?![:/]/?/).+", url)
     if url.startswith("-") or not (_PROTOCOL.match(url) or scp):
         raise CorpusError(
             f"{without_credentials(url)!r} is not a URL of a git repository",
             hint="use https://, ssh://, git://, file:// or user@host:path",
         )
-    return url
+
+    def fetch(work: Path) -> FetchedTree:
+        with request.store.lock(f"mirror {url}"):
+            mirror = fetch_commit(request.store, url, rev, request.limits)
+            return _unpack(mirror.folder, mirror.commit, work, request, without_credentials(url))
+
+    tail = re.search(r"[?#].*", url, re.DOTALL)
+    key = f"git-remote {without_credentials(url)}{f'?{digest(tail[0])}' if tail else ''} {rev}"
+    if COMMIT.fullmatch(rev):
+        return from_entry(request, request.store.obtain(key, fetch), built_in=False)
+    try:
+        return from_entry(request, request.store.refresh(key, fetch), built_in=False)
+    except SetupError as error:
+        entry = request.store.recall(key)
+        if entry is None:
+            raise
+        note = f"{error.message}; {rev} is used as it was last fetched, commit {entry.revision}"
+        return from_entry(request, entry, built_in=False, notes=(note,))
 
 
 def _resolve(repository: Path, rev: str, request: CorpusRequest) -> str:

@@ -1,9 +1,8 @@
-"""git-ignore rules as a walk from the top down asks for them.
+"""git-ignore rules for a top-down walk, and include and exclude patterns.
 
-git decides about each name on the way down by itself: a folder that is left out is never entered, and inside one that
-is entered only rules for the name itself count. pathspec translates the patterns; its own matcher lets a rule for a
-folder speak for everything below, which is wrong as soon as rules of several .gitignore files meet, so here each rule
-is asked about the one name only.
+git decides each name separately on the way down: it never enters an ignored directory, and inside an entered directory
+only rules for the name itself apply. pathspec translates the patterns, but its matcher applies rules for directories to
+everything below, which is wrong with rules from several .gitignore files. Here each rule is applied to one name.
 """
 
 from __future__ import annotations
@@ -34,24 +33,24 @@ _CLASSES: Final = {
     "upper": "A-Z",
     "xdigit": "0-9a-fA-F",
 }
-#: How pathspec begins a pattern that may match at any depth, and how it ends most.
+#: The prefix of pathspec's regexes that match at any depth, and their usual suffix.
 _ANYWHERE: Final = "^(?:.+/)?"
 _END: Final = "(?:(?P<ps_d>/)|$)"
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRule:
-    """One line: what it matches and whether it leaves out or takes back."""
+    """One line of an ignore file."""
 
-    ignore: bool
+    ignore: bool  # False for a rule with `!`
     folders_only: bool
     everything: bool  # `*`, `**`
-    below: bool  # ends in `/**`: everything inside, not the folder itself
+    below: bool  # ends in `/**`: everything inside, not the directory itself
     pattern: re.Pattern[str]
     parts: tuple[str, ...]  # of an anchored pattern; empty when it may match at any depth
 
     def matches(self, path: str, folder: bool) -> bool:
-        """Ask about one path, relative to the file the rule stands in."""
+        """Return whether the rule matches a path relative to its ignore file."""
         if self.folders_only and not folder:
             return False
         if self.everything:
@@ -59,7 +58,7 @@ class IgnoreRule:
         return bool(self.pattern.search(path) if self.below else self.pattern.fullmatch(path))
 
     def opens(self, path: str) -> bool:
-        """Tell whether an anchored rule names something below a folder, so that the folder has to be entered."""
+        """Return whether an anchored rule may match below a directory, which must then be entered."""
         for index, part in enumerate(path.split("/")):
             if index >= len(self.parts):
                 return False
@@ -72,14 +71,14 @@ class IgnoreRule:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreFile:
-    """The rules of one file, and the folder they are relative to."""
+    """The rules of one ignore file."""
 
     base: str  # relative to the top of the walk, "" for the top itself
     rules: tuple[IgnoreRule, ...]
-    sieve: re.Pattern[str] | None = None  # lets through every path that a rule matches, and few others
+    sieve: re.Pattern[str] | None = None  # a fast filter: matches every path that a rule matches, and few others
 
     def verdict(self, path: str, folder: bool) -> bool | None:
-        """Say whether the last matching rule ignores; None when no rule matches."""
+        """Return whether the last matching rule ignores a path; None when no rule matches."""
         relative = as_bytes(path[len(self.base) + 1 :] if self.base else path)
         if self.sieve is not None and not self.sieve.match(relative):
             return None
@@ -89,13 +88,13 @@ class IgnoreFile:
         return None
 
     def opens(self, path: str) -> bool:
-        """Tell whether a rule that takes back names something below this folder."""
+        """Return whether a rule with `!` may match below a directory."""
         relative = as_bytes(path[len(self.base) + 1 :] if self.base else path)
         return any(not rule.ignore and rule.opens(relative) for rule in self.rules)
 
 
 def verdict(levels: Iterable[IgnoreFile], path: str, folder: bool) -> bool | None:
-    """Ask the levels, deepest first: the first that has an opinion decides."""
+    """Return the first verdict of the levels, deepest first."""
     for level in levels:
         found = level.verdict(path, folder)
         if found is not None:
@@ -104,7 +103,7 @@ def verdict(levels: Iterable[IgnoreFile], path: str, folder: bool) -> bool | Non
 
 
 def read_level(file: str | os.PathLike[str], base: str) -> IgnoreFile | None:
-    """Read an ignore file; one that is not there, or is a link, as git has it, has no rules."""
+    """Read an ignore file; None if it is missing, empty, or a link, which git ignores."""
     try:
         if Path(file).is_symlink():
             return None
@@ -114,44 +113,40 @@ def read_level(file: str | os.PathLike[str], base: str) -> IgnoreFile | None:
         return None
     text = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
     rules = tuple(rule for line in text.split("\n") if (rule := _rule(line.removesuffix("\r"))))
-    return IgnoreFile(base, rules, _sieve(rules)) if rules else None
+    return IgnoreFile(base, rules, _make_sieve(rules)) if rules else None
 
 
-def _sieve(rules: Iterable[IgnoreRule]) -> re.Pattern[str] | None:
+def _make_sieve(rules: Iterable[IgnoreRule]) -> re.Pattern[str] | None:
     patterns = [rule.pattern.pattern for rule in rules]
     if not all(pattern.startswith("^") for pattern in patterns):
         return None
-    # A name of a group cannot stand in an expression twice.
+    # A group name may not occur twice in one regex.
     plain = [p.removesuffix(_END) + "(?:/|$)" if p.endswith(_END) else p for p in patterns]
     anywhere = [pattern.removeprefix(_ANYWHERE) for pattern in plain if pattern.startswith(_ANYWHERE)]
     anchored = [pattern for pattern in plain if not pattern.startswith(_ANYWHERE)]
     joined = [*anchored, f"{_ANYWHERE}(?:{'|'.join(anywhere)})"] if anywhere else anchored
     try:
-        return _compiled("|".join(joined))
+        return _compile("|".join(joined))
     except re.error:
         return None
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # re warns of `[[`, which pathspec passes on
+        warnings.simplefilter("ignore", FutureWarning)  # re warns about `[[` from pathspec
         return re.compile(pattern, re.DOTALL)
 
 
 def as_bytes(path: str) -> str:
-    """Write a path with one character a byte: git matches bytes, so its `?` is half an ü."""
+    """Return a path with one character per byte: git matches bytes, so its `?` is half an ü."""
     return path if path.isascii() else os.fsencode(path).decode("latin-1")
-
-
-def _spelled_out(pattern: str) -> str:
-    return re.sub(r"\[:(\w+):\]", lambda match: _CLASSES.get(match[1], match[0]), pattern)
 
 
 def _rule(line: str) -> IgnoreRule | None:
     from pathspec.patterns.gitignore import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-    line = _spelled_out(_trimmed(line))
+    line = re.sub(r"\[:(\w+):\]", lambda match: _CLASSES.get(match[1], match[0]), _trim(line))
     body = line.removeprefix("!")
     folders_only = body.endswith("/")
     stem = body[:-1] if folders_only else body
@@ -159,8 +154,8 @@ def _rule(line: str) -> IgnoreRule | None:
         return None
     try:
         regex, ignore = GitIgnoreSpecPattern.pattern_to_regex(line[: len(line) - len(body)] + stem)
-        pattern = None if regex is None else _compiled(regex)
-    except (GitIgnorePatternError, re.error):  # a range that runs backwards, `[z-a]`
+        pattern = None if regex is None else _compile(regex)
+    except (GitIgnorePatternError, re.error):  # a reversed range, `[z-a]`
         return None
     if ignore is None or pattern is None:
         return None
@@ -169,7 +164,7 @@ def _rule(line: str) -> IgnoreRule | None:
     return IgnoreRule(ignore, folders_only, everything, below, pattern, parts)
 
 
-def _trimmed(line: str) -> str:
+def _trim(line: str) -> str:
     stripped = line.rstrip(" ")
     kept = len(stripped) - len(stripped.rstrip("\\"))
     return stripped + " " if kept % 2 and len(stripped) < len(line) else stripped
@@ -177,36 +172,35 @@ def _trimmed(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Globs:
-    """Compiled patterns."""
+    """Compiled include and exclude patterns."""
 
     include: GitIgnoreSpec | None
     exclude: GitIgnoreSpec | None
-    takes_back: bool  # an exclude begins with `!`, so a folder it matches may still hold files that count
+    takes_back: bool  # an exclude begins with `!`, so an excluded directory may contain included files
 
     def selects(self, path: str) -> bool:
-        """Tell whether a file counts."""
+        """Return whether a file is included."""
         if self.include is not None and not self.include.match_file(path):
             return False
         return self.exclude is None or not self.exclude.match_file(path)
 
     def prunes(self, folder: str) -> bool:
-        """Tell whether nothing below a folder can count."""
+        """Return whether everything below a directory is excluded."""
         return self.exclude is not None and not self.takes_back and self.exclude.match_file(folder + "/")
 
 
 def compile_globs(spec: CorpusSpec) -> Globs:
     """Compile the patterns of a corpus."""
     takes_back = any(glob.startswith("!") for glob in spec.exclude)
-    return Globs(_compiled_globs(spec.include), _compiled_globs(spec.exclude), takes_back)
+    return Globs(_compile_list(spec.include), _compile_list(spec.exclude), takes_back)
 
 
 def select_paths(globs: tuple[str, ...]) -> Globs:
-    """Compile patterns of which one must match."""
-    return Globs(_compiled_globs(globs), None, False)
+    """Compile include patterns only."""
+    return Globs(_compile_list(globs), None, False)
 
 
-def _compiled_globs(globs: tuple[str, ...]) -> GitIgnoreSpec | None:
-    """Compile one list; None when it is empty."""
+def _compile_list(globs: tuple[str, ...]) -> GitIgnoreSpec | None:
     if not globs:
         return None
     from pathspec import GitIgnoreSpec

@@ -1,6 +1,6 @@
-"""The kinds of corpus there are.
+"""The kinds of corpora.
 
-A new one is a line here, its name in `types.CorpusKind`, a module, and what `CorpusSpec.repository` calls its identity.
+A new kind needs a line here, its name in `types.CorpusKind`, a module, and its identity in `CorpusSpec.repository`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from assay.corpus.cache import CachedTree, CorpusCache
+from assay.corpus.cache import CorpusCache, FetchedTree
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.walk import WalkRoot
 from assay.errors import CorpusError
@@ -23,12 +23,12 @@ _SELECTION: Final = ("root", "include", "exclude")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of corpus: its module has `locate(request) -> Located`, and is imported when it is named."""
+    """A kind of corpus; its module has `locate` (see `CorpusSource`) and is imported on use."""
 
     name: CorpusKind
     module: str
-    word: str  # what it looks like as one word on a command line
-    keys: tuple[str, ...]  # what a gold file may say about it, beside its name
+    word: str  # example for the command line
+    keys: tuple[str, ...]  # options in a gold file
 
     @property
     def has_prefix(self) -> bool:
@@ -37,7 +37,7 @@ class Kind:
 
     @property
     def has_revision(self) -> bool:
-        """Whether a revision can be named apart from the value."""
+        """Whether it takes a revision beside the value."""
         return "rev" in self.keys
 
 
@@ -53,40 +53,40 @@ KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})
 
 
 def kind_examples() -> str:
-    """List what each kind looks like, for a hint."""
+    """Return examples of all kinds, for a hint."""
     *most, last = (kind.word for kind in KINDS.values())
     return f"{', '.join(most)} or {last}"
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusRequest:
-    """What is asked for, and what may be used to get it."""
+    """A requested corpus, with cache and limits."""
 
     spec: CorpusSpec
-    base: Path  # relative folders begin here
+    base: Path  # of relative directories
     store: CorpusCache
     limits: ArchiveLimits
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedCorpus:
-    """A corpus that is on this machine now."""
+    """A corpus on this machine."""
 
     ground: WalkRoot
     revision: str | None = None
     notes: tuple[str, ...] = ()
-    entry: CachedTree | None = None  # where in the cache, for trees that came from elsewhere
+    entry: FetchedTree | None = None  # in the cache, for fetched trees
 
 
 class CorpusSource(Protocol):
-    """What the module of a kind offers."""
+    """The interface of the module of a kind."""
 
     def locate(self, request: CorpusRequest) -> LocatedCorpus:
-        """Bring a corpus of this kind onto this machine."""
+        """Fetch a corpus of this kind if necessary."""
 
 
 def locate(request: CorpusRequest) -> LocatedCorpus:
-    """Bring a corpus onto this machine."""
+    """Fetch a corpus if necessary, and return where it is."""
     kind = KINDS.get(request.spec.kind)
     if kind is None:
         raise CorpusError(f"unknown kind of corpus {request.spec.kind!r}", hint=f"known: {', '.join(KINDS)}")
@@ -94,14 +94,14 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
         raise CorpusError(
             f"a corpus of kind {kind.name!r} has no revision", hint=f"for a commit write git:{request.spec.value}@REV"
         )
-    door: CorpusSource = importlib.import_module(kind.module)
-    return door.locate(request)
+    source: CorpusSource = importlib.import_module(kind.module)
+    return source.locate(request)
 
 
 def from_entry(
-    request: CorpusRequest, entry: CachedTree, *, built_in: bool, notes: tuple[str, ...] = ()
+    request: CorpusRequest, entry: FetchedTree, *, built_in: bool, notes: tuple[str, ...] = ()
 ) -> LocatedCorpus:
-    """Place a cached tree: what was published counts, whatever its .gitignore says."""
+    """Return the corpus of a cached tree; its .gitignore does not apply, since all files were published."""
     tree = entry.tree.resolve()
     top = tree / entry.root if entry.root else tree
     published = frozenset(f"{tree}/{path}" for path in entry.manifest)
@@ -110,7 +110,7 @@ def from_entry(
 
 
 def subfolder(spec: CorpusSpec, top: Path) -> Path:
-    """Find the sub-folder that becomes the corpus root."""
+    """Return the subdirectory that becomes the corpus root."""
     if spec.root is None:
         return top
     parts = [part for part in spec.root.split("/") if part not in ("", ".")]
@@ -118,10 +118,7 @@ def subfolder(spec: CorpusSpec, top: Path) -> Path:
         raise CorpusError(f"root {spec.root!r} is not inside the corpus", hint="name a folder below it, such as src")
     found = top.joinpath(*parts).resolve()
     if not found.is_dir() or not found.is_relative_to(top):
-        raise CorpusError(f"root {spec.root!r} is no folder of the corpus", file=top, hint=_folders_hint(top))
+        names = sorted(child.name for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
+        hint = f"its folders are: {', '.join(names)}" if names else "it has no folders"
+        raise CorpusError(f"root {spec.root!r} is no folder of the corpus", file=top, hint=hint)
     return found
-
-
-def _folders_hint(top: Path) -> str:
-    names = sorted(child.name for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
-    return f"its folders are: {', '.join(names)}" if names else "it has no folders"

@@ -1,4 +1,4 @@
-"""What is this file? Language and kind by name, extension, then shebang."""
+"""Language and kind of files by name, extension, then shebang."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from assay.types import Kind
 
 @dataclass(frozen=True, slots=True)
 class FileType:
-    """What a file is: its language, where one is known, and what people use it for."""
+    """The language of a file, if known, and its kind."""
 
     language: str | None
     kind: Kind
 
 
-#: language -> extensions, by kind. Dialects that one reader reads share a name (.jsx is javascript, .tsx typescript).
+#: language -> extensions, by kind. Dialects with one parser share a name (.jsx is javascript, .tsx typescript).
 _CODE: Final = {
     "ada": "adb ads",
     "assembly": "asm s",
@@ -108,7 +108,7 @@ _CONFIG: Final = {
     "yaml": "yaml yml",
 }
 
-#: Names that say more than their extension, lower-cased.
+#: Lowercase file names that take precedence over extensions.
 _NAMES: Final[Mapping[str, FileType]] = {
     "authors": FileType("text", "docs"),
     "brewfile": FileType("ruby", "config"),
@@ -159,7 +159,7 @@ _NAMES: Final[Mapping[str, FileType]] = {
 }
 _REQUIREMENTS: Final = re.compile(r"(.*[-_.])?(requirements|constraints)([-_.].*)?\.(txt|in)")
 
-#: What a shebang names -> language. Trailing version digits are cut first: python3.12 is python.
+#: Shebang program without trailing version -> language.
 _INTERPRETERS: Final[Mapping[str, str]] = {
     "ash": "bash",
     "awk": "awk",
@@ -200,21 +200,17 @@ _INTERPRETERS: Final[Mapping[str, str]] = {
 }
 
 
-def _by_extension() -> dict[str, FileType]:
-    tables: tuple[tuple[Mapping[str, str], Kind], ...] = ((_CODE, "code"), (_DOCS, "docs"), (_CONFIG, "config"))
-    return {
-        extension: FileType(language, kind)
-        for table, kind in tables
-        for language, extensions in table.items()
-        for extension in extensions.split()
-    }
-
-
-_EXTENSIONS: Final = _by_extension()
+_TABLES: Final[Mapping[Kind, Mapping[str, str]]] = {"code": _CODE, "docs": _DOCS, "config": _CONFIG}
+_EXTENSIONS: Final = {
+    extension: FileType(language, kind)
+    for kind, table in _TABLES.items()
+    for language, extensions in table.items()
+    for extension in extensions.split()
+}
 _UNKNOWN: Final = FileType(None, "other")
 
 
-#: What people call languages, besides our names and their extensions.
+#: Other names of languages.
 _ALIASES: Final[Mapping[str, str]] = {
     "bazel": "starlark",
     "c#": "csharp",
@@ -238,7 +234,7 @@ _ALIASES: Final[Mapping[str, str]] = {
 
 
 def language_name(name: str) -> str:
-    """Give the language that a name, an alias or an extension stands for: `golang` is go, `js` and `.js` javascript."""
+    """Return the language of a name, alias or extension: `golang` is go, `js` and `.js` are javascript."""
     asked = name.strip().lower()
     if asked in LANGUAGES:
         return asked
@@ -246,24 +242,27 @@ def language_name(name: str) -> str:
     return _ALIASES.get(asked) or (found.language if found is not None and found.language else asked)
 
 
-#: Every language that a file may have.
+#: Every known language.
 LANGUAGES: Final = tuple(sorted({f.language for f in (*_EXTENSIONS.values(), *_NAMES.values()) if f.language}))
 
 
 def extensions(language: str) -> tuple[str, ...]:
-    """Name the extensions of a language, without the dot, sorted."""
+    """Return the extensions of a language, without the dot, sorted."""
     return tuple(sorted(ext for ext, found in _EXTENSIONS.items() if found.language == language))
 
 
 def detect(path: str, head: bytes) -> FileType:
-    """Say what a file is from its name and its first bytes."""
+    """Return language and kind of a file by its name and first bytes."""
     name = path.rpartition("/")[2].lower()
     if known := _by_name(name):
         return known
     stem, dot, extension = name.rpartition(".")
     if dot and (found := _EXTENSIONS.get(extension)) and (stem or extension == "env"):
         return found
-    return _by_shebang(head) or (_rc(name) if name.startswith(".") else _UNKNOWN)
+    if by_shebang := _by_shebang(head):
+        return by_shebang
+    is_config = name.startswith(".") and name.endswith(("rc", "-version", "ignore"))
+    return FileType(None, "config") if is_config else _UNKNOWN
 
 
 def _by_name(name: str) -> FileType | None:
@@ -286,7 +285,3 @@ def _by_shebang(head: bytes) -> FileType | None:
         language = _INTERPRETERS.get(program) or _INTERPRETERS.get(program.rstrip("0123456789."))
         return FileType(language, "code")
     return None
-
-
-def _rc(name: str) -> FileType:
-    return FileType(None, "config") if name.endswith(("rc", "-version", "ignore")) else _UNKNOWN

@@ -1,6 +1,6 @@
-"""A package of npm, or of whatever registry the user's npm is set to: `express@5.1.0`, `@scope/x@1`.
+"""Packages of npm, or of the registry that npm is configured for: `express@5.1.0`, `@scope/x@1`.
 
-`npm pack` brings the tarball and checks it against the registry's hash; with --ignore-scripts no script of it runs.
+`npm pack` downloads the tarball and checks its hash; with --ignore-scripts it runs no script.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay.corpus.tools import CommandOutput, npm_fingerprint, run
 from assay.corpus.unpack import hash_of, unpack
 from assay.errors import CorpusError, SetupError
 
-#: Neither a path, nor a URL, nor an alias, nor an option: only what a registry can have.
+#: Registry names only: no path, URL, alias or option.
 _NAME: Final = re.compile(r"(?:@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*")
 _VERSION: Final = re.compile(r"[~^]?[0-9A-Za-z*][0-9A-Za-z.+*-]*")
 _EXACT: Final = re.compile(r"\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
@@ -28,7 +28,7 @@ _HASHES: Final = ("sha512", "sha384", "sha256", "sha1")
 
 
 def locate(request: CorpusRequest) -> LocatedCorpus:
-    """Fetch a package; one exact version only once."""
+    """Fetch a package; an exact version only once."""
     name, version = parse_package(request.spec.value)
 
     def fetch(work: Path) -> FetchedTree:
@@ -40,7 +40,7 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
 
 
 def parse_package(value: str) -> tuple[str, str]:
-    """Read `name@version`; a scope begins with an @ of its own."""
+    """Parse `name@version`, where a scoped name begins with @."""
     name, at, version = value[:1] + value[1:].partition("@")[0], "@" in value[1:], value[1:].partition("@")[2]
     if not at or not _NAME.fullmatch(name):
         raise CorpusError(f"{value!r} does not name one version of a package", hint="write it as express@5.1.0")
@@ -50,14 +50,14 @@ def parse_package(value: str) -> tuple[str, str]:
 
 
 def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
-    """Bring a tarball and unpack it."""
+    """Download and unpack a tarball."""
     into = work / "tarball"
     into.mkdir()
     options = ("--ignore-scripts", "--json", f"--pack-destination={into}")
     done = run(["npm", "pack", *options, "--", what], tool="npm", seconds=limits.tool_seconds)
     if done.code:
-        _failed(what, done)
-    packed = _packed(done)
+        _raise_failure(what, done)
+    packed = _parse_output(done)
     tarballs = sorted(into.glob("*.tgz"))
     if not packed or len(tarballs) != 1:
         raise SetupError(f"npm pack gave no tarball for {what}", hint=f"run `npm pack {what}` by hand")
@@ -67,7 +67,7 @@ def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
     return unpack(tarballs[0], work / "tree", limits=limits, revision=version, notes=(note,))
 
 
-def _packed(done: CommandOutput) -> dict[str, object]:
+def _parse_output(done: CommandOutput) -> dict[str, object]:
     try:
         value = json.loads(done.out)
     except ValueError:
@@ -79,23 +79,23 @@ def _packed(done: CommandOutput) -> dict[str, object]:
 
 
 def _verify(tarball: Path, integrity: str) -> None:
-    """Compare a tarball with its integrity (the subresource form: `sha512-BASE64`)."""
+    # integrity is in subresource form: `sha512-BASE64`
     given = dict(part.split("-", 1) for part in integrity.split() if "-" in part)
     algorithm = next((name for name in _HASHES if name in given), None)
     if algorithm and base64.b64encode(hash_of(tarball, algorithm)).decode() != given[algorithm].partition("?")[0]:
-        raise _tampered(tarball.name)
+        raise _hash_error(tarball.name)
 
 
-def _failed(what: str, done: CommandOutput) -> NoReturn:
-    said = done.err + done.out.decode("utf-8", "replace")
-    if _TAMPERED.search(said):
-        raise _tampered(what)
-    if _NOT_FOUND.search(said):
+def _raise_failure(what: str, done: CommandOutput) -> NoReturn:
+    output = done.err + done.out.decode("utf-8", "replace")
+    if _TAMPERED.search(output):
+        raise _hash_error(what)
+    if _NOT_FOUND.search(output):
         raise CorpusError(f"npm has no {what}", hint=f"see `npm view {what.rpartition('@')[0]} versions`")
     raise SetupError(f"npm pack {what} failed: {done.last_words}", hint="check the network and `npm config list`")
 
 
-def _tampered(what: str) -> CorpusError:
+def _hash_error(what: str) -> CorpusError:
     return CorpusError(
         f"the tarball of {what} does not have the hash its registry gives; it was not used",
         hint="the file or the registry was tampered with or damaged: try again, else report it",

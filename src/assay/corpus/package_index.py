@@ -1,4 +1,4 @@
-"""Reading a package index: the simple API (PEP 503 HTML, PEP 691 JSON), over http, https and file, and find-links."""
+"""Package indexes: versions, pip's configuration, and the simple API (PEP 503 HTML, PEP 691 JSON) with find-links."""
 
 from __future__ import annotations
 
@@ -21,71 +21,41 @@ from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 
+from packaging.utils import InvalidName, canonicalize_name
+from packaging.version import InvalidVersion, Version
+
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.spec import without_credentials
-from assay.corpus.tools import CommandOutput, missing, run
+from assay.corpus.tools import missing_tool, run
 from assay.errors import CorpusError, SetupError
-
-#: The pattern of PEP 440, appendix B.
-_VERSION: Final = re.compile(
-    r"""v?(?:(?P<epoch>[0-9]+)!)?(?P<release>[0-9]+(?:\.[0-9]+)*)
-    (?:[-_.]?(?P<pre>alpha|beta|preview|pre|a|b|c|rc)[-_.]?(?P<pre_n>[0-9]+)?)?
-    (?P<post>-(?P<post_n1>[0-9]+)|[-_.]?(?:post|rev|r)[-_.]?(?P<post_n2>[0-9]+)?)?
-    (?P<dev>[-_.]?dev[-_.]?(?P<dev_n>[0-9]+)?)?
-    (?:\+(?P<local>[a-z0-9]+(?:[-_.][a-z0-9]+)*))?""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_PRE: Final = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
-_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version so that two spellings of one are equal: 1.0 and v1.0.0, 2.0rc1 and 2.0.C.1."""
-
-    epoch: int
-    release: tuple[int, ...]
-    suffix: str
-    local: str
 
 
 def parse_version(text: str) -> Version | None:
-    """Read a version; None when it is none."""
-    match = _VERSION.fullmatch(text.strip())
-    if match is None:
+    """Parse a version (PEP 440); None if it is invalid."""
+    try:
+        return Version(text)
+    except InvalidVersion:
         return None
-    release = [int(part) for part in match["release"].split(".")]
-    while len(release) > 1 and release[-1] == 0:
-        release.pop()
-    local = re.sub(r"[-_]", ".", (match["local"] or "").lower())
-    return Version(int(match["epoch"] or 0), tuple(release), _suffix(match), local)
 
 
 def canonical_name(name: str) -> str | None:
-    """Fold a package name as PEP 503 does; None when it is none."""
-    return re.sub(r"[-_.]+", "-", name).lower() if _NAME.fullmatch(name) else None
-
-
-def _suffix(match: re.Match[str]) -> str:
-    suffix = ""
-    if match["pre"]:
-        pre = match["pre"].lower()
-        suffix += f"{_PRE.get(pre, pre)}{int(match['pre_n'] or 0)}"
-    if match["post"]:
-        suffix += f".post{int(match['post_n1'] or match['post_n2'] or 0)}"
-    return suffix + f".dev{int(match['dev_n'] or 0)}" if match["dev"] else suffix
+    """Normalize a package name (PEP 503); None if it is invalid."""
+    try:
+        return canonicalize_name(name, validate=True)
+    except InvalidName:
+        return None
 
 
 _DEFAULT_INDEX: Final = "https://pypi.org/simple"
 _LINE: Final = re.compile(r"(?P<section>[^.=]+)\.(?P<key>[\w-]+)=(?P<value>.*)")
-#: `pip download` reads [global], then [download], then the environment; the later one wins.
+#: Sections that `pip download` reads; later ones win.
 _SECTIONS: Final = ("global", "download", ":env:")
 _TRUE: Final = frozenset({"1", "true", "yes", "on", "y", "t"})
 
 
 @dataclass(frozen=True, slots=True)
 class PipSettings:
-    """Where the user's pip looks, and how."""
+    """pip's index configuration."""
 
     indexes: tuple[str, ...]
     find_links: tuple[str, ...]
@@ -95,7 +65,7 @@ class PipSettings:
 
 
 def pip_settings(limits: ArchiveLimits) -> PipSettings:
-    """Ask pip for its configuration."""
+    """Return the index configuration of pip."""
     listed = run([*_pip(), "config", "list"], tool="pip", seconds=limits.tool_seconds)
     if listed.code:
         raise SetupError(f"`pip config list` failed: {listed.last_words}", hint="run it by hand and mend it")
@@ -103,7 +73,7 @@ def pip_settings(limits: ArchiveLimits) -> PipSettings:
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """Read what `pip config list` prints, as `pip download` would take it."""
+    """Parse the output of `pip config list` as `pip download` would use it."""
     by_section: dict[str, dict[str, str]] = {section: {} for section in _SECTIONS}
     for line in text.splitlines():
         if (match := _LINE.fullmatch(line)) and match["section"] in by_section:
@@ -116,7 +86,7 @@ def parse_config(text: str) -> dict[str, str]:
 
 
 def settings_from(config: Mapping[str, str]) -> PipSettings:
-    """Pick what concerns the index."""
+    """Return the settings of the index."""
     indexes = (config.get("index-url", _DEFAULT_INDEX), *config.get("extra-index-url", "").split())
     no_index = config.get("no-index", "").lower() in _TRUE
     return PipSettings(
@@ -129,25 +99,20 @@ def settings_from(config: Mapping[str, str]) -> PipSettings:
 
 
 def download_wheel(name: str, version: str, into: Path, limits: ArchiveLimits) -> Path | None:
-    """Download the wheel of a version; None when pip finds none. Never an sdist: that would run its setup.py."""
+    """Download the wheel of a version, never an sdist, whose setup.py would run; None when pip finds none."""
     into.mkdir()
-    # --only-binary comes last and names everything, so it also beats a `no-binary` of the user's configuration.
+    # --only-binary comes last, so that it overrides a configured `no-binary`.
     options = ("--no-deps", "--no-input", "--progress-bar=off", "--dest", str(into), "--only-binary=:all:")
     done = run([*_pip(), "download", *options, "--", f"{name}=={version}"], tool="pip", seconds=limits.tool_seconds)
     wheels = sorted(into.glob("*.whl"))
     if done.code == 0 and wheels:
         return wheels[0]
-    _check_hash(done, f"{name}=={version}")
-    return None
-
-
-def _check_hash(done: CommandOutput, what: str) -> None:
-    """Raise when pip refused a wheel for its hash."""
     if "DO NOT MATCH THE HASHES" in done.err or re.search(r"Expected sha\d+", done.err):
         raise CorpusError(
-            f"the wheel of {what} does not have the hash its index gives; it was not used",
+            f"the wheel of {name}=={version} does not have the hash its index gives; it was not used",
             hint="the file or the index was tampered with or damaged: run `pip cache purge`, try again, else report it",
         )
+    return None
 
 
 def _pip() -> tuple[str, ...]:
@@ -155,16 +120,16 @@ def _pip() -> tuple[str, ...]:
         return (sys.executable, "-P", "-m", "pip", "--disable-pip-version-check")
     found = shutil.which("pip") or shutil.which("pip3")
     if found is None:
-        raise missing("pip")
+        raise missing_tool("pip")
     return (found, "--disable-pip-version-check")
 
 
 _ACCEPT: Final = (
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.2, text/html; q=0.01"  # PEP 691
 )
-#: Best first; md5 and sha1 only guard against damage, but that is better than nothing.
+#: Best first; md5 and sha1 only detect damage.
 _ALGORITHMS: Final = ("sha512", "sha384", "sha256", "sha224", "sha1", "md5")
-#: The page of the largest project on PyPI has 20 MB.
+#: Five times the page of the largest project on PyPI.
 _PAGE_BYTES: Final = 100_000_000
 _CHUNK: Final = 1 << 20
 _SCHEMES: Final = frozenset({"file", "http", "https"})
@@ -172,7 +137,7 @@ _SCHEMES: Final = frozenset({"file", "http", "https"})
 
 @dataclass(frozen=True, slots=True)
 class PackageLink:
-    """A file that an index offers."""
+    """A file in an index."""
 
     filename: str
     url: str
@@ -183,14 +148,14 @@ class PackageLink:
 
 @dataclass(frozen=True, slots=True)
 class IndexListing:
-    """What the indexes said: the files, and the indexes that did not answer."""
+    """The files in the indexes, and the indexes that did not respond."""
 
     links: tuple[PackageLink, ...]
     silent: tuple[str, ...]
 
 
 def read_indexes(name: str, settings: PipSettings, limits: ArchiveLimits) -> IndexListing:
-    """Ask every configured index, in order, and every find-links place for the files of a package."""
+    """Return the files of a package in every index and find-links location."""
     links: list[PackageLink] = []
     silent: list[str] = []
     pages = [f"{index.rstrip('/')}/{name}/" for index in settings.indexes]
@@ -198,18 +163,19 @@ def read_indexes(name: str, settings: PipSettings, limits: ArchiveLimits) -> Ind
         try:
             links.extend(_page(page, settings, limits))
         except (OSError, HTTPException, ValueError) as error:
-            if not _is_absent(error):
+            absent = isinstance(error, FileNotFoundError) or getattr(error, "code", None) in (404, 410)
+            if not absent:
                 silent.append(f"{without_credentials(page)}: {getattr(error, 'reason', None) or error}")
     return IndexListing(tuple(links), tuple(silent))
 
 
 def download(link: PackageLink, into: Path, settings: PipSettings, limits: ArchiveLimits) -> Path:
-    """Download a file, and check it against the hash its index gave."""
+    """Download a file and check its hash."""
     target = into / link.filename
     sha = hashlib.new(link.algorithm or "sha256", usedforsecurity=False)
     try:
         with _open(link.url, settings, limits) as answer, open(target, "wb") as stream:
-            for chunk in _limited(answer, limits.archive_bytes, link.filename):
+            for chunk in _read_limited(answer, limits.archive_bytes, link.filename):
                 sha.update(chunk)
                 stream.write(chunk)
     except (urllib.error.URLError, HTTPException, TimeoutError) as error:
@@ -233,13 +199,13 @@ def _page(url: str, settings: PipSettings, limits: ArchiveLimits) -> Iterator[Pa
         return
     where = (folder / "index.html").as_uri() if folder is not None else url
     with _open(where, settings, limits) as answer:
-        body = b"".join(_limited(answer, _PAGE_BYTES, url))
+        body = b"".join(_read_limited(answer, _PAGE_BYTES, url))
         final, kind = answer.geturl(), answer.headers.get_content_type()
     yield from _from_json(body, final) if kind.endswith("+json") else _from_html(body, final)
 
 
 def _from_json(body: bytes, page: str) -> Iterator[PackageLink]:
-    """Read PEP 691."""
+    # PEP 691
     for file in json.loads(body)["files"]:
         hashes = file.get("hashes") or {}
         algorithm = next((name for name in _ALGORITHMS if name in hashes), None)
@@ -250,7 +216,7 @@ def _from_json(body: bytes, page: str) -> Iterator[PackageLink]:
 
 
 def _from_html(body: bytes, page: str) -> Iterator[PackageLink]:
-    """Read PEP 503."""
+    # PEP 503
     anchors = _Anchors()
     anchors.feed(body.decode("utf-8", "replace"))
     base = urljoin(page, anchors.base)
@@ -282,7 +248,7 @@ def _plain(filename: str) -> str:
 
 
 class _Anchors(HTMLParser):
-    """Collect the links of a page."""
+    """Collects the links of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -297,7 +263,7 @@ class _Anchors(HTMLParser):
             self.found.append((values["href"] or "", "data-yanked" in values))
 
 
-def _open(url: str, settings: PipSettings, limits: ArchiveLimits) -> Any:  # noqa: ANN401  # urllib's answers share no type
+def _open(url: str, settings: PipSettings, limits: ArchiveLimits) -> Any:  # noqa: ANN401 - urllib's responses share no type
     parts = urlsplit(url)
     user, at, host = parts.netloc.rpartition("@")
     request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)), headers={"Accept": _ACCEPT})  # noqa: S310
@@ -305,12 +271,8 @@ def _open(url: str, settings: PipSettings, limits: ArchiveLimits) -> Any:  # noq
         request.add_unredirected_header("Authorization", _basic(user))
     elif parts.scheme != "file" and (login := _netrc(parts.hostname or "")):
         request.add_unredirected_header("Authorization", _basic(login))
-    return _opener(parts.hostname or "", parts.netloc, settings).open(request, timeout=limits.http_seconds)
-
-
-def _opener(hostname: str, netloc: str, settings: PipSettings) -> urllib.request.OpenerDirector:
     context = ssl.create_default_context(cafile=settings.cert)
-    if hostname in settings.trusted_hosts or netloc.rpartition("@")[2] in settings.trusted_hosts:
+    if parts.hostname in settings.trusted_hosts or host in settings.trusted_hosts:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     proxies = {"http": settings.proxy, "https": settings.proxy} if settings.proxy else None
@@ -326,7 +288,7 @@ def _opener(hostname: str, netloc: str, settings: PipSettings) -> urllib.request
         urllib.request.UnknownHandler(),
     ):
         opener.add_handler(handler)
-    return opener
+    return opener.open(request, timeout=limits.http_seconds)
 
 
 def _basic(login: str) -> str:
@@ -355,13 +317,7 @@ def _folder(url: str) -> Path | None:
     return path if parts.scheme == "file" and (path.is_dir() or not path.exists()) else None
 
 
-def _is_absent(error: Exception) -> bool:
-    if isinstance(error, urllib.error.HTTPError):
-        return error.code in (404, 410)
-    return isinstance(error, FileNotFoundError)
-
-
-def _limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]:
+def _read_limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]:
     left = allowed
     while chunk := stream.read(_CHUNK):
         left -= len(chunk)

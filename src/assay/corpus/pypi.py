@@ -1,4 +1,4 @@
-"""Packages of PyPI, or of whatever index the user's pip is set to."""
+"""Packages of PyPI, or of the index that pip is configured for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from packaging.version import Version
+
 from assay.corpus.cache import FetchedTree
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.kinds import CorpusRequest, LocatedCorpus, from_entry
@@ -14,7 +16,6 @@ from assay.corpus.package_index import (
     IndexListing,
     PackageLink,
     PipSettings,
-    Version,
     canonical_name,
     download,
     download_wheel,
@@ -34,10 +35,10 @@ _EXAMPLE: Final = "write it as flask==3.1.0, flask==3.1.0#wheel or flask==3.1.0#
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One version of one package, and in which form."""
+    """One version of a package, and its form."""
 
     name: str
-    text: str  # the version as it was written
+    text: str  # the version as written
     version: Version
     form: str
 
@@ -46,17 +47,16 @@ class Package:
 
 
 def locate(request: CorpusRequest) -> LocatedCorpus:
-    """Fetch a package, once."""
+    """Fetch a package once."""
     package = parse_package(request.spec.value)
 
-    def fetch(work: Path) -> FetchedTree:
-        return _fetch(package, work, request.limits)
-
-    return from_entry(request, request.store.obtain(_key(package), fetch), built_in=True)
+    key = f"pypi {package} {package.form} {pip_fingerprint()} {sys.implementation.cache_tag} {sys.platform}"
+    entry = request.store.obtain(key, lambda work: _fetch(package, work, request.limits))
+    return from_entry(request, entry, built_in=True)
 
 
 def parse_package(value: str) -> Package:
-    """Read `name==version` with an optional `#wheel` or `#sdist`."""
+    """Parse `name==version` with an optional `#wheel` or `#sdist`."""
     body, _, form = value.partition("#")
     name, equals, text = (part.strip() for part in body.partition("=="))
     canonical, version = canonical_name(name), parse_version(text)
@@ -67,10 +67,6 @@ def parse_package(value: str) -> Package:
     if (form or "any") not in _FORMS:
         raise CorpusError(f"{form!r} is not a form of a package", hint=_EXAMPLE)
     return Package(canonical, text, version, form or "any")
-
-
-def _key(package: Package) -> str:
-    return f"pypi {package} {package.form} {pip_fingerprint()} {sys.implementation.cache_tag} {sys.platform}"
 
 
 def _fetch(package: Package, work: Path, limits: ArchiveLimits) -> FetchedTree:
@@ -85,17 +81,6 @@ def _fetch(package: Package, work: Path, limits: ArchiveLimits) -> FetchedTree:
     if link is None:
         raise _not_found(package, listing, settings)
     archive = download(link, work, settings, limits)
-    return unpack(archive, work / "tree", limits=limits, revision=package.text, notes=_notes(package, link))
-
-
-def find_sdist(package: Package, listing: IndexListing) -> PackageLink | None:
-    """Pick the sdist of a version: the kinds of archive in their order, then the order of the indexes."""
-    found = [link for link in listing.links if _version_of(link, package) == package.version and _is_sdist(link)]
-    by_kind = [link for suffix in _SDIST for link in found if link.filename.endswith(suffix)]
-    return by_kind[0] if by_kind else None
-
-
-def _notes(package: Package, link: PackageLink) -> tuple[str, ...]:
     notes = [f"pypi:{package} is the sdist {link.filename}"]
     if package.form == "any":
         notes[0] += ", as pip finds no wheel for this interpreter"
@@ -103,11 +88,13 @@ def _notes(package: Package, link: PackageLink) -> tuple[str, ...]:
         notes.append(f"the index gives no hash for {link.filename}: it could not be verified")
     if link.yanked:
         notes.append(f"{link.filename} was yanked by its authors")
-    return tuple(notes)
+    return unpack(archive, work / "tree", limits=limits, revision=package.text, notes=tuple(notes))
 
 
-def _is_sdist(link: PackageLink) -> bool:
-    return link.filename.endswith(_SDIST)
+def find_sdist(package: Package, listing: IndexListing) -> PackageLink | None:
+    """Return the sdist of a version, ordered by archive type, then by index."""
+    found = [link for link in listing.links if _version_of(link, package) == package.version]
+    return next((link for suffix in _SDIST for link in found if link.filename.endswith(suffix)), None)
 
 
 def _version_of(link: PackageLink, package: Package) -> Version | None:
@@ -124,7 +111,7 @@ def _version_of(link: PackageLink, package: Package) -> Version | None:
 
 
 def _not_found(package: Package, listing: IndexListing, settings: PipSettings) -> CorpusError | SetupError:
-    offered = [link for link in listing.links if _version_of(link, package) is not None]
+    offered = [(version, link.filename) for link in listing.links if (version := _version_of(link, package))]
     if listing.silent and not offered:
         return SetupError(
             f"{package} cannot be fetched: {'; '.join(listing.silent)}", hint="check the network and `pip config list`"
@@ -133,15 +120,9 @@ def _not_found(package: Package, listing: IndexListing, settings: PipSettings) -
         places = (*settings.indexes, *settings.find_links)
         asked = ", ".join(without_credentials(place) for place in places) or "no index"
         return CorpusError(f"no package {package.name!r} at {asked}", hint="check its name and `pip config list`")
-    this = [link.filename for link in offered if _version_of(link, package) == package.version]
+    this = sorted(filename for version, filename in offered if version == package.version)
     if not this:
-        names = sorted({(_order(link, package), link.filename) for link in offered})
-        newest = ", ".join(filename for _, filename in names[-3:])
+        newest = ", ".join(filename for _, filename in sorted(set(offered))[-3:])
         return CorpusError(f"{package.name} has no version {package.text}", hint=f"there is {newest}")
     wanted = "file this interpreter can use" if package.form == "any" else package.form
-    return CorpusError(f"{package} has no {wanted}", hint=f"there is {', '.join(sorted(this)[:5])}")
-
-
-def _order(link: PackageLink, package: Package) -> tuple[int, tuple[int, ...]]:
-    version = _version_of(link, package)
-    return (version.epoch, version.release) if version else (-1, ())
+    return CorpusError(f"{package} has no {wanted}", hint=f"there is {', '.join(this[:5])}")

@@ -1,6 +1,6 @@
-"""A corpus as one word on a command line: `stdlib`, `pypi:flask==3.1.0`, `git:../repo@v1`, a folder.
+"""Corpora on the command line: `stdlib`, `pypi:flask==3.1.0`, `git:../repo@v1`, a directory.
 
-Sub-folder and globs follow a question mark: `git:../repo@v1?root=src&exclude=tests/`.
+Subdirectory and globs follow a question mark: `git:../repo@v1?root=src&exclude=tests/`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import quote, unquote
@@ -26,28 +26,30 @@ _OPTIONS: Final = ("root", "include", "exclude")
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What stands after the question mark."""
+    """The options after the question mark."""
 
     root: str | None = None
-    include: tuple[str, ...] = field(default=())
-    exclude: tuple[str, ...] = field(default=())
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 def parse_spec(text: str) -> CorpusSpec:
-    """Read a corpus from one word."""
+    """Parse a corpus from the command line."""
     body, options = _split_options(text.strip())
     if not body or "\0" in body:
         raise CorpusError(f"{text!r} does not name a corpus", hint=f"name {kind_examples()}")
     if body == "stdlib":
         return CorpusSpec("stdlib", root=options.root, include=options.include, exclude=options.exclude)
     scheme = _SCHEME.match(body)
-    if scheme is None:
-        return _folder(body, options)
-    return _with_scheme(scheme.group(1), body[scheme.end() :].strip(), text, options)
+    if scheme:
+        return _parse_with_scheme(scheme.group(1), body[scheme.end() :].strip(), text, options)
+    while body.startswith("./"):
+        body = body[2:].lstrip("/")
+    return CorpusSpec("path", body or ".", root=options.root, include=options.include, exclude=options.exclude)
 
 
 def spec_text(spec: CorpusSpec) -> str:
-    """Write a corpus as the word that `parse_spec` reads."""
+    """Format a corpus for `parse_spec`."""
     body = _body(spec)
     options = [("root", spec.root)] if spec.root is not None else []
     pairs = [*options, *(("include", glob) for glob in spec.include), *(("exclude", glob) for glob in spec.exclude)]
@@ -56,7 +58,7 @@ def spec_text(spec: CorpusSpec) -> str:
 
 
 def is_url(value: str) -> bool:
-    """Tell a remote repository (`https://…`, `git@host:path`) from a local folder."""
+    """Return whether a value is a remote repository (`https://…`, `git@host:path`) rather than a directory."""
     return bool(_URL.match(value) or _SCP.match(value))
 
 
@@ -71,20 +73,17 @@ def _body(spec: CorpusSpec) -> str:
         return word
     if spec.rev is not None:
         return f"{word}@{spec.rev}"
-    # A trailing @ keeps an @ of the path from being read as the start of a revision.
+    # A trailing @ prevents an @ in the path from starting a revision.
     return f"{word}@" if _split_revision(spec.value)[1] is not None else word
 
 
-def _folder(body: str, options: _Options) -> CorpusSpec:
-    while body.startswith("./"):
-        body = body[2:].lstrip("/")
-    return CorpusSpec("path", body or ".", root=options.root, include=options.include, exclude=options.exclude)
-
-
-def _with_scheme(scheme: str, value: str, text: str, options: _Options) -> CorpusSpec:
+def _parse_with_scheme(scheme: str, value: str, text: str, options: _Options) -> CorpusSpec:
     kind = KINDS.get(scheme)
     if kind is None or not kind.has_prefix:
-        raise CorpusError(f"{text!r}: unknown kind of corpus {scheme!r}", hint=_scheme_hint(scheme, text))
+        hint = f"name {kind_examples()}; a folder whose name holds a colon is written ./{text}"
+        if scheme in ("http", "https", "ssh", "file"):
+            hint = f"for a git repository write git:{text}; otherwise name {kind_examples()}"
+        raise CorpusError(f"{text!r}: unknown kind of corpus {scheme!r}", hint=hint)
     if value.startswith("//") and scheme == "git":
         raise CorpusError(f"{text!r} is a URL without its kind", hint=f"write git:{text}")
     if not value:
@@ -102,12 +101,6 @@ def _with_scheme(scheme: str, value: str, text: str, options: _Options) -> Corpu
     )
 
 
-def _scheme_hint(scheme: str, text: str) -> str:
-    if scheme in ("http", "https", "ssh", "file"):
-        return f"for a git repository write git:{text}; otherwise name {kind_examples()}"
-    return f"name {kind_examples()}; a folder whose name holds a colon is written ./{text}"
-
-
 def _split_revision(value: str) -> tuple[str, str | None]:
     match = _URL.match(value) or _SCP.match(value)
     start = match.end() if match else 0
@@ -116,7 +109,7 @@ def _split_revision(value: str) -> tuple[str, str | None]:
 
 
 def _split_options(text: str) -> tuple[str, _Options]:
-    """Cut `?root=…&include=…` off; a tail with any other key belongs to the value."""
+    # a tail with any other key belongs to the value
     body, mark, tail = text.rpartition("?")
     if not mark:
         return text, _Options()
@@ -127,9 +120,9 @@ def _split_options(text: str) -> tuple[str, _Options]:
     return body, _Options(values["root"][-1] if values["root"] else None, values["include"], values["exclude"])
 
 
-#: In a message a URL ends at a space: a closing quote after a query is lost, as a quote may be part of a token.
+#: In a message a URL ends at a space; a closing quote after a query is lost, since it may be part of a token.
 #: The authority ends at the first / ? or #, and its credentials at the last @ before that (RFC 3986, 3.2).
-_URLS_URL: Final = re.compile(
+_CREDENTIALS: Final = re.compile(
     r"""(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]*://|^//)
     (?:[^\s/?#]*@)?
     (?P<rest>[^\s?#]*)
@@ -139,55 +132,54 @@ _URLS_URL: Final = re.compile(
 
 
 def without_credentials(text: str) -> str:
-    """Leave user, password, query and fragment out of a URL, or of every URL in a message; tokens stand in all four."""
-    return _URLS_URL.sub(r"\g<scheme>\g<rest>", text)
+    """Remove user, password, query and fragment, which may contain tokens, from every URL in a text."""
+    return _CREDENTIALS.sub(r"\g<scheme>\g<rest>", text)
 
 
 _STEP = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]|^[.-]|\.\Z")
-_LONGEST = 100  # characters of a name: file systems end at 255 bytes
-_LONGEST_PATH = 400  # and of a path: some end at 1,024 bytes, with the folders above
-_DIGITS = 16  # of the hash that tells apart names which would be the same
+_LONGEST = 100  # characters of a name: file systems allow 255 bytes
+_LONGEST_PATH = 400  # and of a path: some systems allow 1,024 bytes including parent directories
+_DIGITS = 16  # of the hash that distinguishes clashing names
 
 
 def document_paths(ids: Iterable[str]) -> dict[str, str]:
-    """Return the file of each document; names differ where case is ignored, and none is a folder of another."""
+    """Return a path for each document id; paths differ even ignoring case, and none is a directory of another."""
     names = {name: document_path(name) for name in ids}
     apart: set[str] = set()
-    while clash := _clashing(names) - apart:  # again, since an id may be the very name that another was given
-        names |= {name: _hashed(name) for name in clash}
+    while clash := _find_clashes(names) - apart:  # repeated, since an id may equal the new path of another
+        names |= {name: _add_hash(name) for name in clash}
         apart |= clash
     return names
 
 
 def document_path(name: str) -> str:
-    """Return the file of a document whose name clashes with no other."""
+    """Return the path of a document id that clashes with no other."""
     steps = name.split("/")
     if len(name) <= _LONGEST_PATH and all(len(step) <= _LONGEST and _STEP.fullmatch(step) for step in steps):
         return name
-    encoded = _encoded(name)
-    return encoded if len(encoded) <= _LONGEST else _hashed(name)
+    encoded = _percent_encode(name)
+    return encoded if len(encoded) <= _LONGEST else _add_hash(name)
 
 
 def find_document(name: str, paths: Container[str]) -> str | None:
-    """Return the file of a document among those of a corpus."""
-    return next((path for path in (name, document_path(name), _hashed(name)) if path in paths), None)
+    """Return the path of a document id among those of a corpus."""
+    return next((path for path in (name, document_path(name), _add_hash(name)) if path in paths), None)
 
 
-def _encoded(name: str) -> str:
-    return _UNSAFE.sub(lambda found: _percent(found[0].encode("utf-8", "surrogatepass")), name)
+def _percent_encode(name: str) -> str:
+    def percent(found: re.Match[str]) -> str:
+        return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+
+    return _UNSAFE.sub(percent, name)
 
 
-def _percent(data: bytes) -> str:
-    return "".join(f"%{byte:02X}" for byte in data)
-
-
-def _hashed(name: str) -> str:
+def _add_hash(name: str) -> str:
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
-    return f"{_encoded(name)[:_LONGEST]}-{digest}"
+    return f"{_percent_encode(name)[:_LONGEST]}-{digest}"
 
 
-def _clashing(names: Mapping[str, str]) -> set[str]:
+def _find_clashes(names: Mapping[str, str]) -> set[str]:
     files = Counter(path.casefold() for path in names.values())
     folders = {str(above) for path in files for above in PurePosixPath(path).parents}
     return {name for name, path in names.items() if files[path.casefold()] > 1 or path.casefold() in folders}

@@ -1,4 +1,4 @@
-"""The running interpreter's standard library, tests included where they are installed."""
+"""The standard library of the running interpreter, with its tests where installed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from assay.corpus.kinds import CorpusRequest, LocatedCorpus, subfolder
 from assay.corpus.walk import WalkRoot
 from assay.errors import SetupError
 
-#: What pip and distributions put inside the library folder; not part of it.
+#: Third-party packages inside the library directory.
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
-#: A library with its tests has more than 400 test modules; what distributions leave of them is a handful.
+#: A complete library has more than 400 test modules; distributions leave a handful.
 _FEWEST_TESTS: Final = 50
 
 
 def locate(request: CorpusRequest) -> LocatedCorpus:
-    """Find the standard library."""
+    """Locate the standard library."""
     top = Path(sysconfig.get_path("stdlib")).resolve()
     if not (top / "os.py").is_file():
         raise SetupError(
@@ -26,10 +26,6 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
             hint="use an interpreter that has one: python.org, uv, pyenv or the distribution's",
         )
     ground = WalkRoot(subfolder(request.spec, top), top, git=False, built_in=True, barred=_INSTALLED)
-    return LocatedCorpus(ground, platform.python_version(), _missing_tests(top))
-
-
-def _missing_tests(top: Path) -> tuple[str, ...]:
-    if sum(1 for _ in (top / "test").glob("test_*.py")) >= _FEWEST_TESTS:
-        return ()
-    return ("this interpreter comes without its test/ package, so gold that points there does not resolve",)
+    complete = sum(1 for _ in (top / "test").glob("test_*.py")) >= _FEWEST_TESTS
+    note = "this interpreter comes without its test/ package, so gold that points there does not resolve"
+    return LocatedCorpus(ground, platform.python_version(), () if complete else (note,))

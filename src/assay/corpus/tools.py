@@ -1,9 +1,10 @@
-"""Running the user's own git, pip and npm: to the end, or an error that says what to do."""
+"""Running git, pip and npm, and fingerprints of their configuration."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,14 +19,14 @@ _INSTALL: Final = {
     "npm": "install Node.js, which brings npm (https://nodejs.org), or unpack the package and point at its folder",
     "pip": "run `python -m ensurepip`, or `uv pip install pip` in an environment made by uv",
 }
-#: The longest answer is a list of the files of a commit: the most members a corpus may have, with paths of 500 bytes.
-#: What a tool complains of is searched for marks, so all that it reasonably says is kept.
+#: The longest output lists the files of a commit: 350,000 members with paths of 500 bytes.
+#: stderr is searched for known messages, so most of it is retained.
 _LIMITS: Final = ProcessLimits(stdout=200_000_000, stderr=1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """How a tool ended and what it said."""
+    """Exit code and output of a tool."""
 
     code: int
     out: bytes
@@ -33,7 +34,7 @@ class CommandOutput:
 
     @property
     def last_words(self) -> str:
-        """The line of the error output that says most: the last one marked as an error, or the last one."""
+        """The most informative line of stderr: the last one marked as an error, or else the last one."""
         lines = [line.strip() for line in self.err.splitlines() if line.strip() and "complete log of" not in line]
         marked = [line for line in lines if line.lower().startswith(("error", "fatal", "npm err", "npm error"))]
         return (marked or lines or [f"exit code {self.code}"])[-1]
@@ -47,12 +48,12 @@ def run(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> CommandOutput:
-    """Run a tool to its end; one that is missing, hangs or does not stop printing is an EnvironmentFailure."""
+    """Run a tool; raise SetupError if it is missing, times out or prints too much."""
     try:
         done = run_process(ProgramSpec(tuple(argv), cwd, env), seconds, _LIMITS)
     except SetupError as error:
         if isinstance(error.__cause__, FileNotFoundError) and (cwd is None or cwd.is_dir()):
-            raise missing(tool) from error
+            raise missing_tool(tool) from error
         raise
     if done.end == "timeout":
         raise SetupError(f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again")
@@ -63,8 +64,8 @@ def run(
     return CommandOutput(done.code, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 
-def missing(tool: str) -> SetupError:
-    """Say that a tool is not there and how to get it."""
+def missing_tool(tool: str) -> SetupError:
+    """Return the error for a missing tool, with how to install it."""
     return SetupError(f"{tool} is not installed or not on PATH", hint=_INSTALL[tool])
 
 
@@ -79,7 +80,7 @@ _PIP_VARIABLES: Final = (
 
 
 def pip_fingerprint() -> str:
-    """Hash pip's index variables and configuration files (their places: `pip config debug`)."""
+    """Return a hash of pip's index variables and configuration files (listed by `pip config debug`)."""
     home = Path.home()
     config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     shared = (os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")
@@ -96,17 +97,13 @@ def pip_fingerprint() -> str:
 
 
 def npm_fingerprint() -> str:
-    """Hash npm's registry variables, the user's .npmrc and those of the folders above."""
-    variables = sorted(item for item in os.environ.items() if _is_npm_registry(item[0]))
+    """Return a hash of npm's registry variables and of .npmrc in the home and parent directories."""
+    wanted = re.compile(r"npm_config_.*(registry|userconfig|globalconfig)", re.IGNORECASE | re.DOTALL)
+    variables = sorted(item for item in os.environ.items() if wanted.fullmatch(item[0]))
     here = Path.cwd()
     named = [value for name, value in variables if name.lower() == "npm_config_userconfig"]
     files = [Path.home() / ".npmrc", *(folder / ".npmrc" for folder in (here, *here.parents)), *map(Path, named)]
     return _hash((f"{name}={value}" for name, value in variables), files)
-
-
-def _is_npm_registry(name: str) -> bool:
-    lowered = name.lower()
-    return lowered.startswith("npm_config_") and lowered.endswith(("registry", "userconfig", "globalconfig"))
 
 
 def _hash(values: Iterable[str], files: Iterable[Path]) -> str:

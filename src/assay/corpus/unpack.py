@@ -1,4 +1,4 @@
-"""Wheels, sdists and npm tarballs → files, through the one writer that keeps every member inside."""
+"""Unpacking of wheels, sdists and npm tarballs."""
 
 from __future__ import annotations
 
@@ -7,27 +7,23 @@ import gzip
 import hashlib
 import io
 import lzma
-import os
 import stat
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import IO, Final, cast
 
 from assay.corpus.cache import FetchedTree
 from assay.corpus.config import ArchiveLimits
-from assay.corpus.copying import inside
 from assay.corpus.writer import TreeWriter
 from assay.errors import CorpusError
-from assay.types import Corpus
 
 ZIPS: Final = (".whl", ".zip")
 TARS: Final = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
 _CHUNK: Final = 1 << 20
-#: Two paths of the longest kind Linux takes (4,096 bytes each), twice over for what else a header holds.
+#: Two paths of the maximum length on Linux (4,096 bytes each), doubled for the other fields of a header.
 _HEADER_BYTES: Final = 16_384
 _HEADERS: Final = (
     tarfile.XHDTYPE,
@@ -43,7 +39,7 @@ _BROKEN: Final = (
     lzma.LZMAError,
     zlib.error,
     EOFError,
-    NotImplementedError,  # a zip compression Python does not have
+    NotImplementedError,  # a zip compression that Python lacks
     RuntimeError,  # an encrypted zip
 )
 
@@ -51,43 +47,37 @@ _BROKEN: Final = (
 def unpack(
     archive: Path, into: Path, *, limits: ArchiveLimits, revision: str, notes: tuple[str, ...] = ()
 ) -> FetchedTree:
-    """Unpack an archive into a folder that is not there yet, whole or not at all; the hash of the archive names it."""
+    """Unpack an archive completely or not at all into a new directory; its hash becomes the content name."""
     size = archive.stat().st_size
     if size > limits.archive_bytes:
         raise CorpusError(f"has {size:,} bytes, more than {limits.archive_bytes:,}", file=archive.name)
     with TreeWriter(into, source=archive.name, limits=limits, archive_bytes=size) as writer:
         try:
-            _members(archive, writer, limits)
+            if archive.name.endswith(ZIPS):
+                _unpack_zip(archive, writer, limits)
+            elif archive.name.endswith(TARS):
+                _unpack_tar(archive, writer, limits)
+            else:
+                hint = "known: .whl .zip .tar.gz .tgz"
+                raise CorpusError("is no archive this tool reads", file=archive.name, hint=hint)
         except _BROKEN as error:
             raise CorpusError(
                 f"cannot be read as an archive: {error}", file=archive.name, hint="it may be damaged; fetch it again"
             ) from error
         manifest = writer.finish(outside_links=False)
-    root = "" if archive.name.endswith(".whl") else _wrapper(manifest)
+    tops = {path.partition("/")[0] for path in manifest}
+    wrapped = not archive.name.endswith(".whl") and len(tops) == 1 and all("/" in path for path in manifest)
+    root = tops.pop() if wrapped else ""
     return FetchedTree(into, f"sha256-{hash_of(archive, 'sha256').hex()}", manifest, revision, root, notes)
 
 
 def hash_of(path: Path, algorithm: str) -> bytes:
-    """Hash a file."""
+    """Return the hash of a file."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, algorithm).digest()
 
 
-def _members(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
-    if archive.name.endswith(ZIPS):
-        _from_zip(archive, writer, limits)
-    elif archive.name.endswith(TARS):
-        _from_tar(archive, writer, limits)
-    else:
-        raise CorpusError("is no archive this tool reads", file=archive.name, hint="known: .whl .zip .tar.gz .tgz")
-
-
-def _wrapper(manifest: dict[str, str]) -> str:
-    tops = {path.partition("/")[0] for path in manifest}
-    return next(iter(tops)) if len(tops) == 1 and all("/" in path for path in manifest) else ""
-
-
-def _from_zip(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
+def _unpack_zip(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
     with zipfile.ZipFile(archive) as zipped:
         infos = zipped.infolist()
         if len(infos) > limits.members:
@@ -97,9 +87,9 @@ def _from_zip(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
 
 
 def _zip_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, writer: TreeWriter) -> None:
-    if "\0" in info.orig_filename:  # `filename` is already cut there
+    if "\0" in info.orig_filename:  # `filename` is cut there
         writer.refuse(info.orig_filename, "has a NUL byte in its name")
-    name = info.filename.replace("\\", "/")  # zips made by careless tools on Windows
+    name = info.filename.replace("\\", "/")  # written by some tools on Windows
     mode = info.external_attr >> 16
     if info.is_dir() or name.endswith("/"):
         writer.folder(name)
@@ -113,9 +103,9 @@ def _zip_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, writer: TreeWrit
             writer.file(name, _chunks(member))
 
 
-def _from_tar(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
+def _unpack_tar(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
     allowed = max(limits.ratio_grace_bytes, limits.ratio * archive.stat().st_size)
-    with _decompressed(archive) as raw:
+    with _open_decompressed(archive) as raw:
         counted = io.BufferedReader(_Counted(raw, min(allowed, limits.unpacked_bytes), archive.name))
         with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Member) as tar:
             for member in tar:
@@ -123,7 +113,7 @@ def _from_tar(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
 
 
 class _Member(tarfile.TarInfo):
-    """A member whose extended header is checked before tarfile reads it: that takes quadratic time (CVE-2024-6232)."""
+    """A member with a limit on extended headers, which tarfile parses in quadratic time (CVE-2024-6232)."""
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _HEADERS and self.size > _HEADER_BYTES:
@@ -145,7 +135,7 @@ def _tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWrite
         writer.refuse(member.name, "is a device or pipe")
 
 
-def _decompressed(archive: Path) -> IO[bytes]:
+def _open_decompressed(archive: Path) -> IO[bytes]:
     with open(archive, "rb") as stream:
         head = stream.read(6)
     if head.startswith(b"\x1f\x8b"):
@@ -158,7 +148,7 @@ def _decompressed(archive: Path) -> IO[bytes]:
 
 
 class _Counted(io.RawIOBase):
-    """A stream that refuses to give more than it may."""
+    """A stream with a size limit."""
 
     def __init__(self, raw: IO[bytes], allowed: int, source: str) -> None:
         super().__init__()
@@ -183,35 +173,3 @@ class _Counted(io.RawIOBase):
 def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
     while chunk := stream.read(_CHUNK):
         yield chunk
-
-
-class ListedPaths:
-    """The paths that a corpus lists, and those that lead to the same files through symbolic links."""
-
-    def __init__(self, corpus: Corpus, root: Path | None = None) -> None:
-        self._known = frozenset(file.path for file in corpus.files)
-        self._root = os.path.realpath(root or corpus.root)
-        self._found: dict[str, str | None] = {}
-
-    def find(self, path: str) -> str | None:
-        """Return the listed path of the file that a relative path leads to; None if it is not listed or not inside."""
-        if path in self._known:
-            return path
-        if path not in self._found:
-            self._found[path] = self._follow(path)
-        return self._found[path]
-
-    def _follow(self, path: str) -> str | None:
-        try:
-            real = inside(self._root, path)
-            if not os.path.isfile(real):
-                return None
-        except (CorpusError, ValueError):  # outside, or not a name that a file can have
-            return None
-        direct = os.path.relpath(real, self._root)
-        return direct if direct in self._known else self._listed_links.get(real)
-
-    @cached_property
-    def _listed_links(self) -> dict[str, str]:
-        reals = {os.path.realpath(os.path.join(self._root, path)): path for path in sorted(self._known)}
-        return {real: path for real, path in reals.items() if real != os.path.join(self._root, path)}

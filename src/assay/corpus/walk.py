@@ -1,4 +1,4 @@
-"""Which files of a tree count? One pass from the top down, then the links."""
+"""Which files of a tree are included: a top-down pass, then the symbolic links."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.corpus.config import ArchiveLimits, WalkConfig
-from assay.corpus.contents import ALWAYS, AMBIGUOUS, FileContents, RejectedFile, marked
+from assay.corpus.contents import ALWAYS, AMBIGUOUS, RejectedFile, tool_folder_reason
 from assay.corpus.git import GitFailure, TrackedFiles, find_top, is_linked_worktree, read_repository
 from assay.corpus.ignore import Globs, IgnoreFile, read_level, verdict
 from assay.corpus.languages import detect
@@ -18,25 +18,25 @@ from assay.corpus.writer import is_inside
 from assay.errors import CorpusError
 from assay.types import SkippedFile, SourceFile
 
-#: What changes the rules of the folder it lies in.
+#: Names that change the rules of their directory.
 _RULES: Final = frozenset({".git", ".gitignore", ".assayignore"})
 
 
 @dataclass(frozen=True, slots=True)
 class WalkRoot:
-    """A tree on disk and which customs hold there."""
+    """A tree on disk and the rules that apply to it."""
 
     root: Path  # of the corpus; real
-    top: Path  # where ignore rules begin: the root or a folder above it; real
-    git: bool  # .gitignore counts, and git is asked what it tracks; not so in a package, where all was published
-    built_in: bool  # folders of tools are left out; not so in a commit, where all is tracked
-    barred: frozenset[str] = frozenset()  # names directly below the root that are not part of it
-    published: frozenset[str] | None = None  # real paths; what else lies in a cached tree, an engine left there
+    top: Path  # of the ignore rules: the root or a directory above it; real
+    git: bool  # .gitignore and tracked files matter; not in a package, where all files were published
+    built_in: bool  # tool directories are excluded; not in a commit, where all files are tracked
+    barred: frozenset[str] = frozenset()  # excluded names directly below the root
+    published: frozenset[str] | None = None  # real paths; other files in a cached tree were left there by engines
 
 
 @dataclass(frozen=True, slots=True)
 class WalkResult:
-    """What a walk found."""
+    """The files of a tree."""
 
     files: tuple[SourceFile, ...]
     hashes: dict[str, str]  # path -> sha256
@@ -46,19 +46,19 @@ class WalkResult:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A folder to look into, and the rules that hold in it."""
+    """A directory to visit, and the rules that apply in it."""
 
     path: str  # relative to the top
     real: str
     git: tuple[IgnoreFile, ...] = ()  # deepest first
     assay: tuple[IgnoreFile, ...] = ()
     repository: TrackedFiles | None = None
-    closed: SkippedFile | None = None  # left out, entered only for what git tracks or .assayignore takes back
+    closed: SkippedFile | None = None  # excluded, entered only for files that git tracks or .assayignore re-includes
 
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A symbolic link that no rule leaves out."""
+    """A symbolic link that no rule excludes."""
 
     path: str
     frame: _Frame
@@ -67,7 +67,7 @@ class _Link:
 def walk(
     ground: WalkRoot, globs: Globs, walking: WalkConfig, limits: ArchiveLimits, memory: StatCache | None = None
 ) -> WalkResult:
-    """Walk a tree and read what counts; the order of the file system has no influence."""
+    """Walk a tree and read the included files; the result does not depend on directory order."""
     memory = StatCache() if memory is None else memory
     memory.begin(walking)
     walker = _Walker(ground, globs, walking, limits, memory)
@@ -100,8 +100,15 @@ class _Walker:
         while self.links:
             links, self.links = sorted(self.links, key=lambda link: link.path), []
             for link in links:
-                self._try_link(link)
-        self._note_foreign()
+                try:
+                    self._follow(link)
+                except OSError as error:
+                    self._skip(link.path, "unreadable", error.strerror or str(error))
+        if self.foreign:
+            names = sorted(self.foreign)
+            listed = ", ".join(names[: self.walking.listed])
+            more = f" and {len(names) - self.walking.listed} more" if len(names) > self.walking.listed else ""
+            self.notes.append(f"not UTF-8, read as Latin-1: {listed}{more}")
         files = tuple(self.files[path] for path in sorted(self.files))
         skipped = sorted(self.skipped, key=lambda one: (one.path, one.reason, one.detail))
         return WalkResult(files, self.hashes, tuple(skipped), tuple(self.notes))
@@ -113,16 +120,14 @@ class _Walker:
         self.prefix = f"{base}/" if base else ""
         frame = _Frame("", top)
         if self.ground.git and find_top(self.ground.top) == self.ground.top:
-            frame = self._adopt(frame, self.ground.root)
+            frame = self._add_repository(frame, self.ground.root)
         for part in base.split("/") if base else ():
-            frame = self._step(self._with_rules(frame, self._names(frame)), part)
+            try:
+                names = frozenset(os.listdir(frame.real))
+            except OSError as error:
+                raise unreadable_folder(self.ground.root, error) from error
+            frame = self._step(self._with_rules(frame, names), part)
         return frame
-
-    def _names(self, frame: _Frame) -> frozenset[str]:
-        try:
-            return frozenset(os.listdir(frame.real))
-        except OSError as error:
-            raise vanished(self.ground.root, error) from error
 
     def _step(self, frame: _Frame, part: str) -> _Frame:
         path = f"{frame.path}/{part}" if frame.path else part
@@ -133,7 +138,7 @@ class _Walker:
         self.notes.append(f"git ignores {path}/, which was asked for: the rules above it were not applied")
         return replace(inside, git=())
 
-    def _adopt(self, frame: _Frame, below: Path) -> _Frame:
+    def _add_repository(self, frame: _Frame, below: Path) -> _Frame:
         found = read_repository(Path(frame.real), below, frame.path, self.limits)
         if isinstance(found, GitFailure):
             self.notes.append(
@@ -151,32 +156,42 @@ class _Walker:
                 continue
             if frame.closed is None:
                 self.visited.add(frame.real)
-            stack.extend(self._look_into(frame))
+            stack.extend(self._visit(frame))
 
-    def _look_into(self, frame: _Frame) -> list[_Frame]:
+    def _visit(self, frame: _Frame) -> list[_Frame]:
         try:
             with os.scandir(frame.real) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             if frame.real == str(self.ground.root):
-                raise vanished(self.ground.root, error) from error
+                raise unreadable_folder(self.ground.root, error) from error
             self._skip(frame.path + "/", "unreadable", error.strerror or str(error))
             return []
         names = frozenset(entry.name for entry in found)
-        if refused := self._refused(frame, names):
+        if refused := self._find_rejection(frame, names):
             self.skipped.append(refused)
             return []
         frame = self._with_rules(frame, names)
-        below = (self._entry(frame, entry) for entry in found if entry.name != ".git")
-        return [inner for inner in below if inner is not None]
+        below: list[_Frame] = []
+        for entry in found:
+            if entry.name == ".git":
+                continue
+            try:
+                inner = self._decide(frame, entry)
+            except OSError as error:
+                path = f"{frame.path}/{entry.name}" if frame.path else entry.name
+                self._skip(path, "unreadable", error.strerror or str(error))
+            else:
+                below += [] if inner is None else [inner]
+        return below
 
-    def _refused(self, frame: _Frame, names: frozenset[str]) -> SkippedFile | None:
+    def _find_rejection(self, frame: _Frame, names: frozenset[str]) -> SkippedFile | None:
         tracked = frame.repository is not None and frame.repository.tracks(frame.path)
         if frame.real == str(self.ground.root) or frame.closed or tracked or not self.ground.built_in:
             return None
         if verdict(frame.assay, frame.path, True) is False:
             return None
-        if why := marked(frame.real, names):
+        if why := tool_folder_reason(frame.real, names):
             return SkippedFile(self._shown(frame.path) + "/", "built-in", why)
         if self.ground.git and ".git" in names and is_linked_worktree(frame.real):
             return SkippedFile(self._shown(frame.path) + "/", "worktree", "a second work tree of a git repository")
@@ -186,64 +201,58 @@ class _Walker:
         if frame.closed or names.isdisjoint(_RULES):
             return frame
         if self.ground.git and ".git" in names and frame.real != str(self.ground.top):
-            frame = self._adopt(frame, Path(frame.real))
+            frame = self._add_repository(frame, Path(frame.real))
         git, assay = frame.git, frame.assay
         if self.ground.git and ".gitignore" in names:
-            git = _deeper(git, read_level(os.path.join(frame.real, ".gitignore"), frame.path))
+            git = _prepend(git, read_level(os.path.join(frame.real, ".gitignore"), frame.path))
         if ".assayignore" in names:
-            assay = _deeper(assay, read_level(os.path.join(frame.real, ".assayignore"), frame.path))
+            assay = _prepend(assay, read_level(os.path.join(frame.real, ".assayignore"), frame.path))
         return replace(frame, git=git, assay=assay)
 
-    def _entry(self, frame: _Frame, entry: os.DirEntry[str]) -> _Frame | None:
-        try:
-            return self._decided(frame, entry)
-        except OSError as error:
-            path = f"{frame.path}/{entry.name}" if frame.path else entry.name
-            self._skip(path, "unreadable", error.strerror or str(error))
-            return None
-
-    def _decided(self, frame: _Frame, entry: os.DirEntry[str]) -> _Frame | None:
+    def _decide(self, frame: _Frame, entry: os.DirEntry[str]) -> _Frame | None:
         path = f"{frame.path}/{entry.name}" if frame.path else entry.name
-        if not _is_text(entry.name):
+        try:
+            entry.name.encode("utf-8")
+        except UnicodeEncodeError:
             self._skip(path, "name", "the name is not UTF-8")
             return None
         if frame.path == self.prefix.rstrip("/") and entry.name in self.ground.barred:
             return None
         folder = entry.is_dir(follow_symlinks=False)
-        left_out = self._left_out(frame, path, entry.name, folder)
+        left_out = self._find_exclusion(frame, path, entry.name, folder)
         if folder:
-            return self._inner(frame, path, entry, left_out)
+            return self._enter(frame, path, entry, left_out)
         if left_out is not None:
             self.skipped.append(left_out)
         elif entry.is_symlink():
             self.links.append(_Link(path, frame))
         else:
-            self._file(path, entry.path)
+            self._add_file(path, entry.path)
         return None
 
-    def _left_out(self, frame: _Frame, path: str, name: str, folder: bool) -> SkippedFile | None:
+    def _find_exclusion(self, frame: _Frame, path: str, name: str, folder: bool) -> SkippedFile | None:
         asked = verdict(frame.assay, path, folder)
         if asked is not None:
-            return self._skipped(path, folder, "assayignore") if asked else None
+            return self._skipped_file(path, folder, "assayignore") if asked else None
         tracked = frame.repository is not None and frame.repository.tracks(path)
         if frame.closed is not None and (not tracked or folder or frame.closed.reason == "assayignore"):
-            return self._skipped(path, folder, frame.closed.reason, frame.closed.detail)
+            return self._skipped_file(path, folder, frame.closed.reason, frame.closed.detail)
         if tracked and not folder:
             return None
         if folder and self.ground.built_in and name in ALWAYS:
-            return self._skipped(path, folder, "built-in", "a folder of a tool")
+            return self._skipped_file(path, folder, "built-in", "a folder of a tool")
         if verdict(frame.git, path, folder):
-            return self._skipped(path, folder, "gitignore")
+            return self._skipped_file(path, folder, "gitignore")
         repository = frame.repository
         if folder and name in AMBIGUOUS and repository is not None and repository.files and not tracked:
             why = "git tracks nothing in it; !NAME/ in .assayignore takes it back"
-            return self._skipped(path, folder, "built-in", why)
+            return self._skipped_file(path, folder, "built-in", why)
         return None
 
-    def _skipped(self, path: str, folder: bool, reason: str, detail: str = "") -> SkippedFile:
+    def _skipped_file(self, path: str, folder: bool, reason: str, detail: str = "") -> SkippedFile:
         return SkippedFile(self._shown(path) + ("/" if folder else ""), reason, detail)
 
-    def _inner(self, frame: _Frame, path: str, entry: os.DirEntry[str], left_out: SkippedFile | None) -> _Frame | None:
+    def _enter(self, frame: _Frame, path: str, entry: os.DirEntry[str], left_out: SkippedFile | None) -> _Frame | None:
         if self.globs.prunes(self._shown(path)):
             return None
         inner = _Frame(path, entry.path, frame.git, frame.assay, frame.repository, left_out)
@@ -256,7 +265,7 @@ class _Walker:
         self.skipped.append(left_out)
         return None
 
-    def _file(self, path: str, real: str) -> None:
+    def _add_file(self, path: str, real: str) -> None:
         shown = self._shown(path)
         if not self.globs.selects(shown) or real in self.seen:
             return
@@ -275,21 +284,12 @@ class _Walker:
             return
         if isinstance(found, RejectedFile):
             self._skip(path, found.reason, found.detail)
-        else:
-            self._keep(shown, found)
-
-    def _keep(self, shown: str, found: FileContents) -> None:
+            return
         kind = detect(shown, found.shebang)
         self.files[shown] = SourceFile(shown, found.size, kind.kind, kind.language)
         self.hashes[shown] = found.sha256
         if not found.utf8:
             self.foreign.append(shown)
-
-    def _try_link(self, link: _Link) -> None:
-        try:
-            self._follow(link)
-        except OSError as error:
-            self._skip(link.path, "unreadable", error.strerror or str(error))
 
     def _follow(self, link: _Link) -> None:
         here = os.path.join(link.frame.real, link.path.rpartition("/")[2])
@@ -303,7 +303,7 @@ class _Walker:
         elif os.path.isdir(real):
             self._descend(replace(link.frame, path=link.path, real=real, repository=None, closed=None))
         else:
-            self._file(link.path, real)
+            self._add_file(link.path, real)
 
     def _tool_folder(self, real: str) -> str | None:
         names = os.path.relpath(real, self.ground.root).split("/")
@@ -317,17 +317,9 @@ class _Walker:
         shown = self._shown(path).encode("utf-8", "backslashreplace").decode("utf-8")
         self.skipped.append(SkippedFile(shown, reason, detail))
 
-    def _note_foreign(self) -> None:
-        if not self.foreign:
-            return
-        names = sorted(self.foreign)
-        listed = ", ".join(names[: self.walking.listed])
-        more = f" and {len(names) - self.walking.listed} more" if len(names) > self.walking.listed else ""
-        self.notes.append(f"not UTF-8, read as Latin-1: {listed}{more}")
 
-
-def vanished(root: Path, error: OSError) -> CorpusError:
-    """Say that a corpus folder is gone or cannot be read."""
+def unreadable_folder(root: Path, error: OSError) -> CorpusError:
+    """Return the error for a corpus directory that is missing or unreadable."""
     return CorpusError(
         f"the corpus folder cannot be read: {error.strerror or error}",
         file=root,
@@ -335,15 +327,5 @@ def vanished(root: Path, error: OSError) -> CorpusError:
     )
 
 
-def _deeper(levels: tuple[IgnoreFile, ...], level: IgnoreFile | None) -> tuple[IgnoreFile, ...]:
+def _prepend(levels: tuple[IgnoreFile, ...], level: IgnoreFile | None) -> tuple[IgnoreFile, ...]:
     return levels if level is None else (level, *levels)
-
-
-def _is_text(name: str) -> bool:
-    if name.isascii():
-        return True
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -1,7 +1,7 @@
-"""The one place that writes foreign names to disk: nothing it is given can land outside its root.
+"""Safe extraction: the only module that writes untrusted names to disk.
 
-Files are created exclusively and never through a link, links are made last, and once all are made each is followed: one
-that ends outside the root refuses the whole archive.
+Files are created exclusively and never through a link. Links are created last and then followed; one that leaves the
+root rejects the whole archive.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ _BAD_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, e
 
 
 class TreeWriter:
-    """Fill a new folder from an archive and keep the hash of what was written; as a context, all of it or nothing."""
+    """Writes members of an archive to a new directory and records their hashes; on errors the directory is removed."""
 
     def __init__(self, root: Path, *, source: str, limits: ArchiveLimits, archive_bytes: int | None = None) -> None:
         self.root = root
         self.manifest: dict[str, str] = {}
         self._source = source
         self._limits = limits
-        self._allowed = _allowance(limits, archive_bytes)
+        self._allowed = limits.unpacked_bytes
+        if archive_bytes is not None:
+            self._allowed = min(self._allowed, max(limits.ratio_grace_bytes, limits.ratio * archive_bytes))
         self._members = 0
         self._bytes = 0
         self._folders: set[str] = set()
@@ -45,45 +47,44 @@ class TreeWriter:
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         if kind is not None:
-            shutil.rmtree(self.root, ignore_errors=True)  # half a tree is none; what went wrong is raised on
+            shutil.rmtree(self.root, ignore_errors=True)
 
     def folder(self, name: str) -> None:
-        """Make a folder."""
-        parts = self._admit(name)
-        self._make(parts, name)
+        """Create a directory."""
+        self._make(self._admit(name), name)
 
     def file(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Write a file; a name that comes twice keeps the last one, as tar and pip do."""
+        """Write a file; of repeated names the last one wins, as with tar and pip."""
         parts = self._admit(name)
         if not parts:
             self.refuse(name, "has no name")
         self._make(parts[:-1], name)
         path = "/".join(parts)
         self._links.pop(path, None)
-        with self._naming(name):
+        with self._rejecting_bad_names(name):
             if path in self.manifest:
                 os.unlink(self.root / path)
             self.manifest[path] = self._write(self.root / path, name, chunks)
 
     def link(self, name: str, target: str) -> None:
-        """Note a symbolic link; it is made when everything else is there."""
+        """Record a symbolic link, which `finish` creates."""
         parts = self._admit(name)
         if not parts or not target or "\0" in target:
             self.refuse(name, "is a link without a name or target")
         self._links["/".join(parts)] = target
 
     def hard_link(self, name: str, target: str) -> None:
-        """Copy the member that a hard link names."""
+        """Copy the target of a hard link."""
         original = "/".join(self._parts(target))
         if original not in self.manifest:
             self.refuse(name, f"is a hard link to {target!r}, which is no file of this archive")
         self.file(name, _chunks(self.root / original))
 
     def finish(self, *, outside_links: bool) -> dict[str, str]:
-        """Make the links; `outside_links` keeps those that end outside (a commit may hold them), else they refuse."""
+        """Create the links; those that leave the root reject the archive unless `outside_links`, as for commits."""
         for path, target in sorted(self._links.items()):
             self._make(path.split("/")[:-1], path)
-            with self._naming(path):
+            with self._rejecting_bad_names(path):
                 os.symlink(target, self.root / path)
             self.manifest[path] = f"link:{target}"
         if not outside_links:
@@ -93,7 +94,7 @@ class TreeWriter:
         return self.manifest
 
     def refuse(self, member: str, why: str) -> NoReturn:
-        """Give up on the archive, naming it and the member."""
+        """Reject the archive because of a member."""
         shown = member.encode("unicode_escape", "backslashreplace").decode("ascii")
         raise CorpusError(
             f"member {shown!r} {why}; nothing was kept",
@@ -110,7 +111,8 @@ class TreeWriter:
     def _parts(self, name: str) -> list[str]:
         if "\0" in name:
             self.refuse(name, "has a NUL byte in its name")
-        for reading in (name, _folded(name)):
+        normalized = unicodedata.normalize("NFKC", name)
+        for reading in (name, "".join(char for char in normalized if unicodedata.category(char) != "Cf")):
             slashed = reading.replace("\\", "/")
             if slashed.startswith("/") or _DRIVE.match(slashed) or ".." in slashed.split("/"):
                 self.refuse(name, "tries to climb out of the archive")
@@ -121,7 +123,7 @@ class TreeWriter:
             path = "/".join(parts[:depth])
             if path in self._folders:
                 continue
-            with self._naming(member):
+            with self._rejecting_bad_names(member):
                 try:
                     os.mkdir(self.root / path)
                 except FileExistsError:
@@ -142,7 +144,7 @@ class TreeWriter:
         return sha.hexdigest()
 
     @contextmanager
-    def _naming(self, member: str) -> Iterator[None]:
+    def _rejecting_bad_names(self, member: str) -> Iterator[None]:
         try:
             yield
         except (FileExistsError, IsADirectoryError, NotADirectoryError):
@@ -156,19 +158,8 @@ class TreeWriter:
 
 
 def is_inside(path: str, root: str) -> bool:
-    """Tell whether a real path is the root or lies below it."""
+    """Return whether a real path is the root or below it."""
     return path == root or path.startswith(root.rstrip("/") + "/")
-
-
-def _allowance(limits: ArchiveLimits, archive_bytes: int | None) -> int:
-    if archive_bytes is None:
-        return limits.unpacked_bytes
-    return min(limits.unpacked_bytes, max(limits.ratio_grace_bytes, limits.ratio * archive_bytes))
-
-
-def _folded(name: str) -> str:
-    folded = unicodedata.normalize("NFKC", name)
-    return "".join(char for char in folded if unicodedata.category(char) != "Cf")
 
 
 def _chunks(path: Path) -> Iterator[bytes]:

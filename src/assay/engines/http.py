@@ -36,7 +36,7 @@ from assay.http import (
     HttpResponse,
     RawResponse,
     RetryPolicy,
-    asked_again,
+    describe_attempts,
     make_call,
     read_json,
     read_token,
@@ -308,7 +308,7 @@ class HttpSession(ExternalSession):
             call = self._sender.build(self._settings.search, places, added)
             heard = self._ask(call, min_timeout(seconds, self._settings.timeout))
             reply = self._read(heard.answer)
-        retries = (asked_again(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
+        retries = (describe_attempts(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
         notes = (*reply.notes, *retries)
         return EngineReply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), heard.waited)
 

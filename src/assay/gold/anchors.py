@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from assay.corpus.unpack import ListedPaths
+from assay.corpus.copying import ListedPaths
 from assay.errors import GoldError, closest_match
 from assay.syntax.symbols import enclosing, is_supported, parse_problem, symbols
 from assay.syntax.text import split_lines

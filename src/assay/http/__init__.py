@@ -1,10 +1,10 @@
-"""Ask a server over HTTP: retries, a bound on everything, and a token that nobody ever sees.
+"""HTTP requests with retries, limits and redacted tokens.
 
-The token is read from the environment when the call is made, and lives in that call alone. No redirect is followed, so
-that it never reaches a host the user did not name. What the server says is shown only after the token is struck out.
+The token is read from the environment for each call. Redirects are not followed, so that it never reaches another host,
+and it is redacted in quoted responses.
 
-Certificates are checked. The proxies that `http_proxy`, `https_proxy` and `no_proxy` name are used, as curl does; a
-name inside the network that the proxy does not know belongs into `no_proxy`.
+Certificates are checked. The proxies in `http_proxy`, `https_proxy` and `no_proxy` are used, as by curl; hosts that the
+proxy does not know belong in `no_proxy`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assay.http.client import (
     RawResponse,
     RequestRejected,
     RetryPolicy,
-    asked_again,
+    describe_attempts,
     make_call,
     post_json,
     read_json,
@@ -39,7 +39,7 @@ __all__ = [
     "RawResponse",
     "RequestRejected",
     "RetryPolicy",
-    "asked_again",
+    "describe_attempts",
     "make_call",
     "post_json",
     "read_json",

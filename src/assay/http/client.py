@@ -1,261 +1,87 @@
-"""Ask until there is an answer, or no use in asking."""
+"""Send HTTP requests with deadlines, retries and redaction; urllib3 keeps the connections."""
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import math
 import os
-import queue
 import random
 import re
-import select
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from email.message import Message
 from email.utils import parsedate_to_datetime
-from functools import cached_property
-from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead, LineTooLong
+from functools import cache
+from http.client import HTTPException, IncompleteRead, LineTooLong
 from types import TracebackType
-from typing import Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from assay.clock import Deadline, format_duration
+from assay.clock import Deadline, call_within, format_duration
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError, SetupError
 from assay.redaction import Redactor
+
+if TYPE_CHECKING:
+    import urllib3
 
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """How much of a server's answer is read, and how patiently it is asked again."""
+    """Limits of a response, and the waits between attempts."""
 
-    #: 256 embeddings of 3,072 numbers are 17 MB of JSON; the largest answer anyone has a use for, twice.
+    #: 256 embeddings of 3,072 numbers are 17 MB of JSON, the largest useful response; doubled.
     body_bytes: int = 32_000_000
-    #: Sent and read at a time, so that the clock and the size are looked at in between.
+    #: Bytes per read, after which the size is checked.
     piece_bytes: int = 65_536
     #: Two lines of a terminal: APIs put the reason into the first sentence.
     excerpt_chars: int = 160
-    #: A value in a URL's query that is shorter is an API version or a flag, and no secret.
+    #: Shorter values in the query of a URL are API versions or flags, not secrets.
     secret_chars: int = 8
-    #: The first wait when the server names none; doubled each time: 0.5 s, 1 s. A limit per second is over by then.
+    #: The first wait when the server requests none, doubled each time: 0.5 s, 1 s. A limit per second is over by then.
     backoff_seconds: float = 0.5
-    #: Doubled up to here: a server that restarts loads its model for some ten seconds.
+    #: The longest such wait: a restarting server loads its model for some ten seconds.
     longest_backoff: float = 8.0
-    #: Taken off such a wait by chance, at most: those who failed together shall not come back together.
+    #: The maximum random reduction of such a wait, so that clients do not retry at the same time.
     jitter: float = 0.5
-    #: Limits per minute are the usual ones; who asks for a longer wait has a daily limit, and nobody waits that out.
+    #: Limits per minute are common; a longer requested wait is a daily limit.
     longest_wait: float = 60.0
 
 
 DEFAULT_HTTP: Final = HttpLimits()
 
-
-_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
-
-
-@dataclass(frozen=True, slots=True)
-class ProxyRoute:
-    """Whom to speak to, and who is to be reached that way."""
-
-    tls: bool
-    host: str
-    port: int
-    door: tuple[str, int]  # where the connection goes: the host itself, or a proxy
-    pass_through: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)  # the proxy's password
-
-    @property
-    def proxied(self) -> bool:
-        """Whether somebody stands between."""
-        return self.door != (self.host, self.port)
-
-
-def find_route(address: SplitResult) -> ProxyRoute:
-    """Find the way to an address; `http_proxy`, `https_proxy` and `no_proxy` are read each time, as curl does."""
-    from urllib.request import getproxies, proxy_bypass
-
-    host, port = address.hostname or "", address.port or _PORTS[address.scheme]
-    tls = address.scheme == "https"
-    proxy = getproxies().get(address.scheme)
-    if not proxy or proxy_bypass(f"{host}:{port}"):
-        return ProxyRoute(tls, host, port, (host, port))
-    parts = _read_proxy(proxy, address.scheme)
-    return ProxyRoute(tls, host, port, (parts.hostname or "", parts.port or _PORTS["http"]), _password(parts))
-
-
-def _read_proxy(text: str, scheme: str) -> SplitResult:
-    wrong = ConfigError(f"{scheme}_proxy names no proxy that can be used", hint="write it as http://host:port")
-    try:
-        parts = urlsplit(text if "://" in text else f"http://{text}")
-        usable = parts.scheme == "http" and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        raise wrong from None
-    if not usable:
-        raise wrong
-    return parts
-
-
-def _password(proxy: SplitResult) -> Mapping[str, str]:
-    if proxy.username is None:
-        return {}
-    plain = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return {"Proxy-Authorization": f"Basic {base64.b64encode(plain.encode()).decode()}"}
-
-
-Addresses = list[tuple[Any, ...]]
-
-
-class DeadlineSocket:
-    """What http.client uses of a socket; each operation has the time that is left."""
-
-    def __init__(self, inner: socket.socket, piece_bytes: int) -> None:
-        self.inner = inner
-        self.clock = Deadline(None)
-        self._piece_bytes = piece_bytes
-
-    def sendall(self, data: bytes) -> None:
-        """Send in pieces: over TLS the time limit of a socket is one for each of them."""
-        view = memoryview(data)
-        for start in range(0, len(view), self._piece_bytes):
-            self.inner.settimeout(self.clock.left())
-            self.inner.sendall(view[start : start + self._piece_bytes])
-
-    def makefile(self, mode: str) -> io.BufferedReader:  # noqa: ARG002 (http.client always reads bytes)
-        """Give a file to read from; the socket lives until it is closed too."""
-        return io.BufferedReader(_ClockedFile(self), self._piece_bytes)
-
-    def close(self) -> None:
-        """Close the socket, once nothing reads from it."""
-        self.inner.close()
-
-
-class _ClockedFile(io.RawIOBase):
-    """The reading end."""
-
-    def __init__(self, owner: DeadlineSocket) -> None:
-        super().__init__()
-        self._owner = owner
-        self._inner = cast(io.RawIOBase, owner.inner.makefile("rb", buffering=0))
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401 (the base class takes any buffer)
-        self._owner.inner.settimeout(self._owner.clock.left())
-        return cast("int | None", self._inner.readinto(buffer))
-
-    def close(self) -> None:
-        self._inner.close()
-        super().close()
-
-
-def open_socket(host: str, port: int, clock: Deadline) -> socket.socket:
-    """Connect to the first address of a host that answers; all of them share the time."""
-    problem: OSError = OSError("no address")
-    for family, kind, protocol, _, address in _resolve(host, port, clock):
-        made = socket.socket(family, kind, protocol)
-        try:
-            made.settimeout(clock.left())
-            made.connect(address)
-            # head and body of a request go out apart; held back, the second would wait for the first one's receipt
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError as error:
-            made.close()
-            problem = error
-        except BaseException:
-            made.close()
-            raise
-        else:
-            return made
-    raise problem
-
-
-def _resolve(host: str, port: int, clock: Deadline) -> Addresses:
-    found: queue.SimpleQueue[Addresses | OSError] = queue.SimpleQueue()
-
-    def look_up() -> None:
-        try:
-            found.put(cast(Addresses, socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
-        except OSError as error:
-            found.put(error)
-        except ValueError:  # a name that cannot be written for it
-            found.put(OSError(0, "no such host"))
-
-    threading.Thread(target=look_up, name="assay-resolver", daemon=True).start()
-    try:
-        addresses = found.get(timeout=clock.left())
-    except queue.Empty:
-        raise TimeoutError from None
-    if isinstance(addresses, OSError):
-        raise addresses
-    return addresses
-
-
-def redact_url(url: str) -> str:
-    """Give a web address without user, password, query and fragment, the four places where secrets stand."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "the address"
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme in ("http", "https") and host else "the address"
-
-
-def web_address(url: str) -> SplitResult:
-    """Refuse what is no plain web address before any of it is sent, and without repeating it: it may hold a secret."""
-    wrong = ConfigError("not a web address", hint="write it as https://host/path")
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        raise wrong from None
-    if not usable or not is_word(url):
-        raise wrong
-    if "@" in parts.netloc:
-        hint = "put the token into an environment variable and give the name of that variable"
-        raise ConfigError("the address holds a user or a password", file=redact_url(url), hint=hint)
-    return parts
-
-
-def query_secrets(address: SplitResult, shortest: int) -> frozenset[str]:
-    """List what may be a secret in the query of an address: all of it, and each value that is no flag."""
-    values = {value for _, value in parse_qsl(address.query) if len(value) >= shortest}
-    return frozenset({address.query, *values} - {""})
-
-
-def is_word(text: str) -> bool:
-    """Tell printable ASCII without a space from what breaks a header: http.client's complaint would quote all of it."""
-    return text.isascii() and text.isprintable() and " " not in text
-
-
-#: RFC 9110, 5.6.2: what a method or the name of a header is made of.
+#: RFC 9110, 5.6.2: characters of a method or header name.
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-#: Set by what is sent, not by whom.
-_OURS: Final = frozenset({"connection", "content-length", "host", "transfer-encoding"})
-#: By these a server refuses a request as it stands.
-_REFUSALS: Final = frozenset({400, 413, 422})
+#: Headers that depend on the connection or body.
+_RESERVED_HEADERS: Final = frozenset({"connection", "content-length", "host", "transfer-encoding"})
+#: Statuses of requests that are wrong in themselves.
+_REJECTIONS: Final = frozenset({400, 413, 422})
 _DENIALS: Final = frozenset({401, 403, 404})
-#: Ollama and llama.cpp answer 500 to a text that is too long for them; asking again is of no use.
+#: Ollama and llama.cpp answer 500 to a text that is too long; a retry is useless.
 _TOO_MUCH: Final = re.compile(rb"too large to process|context (?:length|size|window)", re.IGNORECASE)
+#: Ten digits are a time in seconds since 1970; fewer are a duration, which some servers send.
+_EPOCH_SECONDS: Final = re.compile(r"[0-9]{10}")
+_CODINGS: Final = ("br", "compress", "deflate", "gzip", "zstd")
+_TUNNEL_STATUS: Final = re.compile(r"Tunnel connection failed: (\d{3})")
+_THREAD: Final = "assay-http"
+_RANDOM: Final = random.SystemRandom()  # no result depends on the length of a wait
 
 
 class RequestRejected(EngineError):
-    """A server does not take a request as it stands; a smaller one may do."""
+    """A server rejects a request as it is; a smaller one may succeed."""
 
 
 class AccessDenied(EngineError):
-    """A server does not let us: without the right, GitHub and others say that nothing is there."""
+    """A server denies access; GitHub and others answer 404 without permission."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One request; its repr holds no secret. `make_call` checks it."""
+    """A request checked by `make_call`; its repr contains no secret."""
 
     url: str = field(repr=False)
     address: SplitResult = field(repr=False)
@@ -263,51 +89,99 @@ class HttpRequest:
     body: bytes | None = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     token_env: str | None
-    secrets: frozenset[str] = field(repr=False)  # what no message may show
+    secrets: frozenset[str] = field(repr=False)  # redacted in messages
 
 
 @dataclass(frozen=True, slots=True)
 class RawResponse:
-    """What the server said."""
+    """The response of a server."""
 
     status: int
     body: bytes = field(repr=False)
     retry_after: str | None = field(default=None, repr=False)
     location: str | None = field(default=None, repr=False)
-    spent: bool = False  # it says that nothing is left of what we may ask
+    spent: bool = False  # the rate limit is used up
 
     @property
     def fine(self) -> bool:
-        """Whether it is what was asked for."""
+        """Whether the status is 2xx."""
         return 200 <= self.status < 300
 
     @property
     def denies(self) -> bool:
-        """Whether it is the asker that may not."""
+        """Whether access is denied."""
         return self.status in _DENIALS and not self.limits
 
     @property
     def limits(self) -> bool:
-        """Whether it is only too much at a time; GitHub says so by 403 too, with the time to wait or what is left."""
+        """Whether a rate limit was reached; GitHub sends 403 with the time to wait or the remaining requests."""
         return self.status == 429 or (self.status == 403 and (self.spent or self.retry_after is not None))
 
     @property
     def refuses(self) -> bool:
-        """Whether it is the request that is wrong, and neither the moment nor the asker."""
-        return self.status in _REFUSALS or (self.status >= 500 and _TOO_MUCH.search(self.body) is not None)
+        """Whether the request itself is wrong or too large."""
+        return self.status in _REJECTIONS or (self.status >= 500 and _TOO_MUCH.search(self.body) is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFailed:
-    """Why there is no answer."""
+    """Why there is no response."""
 
     sentence: str
     kind: type[AssayError] = SetupError
     hint: str = "check the address, and that the server runs and can be reached from here"
-    passing: bool = False
+    passing: bool = False  # a retry may succeed
 
 
 Outcome = RawResponse | ConnectionFailed
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Timeouts and number of retries; None is no limit."""
+
+    attempt: float | None = 30.0  # seconds for one attempt, from the first byte sent to the last one read
+    retries: int = 2  # after the first attempt
+    whole: float | None = None  # seconds for all attempts and the waits between them
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A successful response, and the attempts before it."""
+
+    answer: RawResponse
+    troubles: tuple[str, ...] = ()  # the reason of each retry
+    waited: float = 0.0  # seconds of rate limiting, which do not count as the server's time
+
+
+def post_json(
+    url: str,
+    payload: object,
+    *,
+    token_env: str | None = None,
+    timeout: float = 30.0,
+    retries: int = 2,
+    limits: HttpLimits = DEFAULT_HTTP,
+    chance: random.Random = _RANDOM,
+) -> object:
+    """Send a JSON value and return the JSON value of the response.
+
+    429, 5xx and broken connections are retried up to `retries` times; other statuses and timeouts are not. `timeout`
+    limits one attempt. A request that the server rejects for its content raises `RequestRejected`.
+    """
+    body = json.dumps(payload, allow_nan=False).encode()
+    query = web_address(url).query
+    call = make_call(
+        url,
+        method="POST",
+        body=body,
+        headers={"Content-Type": "application/json"},
+        token_env=token_env,
+        secrets={query, *(value for _, value in parse_qsl(query) if len(value) >= limits.secret_chars)},
+    )
+    with Connections(limits=limits) as connections:
+        heard = send(call, connections, RetryPolicy(timeout, retries), chance=chance)
+    return read_json(call, heard.answer, limits)
 
 
 def make_call(
@@ -319,60 +193,114 @@ def make_call(
     token_env: str | None = None,
     secrets: Iterable[str] = (),
 ) -> HttpRequest:
-    """Check a request before any of it is sent; the token goes into the Authorization header."""
+    """Check and build a request; the token goes into the Authorization header."""
     address = web_address(url)
-    _check(method, headers or {})
+    if not _NAME.fullmatch(method):
+        raise ConfigError("the method is no word", hint="write GET, POST or PUT")
+    for name, value in (headers or {}).items():
+        if not _NAME.fullmatch(name) or name.lower() in _RESERVED_HEADERS:
+            raise ConfigError(f"{name!r:.40} is no header that can be set", hint="write it like X-Request-Source")
+        if not (value.isascii() and value.isprintable()):
+            hint = "a header is one line of plain ASCII characters; check the variable it comes from"
+            raise ConfigError(f"the header {name} holds what no header can", hint=hint)
     token = read_token(token_env)
-    given = {"Accept": "application/json", "User-Agent": "assay"} | dict(headers or {})
-    own = {"Authorization": f"Bearer {token}"} if token else {}
-    hidden = frozenset({token, *secrets} - {""})
-    return HttpRequest(url, address, method, body, _merged(given, own), token_env, hidden)
+    given = {"Accept": "application/json", "User-Agent": "assay", **(headers or {})}
+    if token:
+        given["Authorization"] = f"Bearer {token}"
+    once = {name.lower(): (name, value) for name, value in given.items()}  # the last spelling of a name wins
+    return HttpRequest(url, address, method, body, dict(once.values()), token_env, frozenset({token, *secrets} - {""}))
 
 
 def read_token(name: str | None) -> str:
-    """Read the token; its value is in no message."""
+    """Return the token in an environment variable; errors do not contain its value."""
     if name is None:
         return ""
     token = os.environ.get(name, "").strip()
     if not token:
         raise ConfigError(f"the environment variable {name} is not set", hint=f"export {name}=... with the API's token")
-    if not is_word(token):
+    if not _is_word(token):
         hint = "a token is one word of plain ASCII characters"
         raise ConfigError(f"the environment variable {name} holds no token", hint=hint)
     return token
 
 
-def _check(method: str, headers: Mapping[str, str]) -> None:
-    if not _NAME.fullmatch(method):
-        raise ConfigError("the method is no word", hint="write GET, POST or PUT")
-    for name, value in headers.items():
-        if not _NAME.fullmatch(name) or name.lower() in _OURS:
-            raise ConfigError(f"{name!r:.40} is no header that can be set", hint="write it like X-Request-Source")
-        if not (value.isascii() and value.isprintable()):
-            hint = "a header is one line of plain ASCII characters; check the variable it comes from"
-            raise ConfigError(f"the header {name} holds what no header can", hint=hint)
+def web_address(url: str) -> SplitResult:
+    """Parse a web address; errors do not repeat it, since it may contain a secret."""
+    wrong = ConfigError("not a web address", hint="write it as https://host/path")
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise wrong from None
+    if not usable or not _is_word(url):
+        raise wrong
+    if "@" in parts.netloc:
+        hint = "put the token into an environment variable and give the name of that variable"
+        raise ConfigError("the address holds a user or a password", file=redact_url(url), hint=hint)
+    return parts
 
 
-def _merged(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
-    by_name = {name.lower(): (name, value) for headers in (first, second) for name, value in headers.items()}
-    return dict(by_name.values())
+def redact_url(url: str) -> str:
+    """Return a web address without user, password, query and fragment, which may contain secrets."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "the address"
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme in ("http", "https") and host else "the address"
+
+
+def _is_word(text: str) -> bool:
+    return text.isascii() and text.isprintable() and " " not in text
+
+
+def send(
+    call: HttpRequest,
+    connections: Connections,
+    policy: RetryPolicy,
+    *,
+    turn: Callable[[], float] = lambda: 0.0,
+    chance: random.Random = _RANDOM,
+) -> HttpResponse:
+    """Return the response to a request, or raise an error for the user.
+
+    429 (or 403 for a rate limit), 5xx and broken connections are retried; other statuses and timeouts are not. A wait
+    that would exceed the whole time is not begun. `turn` waits for a rate limiter and returns the seconds that it took,
+    which do not count.
+    """
+    clock, waited = Deadline(policy.whole), 0.0
+    troubles: tuple[str, ...] = ()
+    while True:
+        pause = turn()
+        clock.extend(pause)
+        waited += pause
+        outcome = connections.attempt(call, clock.within(policy.attempt))
+        if isinstance(outcome, RawResponse) and outcome.fine:
+            return HttpResponse(outcome, troubles, waited)
+        wait = None
+        if len(troubles) < policy.retries:
+            wait = retry_delay(outcome, len(troubles), connections.limits, chance)
+        if wait is None or not clock.allows(wait):
+            raise failure(call, outcome, troubles, connections.limits)
+        troubles = (*troubles, outcome.sentence if isinstance(outcome, ConnectionFailed) else str(outcome.status))
+        time.sleep(wait)
 
 
 def retry_delay(outcome: Outcome, attempt: int, limits: HttpLimits, chance: random.Random) -> float | None:
-    """Say how long to wait before the next attempt; None when there is no use in one."""
+    """Return the seconds to wait before the next attempt; None when a retry is useless."""
     longest = min(limits.backoff_seconds * 2**attempt, limits.longest_backoff)
     backoff = longest * (1 - limits.jitter * chance.random())
     if isinstance(outcome, ConnectionFailed):
         return backoff if outcome.passing else None
     if outcome.refuses or not (outcome.limits or outcome.status >= 500):
         return None
-    asked = _retry_after(outcome.retry_after)
+    asked = _parse_retry_after(outcome.retry_after)
     wait = backoff if asked is None else asked
     return wait if wait <= limits.longest_wait else None
 
 
-def _retry_after(value: str | None) -> float | None:
-    """Read Retry-After, seconds or a date (RFC 9110, 10.2.3); nonsense is as good as nothing."""
+def _parse_retry_after(value: str | None) -> float | None:
+    # seconds or a date (RFC 9110, 10.2.3); invalid values are ignored
     if value is None:
         return None
     try:
@@ -388,172 +316,36 @@ def _retry_after(value: str | None) -> float | None:
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
-class ProxyError(HTTPException):
-    """A proxy does not let us through."""
+class _Attempt(threading.local):
+    """The connection of the attempt that runs in this thread, so that another thread can shut it down."""
 
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
-        self.status = status
+    line: _Line | None = None
 
 
-class HttpConnection(HTTPConnection):
-    """A connection whose every step has the time that is left."""
+@dataclass(slots=True)
+class _Line:
+    """A connection in use; the socket outlives it while a response is read."""
 
-    def __init__(self, route: ProxyRoute, tls: Callable[[], ssl.SSLContext], piece_bytes: int) -> None:
-        super().__init__(route.host, route.port)
-        self.default_port = 443 if route.tls else 80  # which the Host header leaves out
-        self.route = route
-        self._tls = tls
-        self._piece_bytes = piece_bytes
-        self._clock = Deadline(None)
+    connection: Any = None
+    sock: Any = None
+    reused: bool = False
 
-    def ask(self, call: HttpRequest, clock: Deadline, *, keep: bool) -> OpenResponse:
-        """Send a request and read the head of the answer; what fails at it is closed."""
-        self._clock = clock
-        if self.sock is not None:
-            cast(DeadlineSocket, self.sock).clock = clock
-        try:
-            self.request(call.method, self._target(call), call.body, self._headers(call, keep=keep))
-            return OpenResponse(self, self.getresponse())
-        except BaseException:
-            self.close()
-            raise
-
-    def _target(self, call: HttpRequest) -> str:
-        path = call.address._replace(scheme="", netloc="", path=call.address.path or "/", fragment="").geturl()
-        return f"http://{call.address.netloc}{path}" if self.route.proxied and not self.route.tls else path
-
-    def _headers(self, call: HttpRequest, *, keep: bool) -> dict[str, str]:
-        headers = {**call.headers, "Connection": "keep-alive" if keep else "close"}
-        return headers if self.route.tls else headers | dict(self.route.pass_through)
-
-    def connect(self) -> None:
-        """Open the way to the server."""
-        raw = open_socket(*self.route.door, self._clock)
-        try:
-            if self.route.tls and self.route.proxied:
-                self._tunnel_through(self._clocked(raw))
-            if self.route.tls:
-                raw.settimeout(self._clock.left())
-                raw = self._tls().wrap_socket(raw, server_hostname=self.route.host)
-        except BaseException:
-            raw.close()
-            raise
-        self.sock = cast(Any, self._clocked(raw))
-
-    def _clocked(self, raw: Any) -> DeadlineSocket:  # noqa: ANN401 (a socket, or one with TLS)
-        made = DeadlineSocket(raw, self._piece_bytes)
-        made.clock = self._clock
-        return made
-
-    def _tunnel_through(self, proxy: DeadlineSocket) -> None:
-        """Ask a proxy for a way through (RFC 9110, 9.3.6); what it says is for nobody but us."""
-        host = f"[{self.route.host}]" if ":" in self.route.host else self.route.host
-        goal = f"{host}:{self.route.port}"
-        lines = [f"{name}: {value}" for name, value in {"Host": goal, **self.route.pass_through}.items()]
-        proxy.sendall("\r\n".join([f"CONNECT {goal} HTTP/1.1", *lines, "", ""]).encode())
-        response = HTTPResponse(cast(Any, proxy), method="CONNECT")
-        try:
-            response.begin()
-        finally:
-            response.close()
-        if response.status != 200:
-            raise ProxyError(response.status)
-
-    def is_quiet(self) -> bool:
-        """Tell whether it waits for us: what can be read now is its end, or nothing we asked for."""
-        if self.sock is None:
-            return False
-        watch = select.poll()
-        watch.register(cast(DeadlineSocket, self.sock).inner, select.POLLIN)
-        return not watch.poll(0)
+    def shut_down(self) -> None:
+        for sock in {self.sock, getattr(self.connection, "sock", None)} - {None}:
+            with suppress(OSError):
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)  # SSLSocket.shutdown is not safe during a read
 
 
-@dataclass(frozen=True, slots=True)
-class OpenResponse:
-    """A server that has begun to answer."""
-
-    connection: HttpConnection
-    response: HTTPResponse
-
-
-#: Ten digits are a second of our time; fewer would be a time to wait, which others write there.
-_SECOND = re.compile(r"[0-9]{10}")
-_PLAIN = ("", "identity")
-_CODINGS = ("br", "compress", "deflate", "gzip", "zstd")
-
-
-@dataclass(frozen=True, slots=True)
-class BodyPart:
-    """What was read of an answer, and whether that was all of it."""
-
-    outcome: Outcome
-    whole: bool
-
-
-def read_answer(response: HTTPResponse, limits: HttpLimits) -> BodyPart:
-    """Read an answer; of a refusal the status is answer enough."""
-    headers = response.headers
-    head = RawResponse(response.status, b"", _wait(headers), headers.get("Location"), _is_spent(headers))
-    try:
-        body = _read_body(response, limits)
-    except (OSError, HTTPException):
-        if head.fine:
-            raise
-        return BodyPart(head, whole=False)
-    if isinstance(body, ConnectionFailed):
-        return BodyPart(body if head.fine else head, whole=False)
-    return BodyPart(replace(head, body=body), whole=True)
-
-
-def _is_spent(headers: Message) -> bool:
-    return str(headers.get("X-RateLimit-Remaining", "")).strip() == "0"
-
-
-def _wait(headers: Message) -> str | None:
-    """Give how long a server asks to wait: Retry-After, or until its limit begins anew, a second since 1970."""
-    told, reset = headers.get("Retry-After"), str(headers.get("X-RateLimit-Reset", "")).strip()
-    if told is not None or not _is_spent(headers) or not _SECOND.fullmatch(reset):
-        return told
-    return str(max(0, int(reset) - int(time.time()) + 1))
-
-
-def _read_body(response: HTTPResponse, limits: HttpLimits) -> bytes | ConnectionFailed:
-    coding = response.headers.get("Content-Encoding", "").strip().lower()
-    if coding not in _PLAIN:
-        named = coding if coding in _CODINGS else "a coding of its own"  # what it says may be anything, a token too
-        return ConnectionFailed(
-            f"answered in {named}, which nobody asked for", EngineError, "let it answer uncompressed"
-        )
-    pieces: list[bytes] = []
-    size = 0
-    while max(size, response.length or 0) <= limits.body_bytes:
-        piece = response.read1(limits.piece_bytes)
-        if not piece:
-            break
-        pieces.append(piece)
-        size += len(piece)
-    else:
-        return ConnectionFailed(
-            f"answered with more than {limits.body_bytes:,} bytes", EngineError, "ask for less at a time"
-        )
-    if response.length:
-        raise IncompleteRead(b"")
-    return b"".join(pieces)
-
-
-_UNTRUSTED = ConnectionFailed(
-    "its certificate is not trusted", hint="set SSL_CERT_FILE to the certificates of your network"
-)
+_attempt: Final = _Attempt()
 
 
 class Connections:
-    """Connections of one asker; threads may share it. At most `keep` wait for the next request."""
+    """A connection pool that threads may share; up to `keep` idle connections per host."""
 
     def __init__(self, keep: int = 0, limits: HttpLimits = DEFAULT_HTTP) -> None:
         self.limits = limits
         self._keep = keep
-        self._idle: list[HttpConnection] = []  # the one that was used last is at the end, and is used first
+        self._managers: dict[tuple[str, str], urllib3.PoolManager] = {}
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -563,129 +355,260 @@ class Connections:
         self.close()
 
     def close(self) -> None:
-        """Close those that wait; one that is in use is closed when it comes back."""
+        """Close idle connections; those in use are closed when they are released."""
         with self._lock:
-            idle, self._idle, self._keep = self._idle, [], 0
-        for connection in idle:
-            connection.close()
+            managers, self._managers = self._managers, {}
+        for manager in managers.values():
+            manager.clear()
 
     def attempt(self, call: HttpRequest, clock: Deadline) -> Outcome:
-        """Send a request once and read the answer."""
-        route = find_route(call.address)
+        """Send a request once and read the response."""
+        proxy = _find_proxy(call.address)
+        manager = self._manager(call.address.scheme, proxy)
+        line = _Line()
         try:
-            return self._exchange(route, call, clock)
-        except (OSError, HTTPException) as error:
-            return _explain(error, clock, route)
+            return call_within(clock.left(), lambda: self._exchange(manager, call, clock, line), name=_THREAD)
+        except TimeoutError as error:
+            line.shut_down()
+            return _explain(error, clock, proxied=bool(proxy))
+        except _errors() as error:
+            return _explain(error, clock, proxied=bool(proxy))
 
-    def _fresh(self, route: ProxyRoute) -> HttpConnection:
-        return HttpConnection(route, lambda: self._tls, self.limits.piece_bytes)
-
-    @cached_property
-    def _tls(self) -> ssl.SSLContext:
-        context = ssl.create_default_context()
-        context.set_alpn_protocols(["http/1.1"])
-        return context
-
-    def _take(self, route: ProxyRoute) -> HttpConnection | None:
-        while True:
-            with self._lock:
-                at = next((n for n in reversed(range(len(self._idle))) if self._idle[n].route == route), None)
-                found = None if at is None else self._idle.pop(at)
-            if found is None or found.is_quiet():
-                return found
-            found.close()
-
-    def _exchange(self, route: ProxyRoute, call: HttpRequest, clock: Deadline) -> Outcome:
-        reached = self._reach(route, call, clock)
-        connection, again = reached.connection, False
-        try:
-            with reached.response as response:
-                read = read_answer(response, self.limits)
-                again = read.whole and not response.will_close
-        finally:
-            if not (again and self._give_back(connection)):
-                connection.close()
-        return read.outcome
-
-    def _reach(self, route: ProxyRoute, call: HttpRequest, clock: Deadline) -> OpenResponse:
-        kept = self._take(route)
-        if kept is not None:
-            with suppress(ConnectionError):
-                return kept.ask(call, clock, keep=True)
-        return self._fresh(route).ask(call, clock, keep=self._keep > 0)
-
-    def _give_back(self, connection: HttpConnection) -> bool:
+    def _manager(self, scheme: str, proxy: str) -> urllib3.PoolManager:
         with self._lock:
-            room = len(self._idle) < self._keep
-            if room:
-                self._idle.append(connection)
-        return room
+            if (scheme, proxy) not in self._managers:
+                self._managers[scheme, proxy] = _make_manager(scheme, proxy, max(1, self._keep))
+            return self._managers[scheme, proxy]
+
+    def _exchange(self, manager: urllib3.PoolManager, call: HttpRequest, clock: Deadline, line: _Line) -> Outcome:
+        _attempt.line = line
+        headers = {**call.headers, "Connection": "keep-alive" if self._keep else "close"}
+        while True:
+            try:
+                response = manager.urlopen(
+                    call.method,
+                    call.address._replace(fragment="").geturl(),
+                    body=call.body,
+                    headers=headers,
+                    retries=False,
+                    redirect=False,
+                    timeout=clock.left(),
+                    preload_content=False,
+                    decode_content=False,
+                )
+            except _errors() as error:
+                # a kept connection that the server closes as the request arrives costs no attempt
+                if not (line.reused and any(isinstance(cause, ConnectionError) for cause in _causes(error))):
+                    raise
+            else:
+                return self._read(response)
+
+    def _read(self, response: urllib3.BaseHTTPResponse) -> Outcome:
+        headers = response.headers
+        spent = headers.get("X-RateLimit-Remaining", "").strip() == "0"
+        wait, reset = headers.get("Retry-After"), headers.get("X-RateLimit-Reset", "").strip()
+        if wait is None and spent and _EPOCH_SECONDS.fullmatch(reset):
+            wait = str(max(0, int(reset) - int(time.time()) + 1))
+        head = RawResponse(response.status, b"", wait, headers.get("Location"), spent)
+        body: bytes | ConnectionFailed | None = None
+        try:
+            body = self._read_body(response)
+        except _errors():
+            if head.fine:
+                raise
+        finally:
+            if not isinstance(body, bytes):
+                response.close()
+        if isinstance(body, bytes):
+            response.release_conn()
+            return replace(head, body=body)
+        return body if isinstance(body, ConnectionFailed) and head.fine else head  # a failure's status is enough
+
+    def _read_body(self, response: urllib3.BaseHTTPResponse) -> bytes | ConnectionFailed:
+        coding = response.headers.get("Content-Encoding", "").strip().lower()
+        if coding not in ("", "identity"):
+            named = (
+                coding if coding in _CODINGS else "a coding of its own"
+            )  # an unknown name may be anything, even a token
+            return ConnectionFailed(
+                f"answered in {named}, which nobody asked for", EngineError, "let it answer uncompressed"
+            )
+        pieces: list[bytes] = []
+        size = 0
+        while max(size, getattr(response, "length_remaining", None) or 0) <= self.limits.body_bytes:
+            piece = response.read1(self.limits.piece_bytes)
+            if not piece:
+                return b"".join(pieces)
+            pieces.append(piece)
+            size += len(piece)
+        return ConnectionFailed(
+            f"answered with more than {self.limits.body_bytes:,} bytes", EngineError, "ask for less at a time"
+        )
 
 
-def _explain(error: OSError | HTTPException, clock: Deadline, route: ProxyRoute) -> ConnectionFailed:
-    if isinstance(error, TimeoutError) and clock.limit is not None:
+def _find_proxy(address: SplitResult) -> str:
+    # `http_proxy`, `https_proxy` and `no_proxy` are read each time, as curl does
+    from urllib.request import getproxies, proxy_bypass
+
+    port = address.port or (443 if address.scheme == "https" else 80)
+    proxy = getproxies().get(address.scheme)
+    if not proxy or proxy_bypass(f"{address.hostname}:{port}"):
+        return ""
+    url = proxy if "://" in proxy else f"http://{proxy}"
+    wrong = ConfigError(f"{address.scheme}_proxy names no proxy that can be used", hint="write it as http://host:port")
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme == "http" and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise wrong from None
+    if not usable:
+        raise wrong
+    return url
+
+
+def _make_manager(scheme: str, proxy: str, keep: int) -> urllib3.PoolManager:
+    import urllib3
+
+    options: dict[str, Any] = {"maxsize": keep}
+    if scheme == "https":
+        options["ssl_context"] = ssl.create_default_context()
+    if proxy:
+        parts = urlsplit(proxy)
+        login = None
+        if parts.username is not None:
+            login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        bare = f"http://{parts.netloc.rpartition('@')[2]}"
+        headers = urllib3.make_headers(proxy_basic_auth=login) if login else {}
+        manager: urllib3.PoolManager = urllib3.ProxyManager(bare, proxy_headers=headers, **options)
+    else:
+        manager = urllib3.PoolManager(**options)
+    manager.pool_classes_by_scheme = _pool_classes()
+    return manager
+
+
+@cache
+def _pool_classes() -> dict[str, Any]:
+    import logging
+
+    from urllib3.connection import HTTPConnection, HTTPSConnection
+    from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+    # urllib3 logs whole URLs, which may contain secrets
+    logging.getLogger("urllib3.connectionpool").addFilter(lambda record: record.threadName != _THREAD)
+
+    class Tracked(HTTPConnection):
+        def request(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as urllib3 calls it
+            if _attempt.line is not None:
+                _attempt.line.connection, _attempt.line.reused = self, self.sock is not None
+            super().request(*args, **options)
+
+        def getresponse(self) -> Any:  # noqa: ANN401 - of the library
+            if _attempt.line is not None:
+                _attempt.line.sock = self.sock
+            return super().getresponse()
+
+    class TrackedTls(Tracked, HTTPSConnection):
+        def set_tunnel(self, host: str, port: int | None = None, headers: Any = None, scheme: str = "http") -> None:  # noqa: ANN401 - as urllib3 calls it
+            name = f"[{host}]" if ":" in host else host
+            super().set_tunnel(host, port, {"Host": f"{name}:{port}", **(headers or {})}, scheme)
+
+    class Pool(HTTPConnectionPool):
+        ConnectionCls = Tracked
+
+    class TlsPool(HTTPSConnectionPool):
+        ConnectionCls = TrackedTls
+
+    return {"http": Pool, "https": TlsPool}
+
+
+@cache
+def _errors() -> tuple[type[Exception], ...]:
+    from urllib3.exceptions import HTTPError
+
+    return (OSError, HTTPException, HTTPError)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    yield error
+    inner = [error.__cause__, getattr(error, "reason", None), *error.args]
+    for cause in inner:
+        if isinstance(cause, BaseException):
+            yield from _causes(cause)
+
+
+def _explain(error: Exception, clock: Deadline, *, proxied: bool) -> ConnectionFailed:
+    from urllib3 import exceptions
+
+    causes = list(_causes(error))
+
+    def caused_by(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
+
+    # NewConnectionError is a timeout to urllib3, also when the connection was refused
+    late = caused_by(exceptions.TimeoutError) and not caused_by(exceptions.NewConnectionError)
+    if (late or caused_by(TimeoutError)) and clock.limit is not None:
         return ConnectionFailed(
             f"no answer within {format_duration(clock.limit)}",
             EngineTimeoutError,
             "allow more time, or send less at a time",
         )
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return _UNTRUSTED
-    if isinstance(error, IncompleteRead):
-        return ConnectionFailed("broke off in the middle of its answer", passing=True)
-    if isinstance(error, ProxyError):
+    if caused_by(ssl.SSLCertVerificationError) or any(type(cause).__name__ == "CertificateError" for cause in causes):
         return ConnectionFailed(
-            f"the proxy answered {error.status}", hint="check https_proxy, or add the host to no_proxy"
+            "its certificate is not trusted", hint="set SSL_CERT_FILE to the certificates of your network"
         )
-    if isinstance(error, LineTooLong) or type(error) is HTTPException:  # of http.client: more than 100 headers
+    if caused_by(IncompleteRead, exceptions.IncompleteRead):
+        return ConnectionFailed("broke off in the middle of its answer", passing=True)
+    if tunnel := next((found for cause in causes if (found := _TUNNEL_STATUS.match(str(cause)))), None):
+        return ConnectionFailed(
+            f"the proxy answered {tunnel[1]}", hint="check https_proxy, or add the host to no_proxy"
+        )
+    if caused_by(LineTooLong) or any(type(cause) is HTTPException for cause in causes):  # more than 100 headers
         return ConnectionFailed("its headers have no end", EngineError, "see that it is the address of an API")
-    said = error.strerror if isinstance(error, OSError) else None
-    way = " through the proxy" if route.proxied else ""
-    return ConnectionFailed(f"cannot be reached{way} ({said or type(error).__name__})", passing=True)
+    reason = next((cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror), None)
+    if caused_by(exceptions.LocationParseError):
+        reason = "no such host"
+    way = " through the proxy" if proxied else ""
+    return ConnectionFailed(f"cannot be reached{way} ({reason or type(causes[-1]).__name__})", passing=True)
 
 
 def read_json(call: HttpRequest, answer: RawResponse, limits: HttpLimits) -> object:
-    """Give the value that an answer is, or raise what the user is to know."""
+    """Return the JSON value of a response, or raise an error for the user."""
     why, hint = "", "check that the address is the API's and not a page's"
     try:
-        return json.loads(answer.body, parse_constant=_no_constant)
+        return json.loads(answer.body, parse_constant=_reject_constant)
     except _NoNumberError as error:
         why, hint = f" (it holds {error})", "the model behind the address failed; see the server's own log"
     except (ValueError, RecursionError):
         pass
     sentence = f"answered {answer.status}, but not with JSON{why}: {_excerpt(answer.body, call, limits)}"
-    raise EngineError(sentence, file=_place(call), hint=hint)
+    raise EngineError(sentence, file=_clean(redact_url(call.url), call), hint=hint)
 
 
 class _NoNumberError(Exception):
-    """Something that Python writes as a number and JSON does not."""
+    """NaN or Infinity, which are not JSON."""
 
 
-def _no_constant(name: str) -> object:
+def _reject_constant(name: str) -> object:
     raise _NoNumberError(name)
 
 
 def failure(call: HttpRequest, outcome: Outcome, troubles: Sequence[str], limits: HttpLimits) -> AssayError:
-    """Word why there is no answer: what broke, or the status and what the server said."""
-    after = f" ({asked_again(len(troubles) + 1, troubles)})" if troubles else ""
+    """Return the error for a failed request, with the response or the broken connection."""
+    after = f" ({describe_attempts(len(troubles) + 1, troubles)})" if troubles else ""
+    where = _clean(redact_url(call.url), call)
     if isinstance(outcome, ConnectionFailed):
-        if set(troubles) == {outcome.sentence}:  # the same each time is said once
+        if set(troubles) == {outcome.sentence}:
             after = f" (asked {len(troubles) + 1} times)"
-        return outcome.kind(outcome.sentence + after, file=_place(call), hint=outcome.hint)
+        return outcome.kind(outcome.sentence + after, file=where, hint=outcome.hint)
     said = _excerpt(outcome.body, call, limits)
     sentence = f"answered {outcome.status}" + (f": {said}" if said else "")
     kind = RequestRejected if outcome.refuses else AccessDenied if outcome.denies else EngineError
-    return kind(sentence + after, file=_place(call), hint=_advice(call, outcome))
+    return kind(sentence + after, file=where, hint=_advice(call, outcome))
 
 
-def asked_again(times: int, troubles: Sequence[str]) -> str:
-    """Say how often a server was asked, and what was the matter each time before the last."""
+def describe_attempts(times: int, troubles: Sequence[str]) -> str:
+    """Describe the number of attempts and why each but the last failed."""
     return f"asked {times} times: {', '.join(troubles)}"
-
-
-def short(outcome: Outcome) -> str:
-    """Name an attempt that failed in a word or two."""
-    return outcome.sentence if isinstance(outcome, ConnectionFailed) else str(outcome.status)
 
 
 def _advice(call: HttpRequest, answer: RawResponse) -> str:
@@ -700,10 +623,6 @@ def _advice(call: HttpRequest, answer: RawResponse) -> str:
     return "see the server's own log" if answer.status >= 500 else "check the address and the names in the request"
 
 
-def _place(call: HttpRequest) -> str:
-    return _clean(redact_url(call.url), call)
-
-
 def _excerpt(body: bytes, call: HttpRequest, limits: HttpLimits) -> str:
     text = _clean(body.decode("utf-8", "replace"), call)
     most = limits.excerpt_chars
@@ -713,97 +632,3 @@ def _excerpt(body: bytes, call: HttpRequest, limits: HttpLimits) -> str:
 def _clean(text: str, call: HttpRequest) -> str:
     line = " ".join("".join(char for char in text if char.isprintable() or char.isspace()).split())
     return Redactor(call.secrets).text(line)
-
-
-_CHANCE: Final = random.SystemRandom()  # no result depends on how long somebody waited
-
-#: Wait for one's turn to send a request, and tell how many seconds that took.
-Turn = Callable[[], float]
-
-
-def _at_once() -> float:
-    return 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How long and how often to ask; None is no limit."""
-
-    attempt: float | None = 30.0  # seconds for one attempt, from the first byte sent to the last one read
-    retries: int = 2  # after the first attempt
-    whole: float | None = None  # seconds for all attempts and the waits between them
-
-
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
-    """An answer, and what it took to get it."""
-
-    answer: RawResponse
-    troubles: tuple[str, ...] = ()  # why it was asked again, each time
-    waited: float = 0.0  # seconds for one's turn, which are not the server's
-
-
-def send(
-    call: HttpRequest,
-    connections: Connections,
-    patience: RetryPolicy,
-    *,
-    turn: Turn = _at_once,
-    chance: random.Random = _CHANCE,
-) -> HttpResponse:
-    """Give the answer to a request, or raise what the user is to know.
-
-    429 (or 403 that means it), 5xx and broken connections are tried again. Other refusals are not, nor is silence:
-    that is what the time of an attempt is for. A wait that would outlast the whole time is not begun. Waiting for
-    one's turn costs no time.
-    """
-    clock, waited = Deadline(patience.whole), 0.0
-    troubles: tuple[str, ...] = ()
-    while True:
-        pause = turn()
-        clock.extend(pause)
-        waited += pause
-        outcome = connections.attempt(call, clock.within(patience.attempt))
-        if isinstance(outcome, RawResponse) and outcome.fine:
-            return HttpResponse(outcome, troubles, waited)
-        wait = _next(outcome, len(troubles), patience, connections.limits, chance)
-        if wait is None or not clock.allows(wait):
-            raise failure(call, outcome, troubles, connections.limits)
-        troubles = (*troubles, short(outcome))
-        time.sleep(wait)
-
-
-def _next(
-    outcome: Outcome, done: int, patience: RetryPolicy, limits: HttpLimits, chance: random.Random
-) -> float | None:
-    """Say how long to wait before another attempt; None when there is none."""
-    return retry_delay(outcome, done, limits, chance) if done < patience.retries else None
-
-
-def post_json(
-    url: str,
-    payload: object,
-    *,
-    token_env: str | None = None,
-    timeout: float = 30.0,
-    retries: int = 2,
-    limits: HttpLimits = DEFAULT_HTTP,
-    chance: random.Random = _CHANCE,
-) -> object:
-    """Send a JSON value and give the JSON value that comes back.
-
-    429, 5xx and broken connections are retried up to `retries` times; other statuses and timeouts are not. `timeout`
-    limits one attempt. A request that the server rejects for its content raises `RequestRejected`.
-    """
-    body = json.dumps(payload, allow_nan=False).encode()
-    call = make_call(
-        url,
-        method="POST",
-        body=body,
-        headers={"Content-Type": "application/json"},
-        token_env=token_env,
-        secrets=query_secrets(web_address(url), limits.secret_chars),
-    )
-    with Connections(limits=limits) as connections:
-        heard = send(call, connections, RetryPolicy(timeout, retries), chance=chance)
-    return read_json(call, heard.answer, limits)

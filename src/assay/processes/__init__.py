@@ -1,4 +1,4 @@
-"""Run somebody's program: never through a shell, in bounded time and memory, and with nothing left behind."""
+"""Run third-party programs without a shell, in bounded time and memory, leaving no processes behind."""
 
 from __future__ import annotations
 

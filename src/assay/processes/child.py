@@ -1,7 +1,7 @@
-"""A program that stays: it is written to and read from, each time until a deadline (`time.monotonic`).
+"""A long-running program with pipes; every read and write has a deadline (`time.monotonic`).
 
-Its stderr is always drained, so that it cannot block there. Its stdout is read only while somebody waits for it: a
-program that prints without being asked blocks in its own pipe and costs us nothing.
+Its stderr is always drained, so that it cannot block there. Its stdout is read only on request: a program that prints
+unasked blocks in its pipe and uses no memory here.
 """
 
 from __future__ import annotations
@@ -19,47 +19,40 @@ from typing import IO
 
 from assay.processes.running import ANSWER_BYTES, GroupLimits, ProcessGroup, ProgramSpec, last_line, signal_name
 
-_Find = Callable[[bytearray, int], "_Found | None"]
+#: Searches a buffer from an offset; returns the end of the message and the start of the next one.
+_Find = Callable[[bytearray, int], "tuple[int, int] | None"]
 
 
 class ChildError(Exception):
-    """What can happen to a program that stays; what it means is for the caller to say."""
+    """Base class of failures of a long-running program."""
 
 
 class ChildExited(ChildError):
-    """It ended, or closed the pipe that was wanted."""
+    """The program exited or closed the pipe."""
 
 
 class ChildTimeout(ChildError):
-    """The deadline came first."""
+    """The deadline passed."""
 
 
 class OutputLimitExceeded(ChildError):
-    """It said more than anybody can want before it came to the end of it."""
+    """The program printed too much before the end of a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildLimits(GroupLimits):
-    """What a program that stays may cost."""
+    """Limits of a long-running program."""
 
     line: int = ANSWER_BYTES
-    marker: int = 4_096  # bytes that a marker may be long, looked at again with each piece that comes
-    leave: float = 0.2  # seconds to end by itself once its stdin is closed
+    marker: int = 4_096  # maximum length of a marker; so many bytes are searched again with each read
+    leave: float = 0.2  # seconds to exit after its stdin was closed
 
 
 CHILD_LIMITS = ChildLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Where in the buffer an answer ends, and where the next begins."""
-
-    end: int
-    after: int
-
-
 class _Alarm:
-    """Something that can be waited for together with pipes; once rung it stays so."""
+    """An event that can be polled together with pipes."""
 
     def __init__(self) -> None:
         self.handle, self._ringer = os.pipe()
@@ -73,19 +66,19 @@ class _Alarm:
 
 
 class Child:
-    """One running program. One thread at a time talks to it; `end` may be called from any."""
+    """A running program. One thread at a time communicates with it; any thread may call `end`."""
 
     def __init__(self, task: ProgramSpec, limits: ChildLimits = CHILD_LIMITS) -> None:
         self._limits = limits
         self._group = ProcessGroup(task, listens=True)
         self._buffer = bytearray()
         self._said = b""  # the end of stderr
-        self._silent = False  # its stderr is at the end, or nobody may read it any more
-        self._over = False  # its stdout is at the end
-        self._left: float | None = None  # when it was seen to have ended
+        self._silent = False  # stderr is at its end, or must not be read any more
+        self._over = False  # stdout is at its end
+        self._left: float | None = None  # time when its exit was noticed
         self._ended = False
         self._talking, self._hearing, self._ending = threading.Lock(), threading.Lock(), threading.Lock()
-        self._hush = _Alarm()  # for who listens to its stderr
+        self._hush = _Alarm()  # stops the stderr thread
         for stream in (self._input, self._group.stderr):
             os.set_blocking(stream.fileno(), False)
         self._listener = threading.Thread(target=self._listen, name="assay-stderr", daemon=True)
@@ -93,12 +86,12 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The program's process."""
+        """The process id."""
         return self._group.pid
 
     @property
     def marker(self) -> str:
-        """What it and all it starts carry in their environment."""
+        """The marker in the environment of the program and its descendants."""
         return self._group.marker
 
     @property
@@ -113,25 +106,25 @@ class Child:
 
     @property
     def stderr(self) -> bytes:
-        """The end of what it said on stderr, up to now."""
-        self._hear()  # who listens may not have had its turn yet
+        """The last bytes of stderr up to now."""
+        self._hear()  # the stderr thread may lag behind
         return self._said
 
     @property
     def last_words(self) -> str:
-        """The last line it said on stderr."""
+        """The last line of stderr."""
         return last_line(self.stderr)
 
     def describe_end(self) -> str:
-        """Say in words how it ended, once a pipe of it did."""
-        code = self._group.wait(self._limits.drain)  # a closed pipe is often seen before the end of the program
+        """Describe how the program ended, after one of its pipes closed."""
+        code = self._group.wait(self._limits.drain)  # a pipe often closes before the program exits
         if code is None:
             return "closed its output"
-        self._listener.join(self._limits.drain)  # its last words may be under way
+        self._listener.join(self._limits.drain)  # the last output may be in the pipe
         return f"died by {signal_name(code)}" if code < 0 else f"ended with exit code {code}"
 
     def write(self, data: bytes, deadline: float | None) -> None:
-        """Give it all of the data; what it says meanwhile is kept for the next read."""
+        """Write all data; output that arrives meanwhile is buffered."""
         with self._talking:
             rest = memoryview(data)
             while rest:
@@ -142,20 +135,20 @@ class Child:
                     rest = rest[self._push(rest) :]
 
     def read_line(self, deadline: float | None) -> bytes:
-        """Give one line without its newline; what stands after the last newline at the end is no line."""
+        """Return one line without its newline; an unterminated last line is not returned."""
         return self._read(_find_newline, 1, deadline)
 
     def read_until(self, marker: re.Pattern[bytes], deadline: float | None) -> bytes:
-        """Give what comes before a marker; the marker is taken too."""
+        """Return the output before a marker and consume the marker."""
 
-        def find(buffer: bytearray, start: int) -> _Found | None:
+        def find(buffer: bytearray, start: int) -> tuple[int, int] | None:
             match = marker.search(buffer, start)
-            return _Found(*match.span()) if match else None
+            return match.span() if match else None
 
         return self._read(find, self._limits.marker, deadline)
 
     def skip(self) -> bytes:
-        """Take what it has said by now and nobody has read; ChildFlood when there is no end to it."""
+        """Return the unread output so far; raise OutputLimitExceeded when there is too much."""
         with self._talking:
             size = -1
             while len(self._buffer) > size and not self._over and not self._ended:
@@ -168,38 +161,35 @@ class Child:
             return unread
 
     def peak_bytes(self) -> int | None:
-        """Give the most memory that it and what it started held together up to now; None where nobody could see."""
+        """Return the peak memory of the program and its descendants up to now; None if unknown."""
         if not self._ended:
             self._group.memory.sample(at_once=True)
         return self._group.memory.peak_bytes
 
     def end(self) -> None:
-        """End the program and all it started: close its stdin, ask, make sure. The second time does nothing."""
+        """End the program and its descendants: close stdin, SIGTERM, SIGKILL. Later calls do nothing."""
         with self._ending:
             if self._ended:
                 return
             self.peak_bytes()
             self._ended = True
-            with self._talking:  # whoever talks to it looks up every tick
-                self._finish()
+            with self._talking:  # a communicating thread checks `_ended` every tick
+                try:
+                    self._input.close()
+                    self._group.wait(self._limits.leave)
+                finally:  # also on KeyboardInterrupt
+                    self._group.end(self._limits.grace)
+                    self._group.end_holders()
+                    self._listener.join(self._limits.drain)
+                    self._hush.ring()
+                    self._listener.join()
+                    self._group.close_pipes()
+                    self._hush.close()
 
     @property
     def _input(self) -> IO[bytes]:
         assert self._group.stdin is not None
         return self._group.stdin
-
-    def _finish(self) -> None:
-        try:
-            self._input.close()
-            self._group.wait(self._limits.leave)
-        finally:  # an interrupt must leave nothing either
-            self._group.end(self._limits.grace)
-            self._group.end_holders()
-            self._listener.join(self._limits.drain)
-            self._hush.ring()
-            self._listener.join()
-            self._group.close_pipes()
-            self._hush.close()
 
     def _read(self, find: _Find, overlap: int, deadline: float | None) -> bytes:
         seen = 0
@@ -207,15 +197,16 @@ class Child:
             while (found := find(self._buffer, max(0, seen - overlap))) is None:
                 seen = len(self._buffer)
                 self._check(deadline)
-                if self._over or self._is_drained():
+                drained = self._left is not None and time.monotonic() - self._left > self._limits.drain
+                if self._over or drained:
                     raise ChildExited("its output is at the end")
                 self._exchange(deadline, writing=False)
-            answer = bytes(self._buffer[: found.end])
-            del self._buffer[: found.after]
+            end, after = found
+            answer = bytes(self._buffer[:end])
+            del self._buffer[:after]
             return answer
 
     def _check(self, deadline: float | None) -> None:
-        """Raise what speaks against going on."""
         if self._ended:
             raise ChildExited("it was ended")
         if len(self._buffer) > self._limits.line:
@@ -224,10 +215,7 @@ class Child:
             raise ChildTimeout("out of time")
         if self._left is None and not self.alive:
             self._left = time.monotonic()
-            self._group.signal(signal.SIGKILL)  # what a dead program left behind says nothing that is wanted
-
-    def _is_drained(self) -> bool:
-        return self._left is not None and time.monotonic() - self._left > self._limits.drain
+            self._group.signal(signal.SIGKILL)  # its descendants no longer produce wanted output
 
     def _exchange(self, deadline: float | None, *, writing: bool) -> bool:
         waiting = select.poll()
@@ -239,13 +227,10 @@ class Child:
         ready = {handle for handle, _ in waiting.poll(max(0.0, self._group.memory.pause(left)) * 1000)}
         self._group.memory.sample()
         if self._group.stdout.fileno() in ready:
-            self._take()
+            data = os.read(self._group.stdout.fileno(), self._limits.read)
+            self._buffer += data
+            self._over = not data
         return writing and self._input.fileno() in ready
-
-    def _take(self) -> None:
-        data = os.read(self._group.stdout.fileno(), self._limits.read)
-        self._buffer += data
-        self._over = not data
 
     def _push(self, data: memoryview) -> int:
         try:
@@ -261,7 +246,7 @@ class Child:
         waiting.register(self._hush.handle, select.POLLIN)
         while not self._silent:
             ready = {one for one, _ in waiting.poll(self._group.memory.pause(self._limits.tick) * 1000)}
-            self._group.memory.sample()  # nobody else looks between two questions
+            self._group.memory.sample()  # no other thread samples between two requests
             if handle in ready:
                 self._hear()
             elif self._hush.handle in ready:
@@ -275,6 +260,6 @@ class Child:
             self._said = (self._said + data)[-self._limits.stderr :]
 
 
-def _find_newline(buffer: bytearray, start: int) -> _Found | None:
+def _find_newline(buffer: bytearray, start: int) -> tuple[int, int] | None:
     end = buffer.find(b"\n", start)
-    return None if end < 0 else _Found(end, end + 1)
+    return None if end < 0 else (end, end + 1)

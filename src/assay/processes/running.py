@@ -1,7 +1,6 @@
 """Run a program to its end.
 
-How it ended is a record, because what a timeout or a crash means is for the caller to say; only a program that cannot
-be started is an error here.
+Timeouts and crashes are part of the result; only a program that cannot be started raises an error.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from typing import IO, Final, Literal
 from assay.errors import SetupError
 from assay.processes.watch import (
     ProgramMemory,
+    add_marker,
     carries,
     every_pid,
     kill_pipe_holders,
-    marked,
     new_marker,
     own_marker,
     session_of,
@@ -34,79 +33,79 @@ from assay.processes.watch import (
 
 @dataclass(frozen=True, slots=True)
 class ProgramSpec:
-    """A program to run, where, and with which environment; by default here, with our own."""
+    """A program with working directory and environment; by default those of this process."""
 
     argv: tuple[str, ...]
     cwd: Path | None = None
     environment: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
-    marker: str = ""  # of `new_marker`, where several programs are to share one; by default its own
+    marker: str = ""  # from `new_marker`, if several programs share one; by default a new one
 
 
-#: Bytes of one answer of anybody's program; ten thousand results with their text are about 20 MB.
+#: Maximum bytes of one output; ten thousand results with their text are about 20 MB.
 ANSWER_BYTES: Final = 32_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLimits:
-    """What any program may cost."""
+    """Limits of any program."""
 
-    stderr: int = 8_000  # bytes of its end that are kept: a traceback with its message
-    read: int = 65_536  # bytes at a time: what a Linux pipe holds
-    tick: float = 0.05  # seconds between looks at a program that says nothing
-    drain: float = 0.5  # seconds that a child may hold the output open after the program itself has ended
+    stderr: int = 8_000  # last bytes that are retained: a traceback with its message
+    read: int = 65_536  # bytes per read: the capacity of a Linux pipe
+    tick: float = 0.05  # seconds between polls of a silent program
+    drain: float = 0.5  # seconds that descendants may keep the output open after the program has exited
     grace: float = 0.5  # seconds between SIGTERM and SIGKILL: enough to remove a lock file
 
 
 @dataclass(frozen=True, slots=True)
 class PollInterval:
-    """Seconds between looks at a program that should end, doubled each time."""
+    """Seconds between polls of a program that should exit, doubled each time."""
 
-    first: float = 0.0005  # most have ended by the second look
-    longest: float = 0.05  # nobody notices it beside a program that takes its time
+    first: float = 0.0005  # most have exited by the second poll
+    longest: float = 0.05  # not noticeable with a slow program
 
 
 LOOKS = PollInterval()
 
 
 def signal_name(code: int) -> str:
-    """Name the signal that an exit code stands for; real-time ones have numbers only."""
+    """Return the name of the signal in an exit code; real-time signals have numbers only."""
     known = {member.value: member.name for member in signal.Signals}
     return known.get(-code, f"signal {-code}")
 
 
 def last_line(stderr: bytes) -> str:
-    """Give the last line that says something."""
+    """Return the last nonempty line."""
     lines = stderr.decode(errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-#: Every program that was started and that somebody still holds.
+#: Every started program that is still referenced.
 _STARTED: weakref.WeakSet[ProcessGroup] = weakref.WeakSet()
 _STARTING = threading.Lock()
 
 
 def kill_groups() -> None:
-    """Kill every program that is still running."""
+    """Kill every running program."""
     with _STARTING:
         for group in sorted(_STARTED, key=lambda group: group.pid):
             group.signal(signal.SIGKILL)
 
 
 def running_sessions() -> frozenset[int]:
-    """Give the sessions of the programs that somebody holds and has not ended."""
+    """Return the sessions of referenced programs that were not ended."""
     with _STARTING:
         return frozenset(group.pid for group in _STARTED if not group.over)
 
 
 class ProcessGroup:
-    """A running program and what it started; every method may be called from any thread."""
+    """A running program and its descendants; methods may be called from any thread."""
 
     def __init__(self, task: ProgramSpec, *, listens: bool = False) -> None:
         self.marker = task.marker or new_marker()
-        self.over = False  # nothing of it is left: its number may be somebody else's
+        self.over = False  # it was ended: its process id may be reused
         self._reaping = threading.Lock()
         with contextlib.ExitStack() as undo:
-            with _deferred_signals():  # a program must not be lost between its start and its registration
+            with _deferred_signals():  # no program may be lost between start and registration
                 self._process = _start(task, self.marker, subprocess.PIPE if listens else subprocess.DEVNULL)
                 self._abandoned = weakref.finalize(self, _kill, self._process)
                 undo.callback(self._abandoned)
@@ -117,45 +116,42 @@ class ProcessGroup:
 
     @property
     def pid(self) -> int:
-        """The process, which is the group's number too."""
+        """The process id, which is also that of the group and session."""
         return self._process.pid
 
     @property
     def stdin(self) -> IO[bytes] | None:
-        """Our end of its input."""
+        """Our end of its stdin."""
         return self._process.stdin
 
     @property
     def stdout(self) -> IO[bytes]:
-        """Our end of its output."""
+        """Our end of its stdout."""
         assert self._process.stdout is not None
         return self._process.stdout
 
     @property
     def stderr(self) -> IO[bytes]:
-        """Our end of its complaints."""
+        """Our end of its stderr."""
         assert self._process.stderr is not None
         return self._process.stderr
 
     def poll(self) -> int | None:
-        """Give its exit code (minus the signal), None while it runs."""
+        """Return its exit code (minus the signal); None while it runs."""
         with self._reaping:
             if self._process.returncode is None:
-                self._process.returncode = self._reap()
+                try:
+                    pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+                except ChildProcessError:  # our parent ignores SIGCHLD: the exit code is unknown
+                    self._process.returncode = 0
+                else:
+                    if pid:
+                        self.memory.settle(usage.ru_maxrss)
+                        self._process.returncode = os.waitstatus_to_exitcode(status)
         return self._process.returncode
 
-    def _reap(self) -> int | None:
-        try:
-            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
-        except ChildProcessError:  # whoever started us has SIGCHLD ignored: nobody can know how it ended
-            return 0
-        if not pid:
-            return None
-        self.memory.settle(usage.ru_maxrss)
-        return os.waitstatus_to_exitcode(status)
-
     def wait(self, seconds: float | None) -> int | None:
-        """Wait for its end; None when it still runs after that time."""
+        """Wait for its exit; None if it still runs after that time."""
         end = None if seconds is None else time.monotonic() + seconds
         pause = LOOKS.first
         while (code := self.poll()) is None:
@@ -167,14 +163,14 @@ class ProcessGroup:
         return code
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to everything in the group that is still there."""
+        """Send a signal to the process group."""
         if self.over:
             return
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS says so of a group of zombies
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # raised by macOS for a group of zombies
             os.killpg(self.pid, number)
 
     def end(self, grace: float) -> None:
-        """End the program and its children: ask first, then make sure."""
+        """End the process group: SIGTERM, then SIGKILL."""
         if self.poll() is None:
             self.memory.sample(at_once=True)
             self.signal(signal.SIGTERM)
@@ -185,14 +181,14 @@ class ProcessGroup:
         self._abandoned.detach()
 
     def end_holders(self) -> None:
-        """End what left the group and still holds an output open."""
+        """Kill processes that left the group and keep an output open."""
         kill_pipe_holders((self.stdout.fileno(), self.stderr.fileno()))
 
     def close_pipes(self) -> None:
         """Close our ends of the pipes."""
         for stream in (self.stdin, self.stdout, self.stderr):
             if stream is not None:
-                with contextlib.suppress(OSError):  # a program that is gone takes nothing any more
+                with contextlib.suppress(OSError):  # unwritten input of an exited program
                     stream.close()
 
 
@@ -231,7 +227,7 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
         return subprocess.Popen(
             task.argv,
             cwd=task.cwd,
-            env=marked(task.environment, marker),
+            env=add_marker(task.environment, marker),
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -239,17 +235,17 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
             bufsize=0,
         )
     except (OSError, ValueError) as problem:
-        raise _unstarted(task, problem) from problem
+        raise _start_error(task, problem) from problem
 
 
-def _unstarted(task: ProgramSpec, problem: OSError | ValueError) -> SetupError:
+def _start_error(task: ProgramSpec, problem: OSError | ValueError) -> SetupError:
     if task.cwd is not None and not task.cwd.is_dir():
         return SetupError(f"cannot start {task.argv[0]}: no folder {task.cwd}", hint="make the folder")
     if isinstance(problem, FileNotFoundError):
         hint = "install it, or give its full path"
     elif isinstance(problem, PermissionError):
         hint = "make it executable: chmod +x"
-    else:  # an argument list too long, a NUL byte, a lone surrogate
+    else:  # argument list too long, NUL byte, lone surrogate
         hint = "an argument cannot be passed to a program; shorten or clean it"
     return SetupError(f"cannot start {task.argv[0]}: {problem}", hint=hint)
 
@@ -259,7 +255,7 @@ End = Literal["exit", "signal", "timeout", "flood"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits(GroupLimits):
-    """What one run of a program may cost."""
+    """Limits of one run of a program."""
 
     stdout: int = ANSWER_BYTES
 
@@ -269,57 +265,53 @@ PROCESS_LIMITS = ProcessLimits()
 
 @dataclass(frozen=True, slots=True)
 class CompletedProgram:
-    """What a program left: its output, the end of its stderr, its exit code (minus the signal), and how it ended."""
+    """Output, last stderr, exit code (minus the signal) and end of a program."""
 
     stdout: bytes
     stderr: bytes
     code: int
     end: End
-    peak_bytes: int | None = None  # of memory; None where it could not be seen
+    peak_bytes: int | None = None  # of memory; None if unknown
 
     @property
     def ok(self) -> bool:
-        """Whether it ended by itself and was content."""
+        """Whether it exited with code 0."""
         return self.end == "exit" and self.code == 0
 
     @property
     def last_words(self) -> str:
-        """The last line it said on stderr."""
+        """The last line of stderr."""
         return last_line(self.stderr)
 
     @property
     def signal_name(self) -> str:
-        """The signal it died by."""
+        """The signal that ended it."""
         return signal_name(self.code)
 
 
 def run_process(task: ProgramSpec, seconds: float | None, limits: ProcessLimits = PROCESS_LIMITS) -> CompletedProgram:
-    """Run a program to its end; when its time is over or it prints too much, its whole process group is ended."""
+    """Run a program; after a timeout or too much output its process group is killed."""
     deadline = None if seconds is None else time.monotonic() + seconds
     end: End = "timeout"
     group = ProcessGroup(task)
     try:
         reader = _Reader(group, limits)
         end = reader.read_until(deadline)
-    finally:  # whatever happens here, an interrupt too
-        _finish(group, limits, orderly=end == "exit")
+    finally:  # also on KeyboardInterrupt
+        try:
+            group.end(limits.grace)
+            if end != "exit":
+                group.end_holders()
+        finally:
+            group.close_pipes()
     code = group.poll() or 0
     if end == "exit" and code < 0:
         end = "signal"
     return CompletedProgram(bytes(reader.stdout), bytes(reader.stderr), code, end, group.memory.peak_bytes)
 
 
-def _finish(group: ProcessGroup, limits: ProcessLimits, *, orderly: bool) -> None:
-    try:
-        group.end(limits.grace)
-        if not orderly:
-            group.end_holders()
-    finally:
-        group.close_pipes()
-
-
 class _Reader:
-    """Read both outputs of a program as they come."""
+    """Reads stdout and stderr of a program."""
 
     def __init__(self, group: ProcessGroup, limits: ProcessLimits) -> None:
         self.stdout = bytearray()
@@ -358,7 +350,7 @@ class _Reader:
             self._group.memory.sample()
             return
         ready = self._selector.select(patience)
-        self._group.memory.sample(at_once=bool(ready) and not self.stdout)  # the first word often ends the work
+        self._group.memory.sample(at_once=bool(ready) and not self.stdout)  # often the end of its work
         for key, _ in ready:
             stream = key.fileobj
             data = os.read(key.fd, self._limits.read)
@@ -370,17 +362,17 @@ class _Reader:
                 self.stderr = (self.stderr + data)[-self._limits.stderr :]
 
 
-_ROUNDS = 5  # of killing: between a look and the signal a process can start another
+_ROUNDS = 5  # of killing: a process can fork between listing and signal
 
 
 def stragglers(marker: str) -> list[int]:
-    """List what is left of the programs with a marker, but nothing of a program that somebody still holds."""
+    """Return the processes with a marker, except those of programs still in use."""
     wanted = running_sessions()
     return [pid for pid in _carriers(marker) if session_of(pid) not in wanted]
 
 
 def kill_orphans(marker: str, grace: float = GroupLimits().grace) -> int:
-    """End what is left of the programs with a marker, ask first and then make sure; tell how many there were."""
+    """End the orphans of programs with a marker (SIGTERM, then SIGKILL) and return their number."""
     left = stragglers(marker)
     ended = set(left)
     _send(left, marker, signal.SIGTERM)
@@ -399,7 +391,7 @@ def kill_orphans(marker: str, grace: float = GroupLimits().grace) -> int:
 
 
 def kill_all() -> None:
-    """Kill every program of ours that is still running, and all that they left; for who cannot wait for them."""
+    """Kill every running program of this process and all orphans, without waiting."""
     kill_groups()
     for _ in range(_ROUNDS):
         left = _carriers(own_marker())

@@ -1,4 +1,4 @@
-"""Marks in the environment of programs: they tell what descends from one, even when it left its group."""
+"""Process inspection: pipe holders, descendants by a marker in their environment, and peak memory."""
 
 from __future__ import annotations
 
@@ -18,65 +18,54 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-_PROC = Path("/proc")
-
 
 def kill_pipe_holders(ends: Iterable[int]) -> None:
-    """Kill every process that can write into pipes whose reading ends are ours; Linux only."""
-    pipes = {_pipe_name(end) for end in ends}
-    for pid in _others() if sys.platform == "linux" else ():
-        if any(_pipe_of(handle) in pipes for handle in _writing(pid)):
+    """Kill every process that can write into pipes of which we hold the reading ends; Linux only."""
+    pipes = {f"pipe:[{os.fstat(end).st_ino}]" for end in ends}
+    for pid in sorted(set(every_pid()) - {os.getpid()}) if sys.platform == "linux" else ():
+        if any(_link_target(handle) in pipes for handle in _writable_handles(pid)):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
 
 
-def _others() -> list[int]:
-    return sorted({int(path.name) for path in _PROC.iterdir() if path.name.isdigit()} - {os.getpid()})
-
-
-def _writing(pid: int) -> Iterator[Path]:
+def _writable_handles(pid: int) -> Iterator[Path]:
     with contextlib.suppress(OSError):
-        for handle in (_PROC / str(pid) / "fd").iterdir():
-            if handle.lstat().st_mode & stat.S_IWUSR:  # proc(5): the link's permissions say how it is open
+        for handle in Path(f"/proc/{pid}/fd").iterdir():
+            if handle.lstat().st_mode & stat.S_IWUSR:  # proc(5): the permissions of the link are the open mode
                 yield handle
 
 
-def _pipe_of(handle: Path) -> str | None:
-    """Name what an open file is; None when it was closed meanwhile."""
+def _link_target(handle: Path) -> str | None:
     try:
         return str(handle.readlink())
     except OSError:
         return None
 
 
-def _pipe_name(end: int) -> str:
-    return f"pipe:[{os.fstat(end).st_ino}]"
-
-
-#: Holds the markers of the programs that a process descends from, the outermost first.
+#: The environment variable with the markers of all programs that a process descends from, outermost first.
 VARIABLE: Final = "ASSAY_RUN"
 APART: Final = ":"
 
 _HELD = re.compile(rb"^(PPid|VmSize|VmHWM|VmRSS):\s+(\d+)", re.MULTILINE)
 _SHARED = re.compile(rb"^Pss:\s+(\d+) kB$", re.MULTILINE)
 _MARKED = re.compile(rb"(?:^|\0)" + VARIABLE.encode() + rb"=([^\0]*)")
-_BURIED = 8  # proc(5): cminflt, counted from behind the name
-_PIECE = 1 << 20  # more than anything read here is long
+_BURIED = 8  # proc(5): cminflt, counted from the field after the name
+_PIECE = 1 << 20  # longer than any file read here
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessMemory:
-    """What a process holds of memory now, and held at most; in kB, as the system counts."""
+    """Memory of a process in kB."""
 
     parent: int
-    size: int
-    most: int
-    now: int
-    buried: int  # memory accesses of children that it waited for, as a sign that there were some
+    size: int  # virtual
+    most: int  # peak
+    now: int  # resident
+    buried: int  # page faults of reaped children, a sign that there were some
 
 
 def every_pid() -> list[int]:
-    """List all processes."""
+    """Return all process ids."""
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
@@ -84,7 +73,7 @@ def every_pid() -> list[int]:
 
 
 def read_held(pid: int) -> ProcessMemory | None:
-    """Read what a process holds; None once it has let go of its memory."""
+    """Return the memory of a process; None for a zombie or a missing process."""
     fields = {name: int(value) for name, value in _HELD.findall(_read(f"/proc/{pid}/status"))}
     if len(fields) < 4:  # a zombie has no sizes
         return None
@@ -94,24 +83,24 @@ def read_held(pid: int) -> ProcessMemory | None:
 
 
 def read_share(pid: int) -> int | None:
-    """Read what a process holds, in kB, each page divided among those who share it."""
+    """Return the proportional set size of a process in kB."""
     match = _SHARED.search(_read(f"/proc/{pid}/smaps_rollup"))
     return int(match[1]) if match else None
 
 
 def read_children(pid: int) -> list[int]:
-    """List what the first thread of a process started and is still there; nothing where the kernel does not say."""
+    """Return the children of the main thread of a process; empty if the kernel does not list them."""
     return [int(child) for child in _read(f"/proc/{pid}/task/{pid}/children").split()]
 
 
 def read_markers(pid: int) -> tuple[str, ...]:
-    """Give the markers that a process was started with; of other people's processes none."""
+    """Return the markers that a process was started with; none for processes of other users."""
     match = _MARKED.search(_read(f"/proc/{pid}/environ"))
     return tuple(os.fsdecode(match[1]).split(APART)) if match else ()
 
 
 def session_of(pid: int) -> int | None:
-    """Give the session of a process."""
+    """Return the session of a process."""
     try:
         return os.getsid(pid)
     except OSError:
@@ -123,20 +112,14 @@ def _read(path: str) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return b""
+    data = b""
     try:
-        return _read_all(handle)
+        while piece := os.read(handle, _PIECE):
+            data += piece
     except OSError:
         return b""
     finally:
         os.close(handle)
-
-
-def _read_all(handle: int) -> bytes:
-    data = os.read(handle, _PIECE)
-    piece = data
-    while piece:
-        piece = os.read(handle, _PIECE)
-        data += piece
     return data
 
 
@@ -145,82 +128,82 @@ _NUMBERS = itertools.count(1)
 
 
 def own_marker() -> str:
-    """Give what every marker of this process begins with; a fork of it has another."""
+    """Return the common prefix of all markers of this process; forks have another."""
     return f"{_HERE}-{os.getpid()}"
 
 
 def new_marker() -> str:
-    """Give a marker that no program carries yet; several programs may carry it, such as those of one session."""
+    """Return a new marker for one or several programs, such as those of one session."""
     return f"{own_marker()}-{next(_NUMBERS)}"
 
 
-def marked(environment: Mapping[str, str] | None, marker: str) -> dict[str, str]:
-    """Add a marker to an environment, by default to ours; one of an Assay that runs us stays."""
+def add_marker(environment: Mapping[str, str] | None, marker: str) -> dict[str, str]:
+    """Return an environment, by default ours, with an additional marker."""
     base = os.environ if environment is None else environment
     outer = base.get(VARIABLE) or os.environ.get(VARIABLE)
     return {**base, VARIABLE: f"{outer}{APART}{marker}" if outer else marker}
 
 
 def carries(pid: int, marker: str) -> bool:
-    """Tell whether a process descends from a program with that marker, or with one that begins with it."""
+    """Return whether a process descends from a program with this marker or marker prefix."""
     return any(own == marker or own.startswith(f"{marker}-") for own in read_markers(pid))
 
 
 _LINUX = sys.platform == "linux"
-_UNIT = 1024 if _LINUX else 1  # of ru_maxrss: kB there, bytes on macOS
+_UNIT = 1024 if _LINUX else 1  # of ru_maxrss: kB on Linux, bytes on macOS
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a program's memory is looked at."""
+    """Intervals of memory sampling."""
 
-    first: float = 0.001  # seconds between the first looks: one takes some 0.1 ms, and a tool of 5 ms must be seen
+    first: float = 0.001  # seconds between the first samples: one takes some 0.1 ms, and a 5 ms tool must be seen
     longest: float = 0.05
-    of_age: float = 0.1  # of a program's age between looks: what it does between two is a small part of what it did
-    cost: float = 8.0  # times what a look takes are the least between two, so that many processes do not slow us
-    listing: float = 0.02  # seconds between looks at all processes, which find those whose parent is gone
-    blind: float = 0.25  # of a program's time that may pass between two looks: more, and what was seen says nothing
-    slack: int = 32_768  # kB by which the kernel's counters may differ between two looks: some pages for each processor
+    of_age: float = 0.1  # of a program's age between samples
+    cost: float = 8.0  # minimum interval as a multiple of the duration of a sample, with many processes
+    listing: float = 0.02  # seconds between listings of all processes, which find those without a parent
+    blind: float = 0.25  # maximum unobserved share of a program's time; above it the samples are not used
+    slack: int = 32_768  # kB by which the kernel's counters may be off: some pages per processor
 
 
 SAMPLING = Sampling()
 
 
 class ProgramMemory:
-    """The most that a program and what it started took; may be asked and told from any thread."""
+    """The peak memory of a program and its descendants; thread-safe."""
 
     def __init__(self, session: int, marker: str) -> None:
-        """Keep in mind what we held ourselves when the program was started, which must have been just now."""
+        # ru_maxrss of a child includes our own memory at the fork, which was just now
         ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         self._floor = ours + SAMPLING.slack if _LINUX else 0
         self._family = _Family(session, marker)
         self._looking = threading.Lock()
         self._born = self._seen = time.monotonic()
         self._next = self._next_sum = self._born + SAMPLING.first
-        self._gap = 0.0  # the longest time between two looks in which something ended
+        self._gap = 0.0  # the longest interval between samples in which a process ended
         self._gone: float | None = None
         self._sampled = 0  # kB
         self._final: int | None = None
 
     def pause(self, patience: float) -> float:
-        """Give the time until the next look, or that patience if it is shorter."""
+        """Return the time until the next sample, at most `patience`."""
         if self._gone is not None or not _LINUX:
             return patience
-        return min(patience, max(SAMPLING.first, self._next - time.monotonic()))  # somebody else may be at it
+        return min(patience, max(SAMPLING.first, self._next - time.monotonic()))  # another thread may be sampling
 
     def sample(self, *, at_once: bool = False) -> None:
-        """Look at the program when it is time to; at once at moments that tell much."""
+        """Sample the memory if it is due, or at once."""
         begin = time.monotonic()
         if (not at_once and begin < self._next) or self._gone is not None or not _LINUX:
             return
-        if self._looking.acquire(blocking=False):  # else somebody is at it
+        if self._looking.acquire(blocking=False):  # else another thread is sampling
             try:
                 self._look(begin, at_once=at_once)
             finally:
                 self._looking.release()
 
     def settle(self, maxrss: int) -> None:
-        """Take the kernel's figure at the program's end; it counts when we could not have caused it."""
+        """Record the kernel's maximum at the exit of the program, unless it may be our own."""
         if maxrss > self._floor:
             self._final = maxrss * _UNIT
         with self._looking:
@@ -228,7 +211,7 @@ class ProgramMemory:
 
     @property
     def peak_bytes(self) -> int | None:
-        """The most that is known; None when the program was too short and too small to be seen."""
+        """The peak memory; None if the program was too short and too small to be sampled."""
         seen = self._sampled * 1024 if self._sampled and self._is_watched() else None
         return max((value for value in (self._final, seen) if value is not None), default=None)
 
@@ -264,7 +247,7 @@ class ProgramMemory:
 
 
 class _Family:
-    """The processes of a program: those of its session, and those that left it but carry the program's marker."""
+    """The processes of a program: those in its session or with its marker."""
 
     def __init__(self, session: int, marker: str) -> None:
         self._session = session
@@ -272,7 +255,7 @@ class _Family:
         self._members = {session}
         self._strangers: set[int] = set()
         self._next = time.monotonic() + SAMPLING.listing
-        self.held: dict[int, ProcessMemory] = {}  # at the last look, by those that have memory of their own
+        self.held: dict[int, ProcessMemory] = {}  # at the last sample, without forks that share all memory
 
     def look(self, now: float) -> bool:
         if now >= self._next:

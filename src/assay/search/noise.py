@@ -28,12 +28,14 @@ _FOLDERS = {
     r"|__mocks__|mocks?|benchmarks?|bench(?:es)?|e2e|androidTest|commonTest|jvmTest|[a-z]+Test",
     "example": r"_?examples?|samples?|demos?|docs?_src|tutorials?",
     "compat": r"_?compat|legacy|deprecated|backports?|polyfills?",
-    "vendored": r"vendor(?:ed)?|_vendor|third[-_]?party|node_modules|externals?|deps",
+    # `deps` and `external` only at the corpus root: elsewhere they are source, such as lib/mix/tasks/deps
+    "vendored": r"vendor(?:ed)?|_vendor|third[-_]?party|node_modules|(?<!/)(?:externals?|deps)",
     "generated": r"generated|__generated__|gen|autogen",
 }
 _TEST_FILE = re.compile(
     r"(?:^|/)(?:test_[^/]*|tests?\.[^/]*|conftest\.py|[^/]*[_.-](?:tests?|spec|specs|bench|benchmark)\.[^/]*"
-    r"|[^/]*[a-z0-9](?:Tests?|TestCase|Spec|Suite|Benchmark)\.(?:java|kt|kts|scala|cs|swift|php|groovy|m|mm|dart)"
+    r"|[^/]*[a-z0-9](?:Tests?|TestCase|Spec|Suite|Benchmark)"
+    r"\.(?:java|kt|kts|scala|cs|swift|php|groovy|m|mm|dart|hs|lhs|fs|clj|cpp)"
     r"|[^/]*\.bats|[^/]*_test_helpers?\.[^/]*|test_helpers?\.[^/]*)$"
 )
 _STUB_FILE = re.compile(r"\.d\.[cm]?ts$|\.pyi$")

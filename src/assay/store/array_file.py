@@ -75,22 +75,22 @@ class _ArrayInfo(NamedTuple):
 
 def write_store(path: Path, meta: Mapping[str, JSON], arrays: Mapping[str, Array]) -> None:
     """Write a file atomically; equal data produce equal bytes."""
-    plain = {name: _plain(name, arrays[name]) for name in sorted(arrays)}
+    plain = {name: _to_little_endian(name, arrays[name]) for name in sorted(arrays)}
     infos: list[_ArrayInfo] = []
     offset = 0
     for name, array in plain.items():
-        infos.append(_ArrayInfo(name, array.dtype.str, list(array.shape), offset, _checksum(_pieces(array))))
-        offset += _padded(array.nbytes)
+        infos.append(_ArrayInfo(name, array.dtype.str, list(array.shape), offset, _checksum(_iter_bytes(array))))
+        offset += _pad(array.nbytes)
     with atomic_stream(path) as stream:
         stream.write(_head(meta, infos, offset))
         for array in plain.values():
-            for piece in _pieces(array):
+            for piece in _iter_bytes(array):
                 stream.write(piece)
 
 
 def read_store(path: Path) -> Stored:
     """Map a file into memory; raise IndexFormatError if it is invalid."""
-    mapped = _mapped(path)
+    mapped = _map_file(path)
     try:
         header, begin = _header(mapped)
         return Stored(header["meta"], MappingProxyType(dict(_arrays(mapped, header, begin))))
@@ -98,27 +98,27 @@ def read_store(path: Path) -> Stored:
         raise IndexFormatError(problem.kind, problem.message, file=path) from None
 
 
-def _plain(name: str, array: Array) -> Array:
+def _to_little_endian(name: str, array: Array) -> Array:
     if array.dtype.kind not in _NUMBERS:
         raise TypeError(f"array {name!r} of {array.dtype} cannot be stored, only numbers")
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
 
 
-def _pieces(array: Array) -> Iterator[memoryview | bytes]:
+def _iter_bytes(array: Array) -> Iterator[memoryview | bytes]:
     if array.nbytes:
         yield array.reshape(-1).view(np.uint8).data
-        yield bytes(_padded(array.nbytes) - array.nbytes)
+        yield bytes(_pad(array.nbytes) - array.nbytes)
 
 
 def _head(meta: Mapping[str, JSON], infos: Iterable[_ArrayInfo], size: int) -> bytes:
     table = [info._asdict() for info in infos]
     text = json.dumps({"meta": dict(meta), "arrays": table, "size": size}, sort_keys=True).encode("ascii")
-    text = text.ljust(_padded(_PREFIX.size + len(text)) - _PREFIX.size)
+    text = text.ljust(_pad(_PREFIX.size + len(text)) - _PREFIX.size)
     fixed = _PREFIX.pack(_MAGIC, VERSION, len(text), 0)[:-4]
     return fixed + struct.pack("<I", _checksum((fixed, text))) + text
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _map_file(path: Path) -> mmap.mmap:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe would wait for a writer
     except (FileNotFoundError, NotADirectoryError):
@@ -142,30 +142,30 @@ def _header(mapped: mmap.mmap) -> tuple[dict[str, Any], int]:
     if not _MAGIC.startswith(magic):
         raise IndexFormatError("foreign", "the file is not an index of Assay")
     if len(mapped) < _PREFIX.size:
-        raise _damaged("it ends early")
+        raise _damage("it ends early")
     _, version, length, crc = _PREFIX.unpack_from(mapped)
     if version != VERSION:
         kind: Trouble = "old" if version < VERSION else "newer"
         raise IndexFormatError(kind, f"the index has format {version}; this Assay reads and writes format {VERSION}")
     begin = _PREFIX.size + length
     if begin > len(mapped):
-        raise _damaged("it ends early")
+        raise _damage("it ends early")
     text = mapped[_PREFIX.size : begin]
     if _checksum((mapped[: _PREFIX.size - 4], text)) != crc:
-        raise _damaged("the checksum of its header is wrong")
+        raise _damage("the checksum of its header is wrong")
     return json.loads(text), begin
 
 
 def _arrays(mapped: mmap.mmap, header: Mapping[str, Any], begin: int) -> Iterator[tuple[str, Array]]:
     if len(mapped) != begin + header["size"]:
-        raise _damaged("it ends early" if len(mapped) < begin + header["size"] else "it goes on after its end")
+        raise _damage("it ends early" if len(mapped) < begin + header["size"] else "it goes on after its end")
     whole = memoryview(mapped)
     for entry in header["arrays"]:
         place = _ArrayInfo(**entry)
         array: Array = np.ndarray(place.shape, np.dtype(place.dtype), mapped, begin + place.offset)
-        end = begin + place.offset + _padded(array.nbytes)
+        end = begin + place.offset + _pad(array.nbytes)
         if zlib.crc32(whole[begin + place.offset : end]) != place.crc32:
-            raise _damaged(f"the checksum of {place.name!r} is wrong")
+            raise _damage(f"the checksum of {place.name!r} is wrong")
         yield place.name, array
 
 
@@ -176,11 +176,11 @@ def _checksum(pieces: Iterable[bytes | memoryview]) -> int:
     return crc
 
 
-def _padded(size: int) -> int:
+def _pad(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _damaged(why: str) -> IndexFormatError:
+def _damage(why: str) -> IndexFormatError:
     return IndexFormatError("damaged", f"the index is damaged: {why}")
 
 

@@ -39,7 +39,7 @@ class ArtifactStore:
 
     def __init__(self, root: Path | None = None, limits: StoreLimits | None = None) -> None:
         self.root = cache_dir() / "artefacts" if root is None else root
-        self.limits = StoreLimits.wanted() if limits is None else limits
+        self.limits = StoreLimits.from_environment() if limits is None else limits
         self.troubles: list[str] = []  # broken entries that were found, as sentences
         self._held: dict[EntryPath, FileLock] = {}
         self._grown = 0
@@ -70,7 +70,7 @@ class ArtifactStore:
             return None
         data = verify_checksum(place.name, sealed)
         if data is None:
-            self._trouble(place, "is broken; it is removed")
+            self._note(place, "is broken; it is removed")
             with suppress(OSError):
                 remove(self.root, place.path)
             return None
@@ -146,7 +146,7 @@ class ArtifactStore:
             return None
         if not self._is_whole(place, held.handle):
             held.release()
-            self._trouble(place, "is broken; it is made anew")
+            self._note(place, "is broken; it is made anew")
             return None
         before = self._held.pop(place, None)
         self._held[place] = held
@@ -178,7 +178,7 @@ class ArtifactStore:
                 make(place.content)
             with writing(place.path):
                 manifest = make_manifest(place.content)
-                write_atomic(self.root, place.finished, manifest.sealed(place.name))
+                write_atomic(self.root, place.finished, manifest.serialize(place.name))
         except BaseException:
             with suppress(OSError):
                 remove(self.root, place.path)
@@ -209,7 +209,7 @@ class ArtifactStore:
             low = int(self.limits.low * self.limits.bytes)
             prune(self.root, low, None, (), leftover=self.limits.leftover, above=self.limits.bytes)
 
-    def _trouble(self, place: EntryPath, what: str) -> None:
+    def _note(self, place: EntryPath, what: str) -> None:
         sentence = f"{place.path} {what}"
         if sentence not in self.troubles:
             self.troubles.append(sentence)

@@ -80,7 +80,7 @@ def prune(
             held += entry.finished
             continue
         gone, size, left = gone + 1, size + entry.bytes, left - entry.bytes
-    for one in () if dry_run else _listed(root / ".tmp"):
+    for one in () if dry_run else _scan(root / ".tmp"):
         with suppress(OSError):
             if one.stat(follow_symlinks=False).st_mtime < now - leftover:
                 remove(root, Path(one.path))
@@ -99,11 +99,11 @@ def remove_broken(root: Path) -> tuple[str, ...]:
 
 def entries(root: Path) -> Iterator[StoreEntry]:
     """Yield all entries; those that vanish meanwhile are left out."""
-    for kind in _listed(root):
+    for kind in _scan(root):
         if kind.name.startswith(".") or not kind.is_dir():
             continue
-        for part in _listed(Path(kind.path)):
-            for one in _listed(Path(part.path)):
+        for part in _scan(Path(kind.path)):
+            for one in _scan(Path(part.path)):
                 with suppress(OSError):
                     yield _entry(EntryPath(root, kind.name, one.name), one)
 
@@ -162,7 +162,7 @@ def _is_whole(place: EntryPath) -> bool:
         return not place.path.exists()
 
 
-def _listed(folder: Path) -> list[os.DirEntry[str]]:
+def _scan(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
             return sorted(found, key=lambda entry: entry.name)

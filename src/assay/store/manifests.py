@@ -48,7 +48,7 @@ class Manifest:
         """The total size of the files in bytes."""
         return sum(int(entry.split(" ")[1]) for entry in self.entries.values() if entry.startswith("file "))
 
-    def sealed(self, name: str) -> bytes:
+    def serialize(self, name: str) -> bytes:
         """Serialize with a checksum."""
         return add_checksum(name, json.dumps({"id": self.id, "entries": self.entries}, sort_keys=True).encode("ascii"))
 

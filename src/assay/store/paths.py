@@ -191,7 +191,7 @@ class StoreLimits:
     leftover: float = 3600.0
 
     @classmethod
-    def wanted(cls) -> Self:
+    def from_environment(cls) -> Self:
         """Return the limits with the size from ASSAY_CACHE_LIMIT, if set."""
         limit = os.environ.get(VARIABLE, "").strip()
         return cls(bytes=parse_size(limit, VARIABLE)) if limit else cls()

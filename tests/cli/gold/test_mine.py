@@ -81,6 +81,12 @@ def test_nothing_is_accepted_by_itself(here, repository, capsys):  # noqa: F811
     assert "mining history" in printed.err
 
 
+def test_source_date_epoch_fixes_the_day_of_proposals(here, repository, capsys, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    mine(capsys, "--from", "docs")
+    assert {item.on for item in queued(here)} == {"1970-01-02"}
+
+
 def test_a_dry_run_shows_and_writes_nothing(here, repository, capsys):  # noqa: F811
     printed = mine(capsys, "--dry-run", "--quiet")
     assert "Nothing was queued" in printed.out

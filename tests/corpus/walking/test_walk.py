@@ -206,7 +206,7 @@ def test_walk_leaves_out_a_file_and_a_folder_that_vanish_meanwhile(
     from assay.corpus import walk
 
     root = write(tmp_path / "r", {"a.py": "1", "b.py": "1", "sub/c.py": "1"})
-    real = walk._Walker._left_out
+    real = walk._Walker._find_exclusion
 
     def vanish(self: walk._Walker, frame: walk._Frame, path: str, name: str, folder: bool) -> object:
         if name == "a.py":
@@ -216,7 +216,7 @@ def test_walk_leaves_out_a_file_and_a_folder_that_vanish_meanwhile(
             (root / "sub").rmdir()
         return real(self, frame, path, name, folder)
 
-    monkeypatch.setattr(walk._Walker, "_left_out", vanish)
+    monkeypatch.setattr(walk._Walker, "_find_exclusion", vanish)
     corpus = opened(root)
     assert paths(corpus) == ["b.py"]
     assert reasons(corpus) == {"a.py": "unreadable", "sub/": "unreadable"}
@@ -228,14 +228,14 @@ def test_walk_leaves_out_a_name_that_the_system_says_nothing_of(
     from assay.corpus import walk
 
     root = write(tmp_path / "r", {"a.py": "1", "b.py": "1"})
-    real = walk._Walker._left_out
+    real = walk._Walker._find_exclusion
 
     def fail(self: walk._Walker, frame: walk._Frame, path: str, name: str, folder: bool) -> object:
         if name == "a.py":
             raise OSError(116, "Stale file handle", path)
         return real(self, frame, path, name, folder)
 
-    monkeypatch.setattr(walk._Walker, "_left_out", fail)
+    monkeypatch.setattr(walk._Walker, "_find_exclusion", fail)
     corpus = opened(root)
     assert paths(corpus) == ["b.py"]
     assert reasons(corpus) == {"a.py": "unreadable"}

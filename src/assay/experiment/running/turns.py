@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from assay.clock import today
+from assay.clock import now, today
 from assay.engines import as_engine
 from assay.engines.base import Engine, FullEngine
 from assay.engines.resources import available_threads, pinned
@@ -94,8 +93,8 @@ def run(
             cells |= {CellId(place.gold.name, name): cell for name, cell in asked.items()}
             if keeper and not found:
                 keeper.write_turns(key, asked)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    header = make_header(grounds, date=now, environment=circumstances, timeout=timeout, timed=True)
+    date = now().isoformat(timespec="seconds")
+    header = make_header(grounds, date=date, environment=circumstances, timeout=timeout, timed=True)
     done = assemble(grounds, cells, list(made), k, header=header, variations=variations)
     return done if failed == "report" else check_answered(done)
 
