@@ -40,8 +40,8 @@ def test_marks_are_what_the_measures_count(case, level):
     grades = [0 if mark.target is None else query.targets[mark.target].grade for mark in distinct]
     assert [mark.rank for mark in distinct] == list(range(1, len(distinct) + 1))
     assert grades == grid.graded(level).grades[0, 0, : len(distinct)].tolist()
-    traps = [mark.adversary is not None for mark in distinct]
-    assert traps == grid.marks(level).trap[0, 0, : len(distinct)].tolist()
+    adversaries = [mark.adversary is not None for mark in distinct]
+    assert adversaries == grid.marks(level).adversary[0, 0, : len(distinct)].tolist()
 
 
 def test_targets_and_adversaries_are_named_by_their_place_in_the_query(hits, targets, adversaries):

@@ -30,7 +30,7 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     After the recall-under-budget curves of semble's token_efficiency.py, with partial hits and one token count for all.
     """
     budget = cast("int", measure["tokens"])
-    lengths, wanted, values = LineLengths(grid.run), _wanted(grid, measure), grid.blank()
+    lengths, wanted, values = LineLengths(grid.run), _select_targets(grid, measure), grid.blank()
     files = [frozenset(target.span.path for target in targets) for targets in wanted]
     for cell in grid.cells():
         targets, gold = wanted[cell.unit], grid.units[cell.unit].gold
@@ -63,7 +63,7 @@ def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
     A list without a target costs the cap (rule 3), and so does a failed query.
     """
     cap = float(cast("int", measure["cap"]))
-    lengths, wanted, values = LineLengths(grid.run), _wanted(grid, measure), grid.blank()
+    lengths, wanted, values = LineLengths(grid.run), _select_targets(grid, measure), grid.blank()
     for cell in grid.cells():
         targets, gold = wanted[cell.unit], grid.units[cell.unit].gold
         if targets:
@@ -85,13 +85,13 @@ def _spend(lengths: LineLengths, gold: str, cell: GridCell, targets: Sequence[Ta
     return never
 
 
-def capped(measure: Measure) -> MeasureRange:
+def token_range(measure: Measure) -> MeasureRange:
     """Return the range of a token count: 0 is best, the cap is worst."""
     cap = float(cast("int", measure["cap"]))
     return MeasureRange(0.0, cap, cap)
 
 
-def _wanted(grid: Grid, measure: Measure) -> tuple[tuple[Target, ...], ...]:
+def _select_targets(grid: Grid, measure: Measure) -> tuple[tuple[Target, ...], ...]:
     least = cast("int", measure["grade"])
     return tuple(tuple(t for t in p.targets if t.grade >= least) for p in grid.projections(level_of(measure)))
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.scoring.marks import visible_negatives
+from assay.scoring.marks import visible_adversaries
 from assay.scoring.match import Level, Match, Projection, assign_targets, hit_span, project, target_span, touches
 from assay.scoring.shared_targets import gold_repositories, shared_targets
 from assay.types import Adversary, EngineRun, Hit, Query, Ranking, Run, Span, Status, Unit
@@ -40,8 +40,8 @@ class Marks:
     """Flags of the distinct hits at one level: engines × units × ranks."""
 
     judged: BoolArray  # overlaps a target, an adversary or a place judged irrelevant
-    trap: BoolArray  # overlaps an adversary and no target
-    trapped: BoolArray  # units: there is an adversary outside every target
+    adversary: BoolArray  # overlaps an adversary and no target
+    has_adversary: BoolArray  # units: there is an adversary outside every target
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +143,19 @@ class Grid:
         if level not in self._marks:
             targets = self.projections(level)
             made = {
-                id(query): visible_negatives(query, here) for query, here in zip(self.queries, targets, strict=True)
+                id(query): visible_adversaries(query, here) for query, here in zip(self.queries, targets, strict=True)
             }
-            traps = [made[id(query)] for query in self.queries]
+            adversaries = [made[id(query)] for query in self.queries]
             irrelevant = {id(query): project(query.irrelevant, level) for query in self.queries}
-            judged, trap = np.zeros((2, *self.graded(level).grades.shape), dtype=np.bool_)
+            judged, adversary = np.zeros((2, *self.graded(level).grades.shape), dtype=np.bool_)
             for near in self._near(level):
-                wrong = touches(near.span, traps[near.unit])
+                wrong = touches(near.span, adversaries[near.unit])
                 judged[near.engine, near.unit, near.rank] = (
                     near.right or wrong or touches(near.span, irrelevant[id(self.queries[near.unit])])
                 )
-                trap[near.engine, near.unit, near.rank] = wrong and not near.right
-            trapped = np.array([bool(rival.targets) for rival in traps], dtype=np.bool_)
-            self._marks[level] = Marks(judged, trap, trapped)
+                adversary[near.engine, near.unit, near.rank] = wrong and not near.right
+            has_adversary = np.array([bool(projection.targets) for projection in adversaries], dtype=np.bool_)
+            self._marks[level] = Marks(judged, adversary, has_adversary)
         return self._marks[level]
 
     def _near(self, level: Level) -> list[_Near]:

@@ -62,7 +62,7 @@ def is_beside(hit: Hit, targets: Sequence[Target]) -> bool:
     return not any(hit.span.common_lines(target.span) for target in targets)
 
 
-def visible_negatives(query: Query, targets: Projection) -> Projection:
+def visible_adversaries(query: Query, targets: Projection) -> Projection:
     """Project adversaries to the level of the targets, without those inside a target, which no hit can distinguish."""
     seen = project([adversary.target for adversary in query.adversaries], targets.level)
     return project([adversary for adversary in seen.targets if not _inside(adversary.span, targets)], "lines")

@@ -62,30 +62,23 @@ class MeasureKind:
     everywhere: bool = True  # it has a value for every query, since each has a target
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """The value given to one parameter."""
-
-    name: str
-    value: object
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Measure:
     """A measure as a value; without its cut-off it is a factory: `nDCG @ 10`."""
 
     kind: MeasureKind
-    settings: tuple[Setting, ...] = ()  # in the order of the kind's parameters
+    settings: tuple[tuple[str, object], ...] = ()  # name and value, in the order of the kind's parameters
     k: int | None = None
 
     def __call__(self, *values: object, **named: object) -> Measure:
         """Set parameters; values are parsed as from text, so both spellings are the same measure."""
-        fresh = {name: Setting(name, _read(self.kind, name, str(value))) for name, value in named.items()}
+        fresh = {name: _parse_value(self.kind, name, str(value)) for name, value in named.items()}
         for value in values:
-            placed = _place(self.kind, str(value), fresh)
-            fresh[placed.name] = placed
-        given = {setting.name: setting for setting in self.settings} | fresh
-        made = Measure(self.kind, tuple(given[p.name] for p in self.kind.params if p.name in given), self.k)
+            name = _place(self.kind, str(value), fresh)
+            fresh[name] = _parse_value(self.kind, name, str(value))
+        given = dict(self.settings) | fresh
+        settings = tuple((param.name, given[param.name]) for param in self.kind.params if param.name in given)
+        made = Measure(self.kind, settings, self.k)
         if self.kind.check:
             self.kind.check(made)
         return made
@@ -100,20 +93,18 @@ class Measure:
 
     def __getitem__(self, name: str) -> object:
         """Return the value of a parameter, or its default."""
-        for setting in self.settings:
-            if setting.name == name:
-                return setting.value
-        return _param(self.kind, name).default
+        given = dict(self.settings)
+        return given[name] if name in given else _param(self.kind, name).default
 
     def __repr__(self) -> str:
-        shown = [self._argument(p) for p in self.kind.params if p.shown or self[p.name] != p.default]
+        shown = [
+            str(self[p.name]) if p.positional else f"{p.name}={self[p.name]}"
+            for p in self.kind.params
+            if p.shown or self[p.name] != p.default
+        ]
         whole = all(self[p.name] is not None for p in self.kind.params)  # a factory is shown without brackets
         settings = f"({','.join(shown)})" if shown and whole else ""
         return f"{self.kind.name}{settings}" + (f"@{self.k}" if self.k else "")
-
-    def _argument(self, param: Param) -> str:
-        value = self[param.name]
-        return str(value) if param.positional else f"{param.name}={value}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Measure) and repr(self) == repr(other)
@@ -123,7 +114,7 @@ class Measure:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by name, because kinds hold functions."""
-        named = {setting.name: str(setting.value) for setting in self.settings}
+        named = {name: str(value) for name, value in self.settings}
         return (_rebuild, (self.name, named, self.k))
 
     @property
@@ -165,7 +156,7 @@ class Measure:
     @property
     def everywhere(self) -> bool:
         """Return whether it applies to every query; one of higher grades needs targets of these grades."""
-        selective = any(setting.name == "grade" and setting.value != SECONDARY for setting in self.settings)
+        selective = dict(self.settings).get("grade", SECONDARY) != SECONDARY
         return self.kind.everywhere and not selective and (self.of is None or self.of.everywhere)
 
     @property
@@ -215,7 +206,7 @@ def _bare(text: str) -> str:
     return text.strip().strip("\"'")
 
 
-def _read(kind: MeasureKind, name: str, text: str) -> object:
+def _parse_value(kind: MeasureKind, name: str, text: str) -> object:
     param = _param(kind, name)
     try:
         return param.read(_bare(text))
@@ -224,10 +215,10 @@ def _read(kind: MeasureKind, name: str, text: str) -> object:
         raise ConfigError(f"{kind.name}: {name}: expected {param.expects}, got {text.strip()!r}{detail}") from error
 
 
-def _place(kind: MeasureKind, text: str, taken: Container[str]) -> Setting:
+def _place(kind: MeasureKind, text: str, taken: Container[str]) -> str:
     for param in kind.params:
         if param.positional and param.name not in taken and re.fullmatch(param.looks, _bare(text), re.DOTALL):
-            return Setting(param.name, _read(kind, param.name, text))
+            return param.name
     takes = [param.expects for param in kind.params if param.positional]
     raise ConfigError(f"{kind.name} takes {' and '.join(takes) or 'named settings only'}, not {text.strip()!r}")
 

@@ -89,42 +89,48 @@ def _require_file_level(measure: Measure) -> None:
 
 _COUNTED = (_FILE, _GRADE)
 nDCG = Measure(  # noqa: N816  the name in the literature
-    MeasureKind("nDCG", ranks.ndcg, ranks.fraction, (_FILE, _RULE), check=_require_file_level)
+    MeasureKind("nDCG", ranks.ndcg, ranks.share_range, (_FILE, _RULE), check=_require_file_level)
 )
-RR = Measure(MeasureKind("RR", ranks.reciprocal_rank, ranks.fraction, _COUNTED))
-Hit = Measure(MeasureKind("Hit", ranks.hit, ranks.fraction, _COUNTED, binary=True))
-R = Measure(MeasureKind("R", ranks.recall, ranks.fraction, _COUNTED))
-P = Measure(MeasureKind("P", ranks.precision, ranks.fraction, _COUNTED))
-AP = Measure(MeasureKind("AP", ranks.average_precision, ranks.fraction, _COUNTED))
-Judged = Measure(MeasureKind("Judged", ranks.judged, ranks.fraction, (_FILE,)))
-LineR = Measure(MeasureKind("LineR", lines.line_recall, ranks.fraction, (_GRADE,), everywhere=False))
-LineP = Measure(MeasureKind("LineP", lines.line_precision, ranks.fraction, (_GRADE,), everywhere=False))
-SpanR = Measure(MeasureKind("SpanR", lines.span_recall, ranks.fraction, (_IOU, _GRADE)))
+RR = Measure(MeasureKind("RR", ranks.reciprocal_rank, ranks.share_range, _COUNTED))
+Hit = Measure(MeasureKind("Hit", ranks.hit, ranks.share_range, _COUNTED, binary=True))
+R = Measure(MeasureKind("R", ranks.recall, ranks.share_range, _COUNTED))
+P = Measure(MeasureKind("P", ranks.precision, ranks.share_range, _COUNTED))
+AP = Measure(MeasureKind("AP", ranks.average_precision, ranks.share_range, _COUNTED))
+Judged = Measure(MeasureKind("Judged", ranks.judged, ranks.share_range, (_FILE,)))
+LineR = Measure(MeasureKind("LineR", lines.line_recall, ranks.share_range, (_GRADE,), everywhere=False))
+LineP = Measure(MeasureKind("LineP", lines.line_precision, ranks.share_range, (_GRADE,), everywhere=False))
+SpanR = Measure(MeasureKind("SpanR", lines.span_recall, ranks.share_range, (_IOU, _GRADE)))
 RecallAtTokens = Measure(
-    MeasureKind("RecallAtTokens", budget.recall_at_tokens, ranks.fraction, (_TOKENS, _LINES, _GRADE), cutoff=False)
+    MeasureKind("RecallAtTokens", budget.recall_at_tokens, ranks.share_range, (_TOKENS, _LINES, _GRADE), cutoff=False)
 )
 TokensToHit = Measure(
-    MeasureKind("TokensToHit", budget.tokens_to_hit, budget.capped, (_CAP, _LINES, _GRADE), cutoff=False)
+    MeasureKind("TokensToHit", budget.tokens_to_hit, budget.token_range, (_CAP, _LINES, _GRADE), cutoff=False)
 )
 Displacement = Measure(
-    MeasureKind("Displacement", robustness.displacement, robustness.inverse, (_FILE,), binary=True, everywhere=False)
+    MeasureKind(
+        "Displacement", robustness.displacement, robustness.failure_range, (_FILE,), binary=True, everywhere=False
+    )
 )
-RankGap = Measure(MeasureKind("RankGap", robustness.rank_gap, robustness.signed, (_FILE,), everywhere=False))
+RankGap = Measure(MeasureKind("RankGap", robustness.rank_gap, robustness.gap_range, (_FILE,), everywhere=False))
 Any = Measure(
     MeasureKind(
-        "Any", robustness.any_phrasing, robustness.as_inner, (_OF,), False, True, check=robustness.require_binary
+        "Any", robustness.any_phrasing, robustness.inner_range, (_OF,), False, True, check=robustness.require_binary
     )
 )
 All = Measure(
     MeasureKind(
-        "All", robustness.all_phrasings, robustness.as_inner, (_OF,), False, True, check=robustness.require_binary
+        "All", robustness.all_phrasings, robustness.inner_range, (_OF,), False, True, check=robustness.require_binary
     )
 )
-Worst = Measure(MeasureKind("Worst", robustness.worst_phrasing, robustness.as_inner, (_OF,), False, True))
-Spread = Measure(MeasureKind("Spread", robustness.spread, robustness.width, (_OF,), False, True, everywhere=False))
+Worst = Measure(MeasureKind("Worst", robustness.worst_phrasing, robustness.inner_range, (_OF,), False, True))
+Spread = Measure(
+    MeasureKind("Spread", robustness.spread, robustness.spread_range, (_OF,), False, True, everywhere=False)
+)
 #: `Drop(human→wrong_terminology)` is of nDCG@10, the headline measure; its full name includes it.
 _OF_DROP = Param("of", _OF.expects, _ranked, nDCG @ 10, positional=True, shown=True, looks=_OF.looks)
-Drop = Measure(MeasureKind("Drop", robustness.drop, robustness.loss, (_OF_DROP, _FORMS), False, True, everywhere=False))
+Drop = Measure(
+    MeasureKind("Drop", robustness.drop, robustness.drop_range, (_OF_DROP, _FORMS), False, True, everywhere=False)
+)
 
 _RANKED = (nDCG, RR, Hit, R, P, AP, Judged, LineR, LineP, SpanR, RecallAtTokens, TokensToHit, Displacement, RankGap)
 #: All measures by name, in display order.

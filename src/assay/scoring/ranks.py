@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.types import FloatArray
 
 
-def fraction(_: Measure) -> MeasureRange:
+def share_range(_: Measure) -> MeasureRange:
     """Return the range of a share: 0 is worst, 1 is best."""
     return MeasureRange(0.0, 1.0, 0.0)
 

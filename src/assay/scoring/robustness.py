@@ -48,20 +48,20 @@ def _best_ranks(grid: Grid, measure: Measure) -> tuple[IntArray, IntArray, Float
     """Return the best ranks of a primary and of an adversary, and 0 where both exist, NaN elsewhere."""
     k, level = cutoff_of(measure), level_of(measure)
     marks = grid.marks(level)
-    has_both = marks.trapped & (grid.graded(level).ideal >= PRIMARY).any(axis=-1)
+    has_both = marks.has_adversary & (grid.graded(level).ideal >= PRIMARY).any(axis=-1)
     return (
         first_rank(grades_at(grid, measure) >= PRIMARY),
-        first_rank(marks.trap[..., :k] & grid.within(level, k)),
+        first_rank(marks.adversary[..., :k] & grid.within(level, k)),
         np.where(has_both, 0.0, np.nan),
     )
 
 
-def inverse(_: Measure) -> MeasureRange:
+def failure_range(_: Measure) -> MeasureRange:
     """Return the range of a share of failures: 1 is worst."""
     return MeasureRange(0.0, 1.0, 1.0)
 
 
-def signed(measure: Measure) -> MeasureRange:
+def gap_range(measure: Measure) -> MeasureRange:
     """Return the range of a difference of ranks: -k is worst, k is best."""
     k = float(cutoff_of(measure))
     return MeasureRange(-k, k, -k)
@@ -141,18 +141,18 @@ def inner(measure: Measure) -> Measure:
     return measure.of
 
 
-def as_inner(measure: Measure) -> MeasureRange:
+def inner_range(measure: Measure) -> MeasureRange:
     """Return the range of the combined measure."""
     return inner(measure).kind.bounds(inner(measure))
 
 
-def width(measure: Measure) -> MeasureRange:
+def spread_range(measure: Measure) -> MeasureRange:
     """Return the range of a distance between two values: 0 is best."""
     of = inner(measure)
     return MeasureRange(0.0, of.high - of.low, of.high - of.low)
 
 
-def loss(measure: Measure) -> MeasureRange:
+def drop_range(measure: Measure) -> MeasureRange:
     """Return the range of a loss; below 0 it is a gain."""
     of = inner(measure)
     return MeasureRange(of.low - of.high, of.high - of.low, of.high - of.low)

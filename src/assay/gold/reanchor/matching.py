@@ -168,10 +168,10 @@ def _find_renamed(pair: CommitPair, path: str, part: Section, other: str) -> Cou
         short, long = sorted((new.length, part.length))
         if _same_family(new, part) and long <= config.grown * short + 2 * config.grown:
             one = _score(pair, path, part, other, new)
-            neighbours = zip(before.neighbours(part), after.neighbours(new), strict=True)
-            same = sum(a is not None and b is not None and a.plain == b.plain for a, b in neighbours)
+            neighbors = zip(before.neighbors(part), after.neighbors(new), strict=True)
+            same = sum(a is not None and b is not None and a.plain == b.plain for a, b in neighbors)
             title = config.title * title_similarity(part.last, new.last)
-            sums[one] = one.likeness + (title + config.neighbour * same)
+            sums[one] = one.likeness + (title + config.neighbor * same)
     best = max(sums, key=lambda one: (sums[one], *one.order), default=None)
     if best is None:
         return None

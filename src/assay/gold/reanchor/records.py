@@ -71,10 +71,10 @@ class Reanchoring:
     named: float = 0.2
     #: Likeness that a definition of the same name in another scope or file needs: `new` and `run` are everywhere.
     moved: float = 0.35
-    #: Bonus of a renamed definition: up to `title` for words that the names share, and `neighbour` for each adjacent
+    #: Bonus of a renamed definition: up to `title` for words that the names share, and `neighbor` for each adjacent
     #: definition with the same name.
     title: float = 0.3
-    neighbour: float = 0.15
+    neighbor: float = 0.15
     #: Likeness that a renamed definition needs, without and with the bonus ...
     renamed: float = 0.4
     renamed_sum: float = 0.55

@@ -70,7 +70,7 @@ class ParsedFile:
     def _places(self) -> dict[Section, int]:
         return {part: place for place, part in enumerate(self.parts)}
 
-    def neighbours(self, part: Section) -> tuple[Section | None, Section | None]:
+    def neighbors(self, part: Section) -> tuple[Section | None, Section | None]:
         """Return the parts that begin before and after one, in file order."""
         place = self._places[part]
         before = self.parts[place - 1] if place else None
