@@ -189,13 +189,9 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> CommandTemplat
     _check_argv(templates.argv, settings.mode)
     check_template(settings.env, folders, f"{WHERE}: env")
     check_template(settings.request, (*folders, *ASKED, "id"), f"{WHERE}: request")
-    check_written_out(WHERE, _named(templates))
-    return templates
-
-
-def _named(templates: CommandTemplates) -> Mapping[str, object]:
     named = {name: getattr(templates, name) for name in ("argv", "index", "update", "version", "request", "env")}
-    return {**named, "path_filter": templates.filters.paths, "language_filter": templates.filters.languages}
+    check_written_out(WHERE, {**named, "path_filter": by_path, "language_filter": by_language})
+    return templates
 
 
 def _check_mode(settings: Settings) -> None:
