@@ -157,7 +157,7 @@ def test_runfile_configuration_is_its_content(opened: Opened, tmp_path: Path) ->
     [
         ("one Q0 a.py 1 1 t\none Q0 b c.py 2 1 t\n", 2, "7 columns"),
         ("one Q0 a.py 1\n", 1, "4 columns"),
-        ("one Q0 a.py first 1 t\n", 1, "no number"),
+        ("one Q0 a.py first 1 t\n", 1, "not a number"),
         ("one Q0 a.py 1 nan t\n", 1, "cannot be ordered"),
         ("one Q0 a.py 1 2 t\ntwo Q0 a.py 1 2 t\none Q0 a.py 2 1 t\n", 3, "twice for one, first in line 1"),
         ('{"query": "one", "hits": []}\n{"query": "one", "hits": []}\n', 2, "second answer"),
@@ -165,7 +165,7 @@ def test_runfile_configuration_is_its_content(opened: Opened, tmp_path: Path) ->
         ('{"query": "one"}\n', 1, "no answer on this line"),
         ('{"query": "one", "hits": [3]}\n', 1, "no answer on this line"),
         ('{"query": "one", "hits": 3}\n', 1, "no answer on this line"),
-        ('{"query": 3, "hits": []}\n', 1, "no text"),
+        ('{"query": 3, "hits": []}\n', 1, "not a text"),
         (b"one Q0 a.py 1 1 t\ntwo Q0 caf\xe9.py 1 1 t\n", 2, "not UTF-8"),
         ("\n\n", None, "empty"),
     ],

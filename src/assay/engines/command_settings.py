@@ -40,67 +40,68 @@ Filter = Argv | Mapping[str, object]
 class Settings(ReadingSettings):
     """Settings of `kind = "command"`.
 
-    In the templates: {query}, {k}, {root} (the corpus), {here} (the folder of assay.toml, else where Assay runs),
-    {store} (an empty folder for an index, removed in the end; its size is measured), {preset} (the folder of the
-    preset's file), {config} (the file that is rendered from `config.template`), {env:NAME} (a variable, kept out of
-    all records), {python} (the interpreter that Assay runs in) and {python:PROGRAM} (the one that an installed program
-    starts with). The program runs in {root}; one that is written with a slash is looked for from {here}. No shell is
-    used.
+    Placeholders of the templates: {query}, {k}, {root} (the corpus), {here} (the directory of assay.toml, else the
+    current one), {store} (an empty directory for an index, removed at the end; its size is measured), {preset} (the
+    directory of the preset's file), {config} (the file rendered from `config.template`), {env:NAME} (a variable, never
+    recorded), {python} (the interpreter that runs Assay) and {python:PROGRAM} (the interpreter of an installed
+    program). The program runs in {root}; one with a slash in its name is relative to {here}. No shell is used.
 
-    `mode = "once"` runs the program for each query. Results are taken whatever the exit code; one that is not in
-    `ok_codes` is then told in a note. A program that dies by a signal has no results. Without results, an exit code in
-    `ok_codes` means that nothing was found and any other is a failure. When `ok_codes` is not given, that is 0, and 1
-    if the tool printed nothing at all, neither on stdout nor on stderr: what grep, rg and the like do when they find
-    nothing.
+    `mode = "once"` runs the program for each query. Results are used whatever the exit code; a code that is not in
+    `ok_codes` is then noted. A program killed by a signal has no results. Without results, an exit code in `ok_codes`
+    means that nothing was found, and any other is a failure. By default that is 0, and 1 if the tool printed nothing
+    at all on stdout and stderr, as grep and rg do when they find nothing.
 
     The other modes start the program once, after the index command, and write each `request` to its stdin. With
-    `lines` the answer is the next line that holds JSON. With `prompt` it is all up to the next prompt, which is looked
-    for at the end of what has come, so that an answer may hold something like it. A line break in a query is sent as a
-    blank, and told, where the request is a text; in JSON it is escaped and breaks nothing. A program that dies, is
-    late or does not stop printing fails that query, is ended, and is started again before the next, in time that is
-    told and is no part of the answer's. Such a program gets no terminal: some then print no prompt, and want an option
-    to do so.
+    `lines` the answer is the next line that holds JSON. With `prompt` it is everything up to the next prompt, which is
+    searched at the end of the output, so that an answer may contain similar text. A line break in a query is sent as a
+    blank, with a note, if the request is a text; in JSON it is escaped. A program that dies, times out or does not
+    stop printing fails that query, is ended, and is restarted before the next one; that time is noted and not counted.
+    Such a program has no terminal: some then print no prompt, and need an option for it.
     """
 
     where: ClassVar[str] = WHERE
 
     argv: Argv = field(
-        metadata={"about": "the program and its arguments with {query}; a text is split as a shell would, without one"}
+        metadata={
+            "about": "the program and its arguments with {query}; a text is split as a shell would; no shell is used"
+        }
     )
     mode: Mode = field(
         default="once",
-        metadata={"about": "once: run for each query; lines, prompt: started once, asked on stdin, no {query} in argv"},
+        metadata={
+            "about": "once: run for each query; lines, prompt: started once, queried on stdin, no {query} in argv"
+        },
     )
     index: Argv = field(default=(), metadata={"about": "run once when the corpus is opened; without {query} and {k}"})
     update: Argv = field(
         default=(),
         metadata={
-            "about": 'run when files changed: a command, or "index" for the index command again; a program that stays '
-            'is then started anew, and "restart" does only that; a tool without an index needs none'
+            "about": 'run when files changed: a command, or "index" for the index command; an interactive program '
+            'is then restarted, and "restart" does only that; a tool without an index needs none'
         },
     )
     version: Argv = field(
-        default=(), metadata={"about": "run in the end; the first line that it prints is recorded as the version"}
+        default=(), metadata={"about": "run at the end; the first line of its output is recorded as the version"}
     )
     request: str | Mapping[str, object] = field(
         default="",
         metadata={
-            "about": "what is written to a program that stays: a table is one line of JSON, a text is one line as it "
-            "is; with {query}, {k} and {id} (a number that counts up); of mode prompt {query} if not given"
+            "about": "written to an interactive program: a table is one line of JSON, a text is one line; with "
+            "{query}, {k} and {id} (a counter); default of mode prompt: {query}"
         },
     )
     answer_id: str = field(
         default="",
-        metadata={"about": "mode lines: where in the answer the {id} of the request is; other lines are passed over"},
+        metadata={"about": "mode lines: where in the answer the {id} of the request is; other lines are skipped"},
     )
     prompt: str = field(
-        default="", metadata={"about": "mode prompt: a regular expression for what the program prints when it waits"}
+        default="", metadata={"about": "mode prompt: a regular expression for the prompt that the program prints"}
     )
     ready: str = field(
         default="",
         metadata={
-            "about": "a regular expression for what a program that stays prints once it has started; of mode prompt "
-            "the first prompt if not given; of mode lines the first query waits for the start if not given"
+            "about": "a regular expression for what an interactive program prints once it has started; default of mode "
+            "prompt: the first prompt; without it in mode lines, the first query includes the start"
         },
     )
     path_filter: Filter = field(
@@ -116,18 +117,20 @@ class Settings(ReadingSettings):
     startup_timeout: float = field(
         default=STARTUP_SECONDS,
         metadata={
-            "about": "seconds for a program that stays to print ready or its first prompt; more for one that indexes "
+            "about": "seconds for an interactive program to print ready or its first prompt; more for one that indexes "
             "before that"
         },
     )
     restarts: int = field(
         default=RESTARTS,
-        metadata={"about": "how often in a row, with no answer between, a program that died or hung is started again"},
+        metadata={
+            "about": "how often in a row, without an answer in between, a program that died or hung is restarted"
+        },
     )
-    git: bool = field(default=False, metadata={"about": "whether the corpus must be a git repository for the tool"})
+    git: bool = field(default=False, metadata={"about": "whether the tool needs a git repository"})
     ok_codes: tuple[int, ...] | None = field(
         default=None,
-        metadata={"about": "exit codes that may come without results; if not given 0, and 1 when nothing is printed"},
+        metadata={"about": "exit codes allowed without results; default: 0, and 1 if nothing is printed"},
     )
     env: Mapping[str, str] = field(
         default_factory=dict,
@@ -186,13 +189,9 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> CommandTemplat
     _check_argv(templates.argv, settings.mode)
     check_template(settings.env, folders, f"{WHERE}: env")
     check_template(settings.request, (*folders, *ASKED, "id"), f"{WHERE}: request")
-    check_written_out(WHERE, _named(templates))
-    return templates
-
-
-def _named(templates: CommandTemplates) -> Mapping[str, object]:
     named = {name: getattr(templates, name) for name in ("argv", "index", "update", "version", "request", "env")}
-    return {**named, "path_filter": templates.filters.paths, "language_filter": templates.filters.languages}
+    check_written_out(WHERE, {**named, "path_filter": by_path, "language_filter": by_language})
+    return templates
 
 
 def _check_mode(settings: Settings) -> None:
@@ -210,7 +209,7 @@ def _check_mode(settings: Settings) -> None:
     if settings.mode == "lines":
         _check_lines(settings)
     elif settings.mode == "prompt" and settings.request and not names_place(settings.request, "query"):
-        raise ConfigError(f"{WHERE}: request has no {{query}}", hint="put {query} where the question goes")
+        raise ConfigError(f"{WHERE}: request has no {{query}}", hint="put {query} where the query goes")
 
 
 def _check_lines(settings: Settings) -> None:
@@ -228,7 +227,7 @@ def _check_argv(argv: Sequence[str], mode: Mode) -> None:
     if not argv:
         raise ConfigError(f"{WHERE}: argv is empty", hint='write argv = ["tool", "--", "{query}"]')
     if mode == "once" and not names_place(argv, "query"):
-        raise ConfigError(f"{WHERE}: argv has no {{query}}", hint="put {query} where the question goes")
+        raise ConfigError(f"{WHERE}: argv has no {{query}}", hint="put {query} where the query goes")
 
 
 def _read_filter(settings: Settings, name: str, known: Sequence[str]) -> Template:
@@ -250,7 +249,7 @@ def _read_filter(settings: Settings, name: str, known: Sequence[str]) -> Templat
 def _read_update(settings: Settings, known: Sequence[str]) -> tuple[str, ...]:
     if settings.update == RESTART:
         if settings.mode == "once":
-            raise ConfigError(f'{WHERE}: update = "restart" with mode once', hint="nothing stays that could be started")
+            raise ConfigError(f'{WHERE}: update = "restart" with mode once', hint="no program keeps running")
         return ()
     if settings.update == AGAIN and not settings.index:
         raise ConfigError(f'{WHERE}: update = "index" without an index command', hint="take it out, or add index")
@@ -264,5 +263,5 @@ def compile_marker(text: str, name: str) -> re.Pattern[bytes]:
     except (re.error, ValueError) as problem:
         raise ConfigError(f"{WHERE}: {name}: {problem}", hint="correct the regular expression") from problem
     if marker.search(b""):
-        raise ConfigError(f"{WHERE}: {name} = {text!r} is found in nothing at all", hint="write what is printed there")
+        raise ConfigError(f"{WHERE}: {name} = {text!r} matches the empty text", hint="write what is printed there")
     return marker

@@ -43,9 +43,7 @@ class ConfigSettings:
     template: str = field(metadata={"about": "the file, from the folder of assay.toml; it is read, never changed"})
     format: Literal["auto", "toml", "json", "yaml", "ini", "text"] = field(
         default="auto",
-        metadata={
-            "about": "if not given by the name: .toml, .json, .yaml or .yml, .ini or .cfg, and text for the rest"
-        },
+        metadata={"about": "default: by the name: .toml, .json, .yaml or .yml, .ini or .cfg, and text for the rest"},
     )
     edits: Mapping[str, object] = field(
         default_factory=dict,

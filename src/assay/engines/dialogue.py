@@ -117,8 +117,8 @@ class JsonLinesProtocol:
     def ask(self, child: Child, question: ToolRequest, deadline: float | None) -> EngineReply:
         """Send a request; skip lines without JSON or with the answer to another request."""
         unasked = () if self.answer_id else _unasked_notes(child.skip())
-        request = encode_request(self.request, question)
-        child.write(request.line, deadline)
+        request, notes = encode_request(self.request, question)
+        child.write(request, deadline)
         talk: list[str] = []
         size = 0
         while True:
@@ -127,7 +127,7 @@ class JsonLinesProtocol:
             answer = None if found is None else self._pick(found, question.id)
             if answer is not None:
                 reply = read_document(answer.values[0], self.layout)
-                return replace(reply, notes=(*request.notes, *unasked, *_talk_notes(talk), *answer.notes, *reply.notes))
+                return replace(reply, notes=(*notes, *unasked, *_talk_notes(talk), *answer.notes, *reply.notes))
             size += len(line) + 1
             if size > CHILD_LIMITS.line:
                 raise OutputLimitExceeded(f"more than {CHILD_LIMITS.line:,} bytes")
@@ -159,11 +159,11 @@ class PromptProtocol:
     def ask(self, child: Child, question: ToolRequest, deadline: float | None) -> EngineReply:
         """Send a request and read all up to the next prompt."""
         unasked = _unasked_notes(child.skip())
-        request = encode_request(self.request, question)
-        child.write(request.line, deadline)
+        request, notes = encode_request(self.request, question)
+        child.write(request, deadline)
         answer = child.read_until(self.prompt.pattern, deadline)
         reply = read_output(answer, self.layout, question.known)
-        return replace(reply, notes=(*request.notes, *unasked, *reply.notes))
+        return replace(reply, notes=(*notes, *unasked, *reply.notes))
 
 
 def make_dialogue(settings: Settings) -> WireProtocol | None:
@@ -187,23 +187,15 @@ def _marker(text: str, name: str, *, after: bytes) -> OutputMarker:
     return OutputMarker(name, text, pattern)
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A line to write, and notes."""
-
-    line: bytes
-    notes: tuple[str, ...] = ()
-
-
-def encode_request(template: str | Mapping[str, object], question: ToolRequest) -> _Request:
-    """Encode a query as one line: JSON from a table, else text with line breaks replaced by blanks."""
+def encode_request(template: str | Mapping[str, object], question: ToolRequest) -> tuple[bytes, tuple[str, ...]]:
+    """Encode a query as one line, with notes: JSON from a table, else text with line breaks replaced by blanks."""
     if not isinstance(template, str):
         values = {**question.places, "query": question.query, "k": question.k, "id": question.id}
-        return _Request(json.dumps(merge(fill_json(template, values), question.added)).encode() + b"\n")
+        return json.dumps(merge(fill_json(template, values), question.added)).encode() + b"\n", ()
     flat = _BREAKS.sub(" ", question.query)
     text = fill(template, {**question.places, "query": flat, "k": str(question.k), "id": str(question.id)})
     try:
-        return _Request(text.encode() + b"\n", (FLATTENED,) if flat != question.query else ())
+        return text.encode() + b"\n", (FLATTENED,) if flat != question.query else ()
     except UnicodeEncodeError as problem:
         raise EngineError(f"the query cannot be sent: {problem}", hint="clean the query") from problem
 

@@ -77,9 +77,9 @@ class RequestTemplate:
     """A request with placeholders."""
 
     url: str = field(metadata={"about": "the address"})
-    method: Method | None = field(default=None, metadata={"about": "if not given POST with a body, else GET"})
+    method: Method | None = field(default=None, metadata={"about": "default: POST with a body, else GET"})
     headers: Mapping[str, str] = field(default_factory=dict, metadata={"about": "sent with it"})
-    body: Body | None = field(default=None, metadata={"about": "a table is sent as JSON, a text as it is"})
+    body: Body | None = field(default=None, metadata={"about": "a table is sent as JSON, a text unchanged"})
     form: bool = field(default=False, metadata={"about": "send the table as a form instead of JSON"})
 
 
@@ -87,11 +87,11 @@ class RequestTemplate:
 class ReadinessProbe(RequestTemplate):
     """A request that is repeated until the index is ready."""
 
-    path: str = field(metadata={"about": "where in the JSON it stands"})
-    value: object = field(default=True, metadata={"about": "what stands there when it is ready"})
+    path: str = field(metadata={"about": "where in the JSON the state is"})
+    value: object = field(default=True, metadata={"about": "the state when it is ready"})
     every: float = field(
-        default=0.5,  # an index takes seconds to minutes, and half a second of it is not worth a busy server
-        metadata={"about": "seconds between two questions"},
+        default=0.5,  # an index takes seconds to minutes; more requests would only load the server
+        metadata={"about": "seconds between two requests"},
     )
 
     def __post_init__(self) -> None:
@@ -103,37 +103,39 @@ class ReadinessProbe(RequestTemplate):
 class Settings(ReadingSettings):
     """Settings of `kind = "http"`.
 
-    In the templates: {query} and {k}; {root} (the corpus), {here} (the folder of assay.toml), {store} (an empty folder
-    of the engine's own), {config} (the file that is rendered from `config.template`); {env:NAME} for a secret. In an
-    address they are percent-encoded, but for a variable that it begins with. In `index`, `update` and `ready` there is
-    no query; in filters there are {path} and {language}.
+    Placeholders of the templates: {query} and {k}; {root} (the corpus), {here} (the directory of assay.toml), {store}
+    (an empty directory of the engine), {config} (the file rendered from `config.template`); {env:NAME} for a secret.
+    In a URL they are percent-encoded, except a variable at its beginning. `index`, `update` and `ready` have no query;
+    filters have {path} and {language}.
 
-    429, 5xx and broken connections are asked again, inside the time limit of the query. No redirect is followed.
+    429, 5xx and broken connections are retried within the time limit of the query. Redirects are not followed.
     """
 
     where: ClassVar[str] = "engine http"
 
     url: str = field(metadata={"about": "the address, as in https://host/search?q={query}&limit={k}"})
-    method: Method | None = field(default=None, metadata={"about": "if not given POST with a body, else GET"})
+    method: Method | None = field(default=None, metadata={"about": "default: POST with a body, else GET"})
     headers: Mapping[str, str] = field(
         default_factory=dict, metadata={"about": "sent with every query; a secret is written {env:NAME}"}
     )
     body: Body | None = field(
-        default=None, metadata={"about": "a table is sent as JSON, a text as it is; {k} alone is a number"}
+        default=None, metadata={"about": "a table is sent as JSON, a text unchanged; {k} alone is a number"}
     )
     form: bool = field(default=False, metadata={"about": "send the table as a form instead of JSON"})
     token_env: str | None = field(
         default=None, metadata={"about": "the variable that holds the bearer token, sent with every request"}
     )
     index: RequestTemplate | None = field(
-        default=None, metadata={"about": "made when the corpus is opened: url, method, headers, body, form"}
+        default=None, metadata={"about": "sent when the corpus is opened: url, method, headers, body, form"}
     )
     update: RequestTemplate | None = field(
-        default=None, metadata={"about": "made when files have changed; if not given, index is made again"}
+        default=None, metadata={"about": "sent when files have changed; by default the index request is repeated"}
     )
     ready: ReadinessProbe | None = field(
         default=None,
-        metadata={"about": "asked after index and update until path is value: url, path, value, every, headers, body"},
+        metadata={
+            "about": "repeated after index and update until path is value: url, path, value, every, headers, body"
+        },
     )
     path_filter: Mapping[str, object] = field(
         default_factory=dict,
@@ -142,10 +144,10 @@ class Settings(ReadingSettings):
     language_filter: Mapping[str, object] = field(
         default_factory=dict, metadata={"about": "the same for results in {language}"}
     )
-    retries: int = field(default=2, metadata={"about": "how often a query is sent again; bridges a limit per second"})
+    retries: int = field(default=2, metadata={"about": "how often a query is retried; bridges a limit per second"})
     rate: float | None = field(
         default=None,
-        metadata={"about": "requests a second at most; the wait for it is not the engine's time"},
+        metadata={"about": "requests per second at most; waiting for it is not counted as the engine's time"},
     )
     config: ConfigSettings | None = field(
         default=None,
@@ -364,7 +366,7 @@ class HttpSession(ExternalSession):
         try:
             text = answer.body.decode("utf-8")
         except UnicodeDecodeError as problem:
-            message = f"answered with bytes that are no UTF-8, at {problem.start}"
+            message = f"answered with bytes that are not UTF-8, at {problem.start}"
             raise EngineError(message, hint="let it answer UTF-8") from None
         return read_output(text, self._layout, self._known)
 
@@ -520,7 +522,7 @@ def _indexing(settings: Settings, places: Mapping[str, str], config: ConfigTempl
 def _check(settings: Settings) -> None:
     where = Settings.where
     if not names_place([settings.url, settings.body or ""], "query"):
-        raise ConfigError(f"{where}: neither url nor body has {{query}}", hint="put {query} where the question goes")
+        raise ConfigError(f"{where}: neither url nor body has {{query}}", hint="put {query} where the query goes")
     filters = {"path_filter": settings.path_filter, "language_filter": settings.language_filter}
     check_written_out(where, {**filters, "token_env": settings.token_env or ""})
     for name, table in filters.items():

@@ -246,17 +246,18 @@ class Settings:
     """Settings of `kind = "keywords"`."""
 
     # Not part of the configuration, because the ranking is the same.
-    backend: Backend = field(default="auto", metadata={"about": "who counts the words; the ranking is the same"})
+    backend: Backend = field(default="auto", metadata={"about": "what counts the words; the ranking is the same"})
     window: int = field(
         default=40,  # the same size as the reference engine's chunk
         metadata={"about": "lines of a result: those with the most distinct words"},
     )
     shortest: int = field(
-        default=2, metadata={"about": "characters of the shortest word looked for: one letter stands in every file"}
+        default=2,
+        metadata={"about": "characters of the shortest word that is counted: single letters are in every file"},
     )
     cached_words: int = field(
         default=4096,  # queries of one suite share most of theirs
-        metadata={"about": "words whose counts are kept in memory; no effect on the ranking"},
+        metadata={"about": "words whose counts are cached; no effect on the ranking"},
     )
 
     def __post_init__(self) -> None:

@@ -43,12 +43,13 @@ class Settings:
     target: str = field(
         metadata={"about": "module:callable: a search function (query, k) or (query), an engine, or what makes one"}
     )
-    folder: str = field(default=".", metadata={"about": "where its module lies, besides what is installed"})
+    folder: str = field(default=".", metadata={"about": "where its module is, besides installed packages"})
     options: Mapping[str, object] = field(
         default_factory=dict, metadata={"about": "arguments for a class or factory; recorded, so no secrets"}
     )
     oversample: int | None = field(
-        default=None, metadata={"about": "how many times k to ask for, when not what the engine declares; printed"}
+        default=None,
+        metadata={"about": "how many times k results to request, instead of what the engine declares; printed"},
     )
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ from assay.types import Corpus, Hit, Role
 class Settings:
     """Settings of `kind = "random"`."""
 
-    seed: int = field(default=0, metadata={"about": "another seed is another draw; by default the seed of the run"})
+    seed: int = field(default=0, metadata={"about": "seed of the order; default: the seed of the run"})
     window: int = field(
         default=40,  # the size of the reference engine's chunk
         metadata={"about": "lines of a result"},

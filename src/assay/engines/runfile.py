@@ -281,7 +281,7 @@ def _read_entry(line: str, file: str, number: int) -> _Entry:
         entry = _Entry(query, columns[2], int(columns[3]), float(columns[4]), number, ours)
     except ValueError as problem:
         raise InputError(
-            f"rank {columns[3]!r} or score {columns[4]!r} is no number",
+            f"rank {columns[3]!r} or score {columns[4]!r} is not a number",
             file=file,
             line=number,
             hint="qid Q0 docno rank score tag",
@@ -313,5 +313,5 @@ def _read_line(line: str, file: str, number: int) -> tuple[str, tuple[Hit, ...]]
             f"no answer on this line: {problem}", file=file, line=number, hint='{"query": "...", "hits": ["path:1-9"]}'
         ) from problem
     if not isinstance(name, str):
-        raise InputError(f"the query {name!r} is no text", file=file, line=number, hint=_NAMING)
+        raise InputError(f"the query {name!r} is not a text", file=file, line=number, hint=_NAMING)
     return name, hits

@@ -102,7 +102,7 @@ def _texts(name: str, value: object, *, shown: bool) -> Iterator[_Named]:
     if isinstance(value, str):
         yield _Named(name, value, shown)
         yield from (_Named(said["name"], said["value"]) for said in _SAID.finditer(value))
-        yield from (_Named(pair.name, pair.value, shown=True) for pair in _pairs(value))
+        yield from (_Named(key, text, shown=True) for key, text, _ in _parameters(value))
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from _texts(str(key), item, shown=shown or name == "headers")
@@ -119,20 +119,12 @@ def _options(arguments: Sequence[object]) -> Iterator[_Named]:
             yield _Named(match["name"], value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """A parameter of a URL."""
-
-    name: str
-    value: str
-    written: str  # perhaps percent-encoded
-
-
-def _pairs(url: str) -> Iterator[_Pair]:
+def _parameters(url: str) -> Iterator[tuple[str, str, str]]:
+    """Return name, value and encoded value of each parameter of a URL."""
     query = url.partition("?")[2].partition("#")[0] if "://" in url or url.startswith("{env:") else ""
     for piece in filter(None, query.split("&")):
         name, _, written = piece.partition("=")
-        yield _Pair(unquote_plus(name), unquote_plus(written), written)
+        yield unquote_plus(name), unquote_plus(written), written
 
 
 def secret_values(
@@ -145,7 +137,7 @@ def secret_values(
     from assay.http import read_token
 
     given = [value for value in env.values() if not any(names_place(value, folder) for folder in FOLDERS)]
-    keys = [pair.value for url in urls for pair in _pairs(url) if _KEY.fullmatch(pair.value)]
+    keys = [value for url in urls for _, value, _ in _parameters(url) if _KEY.fullmatch(value)]
     found = (*named_secrets(templates), *given, *keys, read_token(token_env))
     return tuple(dict.fromkeys(value for value in found if value))
 
@@ -153,9 +145,9 @@ def secret_values(
 def recorded_url(url: str) -> str:
     """Return a URL for the records, with a digest in place of each key."""
     head, mark, query = url.partition("?")
-    for pair in _pairs(url):
-        if _KEY.fullmatch(pair.value):
-            query = query.replace(pair.written, f"sha256:{_digest(pair.value)}")
+    for _, value, written in _parameters(url):
+        if _KEY.fullmatch(value):
+            query = query.replace(written, f"sha256:{_digest(value)}")
     return f"{head}{mark}{query}"
 
 

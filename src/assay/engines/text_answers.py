@@ -33,7 +33,7 @@ class ReadingSettings:
     where: ClassVar[str] = "engine"  # prefix of messages
 
     format: Format = field(
-        default="auto", metadata={"about": "what the tool gives; text is a location on each line, or by pattern"}
+        default="auto", metadata={"about": "output format; text is a location on each line, or by pattern"}
     )
     path: str = field(default="", metadata={"about": "where in the JSON the path is, as in results[].file_path"})
     start: str = field(default="", metadata={"about": "where in the JSON the first line is"})
@@ -46,28 +46,26 @@ class ReadingSettings:
         default="",
         metadata={
             "about": "for text: a regular expression with (?P<path>...) and perhaps start, end, score; "
-            "what stands in ``` fences is the text of the result before it"
+            "text in ``` fences is the snippet of the result before it"
         },
     )
-    nothing: str = field(
-        default="", metadata={"about": "a regular expression for what the tool says when it finds nothing"}
-    )
+    nothing: str = field(default="", metadata={"about": "a regular expression for the output when nothing is found"})
     failed: str = field(
         default="",
         metadata={
-            "about": "a regular expression for what the tool says when it fails; an answer without results in which a "
-            "line matches is an error with its words"
+            "about": "a regular expression for the output of a failure; an answer without results in which a line "
+            "matches is an error with that text"
         },
     )
     oversample: int = field(
-        default=1, metadata={"about": "how many times k to ask for, so that k distinct files are left; printed"}
+        default=1, metadata={"about": "how many times k results to request, so that k distinct files remain; printed"}
     )
     timeout: float | None = field(
-        default=None, metadata={"about": "seconds for a query, when less than the run's own limit"}
+        default=None, metadata={"about": "seconds for a query, if less than the limit of the run"}
     )
     index_timeout: float = field(
         default=TIME_LIMITS.index,
-        metadata={"about": "seconds to get ready for a corpus, when less than the run's own limit"},
+        metadata={"about": "seconds to prepare for a corpus, if less than the limit of the run"},
     )
 
     def __post_init__(self) -> None:

@@ -431,7 +431,7 @@ for line in sys.stdin:
         ({**LINES, "ready": "("}, "ready"),
         ({**LINES, "update": "index"}, "without an index"),
         ({"mode": "prompt"}, "without a prompt"),
-        ({"mode": "prompt", "prompt": "x*"}, "found in nothing"),
+        ({"mode": "prompt", "prompt": "x*"}, "matches the empty text"),
         ({"mode": "prompt", "prompt": "["}, "prompt"),
         ({**PROMPT, "request": "find"}, "no {query}"),
         ({**PROMPT, "answer_id": "id"}, "answer_id has no meaning"),

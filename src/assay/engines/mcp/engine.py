@@ -71,7 +71,7 @@ class ToolCall:
     """A tool and its arguments."""
 
     tool: str = field(metadata={"about": "the name of the tool"})
-    arguments: Mapping[str, object] = field(default_factory=dict, metadata={"about": "what it is given"})
+    arguments: Mapping[str, object] = field(default_factory=dict, metadata={"about": "its arguments"})
 
 
 ToolCalls = ToolCall | tuple[ToolCall, ...]
@@ -81,14 +81,14 @@ ToolCalls = ToolCall | tuple[ToolCall, ...]
 class Settings(ReadingSettings):
     """Settings of `kind = "mcp"`.
 
-    The server is a program (`command`, run in {root}, spoken to over its stdin and stdout) or an address (`url`).
+    The server is a program (`command`, run in {root}, over stdin and stdout) or a URL (`url`).
     In the arguments: {query}, {k} (a number where it stands alone), {root} (the corpus), {here} (the folder of
-    assay.toml), {store} (an empty folder of the engine's own), {config} (the file that is rendered from
+    assay.toml), {store} (an empty directory of the engine), {config} (the file rendered from
     `config.template`) and {env:NAME}; in the filters also {path} or {language}, where the item of a list is repeated
-    for each that is wanted: ["{path}"].
+    for each value: ["{path}"].
 
-    A server that dies or hangs costs the query it was asked. Before the next one it is started again and makes the
-    calls of `index` again, in time that is told and is no part of the answer's; `index_command` is not run again.
+    A server that dies or hangs fails that query. Before the next one it is restarted and the calls of `index` are
+    repeated; that time is noted and not counted. `index_command` is not run again.
     """
 
     where: ClassVar[str] = WHERE
@@ -99,11 +99,11 @@ class Settings(ReadingSettings):
     index_command: Argv = field(
         default=(),
         metadata={
-            "about": "a program that is run to its end before command starts, to make an index; its time is part of "
-            "opening, and no part of the start-up"
+            "about": "a program that makes an index before command starts; its time is part of opening, but not of "
+            "startup"
         },
     )
-    url: str = field(default="", metadata={"about": "the server's address, for streamable HTTP"})
+    url: str = field(default="", metadata={"about": "the server's URL, for streamable HTTP"})
     headers: Mapping[str, str] = field(
         default_factory=dict,
         repr=False,
@@ -117,7 +117,7 @@ class Settings(ReadingSettings):
     )
     tool: str = field(metadata={"about": "the tool that searches"})
     arguments: Mapping[str, object] = field(
-        default_factory=lambda: {"query": "{query}"}, metadata={"about": "what the search tool is given"}
+        default_factory=lambda: {"query": "{query}"}, metadata={"about": "arguments of the search tool"}
     )
     index: ToolCalls = field(
         default=(), metadata={"about": "tool and arguments, or several of them, called when the corpus is opened"}
@@ -125,8 +125,8 @@ class Settings(ReadingSettings):
     update: str | ToolCalls = field(
         default=(),
         metadata={
-            "about": 'the same, called when files have changed; "restart" starts the server anew, and "index" runs '
-            "index_command before that; if not given, the calls of index are made again where there are any"
+            "about": 'the same, called when files have changed; "restart" restarts the server, and "index" runs '
+            "index_command before that; by default the calls of index are repeated"
         },
     )
     path_filter: Mapping[str, object] = field(
@@ -136,15 +136,15 @@ class Settings(ReadingSettings):
         default_factory=dict, metadata={"about": "arguments that restrict a search to {language}"}
     )
     content: Content = field(
-        default="auto", metadata={"about": "which part of an answer is read; auto is structured where there is any"}
+        default="auto", metadata={"about": "which part of an answer is read; auto: structured if present"}
     )
     startup_timeout: float = field(
         default=STARTUP_SECONDS,
-        metadata={"about": "seconds for the server to start and to shake hands"},
+        metadata={"about": "seconds for the server to start and initialize"},
     )
     restarts: int = field(
         default=RESTARTS,
-        metadata={"about": "how often in a row, with no answer between, a server that died or hung is started again"},
+        metadata={"about": "how often in a row, without an answer in between, a server that died or hung is restarted"},
     )
     git: bool = field(default=False, metadata={"about": "whether the copy of the corpus is a git repository"})
     config: ConfigSettings | None = field(
@@ -153,7 +153,7 @@ class Settings(ReadingSettings):
     )
     index_keys: tuple[str, ...] | None = field(
         default=None,
-        metadata={"about": f"{ABOUT}; with them the calls of index are made once, by a server of its own"},
+        metadata={"about": f"{ABOUT}; with them the calls of index are made once, by a separate server"},
     )
 
     def __post_init__(self) -> None:
@@ -213,7 +213,7 @@ def _read_calls(calls: ToolCalls, known: Sequence[str], name: str) -> tuple[Tool
 
 def _check_search(settings: Settings) -> None:
     if not names_place(settings.arguments, "query"):
-        raise ConfigError(f"{WHERE}: arguments have no {{query}}", hint="put {query} where the question goes")
+        raise ConfigError(f"{WHERE}: arguments have no {{query}}", hint="put {query} where the query goes")
     if settings.content == "structured" and (settings.pattern or settings.format in ("jsonl", "text")):
         raise ConfigError(f"{WHERE}: structured content is JSON", hint="leave format and pattern out")
 
@@ -226,7 +226,7 @@ def _check_update(settings: Settings) -> None:
     if update == AGAIN and not settings.index_command:
         raise ConfigError(f'{WHERE}: update = "{AGAIN}" without an index_command', hint="take it out, or add it")
     if isinstance(update, str) and settings.url:
-        raise ConfigError(f'{WHERE}: update = "{update}" with url', hint="a server that is not ours is not started")
+        raise ConfigError(f'{WHERE}: update = "{update}" with url', hint="a server behind a URL is not restarted")
 
 
 def _check_server(settings: Settings) -> None:
