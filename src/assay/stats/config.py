@@ -28,7 +28,7 @@ class StatsConfig:
     rule_of_three: float = 3.0  # -ln(.05): nothing seen in G tries bounds its rate by 3/G (Hanley & Lippman-Hand 1983)
     # How many times larger the rare differences are than the frequent ones before a set counts as skewed: at 3 that is
     # 0 to 6 % of symmetric sets and 99 % of those with rare large losses (tests/stats/audit.py).
-    lopsided: float = 3.0
+    skewed: float = 3.0
     # Standard deviations by which the F ratio of clusters exceeds 1 before their design effect lowers the effective n.
     alike_clusters: float = 1.0
     # Standard deviations by which the F ratio of clusters exceeds 1 before they count as different (1 % by chance), and

@@ -125,7 +125,7 @@ def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_b
     )
 
 
-def is_skewed(differences: FloatArray, worst: float, *, times: float = DEFAULT.lopsided) -> bool:
+def is_skewed(differences: FloatArray, worst: float, *, times: float = DEFAULT.skewed) -> bool:
     """Return whether rare large differences oppose frequent small ones, so that few queries decide the mean.
 
     The mean sizes of gains and losses are compared. For a direction that was not seen, the largest possible difference

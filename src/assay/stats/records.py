@@ -127,7 +127,7 @@ class ComparisonRow:
     notes: tuple[str, ...] = ()
     heaviest: float = 0.0  # share of the queries that the largest cluster holds
     differing: int = 0  # clusters with any difference
-    lopsided: bool = False  # rare large differences against frequent small ones: few queries decide the mean
+    skewed: bool = False  # rare large differences against frequent small ones: few queries decide the mean
     confirmed: bool = True  # whether skewed differences confirm the sign of their mean; the test assumes symmetry
     unequal: float = 1.0  # factor by which unequal cluster sizes raise the MDE
     typical_size: float = 0.0  # root mean square of the differences that are not 0

@@ -149,7 +149,7 @@ class _Column:
             label=parts.label,
             notes=self.notes(),
             differing=self.differing,
-            lopsided=self.skewed,
+            skewed=self.skewed,
             confirmed=self.is_confirmed(),
             unequal=unequal_factor(shared.table.sizes, effect.icc or 0.0, alpha=self.settings.alpha, config=config),
             typical_size=float(np.sqrt(np.mean(differences[differences != 0.0] ** 2))) if self.differing else 0.0,
@@ -186,7 +186,7 @@ class _Column:
         bounds = self.pair.bounds
         if self.sparse or not bounds.finite:
             return False
-        return is_skewed(self.differences, bounds.width, times=self.settings.config.lopsided)
+        return is_skewed(self.differences, bounds.width, times=self.settings.config.skewed)
 
     @cached_property
     def independent_n(self) -> float:
