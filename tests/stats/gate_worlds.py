@@ -18,7 +18,7 @@ from assay.report.evidence import means_over, query_noise
 from assay.stats.compare import assemble
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.records import ComparisonRow, ValueRange, Verdict
-from assay.stats.repeating import RunVariance, add_run_variance, is_regression, run_chance
+from assay.stats.repeating import RunVariance, add_run_variance, estimate_run_variance, is_regression
 from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.tables import MeasureColumn
 from tests.stats.audit_worlds import GAINS
@@ -104,7 +104,9 @@ def gate_rows(old: FloatArray, new: FloatArray) -> list[tuple[ComparisonRow, Run
     means, noise = ([found(side)[..., 0] for side in (old, new)] for found in (means_over, query_noise))
     judged = []
     for at, row in enumerate(comparison_rows(pairs, units, settings)):
-        chance = run_chance(tuple(means[0][:, at]), tuple(means[1][:, at]), (float(noise[0][at]), float(noise[1][at])))
+        chance = estimate_run_variance(
+            tuple(means[0][:, at]), tuple(means[1][:, at]), (float(noise[0][at]), float(noise[1][at]))
+        )
         found = assemble([row], [], column, "b", settings, None)
         judged.append((add_run_variance(found, lambda _: chance, settings).rows[0], chance))  # noqa: B023  # called at once
     return judged

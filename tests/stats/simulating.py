@@ -22,7 +22,7 @@ from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval
 from assay.stats.paired import sign_flip
 from assay.stats.power import observed_mde
 from assay.stats.records import Comparison, Interval, ValueRange, Verdict
-from assay.stats.repeating import RunVariance, add_run_variance, run_chance
+from assay.stats.repeating import RunVariance, add_run_variance, estimate_run_variance
 from assay.stats.runs import compare_scores
 from assay.stats.units import partition
 from assay.types import Scores
@@ -278,7 +278,7 @@ def _against_itself(
     values = (np.full(REPEATED_QUERIES, 0.5), 0.5 + own + new.mean() - old.mean())
     sides = [Scores(("e",), ("RR@10",), units, one[None, None]) for one in values]
     found = compare_scores(sides[0], sides[1], primary="RR@10", B=resamples)
-    return found, run_chance(tuple(old), tuple(own.mean() + new))
+    return found, estimate_run_variance(tuple(old), tuple(own.mean() + new))
 
 
 def audited(counts: Counts, *, shape: Shape, design: Design) -> Figures:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from assay.stats.intervals import lower_bound, upper_bound
-from assay.stats.paired import is_lopsided
+from assay.stats.paired import is_skewed
 from tests.properties import examples
 
 VALUES = st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=2, max_size=40)
@@ -53,18 +53,18 @@ def test_bound_of_values_that_are_all_the_worst_is_the_worst():
     assert lower_bound(np.full(4, -1.0), np.ones(4), 0.05, -1.0) == -1.0
 
 
-def test_rare_large_losses_against_frequent_small_gains_are_lopsided():
+def test_rare_large_losses_against_frequent_small_gains_are_skewed():
     gains = [0.07] * 40 + [0.0] * 58
-    assert is_lopsided(np.array([*gains, -1.0, -0.63]), 1.0)
-    assert is_lopsided(np.array(gains), 1.0), "a set without any loss does not prove that there is none"
-    assert is_lopsided(-np.array([*gains, -1.0]), 1.0)
+    assert is_skewed(np.array([*gains, -1.0, -0.63]), 1.0)
+    assert is_skewed(np.array(gains), 1.0), "a set without any loss does not prove that there is none"
+    assert is_skewed(-np.array([*gains, -1.0]), 1.0)
 
 
-def test_differences_of_like_sizes_are_not_lopsided():
+def test_differences_of_like_sizes_are_not_skewed():
     small = np.random.default_rng(4).normal(0.05, 0.04, 40)
     assert 0 < (small < 0).sum() < 10
-    assert not is_lopsided(small, 1.0), "small losses were seen, so losses are not taken for large ones"
-    assert not is_lopsided(np.array([0.5, 0.37, 0.63, -0.5, 0.0, 0.0]), 1.0)
-    assert not is_lopsided(np.array([0.05] * 30 + [-0.05] * 40), 1.0)
-    assert not is_lopsided(np.array([0.1, -0.9]), 1.0), "neither side is the frequent one"
-    assert not is_lopsided(np.zeros(10), 1.0)
+    assert not is_skewed(small, 1.0), "small losses were seen, so losses are not taken for large ones"
+    assert not is_skewed(np.array([0.5, 0.37, 0.63, -0.5, 0.0, 0.0]), 1.0)
+    assert not is_skewed(np.array([0.05] * 30 + [-0.05] * 40), 1.0)
+    assert not is_skewed(np.array([0.1, -0.9]), 1.0), "neither side is the frequent one"
+    assert not is_skewed(np.zeros(10), 1.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError
 from assay.stats import Comparison, Verdict, all_pairs, compare
-from assay.stats.power import observed_mde, where_most_tie
+from assay.stats.power import observed_mde, raise_for_ties
 from assay.types import Scores, Unit
 from tests.properties import examples
 from tests.stats.worlds import make_units
@@ -206,7 +206,7 @@ def test_the_minimal_difference_grows_with_the_family(scores_of):
     for row, alpha in ((alone, 0.05), (family, 0.05 / 5)):
         symmetric = observed_mde(alone.se, alone.df, 20, alpha=alpha)
         differing = 1 - alone.ties / alone.queries
-        assert row.mde == pytest.approx(where_most_tie(symmetric, differing, alone.typical_size))
+        assert row.mde == pytest.approx(raise_for_ties(symmetric, differing, alone.typical_size))
 
 
 def test_no_p_value_and_no_better_below_six_queries(scores_of):

@@ -13,7 +13,7 @@ from assay.errors import ConfigError
 from assay.stats import SamplePlan, compare, components_of, plan, plan_claim
 from assay.stats.config import DEFAULT
 from assay.stats.planning import Pilot, read_pilot
-from assay.stats.power import planned_minimal_difference
+from assay.stats.power import planned_mde
 from assay.types import Scores
 from tests.stats.audit import cells_of, pilot
 from tests.stats.audit import plan as planned_power
@@ -162,7 +162,7 @@ def test_simulated_power_is_that_of_normal_means_where_differences_are_normal(cl
     pilot = Pilot(1e9, None, np.linspace(-3, 3, 41), shares / shares.sum())
     components = components_of(0.3, icc, clusters, queries)
     se = math.sqrt((components.between + components.within / queries) / clusters)
-    delta = planned_minimal_difference(se, clusters - 1, clusters)
+    delta = planned_mde(se, clusters - 1, clusters)
     power = pilot.power(delta, clusters, queries, components, 0.05, DEFAULT)
     assert power == pytest.approx(0.8, abs=0.05)
     assert pilot.power(1e-6, clusters, queries, components, 0.05, DEFAULT) == pytest.approx(0.025, abs=0.02)
@@ -172,7 +172,7 @@ def test_many_distinct_differences_are_simulated_by_fewer():
     values = np.random.default_rng(0).normal(0.0, 0.3, 300)
     pilot = Pilot(1e9, None, np.sort(values), np.full(300, 1 / 300))
     components = components_of(float(values.std()), 0.0, 1, 60)
-    delta = planned_minimal_difference(float(values.std()) / math.sqrt(60), 59, 60)
+    delta = planned_mde(float(values.std()) / math.sqrt(60), 59, 60)
     assert pilot.power(delta, 60, 1, components, 0.05, DEFAULT) == pytest.approx(0.8, abs=0.05)
 
 
@@ -189,7 +189,7 @@ def test_a_plan_reaches_its_difference_and_no_smaller_set_does(sd, icc, reposito
 
     def mde(count: int) -> float:
         variance = (components.between + components.within / queries) / count
-        return planned_minimal_difference(np.sqrt(variance), count - 1, count)
+        return planned_mde(np.sqrt(variance), count - 1, count)
 
     assert found.repositories is not None
     assert mde(found.repositories) <= delta

@@ -10,10 +10,10 @@ from assay.stats.clustered import cluster_table
 from assay.stats.distributions import normal_quantile
 from assay.stats.paired import sign_flip
 from assay.stats.power import (
+    mde_from_se,
     mde_multiplier,
-    minimal_difference,
     observed_mde,
-    planned_minimal_difference,
+    planned_mde,
     unequal_factor,
 )
 from assay.stats.units import partition
@@ -28,8 +28,8 @@ def test_reach_is_that_of_the_noncentral_t(df):
 
 
 def test_observed_difference_allows_for_an_estimated_error_and_a_coarse_test():
-    assert observed_mde(1.0, 400, 401) == pytest.approx(minimal_difference(1.0, 400), rel=1e-3)
-    assert observed_mde(1.0, 9, 10) > 1.02 * minimal_difference(1.0, 9)
+    assert observed_mde(1.0, 400, 401) == pytest.approx(mde_from_se(1.0, 400), rel=1e-3)
+    assert observed_mde(1.0, 9, 10) > 1.02 * mde_from_se(1.0, 9)
     # Six clusters must all lean one way: √6·Φ⁻¹(.8^(1/6)), and an SE with five degrees is 4.8 % too small on average.
     unanimous = np.sqrt(6) * stats.norm.ppf(0.8 ** (1 / 6))
     assert observed_mde(1.0, 5, 6) == pytest.approx(unanimous / 0.9515, rel=0.01)
@@ -50,15 +50,15 @@ def test_observed_difference_is_found_by_the_exact_test_four_times_in_five(clust
 def test_planned_difference_is_that_of_the_exact_test():
     # Six clusters must all lean one way: √6·Φ⁻¹(.8^(1/6)); the t form would have power .60 there.
     unanimous = np.sqrt(6) * stats.norm.ppf(0.8 ** (1 / 6))
-    assert planned_minimal_difference(1.0, 5, 6) == pytest.approx(unanimous, rel=0.01)
-    assert planned_minimal_difference(1.0, 59, 60) == minimal_difference(1.0, 59)
-    found = [planned_minimal_difference(count**-0.5, count - 1, count) for count in range(6, 40)]
+    assert planned_mde(1.0, 5, 6) == pytest.approx(unanimous, rel=0.01)
+    assert planned_mde(1.0, 59, 60) == mde_from_se(1.0, 59)
+    found = [planned_mde(count**-0.5, count - 1, count) for count in range(6, 40)]
     assert found == sorted(found, reverse=True)
 
 
 @pytest.mark.parametrize(("clusters", "alpha"), [(5, 0.05), (6, 0.01), (100, 1e-5)])
 def test_no_difference_is_shown_where_the_test_cannot_reach_its_level(clusters, alpha):
-    assert planned_minimal_difference(1.0, clusters - 1, clusters, alpha=alpha) == math.inf
+    assert planned_mde(1.0, clusters - 1, clusters, alpha=alpha) == math.inf
 
 
 @pytest.mark.parametrize("clusters", [6, 7, 9])

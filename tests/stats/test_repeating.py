@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.distributions import t_quantile
-from assay.stats.repeating import RunVariance, add_run_variance, run_chance
+from assay.stats.repeating import RunVariance, add_run_variance, estimate_run_variance
 from assay.stats.runs import compare_scores
 from assay.types import Scores, Unit
 from tests.properties import examples
@@ -31,13 +31,13 @@ def test_variance_is_the_pooled_one_of_a_t_test():
     from scipy.stats import ttest_ind
 
     old, new = (0.5, 0.55, 0.6), (0.7, 0.72)
-    found = run_chance(old, new)
+    found = estimate_run_variance(old, new)
     low, high = ttest_ind(new, old).confidence_interval(0.95)
     assert found is not None
     assert found.df == 3
     assert found.reach(0.05) == pytest.approx((high - low) / 2)
-    assert run_chance((0.5,), (0.4,)) is None
-    assert run_chance((0.5, math.nan), (0.4, 0.5)) is None
+    assert estimate_run_variance((0.5,), (0.4,)) is None
+    assert estimate_run_variance((0.5, math.nan), (0.4, 0.5)) is None
 
 
 def test_runs_that_do_not_differ_change_nothing():
@@ -92,12 +92,12 @@ def test_runs_only_widen_and_a_lucky_baseline_explains_more_than_an_average_one(
 
 
 def test_noise_of_both_sides_is_pooled_by_their_repeats():
-    chance = run_chance((0.5, 0.6, 0.7), (0.4, 0.5), (0.01, 0.04))
+    chance = estimate_run_variance((0.5, 0.6, 0.7), (0.4, 0.5), (0.01, 0.04))
     assert chance is not None
     assert chance.runs == (3, 2)
     assert chance.of_queries == pytest.approx((2 * 0.01 + 0.04) / 3)
     assert chance.seen_by_queries == pytest.approx(chance.of_queries * (1 / 3 + 1 / 2))
-    single = run_chance((0.5,), (0.4, 0.5), (math.nan, 0.04))
+    single = estimate_run_variance((0.5,), (0.4, 0.5), (math.nan, 0.04))
     assert single is not None
     assert single.of_queries == 0.04
 

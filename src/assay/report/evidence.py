@@ -18,7 +18,7 @@ from assay.report.synthetic import synthetic_sets
 from assay.scoring import ranking_codes, score
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow
-from assay.stats.repeating import RunVariance, run_chance
+from assay.stats.repeating import RunVariance, estimate_run_variance
 from assay.stats.runs import EngineOfRun, join_sides
 from assay.types import AnalysisPlan, CorpusInfo, EngineRun, Role, Run, Scores, Status
 
@@ -280,7 +280,7 @@ def _sd(values: Sequence[float]) -> float | None:
 
 def chance_between(old: Stability, new: Stability) -> RunVariance | None:
     """Return how much runs of the two sides vary by chance; None where neither was repeated."""
-    return run_chance(old.means, new.means, (old.noise, new.noise))
+    return estimate_run_variance(old.means, new.means, (old.noise, new.noise))
 
 
 def wavering_text(found: Sequence[UnstableQuery]) -> str:

@@ -1,4 +1,4 @@
-"""What may we claim? Intervals, paired tests, multiplicity, power, verdicts."""
+"""Comparisons of engines: intervals, paired tests, multiplicity, power and verdicts."""
 
 from assay.stats.compare import all_pairs, compare, means_only
 from assay.stats.intervals import paired_percentile_bootstrap, percentile_bootstrap

@@ -1,4 +1,4 @@
-"""Cluster sums and what follows from them: means and their clustered standard errors.
+"""Means over clusters and their clustered standard errors.
 
 A mean over n queries with clusters g of sums D_g and sizes n_g, drawn inside strata h, has
 
@@ -90,7 +90,7 @@ class ClusteredEstimate:
         return excess > deviations * math.sqrt(2.0 / (self.clusters - 1))
 
     def column(self, at: int) -> ClusteredEstimate:
-        """Pick one column."""
+        """Return the estimate of one column."""
         one = slice(at, at + 1)
         return replace(self, mean=self.mean[one], se=self.se[one], plain_se=self.plain_se[one], icc=self.icc[one])
 
@@ -116,7 +116,7 @@ def _plain_se(values: FloatArray) -> FloatArray:
 
 
 def estimate(table: ClusterTable) -> ClusteredEstimate:
-    """Mean and clustered standard error (CR2) of each column, from centred sums so that nothing cancels."""
+    """Return the mean and clustered standard error (CR2) of each column, from centered sums to avoid cancellation."""
     variance, df = np.zeros(table.sums.shape[1]), table.df
     for part in table.strata:
         variance += (residuals(table, part) ** 2 * correction(table.sizes[part])[:, None]).sum(axis=0)
@@ -168,7 +168,7 @@ def small_sample(clusters: int) -> float:
 
 
 def row_blocks(rows: int, columns: int, cells: int) -> Iterator[int]:
-    """Cut `rows` into blocks of about `cells` elements; how they are cut never changes a result."""
+    """Yield block sizes of about `cells` elements that add up to `rows`; they never change a result."""
     step = max(1, cells // max(1, columns))
     for start in range(0, rows, step):
         yield min(step, rows - start)

@@ -1,4 +1,4 @@
-"""Which engine is better, by how much, and how sure may we be? Read top to bottom: pairs, rows, family, sentences."""
+"""Comparisons of engines: pairs, rows, the family and its verdicts, notes."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def compare(
 ) -> Comparison:
     """Compare every other engine with the baseline.
 
-    `family` names the engines whose comparisons on the primary measure were declared beforehand (all, unless told);
-    `measures` the ones to report beside it (all that were scored, unless told); `cluster` what is drawn independently.
+    `family` has the engines whose comparisons on the primary measure were declared beforehand [default: all],
+    `measures` the further measures to report [default: all that were scored], `cluster` the unit of sampling.
     """
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
-    declared = _declared(scores, baseline, family)
+    declared = _check_family(scores, baseline, family)
     chosen = columns(scores, primary, measures)
     table = headline(scores, cluster)
     pairs = [
@@ -64,7 +64,7 @@ def means_only(
     alpha: float = DEFAULT.alpha,
     cluster: str = "auto",
 ) -> Comparison:
-    """Give the means of a run in which nobody competes with the baseline."""
+    """Return the means of a run without a second engine."""
     chosen = columns(scores, primary, None)
     found = table_means(headline(scores, cluster), chosen, alpha, cluster)
     return Comparison(
@@ -94,7 +94,7 @@ def all_pairs(
     B: int = DEFAULT.resamples,
     cluster: str = "auto",
 ) -> AllPairs:
-    """Compare every engine with every other; name the leader and those that cannot be told apart from it."""
+    """Compare every engine with every other, and find the leader and the engines not shown to be worse."""
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     if len(scores.engines) < 2:
         raise ConfigError("all pairs need at least two engines", hint="run a second engine on the same gold set")
@@ -105,13 +105,18 @@ def all_pairs(
     means = table_means(table, chosen, alpha, cluster)
     found = assemble(rows, means, chosen[0], "", settings, None)
     shared = {field.name: getattr(found, field.name) for field in fields(found)}
-    return with_leader(AllPairs(**shared, leader="", leaders=()), _leader(means, chosen[0]))
+    sign = -1.0 if chosen[0].bounds.higher_is_better else 1.0
+    primary_means = [row for row in means if row.measure == chosen[0].name]
+    leader = min(primary_means, key=lambda row: (sign * row.mean, row.engine)).engine
+    return with_leader(AllPairs(**shared, leader="", leaders=()), leader)
 
 
 def with_leader(found: AllPairs, leader: str) -> AllPairs:
-    """Name another engine the leader; `leaders` are those that no verdict sets below it."""
+    """Return the comparison with another leader; `leaders` are the engines that no verdict places below it."""
+    beaten = {row.engine for row in found.rows if row.baseline == leader and row.verdict is Verdict.WORSE}
+    beaten |= {row.baseline for row in found.rows if row.engine == leader and row.verdict is Verdict.BETTER}
     engines = [row.engine for row in found.means if row.measure == found.primary]
-    return replace(found, leader=leader, leaders=_leaders(found.rows, engines, leader))
+    return replace(found, leader=leader, leaders=tuple(engine for engine in engines if engine not in beaten))
 
 
 def assemble(
@@ -122,7 +127,7 @@ def assemble(
     settings: Settings,
     declared: Sequence[str] | None,
 ) -> Comparison:
-    """Judge the family, leave the rest as it is, and add the sentences a reader needs."""
+    """Judge the declared family and add the notes."""
     first = [row for row in rows if row.measure == primary.name]
     if not first:
         raise ConfigError(
@@ -152,7 +157,7 @@ def _pair(table: ScoreTable, engine: str, baseline: str, measure: MeasureColumn)
     return EnginePair(engine, baseline, measure.name, measure.bounds, new, old)
 
 
-def _declared(scores: Scores, baseline: str, family: Sequence[str] | None) -> tuple[str, ...]:
+def _check_family(scores: Scores, baseline: str, family: Sequence[str] | None) -> tuple[str, ...]:
     names = tuple(engine for engine in scores.engines if engine != baseline) if family is None else tuple(family)
     for name in names:
         check_engine(scores, name, "family member")
@@ -164,36 +169,18 @@ def _declared(scores: Scores, baseline: str, family: Sequence[str] | None) -> tu
     return names
 
 
-def _leader(means: Sequence[MeanRow], primary: MeasureColumn) -> str:
-    sign = -1.0 if primary.bounds.higher_is_better else 1.0
-    return min(
-        (row for row in means if row.measure == primary.name), key=lambda row: (sign * row.mean, row.engine)
-    ).engine
-
-
-def _leaders(rows: Sequence[ComparisonRow], engines: Sequence[str], leader: str) -> tuple[str, ...]:
-    beaten = {row.engine for row in rows if row.baseline == leader and row.verdict is Verdict.WORSE}
-    beaten |= {row.baseline for row in rows if row.engine == leader and row.verdict is Verdict.BETTER}
-    return tuple(engine for engine in engines if engine not in beaten)
-
-
-def _family_note(size: int, settings: Settings) -> str:
-    power = f"{settings.config.power:.0%} power"
-    if size == 1:
-        return f"One comparison was declared; its MDE is for {power} at α = {settings.alpha:g}."
-    return f"The family has {size} comparisons: p-values are adjusted by Holm, MDEs are for {power} at α/{size}."
-
-
 def _notes(
     judged: Sequence[ComparisonRow],
     outside: Sequence[ComparisonRow],
     secondary: Sequence[ComparisonRow],
     settings: Settings,
 ) -> tuple[str, ...]:
-    notes = [
-        _family_note(len(judged), settings),
-        UNADJUSTED,
-    ]
+    size, power = len(judged), f"{settings.config.power:.0%} power"
+    if size == 1:
+        notes = [f"One comparison was declared; its MDE is for {power} at α = {settings.alpha:g}."]
+    else:
+        notes = [f"The family has {size} comparisons: p-values are adjusted by Holm, MDEs are for {power} at α/{size}."]
+    notes.append(UNADJUSTED)
     if secondary:
         notes.append(SECONDARY)
     if outside:
@@ -201,19 +188,17 @@ def _notes(
     fewest = min(row.queries for row in judged)
     if fewest < settings.config.small_set:
         notes.append(f"Only {fewest} queries: below {settings.config.small_set} little can be told apart.")
-    heaviest = max((row.heaviest for row in judged if _outweighed(row, settings)), default=None)
-    if heaviest is not None:
-        notes.append(OUTWEIGHED.format(share=f"{heaviest:.0%}"))
+    heaviest = [
+        row.heaviest for row in judged if row.heaviest > max(settings.config.heaviest_cluster, 2 / row.clusters)
+    ]
+    if heaviest:
+        notes.append(OUTWEIGHED.format(share=f"{max(heaviest):.0%}"))
     return tuple(notes)
-
-
-def _outweighed(row: ComparisonRow, settings: Settings) -> bool:
-    return row.heaviest > max(settings.config.heaviest_cluster, 2 / row.clusters)
 
 
 @dataclass(frozen=True, slots=True)
 class PairSpec:
-    """An engine and what it is compared with."""
+    """An engine and its baseline."""
 
     engine: str
     baseline: str
@@ -230,21 +215,11 @@ def compare_pairs(
     B: int = DEFAULT.resamples,
     cluster: str = "auto",
 ) -> Comparison:
-    """Compare each pair on the primary measure; all of them are one family, and rows are in the order of the pairs."""
+    """Compare each pair on the primary measure as one family; rows have the order of the pairs."""
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     for name in dict.fromkeys(name for pair in pairs for name in (pair.engine, pair.baseline)):
         check_engine(scores, name)
     measure, table = column(scores, primary), headline(scores, cluster)
-    lined_up = [
-        EnginePair(
-            pair.engine,
-            pair.baseline,
-            measure.name,
-            measure.bounds,
-            table.row(pair.engine, measure),
-            table.row(pair.baseline, measure),
-        )
-        for pair in pairs
-    ]
-    rows = comparison_rows(lined_up, table.units, settings)
+    aligned = [_pair(table, pair.engine, pair.baseline, measure) for pair in pairs]
+    rows = comparison_rows(aligned, table.units, settings)
     return assemble(rows, table_means(table, [measure], alpha, cluster), measure, "", settings, None)

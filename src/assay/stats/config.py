@@ -1,4 +1,4 @@
-"""The numbers of the statistics, each with its reason, and what one comparison is asked for, checked once."""
+"""The numbers of the statistics, each with its reason, and the checked settings of a comparison."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StatsConfig:
-    """What DESIGN.md fixes, and what keeps memory in bounds."""
+    """Constants of the statistics and of their computation."""
 
     alpha: float = 0.05
-    margin: float = 0.02  # absolute, in the measure's own units: below it a difference is not worth a change
+    margin: float = 0.02  # absolute, in units of the measure: smaller differences do not matter
     seed: int = 0
     resamples: int = 10_000  # a p of .05 then has a Monte-Carlo error of .002
     percentile_resamples: int = 2_000  # what published results use
-    repositories_as_clusters: int = 6  # 2/2^5 = .0625: five repositories can never reach .05
+    repositories_as_clusters: int = 6  # 2/2^5 = .0625: five repositories cannot reach .05
     p_value_clusters: int = 6  # the same bound, for whatever the clusters are
-    equivalence_clusters: int = 20  # fewer estimate their own spread too badly to claim sameness
-    exact_clusters: int = 16  # 2^16 sign patterns are as cheap as 10,000 draws and carry no Monte-Carlo error
+    equivalence_clusters: int = 20  # fewer estimate their spread too badly to claim equivalence
+    exact_clusters: int = 16  # 2^16 sign patterns are as cheap as 10,000 draws, without Monte-Carlo error
     rule_of_three: float = 3.0  # -ln(.05): nothing seen in G tries bounds its rate by 3/G (Hanley & Lippman-Hand 1983)
     # How many times larger the rare differences are than the frequent ones before a set counts as skewed: at 3 that is
     # 0 to 6 % of symmetric sets and 99 % of those with rare large losses (tests/stats/audit.py).
-    lopsided: float = 3.0
+    skewed: float = 3.0
     # Standard deviations by which the F ratio of clusters exceeds 1 before their design effect lowers the effective n.
     alike_clusters: float = 1.0
     # Standard deviations by which the F ratio of clusters exceeds 1 before they count as different (1 % by chance), and
@@ -37,14 +37,14 @@ class StatsConfig:
     unseen_cluster: float = 2.0
     power: float = 0.8
     counted_steps: int = 12  # attainable p-values at or below α; with more, the t form is within 2 % of the exact test
-    power_draws: int = 10_000  # a difference the exact test can find is then known to 1 %; one digit of it is shown
+    power_draws: int = 10_000  # the MDE of the exact test is then known to 1 %; one digit of it is shown
     plan_sets: int = 1_000  # simulated for a plan: a power of .8 is then known to ±.013, a size to 3 %
     # Clusters and single queries up to which plans are simulated; beyond, the t form is as close as the simulation.
     plan_clusters: int = 60
     plan_queries: int = 400
     shared_queries: float = 0.8  # below this share of agreeing query hashes two runs are not comparable
-    tie: float = 1e-9  # two values of a measure closer than this are one value; measures are exact to about 1e-15
-    rounding: float = 1e-12  # a sum this small beside its terms is zero
+    tie: float = 1e-9  # values of a measure closer than this are equal; measures are exact to about 1e-15
+    rounding: float = 1e-12  # a sum this small relative to its terms is zero
     statistic_tie: float = 1e-10  # on the bounded statistic u; rounding of its sums is about 1e-14
     cells: int = (
         200_000  # rows × columns of one resampling block: temporaries of 1.6 MB stay in the cache, memory stays low
@@ -53,8 +53,8 @@ class StatsConfig:
     # A cluster with more than this share of the queries dominates the mean; test and interval still hold their level
     # (docs/how-we-know/statistics.md).
     heaviest_cluster: float = 0.3
-    assumed_sd: float = 0.3  # of paired differences before anything was run, as in the example of `assay plan`
-    assumed_icc: float = 0.1  # how alike queries of one repository are, before anything was run; likewise
+    assumed_sd: float = 0.3  # of paired differences without a pilot, as in the example of `assay plan`
+    assumed_icc: float = 0.1  # of queries of one repository without a pilot; likewise
     # The same for the values of one engine, which differ more between repositories than the difference of two engines.
     # It only counts near 0 and 1, where few repositories cannot show it.
     assumed_icc_of_values: float = 0.2
@@ -65,17 +65,16 @@ DEFAULT = StatsConfig()
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a comparison was asked for."""
+    """The settings of a comparison."""
 
     margin: float = DEFAULT.margin
     alpha: float = DEFAULT.alpha
     seed: int = DEFAULT.seed
     resamples: int = DEFAULT.resamples
     config: StatsConfig = DEFAULT
-    cluster: str = "auto"  # what is drawn independently: auto, repository, intent or tag:NAME
+    cluster: str = "auto"  # the unit of sampling: auto, repository, intent or tag:NAME
 
     def __post_init__(self) -> None:
-        """Refuse what no statistic can be made of."""
         if not 0.0 < self.alpha < 0.5:
             raise ConfigError(f"alpha is {self.alpha}", hint="a level between 0 and 0.5, such as 0.05")
         if not self.margin > 0.0:
@@ -88,7 +87,7 @@ class Settings:
 
 
 class CompareOptions(TypedDict):
-    """What a claim asks of every comparison, by the names that those take."""
+    """The keyword arguments of a comparison that an analysis plan sets."""
 
     margin: float
     alpha: float
@@ -97,24 +96,24 @@ class CompareOptions(TypedDict):
 
 
 def settings_of(claim: AnalysisPlan) -> CompareOptions:
-    """Give what a claim asks of a comparison: `compare(scores, **settings_of(claim), ...)`, and forget none of it."""
+    """Return the arguments that an analysis plan sets: `compare(scores, **settings_of(claim), ...)`."""
     return CompareOptions(margin=claim.margin, alpha=claim.alpha, seed=claim.seed, cluster=claim.cluster)
 
 
-#: What may be declared as drawn independently; a tag is written tag:NAME.
+#: Units of sampling; a tag is written tag:NAME.
 CLUSTERS = ("auto", "repository", "intent")
 TAG = "tag:"
 
 
 def check_cluster(cluster: str) -> None:
-    """Refuse a unit that nobody knows."""
+    """Raise ConfigError for an unknown unit of sampling."""
     if cluster not in CLUSTERS and not (cluster.startswith(TAG) and cluster.removeprefix(TAG).strip()):
         hint = did_you_mean(cluster, CLUSTERS) or f"{', '.join(CLUSTERS)}, or {TAG}NAME for a tag of the queries"
         raise ConfigError(f"cluster = {cluster!r}", hint=hint)
 
 
 def check_tag(cluster: str, tags: Iterable[str]) -> None:
-    """Refuse a cluster by a tag that no query has: a typo must not make one cluster of each repository."""
+    """Raise ConfigError for a tag that no query has; a typo would make one cluster of each repository."""
     tag, known = cluster.removeprefix(TAG), sorted(set(tags))
     if cluster.startswith(TAG) and tag not in known:
         hint = did_you_mean(tag, known) or f"the queries have the tags: {', '.join(known) or 'none'}"

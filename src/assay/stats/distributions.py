@@ -1,4 +1,4 @@
-"""Normal, Student t and chi-square, by hand: scipy costs three seconds of import for a few quantiles.
+"""Normal, Student t and chi-square distributions; importing scipy for a few quantiles would take three seconds.
 
 Each function is checked against scipy in tests/stats/test_distributions.py.
 """
@@ -43,7 +43,7 @@ def _normal_density(x: float) -> float:
 
 
 def incomplete_beta(a: float, b: float, x: float, y: float) -> float:
-    """Regularised incomplete beta I_x(a, b) by its continued fraction (DLMF 8.17.22, modified Lentz).
+    """Regularized incomplete beta I_x(a, b) by its continued fraction (DLMF 8.17.22, modified Lentz).
 
     `y` is 1 − x, which the caller knows without cancellation. The fraction converges fast for x < (a + 1)/(a + b + 2);
     for the other side callers take I_x(a, b) = 1 − I_{1−x}(b, a) (DLMF 8.17.4). The power series is rejected: it needs
@@ -76,7 +76,7 @@ def _nonzero(value: float) -> float:
 
 
 def _log_beta(a: float, b: float) -> float:
-    """Give ln B(a, b); for a large argument by Stirling remainders (DiDonato & Morris 1992, BCORR).
+    """Return ln B(a, b); for a large argument by Stirling remainders (DiDonato & Morris 1992, BCORR).
 
     lgamma(a + b) − lgamma(a) cancels seven digits at a = 1e6; the remainders do not.
     """
@@ -96,7 +96,7 @@ def _log_beta(a: float, b: float) -> float:
 
 
 def _stirling_remainder(x: float) -> float:
-    """Give ln Γ(x) − [(x − ½)ln x − x + ½ln 2π] by its asymptotic series (DLMF 5.11.1); exact to 1e-16 from x = 10."""
+    """Return ln Γ(x) − [(x − ½)ln x − x + ½ln 2π] by its series (DLMF 5.11.1), exact to 1e-16 for x ≥ 10."""
     y = 1.0 / (x * x)
     coefficients = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
     return sum(c * y**i for i, c in enumerate(coefficients)) / x

@@ -1,4 +1,4 @@
-"""Rows that are judged together: the declared family, or an exploration."""
+"""Multiplicity and verdicts: rows that are judged as a family, or explored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from assay.stats.config import DEFAULT, Settings, StatsConfig
-from assay.stats.power import observed_mde, where_most_tie
+from assay.stats.power import observed_mde, raise_for_ties
 from assay.stats.records import ComparisonRow, Interval, ValueRange, Verdict
 
 
@@ -38,14 +38,14 @@ def decide(
 
 
 def holm(p: Sequence[float]) -> tuple[float, ...]:
-    """Adjusted p-values that keep the chance of any false claim at α (Holm 1979): max over j ≤ i of (m − j)·p₍ⱼ₎."""
+    """Return adjusted p-values that control the family-wise error rate (Holm 1979): max over j ≤ i of (m − j)·p₍ⱼ₎."""
     order = np.argsort(p, kind="stable")
     scaled = np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1)
     return _back(order, np.minimum(np.maximum.accumulate(scaled), 1.0))
 
 
 def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
-    """Adjusted p-values that keep the share of false claims at α (1995): min over j ≥ i of m·p₍ⱼ₎/j."""
+    """Return adjusted p-values that control the false discovery rate (BH 1995): min over j ≥ i of m·p₍ⱼ₎/j."""
     order = np.argsort(p, kind="stable")
     scaled = np.asarray(p, dtype=np.float64)[order] * len(p) / np.arange(1, len(p) + 1)
     return _back(order, np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0))
@@ -58,18 +58,18 @@ def _back(order: np.ndarray[tuple[int, ...], np.dtype[np.intp]], values: np.ndar
 
 
 def can_decide(smallest_p: float | None, family: int, alpha: float) -> bool:
-    """Whether the smallest attainable p, times the family, can reach α at all."""
+    """Return whether the smallest attainable p, times the size of the family, can reach α."""
     return smallest_p is not None and smallest_p * family <= alpha
 
 
 def judge(rows: Sequence[ComparisonRow], bounds: ValueRange, settings: Settings) -> tuple[ComparisonRow, ...]:
-    """Treat rows of one measure as a family: Holm, verdict, and the MDE at the level each must reach."""
+    """Judge rows of one measure as a family: adjusted p, verdict, and the MDE at the level each must reach."""
     adjusted = _adjust(rows, holm)
-    return tuple(_judged(row, p, len(rows), bounds, settings) for row, p in zip(rows, adjusted, strict=True))
+    return tuple(_judge_row(row, p, len(rows), bounds, settings) for row, p in zip(rows, adjusted, strict=True))
 
 
 def explore(rows: Sequence[ComparisonRow]) -> tuple[ComparisonRow, ...]:
-    """Adjust p-values over all rows by Benjamini–Hochberg; an exploration gives no verdict."""
+    """Adjust p-values over all rows by Benjamini–Hochberg, without verdicts."""
     adjusted = _adjust(rows, benjamini_hochberg)
     return tuple(replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True))
 
@@ -81,7 +81,7 @@ def _adjust(
     return tuple(None if row.p is None else p for row, p in zip(rows, adjusted, strict=True))
 
 
-def _judged(row: ComparisonRow, p: float | None, size: int, bounds: ValueRange, settings: Settings) -> ComparisonRow:
+def _judge_row(row: ComparisonRow, p: float | None, size: int, bounds: ValueRange, settings: Settings) -> ComparisonRow:
     verdict = decide(
         row.difference,
         p,
@@ -99,7 +99,7 @@ def _judged(row: ComparisonRow, p: float | None, size: int, bounds: ValueRange, 
 
 
 def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> tuple[str, ...]:
-    """Return what limits the verdict on a row of a family of this size."""
+    """Return notes on what limits the verdict on a row of a family of this size."""
     return tuple(note for note in (undecidable(row, size, alpha), _disagreement(row, alpha)) if note)
 
 
@@ -121,7 +121,7 @@ def _disagreement(row: ComparisonRow, alpha: float) -> str:
 
 
 def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
-    """Say that this many clusters cannot decide this family; nothing where they can."""
+    """Return a note if this many clusters cannot decide this family, else an empty string."""
     if row.smallest_p is None or can_decide(row.smallest_p, size, alpha):
         return ""
     return (
@@ -131,9 +131,9 @@ def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
 
 
 def family_mde(row: ComparisonRow, bounds: ValueRange, size: int, settings: Settings) -> float | None:
-    """Smallest difference the set could have shown in a family of this size; None when it could show none.
+    """Return the MDE of a row in a family of this size; None if no difference could be shown.
 
-    At α over the family: the level the first step of Holm asks for, so the figure holds whatever the other rows do.
+    At α over the size, the level of the first step of Holm, so it does not depend on the other rows.
     """
     if not row.se or not can_decide(row.smallest_p, size, settings.alpha):
         return None
@@ -147,4 +147,4 @@ def family_mde(row: ComparisonRow, bounds: ValueRange, size: int, settings: Sett
         power=settings.config.power,
         config=settings.config,
     )
-    return min(where_most_tie(mde * row.unequal, 1.0 - row.ties / row.queries, row.typical_size), bounds.width)
+    return min(raise_for_ties(mde * row.unequal, 1.0 - row.ties / row.queries, row.typical_size), bounds.width)

@@ -105,20 +105,20 @@ class IntervalEnds:
     method: str
 
     def at(self, column: int, level: float) -> Interval:
-        """Pick one column's interval."""
+        """Return the interval of one column."""
         return Interval(float(self.low[column]), float(self.high[column]), level, self.method)
 
 
 def mean_interval(
     found: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha, units: float = math.inf
 ) -> IntervalEnds:
-    """Interval of a mean: Wilson at the effective n on the rescaled range, or cluster-t where there is no range.
+    """Return the interval of a mean: Wilson at the effective n on the rescaled range, or cluster-t without a range.
 
     `units` is the number of independent queries where all values are equal and queries share targets.
     """
     se = _at_least_plain(found)
     if not bounds.finite:
-        return _clipped(found.mean, _quantile(found, level) * se, bounds, "cluster-t")
+        return _clip_ends(found.mean, _quantile(found, level) * se, bounds, "cluster-t")
     unit = (found.mean - bounds.low) / bounds.width
     n = _effective_n(found, unit, se / bounds.width, bounds, units)
     low, high = _wilson(unit, n, _quantile(found, level))
@@ -157,19 +157,19 @@ def _effective_n(
 def _wilson(mean: FloatArray, n: FloatArray, q: float) -> tuple[FloatArray, FloatArray]:
     """Solve |m − π| = q √(π(1 − π)/n) for π (Wilson 1927).
 
-    Near 0 and 1 it stays inside and keeps its coverage, where m ± q·SE does neither (Brown, Cai & DasGupta 2001).
+    Near 0 and 1 it stays inside the range and keeps its coverage, unlike m ± q·SE (Brown, Cai & DasGupta 2001).
     """
     if math.isinf(q):
         return np.zeros_like(mean), np.ones_like(mean)
     scale = 1.0 + q * q / n
-    centre = (mean + q * q / (2.0 * n)) / scale
+    center = (mean + q * q / (2.0 * n)) / scale
     half = q / scale * np.sqrt(mean * (1.0 - mean) / n + (q / (2.0 * n)) ** 2)
-    # The ends enclose the mean in exact arithmetic; at 0 and 1 they touch it and rounding must not cross.
-    return np.clip(np.minimum(centre - half, mean), 0.0, 1.0), np.clip(np.maximum(centre + half, mean), 0.0, 1.0)
+    # The ends enclose the mean in exact arithmetic; at 0 and 1 they are equal to it, and rounding must not cross it.
+    return np.clip(np.minimum(center - half, mean), 0.0, 1.0), np.clip(np.maximum(center + half, mean), 0.0, 1.0)
 
 
 def share_interval(count: int, n: int, *, level: float = 1 - DEFAULT.alpha) -> Interval:
-    """Wilson interval of a share of n independent cases."""
+    """Return the Wilson interval of a share of n independent cases."""
     share = np.array([count / n])
     low, high = _wilson(share, np.array([float(n)]), normal_quantile(0.5 + level / 2.0))
     return Interval(float(low[0]), float(high[0]), level, "wilson")
@@ -178,30 +178,30 @@ def share_interval(count: int, n: int, *, level: float = 1 - DEFAULT.alpha) -> I
 def difference_interval(
     found: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha, config: StatsConfig = DEFAULT
 ) -> IntervalEnds:
-    """Interval of a paired difference: m ± t·SE, clipped to what differences of the measure can be.
+    """Return the interval of a paired difference: m ± t·SE, clipped to the possible differences.
 
-    When the clusters show no spread at all, SE = 0 would claim certainty. None unlike the rest in G clusters bounds
-    the rate of such by 3/G, and each can move the mean by at most the measure's width: ± 3/G of the width instead.
+    Without any spread of the clusters, SE = 0 would claim certainty. If none of G clusters differs from the rest, the
+    rate of such is at most 3/G, and each can move the mean by at most the width of the measure: ± 3/G of the width.
     """
     half = np.where(found.se > 0.0, _quantile(found, level) * found.se, spreadless_half(found.clusters, bounds, config))
-    return _clipped(found.mean, half, bounds.differences, "cluster-t")
+    return _clip_ends(found.mean, half, bounds.differences, "cluster-t")
 
 
-def widened(given: Interval, differences: FloatArray, bounds: ValueRange, effective_n: float) -> Interval:
-    """Widen an interval to allow for large differences that a set of this size may not have shown.
+def widen(given: Interval, differences: FloatArray, bounds: ValueRange, effective_n: float) -> Interval:
+    """Widen an interval by the large differences that a set of this size may have missed.
 
     The 1 − 2α interval is always widened, the 1 − α interval only where it has to be, so the former can be the wider.
     """
     if not bounds.finite:
         return given
     weights = np.full(len(differences), effective_n / len(differences))
-    return _bounded(given, differences, weights, -bounds.width, bounds.width)
+    return _extend(given, differences, weights, -bounds.width, bounds.width)
 
 
-def widened_by_clusters(
+def widen_by_clusters(
     given: Interval, table: ClusterTable, column: int, bounds: ValueRange, config: StatsConfig = DEFAULT
 ) -> Interval:
-    """Widen an interval to allow for one more cluster, worse or better than the most extreme one by a factor.
+    """Widen an interval by one more cluster, worse or better than the most extreme one by a factor.
 
     For clusters that differ by more than chance. At the margin, with 6 to 20 repositories and ICC .15 to .3, "not
     inferior" is wrong in 8 to 10 % of sets near the ceiling without this, in at most 5 % with it.
@@ -209,10 +209,10 @@ def widened_by_clusters(
     means, weights = table.sums[:, column] / table.sizes, table.sizes / table.n * table.clusters
     worst = max(-bounds.width, config.unseen_cluster * min(0.0, float(means.min())))
     best = min(bounds.width, config.unseen_cluster * max(0.0, float(means.max())))
-    return _bounded(given, means, weights, worst, best)
+    return _extend(given, means, weights, worst, best)
 
 
-def _bounded(given: Interval, values: FloatArray, weights: FloatArray, worst: float, best: float) -> Interval:
+def _extend(given: Interval, values: FloatArray, weights: FloatArray, worst: float, best: float) -> Interval:
     tail = (1.0 - given.level) / 2.0
     low = min(given.low, lower_bound(values, weights, tail, worst))
     high = max(given.high, upper_bound(values, weights, tail, best))
@@ -220,7 +220,7 @@ def _bounded(given: Interval, values: FloatArray, weights: FloatArray, worst: fl
 
 
 def spreadless_half(clusters: int, bounds: ValueRange, config: StatsConfig = DEFAULT) -> float:
-    """Half-width when no cluster differs from the rest (rule of three)."""
+    """Return the half-width if no cluster differs from the rest (rule of three)."""
     return config.rule_of_three / clusters * bounds.width
 
 
@@ -228,7 +228,7 @@ def _quantile(found: ClusteredEstimate, level: float) -> float:
     return t_quantile(0.5 + level / 2.0, float(found.df)) if found.df > 0 else math.inf
 
 
-def _clipped(mean: FloatArray, half: FloatArray, bounds: ValueRange, method: str) -> IntervalEnds:
+def _clip_ends(mean: FloatArray, half: FloatArray, bounds: ValueRange, method: str) -> IntervalEnds:
     half = np.where(np.isnan(half), math.inf, half)
     return IntervalEnds(
         np.clip(mean - half, bounds.low, bounds.high), np.clip(mean + half, bounds.low, bounds.high), method
@@ -243,7 +243,7 @@ def bootstrap_t(
     resamples: int = DEFAULT.resamples,
     config: StatsConfig = DEFAULT,
 ) -> IntervalEnds:
-    """Cluster bootstrap-t of each column: redraw clusters inside strata, studentise each redraw (Cameron et al. 2008).
+    """Return the cluster bootstrap-t of each column: redraw clusters inside strata, studentize (Cameron et al. 2008).
 
     Ends are m − t*(upper)·SE and m − t*(lower)·SE with order statistics of t*. The columns share the redraws.
     """
@@ -254,7 +254,7 @@ def bootstrap_t(
     drawn = np.empty((columns, resamples))
     start = 0
     for rows in row_blocks(resamples, max(table.clusters, columns), config.cells):
-        drawn[:, start : start + rows] = _studentised(table, _counts(table, rows, rng))
+        drawn[:, start : start + rows] = _studentize(table, _counts(table, rows, rng))
         start += rows
     rank = tail_rank(resamples, level)
     drawn.partition((rank - 1, resamples - rank), axis=1)
@@ -268,7 +268,7 @@ def _end(mean: FloatArray, se: FloatArray, quantile: FloatArray) -> FloatArray:
 
 
 def _counts(table: ClusterTable, rows: int, rng: np.random.Generator) -> FloatArray:
-    """Draw how often each cluster comes up, a row a resample; one double a draw, so that blocks change nothing."""
+    """Draw the count of each cluster, one row per resample and one double per draw, so that blocks change nothing."""
     draws = rng.random((rows, table.clusters))
     for part in table.strata:
         size = part.stop - part.start
@@ -278,7 +278,7 @@ def _counts(table: ClusterTable, rows: int, rng: np.random.Generator) -> FloatAr
     return counts.reshape(rows, table.clusters).astype(np.float64)
 
 
-def _studentised(table: ClusterTable, counts: FloatArray) -> FloatArray:
+def _studentize(table: ClusterTable, counts: FloatArray) -> FloatArray:
     drawn = counts.T
     total = np.zeros((table.sums.shape[1], len(counts)))
     spread = np.zeros_like(total)
@@ -303,9 +303,9 @@ def _studentised(table: ClusterTable, counts: FloatArray) -> FloatArray:
 
 
 def tail_rank(resamples: int, level: float) -> int:
-    """Find k such that the ends are the k-th smallest and the k-th largest resample: ⌊(B + 1)(1 − level)/2⌋.
+    """Return k such that the ends are the k-th smallest and the k-th largest resample: ⌊(B + 1)(1 − level)/2⌋.
 
-    Efron & Tibshirani 1993, section 12.5. No interpolation: an end is a value that was drawn, and mirrored data give
+    Efron & Tibshirani 1993, section 12.5. No interpolation: an end is a value that was drawn, and mirrored data have
     mirrored ends.
     """
     return max(1, math.floor((resamples + 1) * (1.0 - level) / 2.0 + 1e-9))
@@ -319,7 +319,7 @@ def percentile_bootstrap(
     resamples: int = DEFAULT.percentile_resamples,
     config: StatsConfig = DEFAULT,
 ) -> Interval:
-    """Plain percentile bootstrap of a mean over queries, as published results use it; it ignores clusters."""
+    """Return the percentile bootstrap of a mean over queries, as in published results; it ignores clusters."""
     n = len(values)
     means = np.empty(resamples)
     start = 0
@@ -339,6 +339,6 @@ def paired_percentile_bootstrap(
     level: float = 1 - DEFAULT.alpha,
     resamples: int = DEFAULT.percentile_resamples,
 ) -> Interval:
-    """Percentile bootstrap of the mean of b − a, query by query."""
+    """Return the percentile bootstrap of the mean of b − a, paired by query."""
     found = percentile_bootstrap(b - a, rng, level=level, resamples=resamples)
     return Interval(found.low, found.high, level, "paired percentile bootstrap")

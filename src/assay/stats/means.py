@@ -1,9 +1,8 @@
-"""Every engine on every measure: the mean over queries with its interval, the mean over repositories beside it."""
+"""Means of every engine on every measure, over queries with an interval and over repositories."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
     from assay.types import FloatArray, Scores
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """One engine on one measure."""
-
-    engine: str
-    measure: MeasureColumn
-
-
 def means(
     scores: Scores,
     *,
@@ -36,7 +27,7 @@ def means(
     alpha: float = DEFAULT.alpha,
     cluster: str = "auto",
 ) -> tuple[MeanRow, ...]:
-    """Give the headline mean of each engine on each measure, measure by measure."""
+    """Return the headline mean of each engine on each measure, by measure."""
     chosen = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]
     return table_means(headline(scores), chosen, alpha, cluster)
 
@@ -44,9 +35,9 @@ def means(
 def table_means(
     table: ScoreTable, chosen: Sequence[MeasureColumn], alpha: float, cluster: str = "auto"
 ) -> tuple[MeanRow, ...]:
-    """Give the mean of each engine on each measure; one that applies to no query has no row."""
-    cells = [_Cell(engine, measure) for measure in chosen for engine in table.engines]
-    values = [table.row(cell.engine, cell.measure) for cell in cells]
+    """Return the mean of each engine on each measure that applies to any query."""
+    cells = [(engine, measure) for measure in chosen for engine in table.engines]
+    values = [table.row(engine, measure) for engine, measure in cells]
     rows: dict[int, MeanRow] = {}
     for group in same_queries(values):
         units = [table.units[i] for i in group.kept]
@@ -59,19 +50,22 @@ def table_means(
 
 
 def _rows(
-    cells: Sequence[_Cell], values: FloatArray, parts: Partition, repositories: IntArray, alpha: float, left_out: int
+    cells: Sequence[tuple[str, MeasureColumn]],
+    values: FloatArray,
+    parts: Partition,
+    repositories: IntArray,
+    alpha: float,
+    left_out: int,
 ) -> list[MeanRow]:
     found = estimate(cluster_table(values, parts))
     sizes = np.bincount(repositories)
     units = parts.count if parts.shared else len(values)
     return [
         MeanRow(
-            engine=cell.engine,
-            measure=cell.measure.name,
+            engine=engine,
+            measure=measure.name,
             mean=float(found.mean[at]),
-            interval=mean_interval(found.column(at), cell.measure.bounds, level=1 - alpha, units=units).at(
-                0, 1 - alpha
-            ),
+            interval=mean_interval(found.column(at), measure.bounds, level=1 - alpha, units=units).at(0, 1 - alpha),
             repository_mean=float((np.bincount(repositories, weights=values[:, at]) / sizes).mean()),
             queries=len(values),
             left_out=left_out,
@@ -80,7 +74,7 @@ def _rows(
             effective_n=min(_effective_n(found, at), units),
             label=parts.label,
         )
-        for at, cell in enumerate(cells)
+        for at, (engine, measure) in enumerate(cells)
     ]
 
 

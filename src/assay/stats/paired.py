@@ -1,4 +1,4 @@
-"""Is the difference more than chance? Studentised sign-flips by cluster, and the effect sizes beside them."""
+"""The paired test, studentized sign-flips by cluster, and effect sizes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 def sign_flip(
     table: ClusterTable, rng: np.random.Generator, *, resamples: int = DEFAULT.resamples, config: StatsConfig = DEFAULT
 ) -> FloatArray | None:
-    """Two-sided p of each column's mean difference being zero; None with too few clusters for any p-value.
+    """Return the two-sided p of each column's mean difference; None with too few clusters for any p-value.
 
     Under the null a cluster's differences are as likely with the other sign, so the observed t = m/SE (clustered SE)
     is compared with its values under all sign patterns of clusters: exactly when there are at most 2^16 of
-    them, else (b + 1)/(B + 1) over B draws (Phipson & Smyth 2010). Studentising keeps the level when
+    them, else (b + 1)/(B + 1) over B draws (Phipson & Smyth 2010). Studentizing keeps the level when
     clusters differ in size and spread (Chung & Romano 2013; Canay, Romano & Shaikh 2017).
     """
     if table.clusters < config.p_value_clusters:
@@ -38,7 +38,7 @@ def sign_flip(
 
 
 def smallest_p(clusters: int, *, resamples: int = DEFAULT.resamples, config: StatsConfig = DEFAULT) -> float | None:
-    """Give the smallest p-value the test can reach with this many clusters; None where it gives none."""
+    """Return the smallest p-value of this many clusters; None if there is no p-value."""
     if clusters < config.p_value_clusters:
         return None
     return 2.0 ** (1 - clusters) if clusters <= config.exact_clusters else 1.0 / (resamples + 1.0)
@@ -82,14 +82,14 @@ def _every_pattern(clusters: int, blocks: Iterator[int]) -> Iterator[FloatArray]
 
 
 def _random_patterns(clusters: int, blocks: Iterator[int], rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Draw sign patterns; one double a sign, so that the block size does not change the draws."""
+    """Draw sign patterns with one double per sign, so that the block size does not change the draws."""
     for rows in blocks:
         yield np.where(rng.random((rows, clusters)) < 0.5, -1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """How large a difference is and how it is spread over the queries; None where it is not defined."""
+    """Effect sizes of a difference; None where undefined."""
 
     d_z: float | None
     wins: int
@@ -104,8 +104,8 @@ class Effects:
 def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_better: bool = True) -> Effects:
     """Describe the differences of one pair; `groups` numbers the cluster of each, `se` is the clustered one.
 
-    The design effect is SE²/(s²/n) as observed. The effective n is n over it, and never above n: a lucky
-    spread of clusters is no extra query.
+    The design effect is SE²/(s²/n) as observed. The effective n is n over it, and never above n: clusters that
+    agree by chance add no queries.
     """
     n = len(differences)
     gain = differences if higher_is_better else -differences
@@ -125,12 +125,12 @@ def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_b
     )
 
 
-def is_lopsided(differences: FloatArray, worst: float, *, times: float = DEFAULT.lopsided) -> bool:
-    """Return whether rare large differences stand against frequent small ones, so that the mean hangs on few queries.
+def is_skewed(differences: FloatArray, worst: float, *, times: float = DEFAULT.skewed) -> bool:
+    """Return whether rare large differences oppose frequent small ones, so that few queries decide the mean.
 
-    The mean sizes of gains and losses are compared. Where one direction was not seen at all, the largest possible
-    difference stands for it: that a small set shows no loss does not prove that there is none. A t interval of such
-    differences holds the truth in 70 to 90 % of the sets only, and most often claims what the frequent side says.
+    The mean sizes of gains and losses are compared. For a direction that was not seen, the largest possible difference
+    is used: a small set without losses does not prove that there are none. A t interval of such differences covers the
+    truth in only 70 to 90 % of sets, and mostly errs in the direction of the frequent side.
     """
     gains, losses = differences[differences > DEFAULT.tie], -differences[differences < -DEFAULT.tie]
     many, few = (gains, losses) if len(gains) > len(losses) else (losses, gains)
@@ -146,11 +146,11 @@ class Components:
     between: float
     within: float
     repositories: int
-    queries: float  # a repository, typical (the n₀ of the analysis of variance)
+    queries: float  # per repository, typical (the n₀ of the analysis of variance)
 
     @property
     def icc(self) -> float:
-        """The share of the variance that lies between repositories."""
+        """The share of the variance between repositories."""
         total = self.between + self.within
         return self.between / total if total > 0.0 else 0.0
 
@@ -158,8 +158,8 @@ class Components:
 def variance_components(differences: FloatArray, groups: IntArray) -> Components | None:
     """Estimate variance components by one-way analysis of variance (Donner 1986), between clipped at zero.
 
-    `groups` numbers the repositories from 0 without gaps. None when nothing can be told: one repository, or one query
-    in each.
+    `groups` numbers the repositories from 0 without gaps. None for one repository, or one query in each, where
+    they cannot be estimated.
     """
     sizes = np.bincount(groups)
     n, g = len(differences), len(sizes)
@@ -173,6 +173,6 @@ def variance_components(differences: FloatArray, groups: IntArray) -> Components
 
 
 def intraclass_correlation(differences: FloatArray, groups: IntArray) -> float | None:
-    """ICC in [0, 1] by the analysis-of-variance estimator; None where it cannot be told."""
+    """Return the ICC in [0, 1] by the analysis-of-variance estimator; None where it cannot be estimated."""
     components = variance_components(differences, groups)
     return None if components is None else components.icc

@@ -1,4 +1,4 @@
-"""How many queries or repositories it takes to show a difference, from a pilot or from assumptions."""
+"""Sample sizes: how many queries or repositories show a difference, from a pilot or from assumptions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.stats.clustered import ClusterTable
 from assay.stats.config import DEFAULT, TAG, StatsConfig
 from assay.stats.distributions import chi_square_quantile, normal_quantile
 from assay.stats.paired import Components, sign_flip, variance_components
-from assay.stats.power import planned_minimal_difference
+from assay.stats.power import planned_mde
 from assay.stats.records import SamplePlan, SizeRange
 from assay.stats.tables import check_engine, column, headline
 from assay.stats.units import group_codes, partition
@@ -126,7 +126,7 @@ def read_pilot(
     """
     sizes = np.bincount(groups)
     n, count = len(differences), len(sizes)
-    alone = n == count  # one query in each: nothing tells the two variances apart
+    alone = n == count  # one query in each: the two variances cannot be separated
     means = np.bincount(groups, weights=differences) / sizes
     residuals = differences - (differences.mean() if alone else means[groups])
     freedom = n - (1 if alone else count)
@@ -157,9 +157,9 @@ def _variance(values: FloatArray, shares: FloatArray) -> float:
 
 
 _LARGEST_SD = 1e50
-# A plan that needs more than this is no plan; it also bounds the search.
+# No plan needs more than this; it also bounds the search.
 _LARGEST = 10_000_000
-#: Simulated power beyond these is known too badly to correct by.
+#: Outside this range simulated power is too imprecise for a correction.
 _KNOWN = (0.05, 0.99)
 #: Rounds of simulation and search, and the change of the correction at which they end.
 _ROUNDS = 5
@@ -233,7 +233,7 @@ def components_of(sd: float, icc: float, repositories: int, queries: float) -> C
 
 @dataclass(frozen=True)
 class _Design:
-    """What the smallest detectable difference of a set depends on besides its size."""
+    """What the MDE of a set depends on besides its size."""
 
     components: Components
     alpha: float
@@ -260,7 +260,7 @@ class _Design:
         if df < 1:
             return math.inf
         se = math.sqrt(variance) * (1.0 if self.pilot is None else self.pilot.spread_at(delta))
-        return planned_minimal_difference(se, df, clusters, alpha=self.alpha, power=self.power, config=self.config)
+        return planned_mde(se, df, clusters, alpha=self.alpha, power=self.power, config=self.config)
 
     def correction_of_repositories(self, count: int, delta: float, mde: float) -> float:
         each = max(1, round(self.components.queries))
@@ -300,7 +300,7 @@ def plan(
 ) -> SamplePlan:
     """Return how many repositories, or how many queries in the present ones, a difference of `delta` needs.
 
-    `cluster` is what will be drawn independently; with a tag, its values take the place of repositories.
+    `cluster` is the unit of sampling; with a tag, its values take the place of repositories.
 
     With R repositories of q queries the variance of the mean is σ²_between/R + σ²_within/(Rq). More queries lower only
     the second term; when the first alone is too large, no number of queries is enough. The formula assumes normal
@@ -327,7 +327,7 @@ def plan(
         power=power,
         repositories=repositories[0],
         queries=queries[0],
-        mde_now=_shown(design, here, max(2, round(count * size))),
+        mde_now=_find_mde_now(design, here, max(2, round(count * size))),
         sentence="",
         repositories_range=None if pilot is None else SizeRange(repositories[1], repositories[2]),
         queries_range=None if pilot is None else SizeRange(queries[1], queries[2]),
@@ -404,8 +404,8 @@ def _least(mde: Callable[[int], float], delta: float, start: int) -> int | None:
     return high
 
 
-def _shown(design: _Design, here: _End, total: int) -> float | None:
-    """Find the difference that the present queries show with the power; None if there is none."""
+def _find_mde_now(design: _Design, here: _End, total: int) -> float | None:
+    """Return the MDE of the present queries; None if there is none."""
     delta = design.mde_of_queries(here, total, 0.0)
     for _ in range(_ROUNDS):
         if not math.isfinite(delta):

@@ -24,15 +24,15 @@ _CORRELATIONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 
 
 def mde_multiplier(df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power) -> float:
-    """Standard errors a true difference must measure to be found with this power: t(1 − α/2) + t(power).
+    """Return the MDE in standard errors: t(1 − α/2) + t(power).
 
     The t form of the usual z sum (Bloom 1995); within 1 % of the noncentral t from five degrees of freedom up.
     """
     return t_quantile(1.0 - alpha / 2.0, df) + t_quantile(power, df)
 
 
-def minimal_difference(se: float, df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power) -> float:
-    """Smallest true difference that a set with this standard error finds with the power (MDE)."""
+def mde_from_se(se: float, df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power) -> float:
+    """Return the smallest true difference that a set with this standard error finds with the power (MDE)."""
     return mde_multiplier(df, alpha=alpha, power=power) * se
 
 
@@ -45,16 +45,16 @@ def observed_mde(
     power: float = DEFAULT.power,
     config: StatsConfig = DEFAULT,
 ) -> float:
-    """MDE of a set whose standard error was estimated from it, for the sign-flip test as it is done.
+    """Return the MDE of a set whose standard error was estimated from it, for the sign-flip test.
 
     An estimated SE is too small on average by c₄(ν) = √(2/ν) Γ((ν+1)/2)/Γ(ν/2) (Cochran 1934), so it is divided by it.
     Without this and the attainable p-values, six clusters have power .57 at the stated difference, seven .70, ten .74.
     """
     c4 = math.sqrt(2.0 / df) * math.exp(math.lgamma((df + 1.0) / 2.0) - math.lgamma(df / 2.0))
-    return planned_minimal_difference(se / c4, df, clusters, alpha=alpha, power=power, config=config)
+    return planned_mde(se / c4, df, clusters, alpha=alpha, power=power, config=config)
 
 
-def planned_minimal_difference(
+def planned_mde(
     se: float,
     df: float,
     clusters: int,
@@ -63,17 +63,17 @@ def planned_minimal_difference(
     power: float = DEFAULT.power,
     config: StatsConfig = DEFAULT,
 ) -> float:
-    """MDE of a set with a known standard error, for the sign-flip test as it is done; infinite if it cannot reach α.
+    """Return the MDE of a set with a known standard error, for the sign-flip test; infinite if it cannot reach α.
 
     The exact test with G clusters gives only multiples of 2^(1−G). Where few of them lie at or below α, the MDE is that
-    of the exact test (`_exact_reach`), else the t form at the largest of them.
+    of the exact test (`_exact_multiplier`), else the t form at the largest of them.
     """
     least = smallest_p(clusters, config=config)
     if least is None or least > alpha + config.tie:
         return math.inf
     steps = _attainable_steps(clusters, alpha, config)
     if 1 <= steps <= config.counted_steps:
-        return se * _exact_reach((1.0,) * clusters, 0.0, steps, power, config)
+        return se * _exact_multiplier((1.0,) * clusters, 0.0, steps, power, config)
     return se * mde_multiplier(df, alpha=steps * 2.0 ** (1 - clusters) if steps else alpha, power=power)
 
 
@@ -97,10 +97,13 @@ def unequal_factor(
     known = min(_CORRELATIONS, key=lambda one: abs(one - icc))
     equal = (1.0,) * len(sizes)
     unequal = tuple(sorted(sizes.tolist()))
-    return max(1.0, _exact_reach(unequal, known, steps, power, config) / _exact_reach(equal, 0.0, steps, power, config))
+    return max(
+        1.0,
+        _exact_multiplier(unequal, known, steps, power, config) / _exact_multiplier(equal, 0.0, steps, power, config),
+    )
 
 
-def where_most_tie(mde: float, share: float, size: float) -> float:
+def raise_for_ties(mde: float, share: float, size: float) -> float:
     """Raise an MDE where few queries differ: a true difference makes more of them differ, which adds spread.
 
     Differences of ± `size` on a `share` of the queries, tilted exponentially to a mean δ, have a standard deviation
@@ -123,14 +126,14 @@ def _attainable_steps(clusters: int, alpha: float, config: StatsConfig) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _exact_reach(sizes: tuple[float, ...], icc: float, steps: int, power: float, config: StatsConfig) -> float:
-    """Standard errors a difference must measure for p to be among the `steps` smallest of the exact test.
+def _exact_multiplier(sizes: tuple[float, ...], icc: float, steps: int, power: float, config: StatsConfig) -> float:
+    """Return the MDE in standard errors for p to be among the `steps` smallest of the exact test.
 
     Flipping a set S of clusters leaves the sum as large as it is just when the sum over S is not above zero: with sums
     nᵢδ + sᵢzᵢ, when δ ≤ −Σ sᵢzᵢ/Σ nᵢ over S. So the test finds δ from the `steps`-th largest of these values upwards,
     the identity being one of the steps. Of equal clusters, a set that holds the r-th largest zᵢ has r − 1 better ones
     (put a larger value in its place, or leave its smallest ones out), so the `steps` largest are enough. For one step
-    this is √G·Φ⁻¹(power^(1/G)): every cluster leans the same way.
+    this is √G·Φ⁻¹(power^(1/G)): all clusters have the same sign.
     """
     rng, counts = np.random.default_rng(config.seed), np.array(sizes)
     spreads = np.sqrt(counts * (1.0 + (counts - 1.0) * icc))

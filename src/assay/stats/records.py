@@ -1,4 +1,4 @@
-"""The records of this room. Frozen, slotted; a report needs nothing else."""
+"""Records of comparisons, means and plans, which reports are made from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 
 def one_digit(value: float) -> str:
-    """Write with one significant digit."""
+    """Format with one significant digit."""
     if value == 0.0:
         return "0"
     exponent = math.floor(math.log10(float(f"{abs(value):.0e}")))
@@ -18,7 +18,7 @@ def one_digit(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """What values a measure can take and which end is good."""
+    """The range of a measure, and which end is good."""
 
     low: float = 0.0
     high: float = 1.0
@@ -31,18 +31,18 @@ class ValueRange:
 
     @property
     def finite(self) -> bool:
-        """Whether both ends are known."""
+        """Whether both ends are finite."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
     def differences(self) -> ValueRange:
-        """What a difference of two values can be."""
+        """The range of differences of two values."""
         return ValueRange(-self.width, self.width, self.higher_is_better)
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval, its level and the method that made it."""
+    """An interval with its level and method."""
 
     low: float
     high: float
@@ -50,12 +50,12 @@ class Interval:
     method: str
 
     def inside(self, margin: float) -> bool:
-        """Whether it lies strictly inside ± margin."""
+        """Return whether it is strictly inside ± margin."""
         return -margin < self.low and self.high < margin
 
 
 class Verdict(StrEnum):
-    """What may be claimed of an engine against its baseline."""
+    """The outcome for an engine against its baseline."""
 
     WORSE = "worse"
     BETTER = "better"
@@ -64,7 +64,7 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
-#: What is said in the place of a verdict where there is nothing to judge.
+#: In place of a verdict if all rankings are identical.
 SAME = "changed no ranking"
 
 
@@ -82,14 +82,14 @@ class MeanRow:
     clusters: int
     repositories: int
     effective_n: float
-    label: str  # how far it reaches
+    label: str  # the scope
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
     """One engine against one baseline on one measure.
 
-    `difference` is engine − baseline in the measure's own units; `verdict`, `wins` and `harmed` know which end is good.
+    `difference` is engine − baseline in units of the measure; `verdict`, `wins` and `harmed` respect which end is good.
     """
 
     engine: str
@@ -102,11 +102,11 @@ class ComparisonRow:
     se: float | None  # clustered; None with a single cluster
     df: float  # Satterthwaite's, for the clustered se
     interval: Interval
-    equivalence: Interval  # at 1 − 2α, the one that verdicts and gates read
+    equivalence: Interval  # at 1 − 2α; verdicts and gates use this one
     cross_check: Interval  # cluster bootstrap-t
     p: float | None  # None with fewer than six clusters
     p_adjusted: float | None  # Holm inside the family, Benjamini–Hochberg for a slice, None elsewhere
-    smallest_p: float | None  # what this many clusters could reach
+    smallest_p: float | None  # attainable with this many clusters
     in_family: bool
     verdict: Verdict | None  # only inside the family
     within_margin: bool
@@ -118,7 +118,7 @@ class ComparisonRow:
     icc: float | None
     design_effect: float | None
     effective_n: float
-    mde: float | None  # smallest difference the set could have shown; None when it could show none
+    mde: float | None  # None if no difference could be shown
     queries: int
     left_out: int
     clusters: int
@@ -127,25 +127,25 @@ class ComparisonRow:
     notes: tuple[str, ...] = ()
     heaviest: float = 0.0  # share of the queries that the largest cluster holds
     differing: int = 0  # clusters with any difference
-    lopsided: bool = False  # rare large differences against frequent small ones: the mean hangs on few queries
+    skewed: bool = False  # rare large differences against frequent small ones: few queries decide the mean
     confirmed: bool = True  # whether skewed differences confirm the sign of their mean; the test assumes symmetry
     unequal: float = 1.0  # factor by which unequal cluster sizes raise the MDE
     typical_size: float = 0.0  # root mean square of the differences that are not 0
-    identical: bool = False  # both gave the same rankings throughout; who has the rankings says so
+    identical: bool = False  # both returned the same rankings throughout; set by callers that have the rankings
 
     @property
     def mde_text(self) -> str:
-        """The MDE with one significant digit: it is not known better."""
+        """The MDE with one significant digit, its precision."""
         return "none" if self.mde is None else one_digit(self.mde)
 
     @property
     def claim(self) -> str:
-        """The verdict in words, with how it stands to the margin and how far it reaches."""
+        """The verdict in words, with its relation to the margin and its scope."""
         return f"{self.said}, {self.label}"
 
     @property
     def said(self) -> str:
-        """The verdict in words, with how it stands to the margin."""
+        """The verdict in words, with its relation to the margin."""
         if self.verdict is None:
             return "not in the family"
         if self.identical:
@@ -159,7 +159,7 @@ _AGAINST_MARGIN = (Verdict.BETTER, Verdict.WORSE)
 
 @dataclass(frozen=True, slots=True)
 class SliceRow:
-    """A comparison on a part of the queries; exploratory, its p adjusted over all slices (Benjamini–Hochberg)."""
+    """An exploratory comparison on a part of the queries; p is adjusted over all slices (Benjamini–Hochberg)."""
 
     by: str  # "form" or a tag
     value: str
@@ -168,9 +168,9 @@ class SliceRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Engines against a baseline: the family's rows on the primary measure first, what is secondary apart."""
+    """Engines against a baseline: the rows on the primary measure, and those on secondary measures."""
 
-    baseline: str  # empty where there is no single one
+    baseline: str  # empty if there is no single one
     primary: str
     alpha: float
     margin: float
@@ -182,12 +182,12 @@ class Comparison:
     means: tuple[MeanRow, ...]
     label: str
     notes: tuple[str, ...]
-    failed: tuple[str, ...] = field(default=(), kw_only=True)  # answered no query: not compared, in no family
+    failed: tuple[str, ...] = field(default=(), kw_only=True)  # failed on every query: not compared, in no family
 
 
 @dataclass(frozen=True, slots=True)
 class AllPairs(Comparison):
-    """Every engine against every other; `leaders` are the best engine and those that cannot be told apart from it."""
+    """Every engine against every other; `leaders` are the best engine and those not shown to be worse."""
 
     leader: str
     leaders: tuple[str, ...]
@@ -195,7 +195,7 @@ class AllPairs(Comparison):
 
 @dataclass(frozen=True, slots=True)
 class RunNames:
-    """How two results are called, the baseline first."""
+    """The display names of two results, the baseline first."""
 
     old: str = "a"
     new: str = "b"
@@ -203,7 +203,7 @@ class RunNames:
 
 @dataclass(frozen=True, slots=True)
 class QueryValue:
-    """One line of a per-query table: query, value and, where known, the repository it belongs to."""
+    """One line of a per-query table: query, value and, where known, its repository."""
 
     query: str
     value: float
@@ -213,7 +213,7 @@ class QueryValue:
 
 @dataclass(frozen=True, slots=True)
 class SizeRange:
-    """Sizes that go with the ends of a pilot's confidence interval for its variance; None where no size is enough."""
+    """Sizes at both ends of the confidence interval of a pilot's variance; None where no size is enough."""
 
     low: int | None
     high: int | None
@@ -221,14 +221,14 @@ class SizeRange:
 
 @dataclass(frozen=True, slots=True)
 class SamplePlan:
-    """Size of a set that finds a difference with the given power; None where no size of that kind is enough."""
+    """The size of a set that finds a difference with the given power; None where no size is enough."""
 
     delta: float
     alpha: float
     power: float
     repositories: int | None  # with as many queries in each as now
     queries: int | None  # in total, in the present repositories
-    mde_now: float | None  # None where the present size cannot show any difference
+    mde_now: float | None  # None if the present size cannot show any difference
     sentence: str
     repositories_range: SizeRange | None = None  # at confidence 1 − alpha; None without a pilot
     queries_range: SizeRange | None = None
@@ -249,11 +249,11 @@ class MeasureLike(Protocol):
 
     @property
     def higher_is_better(self) -> bool:
-        """Which end is good."""
+        """Whether the high end is good."""
 
 
 def range_of(measure: MeasureLike | str) -> ValueRange:
-    """Look up a measure's range; a text is parsed by `scoring`."""
+    """Return the range of a measure; a string is parsed by `scoring`."""
     if isinstance(measure, str):
         from assay.scoring import parse_measure
 
@@ -262,7 +262,7 @@ def range_of(measure: MeasureLike | str) -> ValueRange:
 
 
 def name_of(measure: MeasureLike | str) -> str:
-    """Give the name a measure has in a score table."""
+    """Return the name of a measure in score tables."""
     if not isinstance(measure, str):
         return repr(measure)
     from assay.scoring import parse_measure

@@ -1,8 +1,8 @@
-"""Chance between whole runs: what repeats say of it, and how it goes into intervals, p-values and verdicts.
+"""Between-run variance: estimated from repeats, and included in intervals, p-values and verdicts.
 
-Queries of one run may share their luck, as with an index that is built by chance. The spread over queries does not show
-that, only whole runs do. Chance of single queries shows in both, so it is taken out of the spread over queries before
-the variance between runs is added (law of total variance).
+Errors of one run may be common to its queries, as with an index built at random. The spread over queries does not show
+them, only repeated runs do. Random variation of single queries shows in both, so it is subtracted from the spread over
+queries before the variance between runs is added (law of total variance).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.stats.distributions import normal_cdf, normal_quantile, t_quantile
 from assay.stats.family import family_mde, judge, judgment_notes
 from assay.stats.records import Comparison, ComparisonRow, Interval, ValueRange, Verdict, range_of
 
-#: Normal quantiles between which a p-value is sought: from 1 to 1e-12, far below what is shown.
+#: Normal quantiles between which a p-value is searched: from 1 to 1e-12, far below what is displayed.
 _QUANTILES = (1e-9, 7.1)
 _PRECISION = 1e-12  # of the half-width, relative
 _STEPS = 100
@@ -24,16 +24,16 @@ _STEPS = 100
 
 @dataclass(frozen=True, slots=True)
 class RunVariance:
-    """How much the means of whole runs vary, on both sides of a comparison."""
+    """The variance of the means of whole runs, on both sides of a comparison."""
 
     of_run: float  # variance of the mean of one run
     df: int
-    runs: tuple[int, int] = (1, 1)  # of the baseline and of what is compared with it
-    of_queries: float = 0.0  # the part of `of_run` that is chance of single queries, estimated from all queries
+    runs: tuple[int, int] = (1, 1)  # of the baseline and of the engine
+    of_queries: float = 0.0  # the part of `of_run` from single queries, estimated from all queries
 
     @property
     def variance(self) -> float:
-        """Variance of the difference between the two sides."""
+        """The variance of the difference between the two sides."""
         return self.of_run * self._factor
 
     @property
@@ -46,13 +46,13 @@ class RunVariance:
         return 1 / self.runs[0] + 1 / self.runs[1]
 
     def reach(self, alpha: float) -> float:
-        """Return the difference that chance between runs alone reaches in `alpha` of the cases (Student 1908)."""
+        """Return the difference that between-run variance alone reaches in `alpha` of the cases (Student 1908)."""
         return t_quantile(1 - alpha / 2, self.df) * math.sqrt(self.variance)
 
     def lucky_reach(self, alpha: float) -> float:
-        """Return the loss that runs of an unchanged engine seldom exceed, even against a lucky baseline.
+        """Return the loss that runs of an unchanged engine rarely exceed, even against a lucky baseline.
 
-        A baseline in version control keeps its luck, so a test at 2.5 % over all baselines alarms in 20 % of the runs
+        A baseline in version control never changes, so a test at 2.5 % over all baselines alarms in 20 % of the runs
         against the luckiest of twenty. The baseline is therefore taken at the end of its 1 − α interval, and the new
         runs must lie below that by a one-sided test at α: with a known variance, at most α of the runs alarm against
         1 − α/2 of all baselines (docs/how-we-know/gate.md has what few runs achieve). Control charts with estimated
@@ -67,12 +67,12 @@ class RunVariance:
         )
 
 
-def run_chance(
+def estimate_run_variance(
     old: Sequence[float], new: Sequence[float], of_queries: tuple[float, float] = (0.0, 0.0)
 ) -> RunVariance | None:
-    """Estimate the chance between runs from the means of the runs of both sides; None where none was repeated.
+    """Estimate the between-run variance from the means of the runs of both sides; None without repeats.
 
-    Variances are pooled over both sides. `of_queries` is the variance of a mean by chance of single queries, by side.
+    Variances are pooled over both sides. `of_queries` is the variance of a mean that single queries explain, by side.
     """
     df = len(old) + len(new) - 2
     if df < 1 or not all(map(math.isfinite, (*old, *new))):
@@ -83,7 +83,7 @@ def run_chance(
 
 
 def is_regression(row: ComparisonRow, chance: RunVariance | None, alpha: float) -> bool:
-    """Whether an engine is worse than its baseline by more than the margin and the luck of the baseline."""
+    """Return whether an engine is worse than its baseline by more than the margin and the luck of the baseline."""
     beyond_luck = chance is None or abs(row.difference) > chance.lucky_reach(alpha)
     return row.verdict is Verdict.WORSE and not row.within_margin and beyond_luck
 
@@ -91,34 +91,36 @@ def is_regression(row: ComparisonRow, chance: RunVariance | None, alpha: float) 
 def add_run_variance(
     found: Comparison, chance_of: Callable[[ComparisonRow], RunVariance | None], settings: Settings
 ) -> Comparison:
-    """Give a comparison whose intervals, p-values and verdicts know of the chance between runs."""
-    rows = [_widened(_unjudged(row, found.family_size, settings), chance_of(row), settings) for row in found.rows]
+    """Include between-run variance in the intervals, p-values and verdicts of a comparison."""
+    rows = [
+        _include(_drop_verdict_notes(row, found.family_size, settings), chance_of(row), settings) for row in found.rows
+    ]
     judged = iter(judge([row for row in rows if row.in_family], range_of(found.primary), settings))
     return replace(
         found,
         rows=tuple(next(judged) if row.in_family else row for row in rows),
-        secondary=tuple(_widened(row, chance_of(row), settings) for row in found.secondary),
+        secondary=tuple(_include(row, chance_of(row), settings) for row in found.secondary),
     )
 
 
-def _unjudged(row: ComparisonRow, family: int, settings: Settings) -> ComparisonRow:
+def _drop_verdict_notes(row: ComparisonRow, family: int, settings: Settings) -> ComparisonRow:
     stale = judgment_notes(row, family, settings.alpha) if row.in_family else ()
     return replace(row, notes=tuple(note for note in row.notes if note not in stale))
 
 
-def _widened(row: ComparisonRow, chance: RunVariance | None, settings: Settings) -> ComparisonRow:
+def _include(row: ComparisonRow, chance: RunVariance | None, settings: Settings) -> ComparisonRow:
     if chance is None or chance.variance <= DEFAULT.tie**2:  # rounding of equal means
         return row
     bounds, steady = range_of(row.measure), _steady_share(row, chance)
-    equivalence = _wider(row.equivalence, row.difference, chance, steady, bounds)
+    equivalence = _widen(row.equivalence, row.difference, chance, steady, bounds)
     se = None if row.se is None else max(row.se, math.hypot(steady * row.se, math.sqrt(chance.variance)))
     made = replace(
         row,
         se=se,
-        df=_freedom(row, chance, steady),
-        interval=_wider(row.interval, row.difference, chance, steady, bounds),
+        df=_degrees_of_freedom(row, chance, steady),
+        interval=_widen(row.interval, row.difference, chance, steady, bounds),
         equivalence=equivalence,
-        cross_check=_wider(row.cross_check, row.difference, chance, steady, bounds),
+        cross_check=_widen(row.cross_check, row.difference, chance, steady, bounds),
         p=None if row.p is None else max(row.p, _p_value(row, chance, steady)),
         within_margin=equivalence.inside(settings.margin),
         notes=(*row.notes, _NOTE.format(chance.reach(settings.alpha))),
@@ -135,21 +137,21 @@ def _steady_share(row: ComparisonRow, chance: RunVariance) -> float:
     return math.sqrt(max(0.0, 1.0 - chance.seen_by_queries / row.se**2))
 
 
-def _wider(given: Interval, centre: float, chance: RunVariance, steady: float, bounds: ValueRange) -> Interval:
+def _widen(given: Interval, center: float, chance: RunVariance, steady: float, bounds: ValueRange) -> Interval:
     """Widen an interval: half-widths of independent parts add up by their squares.
 
-    √(t₁²s₁² + t₂²s₂²) with each part's own quantile covers at least as often as it says (Banerjee 1960). One quantile
-    at Satterthwaite's degrees of freedom is rejected: with three runs in all it errs one time in eight. The interval
+    √(t₁²s₁² + t₂²s₂²) with each part's own quantile covers at least at its level (Banerjee 1960). One quantile at
+    Satterthwaite's degrees of freedom is rejected: with three runs in total it errs one time in eight. The interval
     never gets narrower, although few runs may have varied less than their queries by chance.
     """
     reach, limit = chance.reach(1 - given.level), bounds.differences
-    low = min(given.low, centre - math.hypot(steady * (centre - given.low), reach))
-    high = max(given.high, centre + math.hypot(steady * (given.high - centre), reach))
+    low = min(given.low, center - math.hypot(steady * (center - given.low), reach))
+    high = max(given.high, center + math.hypot(steady * (given.high - center), reach))
     return replace(given, low=max(low, limit.low), high=min(high, limit.high))
 
 
 def _p_value(row: ComparisonRow, chance: RunVariance, steady: float) -> float:
-    """Find the level at which the interval of both parts just touches zero.
+    """Return the level at which the interval of both parts just includes zero.
 
     Its logarithm is smooth in the normal quantile of the level, so regula falsi (Illinois) needs about ten steps.
     """
@@ -182,7 +184,7 @@ def _two_sided(z: float) -> float:
     return 2.0 * normal_cdf(-z)
 
 
-def _freedom(row: ComparisonRow, chance: RunVariance, steady: float) -> float:
+def _degrees_of_freedom(row: ComparisonRow, chance: RunVariance, steady: float) -> float:
     """Return the degrees of freedom of both parts together (Satterthwaite 1946), for the MDE, which is an estimate."""
     if row.se is None or row.df < 1:
         return row.df

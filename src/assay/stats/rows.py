@@ -1,18 +1,19 @@
-"""Pairs of engines → rows. All columns over the same queries share their sign-flips and redraws."""
+"""Comparison rows of pairs of engines. All columns over the same queries share their sign-flips and redraws."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.stats.clustered import ClusteredEstimate, ClusterTable, cluster_table, estimate
-from assay.stats.config import Settings, StatsConfig
+from assay.stats.config import Settings
 from assay.stats.family import family_mde
-from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, widened, widened_by_clusters
-from assay.stats.paired import effects, is_lopsided, sign_flip, smallest_p
+from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, widen, widen_by_clusters
+from assay.stats.paired import Effects, effects, is_skewed, sign_flip, smallest_p
 from assay.stats.power import unequal_factor
 from assay.stats.records import ComparisonRow, Interval, ValueRange
 from assay.stats.tables import same_queries
@@ -44,22 +45,17 @@ def comparison_rows(
     for group in same_queries(differences):
         stacked = np.stack([differences[i][group.kept] for i in group.members], axis=1)
         stacked[np.abs(stacked) <= settings.config.tie] = 0.0
-        shared = _compute([pairs[i] for i in group.members], stacked, units, group.kept, settings)
-        rows.update((i, _row(pairs[i], at, shared, settings)) for at, i in enumerate(group.members))
+        members = [pairs[i] for i in group.members]
+        shared = _compute(members, stacked, units, group.kept, settings)
+        for at, i in enumerate(group.members):
+            row = _Column(pairs[i], at, shared, settings).row()
+            rows[i] = replace(row, mde=family_mde(row, pairs[i].bounds, 1, settings))
     return tuple(rows[i] for i in sorted(rows))
 
 
 @dataclass(frozen=True, slots=True)
-class _Levels:
-    """Intervals of all columns at the two levels a row shows."""
-
-    interval: IntervalEnds
-    equivalence: IntervalEnds
-
-
-@dataclass(frozen=True, slots=True)
 class _Shared:
-    """What pairs over the same queries have in common, and their columns of results."""
+    """Results of all pairs over the same queries, one column per pair."""
 
     parts: Partition
     groups: IntArray
@@ -71,7 +67,8 @@ class _Shared:
     found: ClusteredEstimate
     p: FloatArray | None
     boot: IntervalEnds
-    levels: Mapping[ValueRange, _Levels]
+    intervals: Mapping[ValueRange, IntervalEnds]  # at 1 − α
+    equivalences: Mapping[ValueRange, IntervalEnds]  # at 1 − 2α
 
 
 def _compute(
@@ -81,11 +78,12 @@ def _compute(
 
     The streams start from the seed in each group, so a pair's result does not depend on what else is compared.
     """
-    chosen, config = [units[i] for i in kept], settings.config
+    chosen, config, alpha = [units[i] for i in kept], settings.config, settings.alpha
     parts = partition(chosen, settings.cluster, at_least=config.repositories_as_clusters)
     table = cluster_table(differences, parts)
     found = estimate(table)
     flips, draws = (np.random.default_rng([settings.seed, stream]) for stream in range(2))
+    ranges = {pair.bounds for pair in pairs}
     return _Shared(
         parts=parts,
         groups=group_codes(chosen, parts),
@@ -96,132 +94,172 @@ def _compute(
         table=table,
         found=found,
         p=sign_flip(table, flips, resamples=settings.resamples, config=config),
-        boot=bootstrap_t(table, draws, level=1 - settings.alpha, resamples=settings.resamples, config=config),
-        levels={bounds: _levels(found, bounds, settings) for bounds in {pair.bounds: None for pair in pairs}},
+        boot=bootstrap_t(table, draws, level=1 - alpha, resamples=settings.resamples, config=config),
+        intervals={one: difference_interval(found, one, level=1 - alpha, config=config) for one in ranges},
+        equivalences={one: difference_interval(found, one, level=1 - 2 * alpha, config=config) for one in ranges},
     )
 
 
-def _levels(found: ClusteredEstimate, bounds: ValueRange, settings: Settings) -> _Levels:
-    return _Levels(
-        difference_interval(found, bounds, level=1 - settings.alpha, config=settings.config),
-        difference_interval(found, bounds, level=1 - 2 * settings.alpha, config=settings.config),
-    )
+@dataclass(frozen=True)
+class _Column:
+    """One pair among those over the same queries."""
 
+    pair: EnginePair
+    at: int
+    shared: _Shared
+    settings: Settings
 
-def _row(pair: EnginePair, at: int, shared: _Shared, settings: Settings) -> ComparisonRow:
-    found = shared.found
-    differences, se = shared.differences[:, at], float(found.se[at])
-    effect = effects(differences, shared.groups, se, higher_is_better=pair.bounds.higher_is_better)
-    if shared.parts.kind == "intent":  # queries that share targets are one observation
-        effect = replace(effect, effective_n=min(effect.effective_n, shared.parts.count))
-    levels, config, differing = shared.levels[pair.bounds], settings.config, int(shared.differing[at])
-    sparse = differing < config.p_value_clusters
-    bounded = pair.bounds.finite and not sparse
-    lopsided = bounded and is_lopsided(differences, pair.bounds.width, times=config.lopsided)
-    # How alike queries of one cluster are is chance where clusters agree, and unknown where few differ or few decide.
-    independent = len(differences) if shared.parts.kind != "intent" else found.clusters
-    effective_n = (
-        effect.effective_n if lopsided or found.clusters_differ(at, config.alike_clusters) else float(independent)
-    )
-    if sparse or (lopsided and found.clusters < config.equivalence_clusters):
-        effective_n = min(effective_n, found.clusters)
-    interval = levels.interval.at(at, 1 - settings.alpha)
-    if sparse or lopsided:
-        interval = widened(interval, differences, pair.bounds, effective_n if sparse else effect.effective_n)
-    equivalence = _allowing(levels.equivalence.at(at, 1 - 2 * settings.alpha), effective_n, pair, at, shared, config)
-    confirmed = not lopsided or _is_confirmed(effect.effective_n, pair, at, shared, settings)
-    row = ComparisonRow(
-        engine=pair.engine,
-        baseline=pair.baseline,
-        measure=pair.measure,
-        higher_is_better=pair.bounds.higher_is_better,
-        mean=float(pair.new[shared.kept].mean()),
-        baseline_mean=float(pair.old[shared.kept].mean()),
-        difference=float(shared.found.mean[at]),
-        se=None if np.isnan(se) else se,
-        df=shared.found.df,
-        interval=interval,
-        equivalence=equivalence,
-        cross_check=_cross_check(shared, at, pair.bounds, settings),
-        p=None if shared.p is None else float(shared.p[at]),
-        p_adjusted=None,
-        smallest_p=smallest_p(shared.parts.count, resamples=settings.resamples, config=settings.config),
-        in_family=False,
-        verdict=None,
-        within_margin=equivalence.inside(settings.margin),
-        d_z=effect.d_z,
-        wins=effect.wins,
-        ties=effect.ties,
-        losses=effect.losses,
-        harmed=effect.harmed,
-        icc=effect.icc,
-        design_effect=effect.design_effect,
-        effective_n=effect.effective_n,
-        mde=None,
-        queries=len(differences),
-        left_out=shared.left_out,
-        clusters=shared.parts.count,
-        repositories=shared.parts.repositories,
-        label=shared.parts.label,
-        notes=_notes(shared, at, lopsided, config),
-        differing=differing,
-        lopsided=lopsided,
-        confirmed=confirmed,
-        unequal=unequal_factor(shared.table.sizes, effect.icc or 0.0, alpha=settings.alpha, config=config),
-        typical_size=float(np.sqrt(np.mean(differences[differences != 0.0] ** 2))) if differing else 0.0,
-        heaviest=float(np.bincount(shared.parts.clusters).max() / len(differences)),
-    )
-    return replace(row, mde=family_mde(row, pair.bounds, 1, settings))
+    def row(self) -> ComparisonRow:
+        """Assemble the row, without its MDE and outside any family."""
+        pair, at, shared, effect = self.pair, self.at, self.shared, self.effect
+        differences, parts, config = self.differences, shared.parts, self.settings.config
+        equivalence = self.equivalence()
+        return ComparisonRow(
+            engine=pair.engine,
+            baseline=pair.baseline,
+            measure=pair.measure,
+            higher_is_better=pair.bounds.higher_is_better,
+            mean=float(pair.new[shared.kept].mean()),
+            baseline_mean=float(pair.old[shared.kept].mean()),
+            difference=float(shared.found.mean[at]),
+            se=None if np.isnan(self.se) else self.se,
+            df=shared.found.df,
+            interval=self.interval(),
+            equivalence=equivalence,
+            cross_check=self.cross_check(),
+            p=None if shared.p is None else float(shared.p[at]),
+            p_adjusted=None,
+            smallest_p=smallest_p(parts.count, resamples=self.settings.resamples, config=config),
+            in_family=False,
+            verdict=None,
+            within_margin=equivalence.inside(self.settings.margin),
+            d_z=effect.d_z,
+            wins=effect.wins,
+            ties=effect.ties,
+            losses=effect.losses,
+            harmed=effect.harmed,
+            icc=effect.icc,
+            design_effect=effect.design_effect,
+            effective_n=effect.effective_n,
+            mde=None,
+            queries=len(differences),
+            left_out=shared.left_out,
+            clusters=parts.count,
+            repositories=parts.repositories,
+            label=parts.label,
+            notes=self.notes(),
+            differing=self.differing,
+            skewed=self.skewed,
+            confirmed=self.is_confirmed(),
+            unequal=unequal_factor(shared.table.sizes, effect.icc or 0.0, alpha=self.settings.alpha, config=config),
+            typical_size=float(np.sqrt(np.mean(differences[differences != 0.0] ** 2))) if self.differing else 0.0,
+            heaviest=float(np.bincount(parts.clusters).max() / len(differences)),
+        )
 
+    @cached_property
+    def differences(self) -> FloatArray:
+        return self.shared.differences[:, self.at]
 
-def _allowing(
-    given: Interval, effective_n: float, pair: EnginePair, at: int, shared: _Shared, config: StatsConfig
-) -> Interval:
-    found = widened(given, shared.differences[:, at], pair.bounds, effective_n)
-    if shared.found.clusters_differ(at, config.unlike_clusters):
-        found = widened_by_clusters(found, shared.table, at, pair.bounds, config)
-    return found
+    @cached_property
+    def differing(self) -> int:
+        return int(self.shared.differing[self.at])
 
+    @cached_property
+    def se(self) -> float:
+        return float(self.shared.found.se[self.at])
 
-def _is_confirmed(effective_n: float, pair: EnginePair, at: int, shared: _Shared, settings: Settings) -> bool:
-    """Return whether skewed differences confirm the sign of their mean.
+    @cached_property
+    def effect(self) -> Effects:
+        higher_is_better = self.pair.bounds.higher_is_better
+        effect = effects(self.differences, self.shared.groups, self.se, higher_is_better=higher_is_better)
+        if self.shared.parts.kind == "intent":  # queries that share targets are one observation
+            effect = replace(effect, effective_n=min(effect.effective_n, self.shared.parts.count))
+        return effect
 
-    The sign-flip test assumes symmetry. Its claim is kept if the bound of unseen differences at twice the level, on one
-    side, agrees: false claims of 30 to 600 skewed queries fall from .05–.30 to at most .06 (tests/stats/audit.py).
-    """
-    mean = float(shared.found.mean[at])
-    bound = _allowing(Interval(mean, mean, 1 - 4 * settings.alpha, ""), effective_n, pair, at, shared, settings.config)
-    return not bound.low <= 0.0 <= bound.high
+    @cached_property
+    def sparse(self) -> bool:
+        """Whether fewer clusters differ than a p-value needs."""
+        return self.differing < self.settings.config.p_value_clusters
 
+    @cached_property
+    def skewed(self) -> bool:
+        bounds = self.pair.bounds
+        if self.sparse or not bounds.finite:
+            return False
+        return is_skewed(self.differences, bounds.width, times=self.settings.config.skewed)
 
-def _cross_check(shared: _Shared, at: int, bounds: ValueRange, settings: Settings) -> Interval:
-    level, limit = 1 - settings.alpha, bounds.differences
-    if not shared.found.se[at] > 0.0:
-        return shared.levels[bounds].interval.at(at, level)
-    raw = shared.boot.at(at, level)
-    return replace(raw, low=max(raw.low, limit.low), high=min(raw.high, limit.high))
+    @cached_property
+    def independent_n(self) -> float:
+        """Return the number of independent queries for bounds on unseen differences.
 
+        How alike queries of one cluster are is chance where clusters agree, and unknown where few differ or few decide.
+        """
+        found, config = self.shared.found, self.settings.config
+        if self.skewed or found.clusters_differ(self.at, config.alike_clusters):
+            count = self.effect.effective_n
+        else:
+            count = float(found.clusters if self.shared.parts.kind == "intent" else len(self.differences))
+        if self.sparse or (self.skewed and found.clusters < config.equivalence_clusters):
+            count = min(count, found.clusters)
+        return count
 
-def _skew_note(differences: FloatArray) -> str:
-    if (differences > 0.0).any() and (differences < 0.0).any():
-        return "skewed: few large differences against many small ones; the interval allows for more large ones"
-    return "skewed: all differences have one direction and are small; the interval allows for large ones in the other"
+    def interval(self) -> Interval:
+        interval = self.shared.intervals[self.pair.bounds].at(self.at, 1 - self.settings.alpha)
+        if not (self.sparse or self.skewed):
+            return interval
+        count = self.independent_n if self.sparse else self.effect.effective_n
+        return widen(interval, self.differences, self.pair.bounds, count)
 
+    def equivalence(self) -> Interval:
+        ends = self.shared.equivalences[self.pair.bounds]
+        return self._allow_unseen(ends.at(self.at, 1 - 2 * self.settings.alpha), self.independent_n)
 
-def _notes(shared: _Shared, at: int, lopsided: bool, config: StatsConfig) -> tuple[str, ...]:
-    clusters, differing = shared.parts.count, int(shared.differing[at])
-    notes = []
-    if shared.parts.shared:
-        notes.append(shared.parts.shared)
-    if clusters < config.p_value_clusters:
-        notes.append(f"no p-value: {shared.parts.nouns}, at least {config.p_value_clusters} are needed")
-    if not differing:
-        notes.append(f"no query differs: the interval is what {clusters} clusters cannot rule out")
-    elif differing < config.p_value_clusters <= clusters:
-        least = 2.0 ** (1 - differing)
-        notes.append(f"only {differing} of {clusters} clusters differ: p cannot fall below {least:.3g}")
-    if lopsided:
-        notes.append(_skew_note(shared.differences[:, at]))
-    if shared.left_out:
-        notes.append(f"{shared.left_out} queries left out: the measure does not apply to them")
-    return tuple(notes)
+    def is_confirmed(self) -> bool:
+        """Return whether the differences are symmetric or, if skewed, confirm the sign of their mean.
+
+        The sign-flip test assumes symmetry. Its claim is kept if the bound of unseen differences at twice the level, on
+        one side, agrees: false claims of 30 to 600 skewed queries fall from .05–.30 to at most .06
+        (tests/stats/audit.py).
+        """
+        if not self.skewed:
+            return True
+        mean = float(self.shared.found.mean[self.at])
+        bound = self._allow_unseen(Interval(mean, mean, 1 - 4 * self.settings.alpha, ""), self.effect.effective_n)
+        return not bound.low <= 0.0 <= bound.high
+
+    def _allow_unseen(self, given: Interval, count: float) -> Interval:
+        config, shared = self.settings.config, self.shared
+        found = widen(given, self.differences, self.pair.bounds, count)
+        if shared.found.clusters_differ(self.at, config.unlike_clusters):
+            found = widen_by_clusters(found, shared.table, self.at, self.pair.bounds, config)
+        return found
+
+    def cross_check(self) -> Interval:
+        level, limit = 1 - self.settings.alpha, self.pair.bounds.differences
+        if not self.se > 0.0:
+            return self.shared.intervals[self.pair.bounds].at(self.at, level)
+        raw = self.shared.boot.at(self.at, level)
+        return replace(raw, low=max(raw.low, limit.low), high=min(raw.high, limit.high))
+
+    def notes(self) -> tuple[str, ...]:
+        parts, differing, needed = self.shared.parts, self.differing, self.settings.config.p_value_clusters
+        notes = [parts.shared] if parts.shared else []
+        if parts.count < needed:
+            notes.append(f"no p-value: {parts.nouns}, at least {needed} are needed")
+        if not differing:
+            notes.append(f"no query differs: the interval is what {parts.count} clusters cannot rule out")
+        elif differing < needed <= parts.count:
+            least = 2.0 ** (1 - differing)
+            notes.append(f"only {differing} of {parts.count} clusters differ: p cannot fall below {least:.3g}")
+        if self.skewed and (self.differences > 0.0).any() and (self.differences < 0.0).any():
+            notes.append(
+                "skewed: few large differences against many small ones; the interval allows for more large ones"
+            )
+        elif self.skewed:
+            notes.append(
+                "skewed: all differences have one direction and are small; "
+                "the interval allows for large ones in the other"
+            )
+        if self.shared.left_out:
+            notes.append(f"{self.shared.left_out} queries left out: the measure does not apply to them")
+        return tuple(notes)

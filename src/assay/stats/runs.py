@@ -1,4 +1,4 @@
-"""Two runs made apart: compared on the queries that are still the same."""
+"""Comparison of two separate runs on the queries that are the same in both."""
 
 from __future__ import annotations
 
@@ -28,26 +28,18 @@ _NAMES = RunNames()
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One of the two runs: its shared queries and its measures, the primary one first."""
+    """One of the two runs: the shared queries, and the measures with the primary one first."""
 
     table: ScoreTable
     columns: tuple[MeasureColumn, ...]
     name: str
 
-    def called(self, engine: str) -> str:
+    def display_name(self, engine: str) -> str:
         return f"{engine} ({self.name})"
 
     def means(self, settings: Settings) -> tuple[MeanRow, ...]:
         rows = table_means(self.table, self.columns, settings.alpha, settings.cluster)
-        return tuple(replace(row, engine=self.called(row.engine)) for row in rows)
-
-
-@dataclass(frozen=True, slots=True)
-class _Partners:
-    """An engine of the first run and the one of the second that it is compared with."""
-
-    old: str
-    new: str
+        return tuple(replace(row, engine=self.display_name(row.engine)) for row in rows)
 
 
 def compare_scores(
@@ -66,41 +58,41 @@ def compare_scores(
 ) -> Comparison:
     """Compare each engine's second run with its first, on the queries whose hash agrees; `a` is the baseline.
 
-    `family` names the engines of the second run whose comparisons were declared (all, unless told).
+    `family` has the engines of the second run whose comparisons were declared [default: all].
     """
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     wanted = [name for name in a.measures if name in b.measures] if measures is None else measures
     first, second = headline(a, cluster), headline(b, cluster)
-    kept = agreeing(first, second)
-    old = _Side(take(first, list(kept)), columns(a, primary, wanted), names.old)
-    new = _Side(take(second, list(kept.values())), columns(b, primary, wanted), names.new)
+    kept = match_queries(first, second)
+    old = _Side(take_queries(first, list(kept)), columns(a, primary, wanted), names.old)
+    new = _Side(take_queries(second, list(kept.values())), columns(b, primary, wanted), names.new)
     old = replace(old, table=_with_shared(old.table, new.table))
-    partners = _partners(a, b)
-    whole = (applies(first, old.columns[0].at), applies(second, new.columns[0].at))
+    engines = _match_engines(a, b)
+    whole = (has_values(first, old.columns[0].at), has_values(second, new.columns[0].at))
     sentence = compared_sentence(*whole, kept, old.columns[0].name, names)
-    rows = comparison_rows(_pairs(partners, old, new), old.table.units, settings)
-    declared = _declared(partners, new, family)
+    rows = comparison_rows(_pairs(engines, old, new), old.table.units, settings)
+    declared = _declared(engines, new, family)
     found = assemble(rows, [*old.means(settings), *new.means(settings)], old.columns[0], names.old, settings, declared)
     return replace(found, notes=(sentence, *found.notes))
 
 
-def applies(table: ScoreTable, measure: int) -> BoolArray:
-    """Tell which queries every engine of a table has a value of a measure for."""
+def has_values(table: ScoreTable, measure: int) -> BoolArray:
+    """Return for each query whether every engine of a table has a value of the measure."""
     found: BoolArray = np.asarray(~np.isnan(table.values[:, measure]).any(axis=0))
     return found
 
 
 def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], measure: str, names: RunNames) -> str:
-    """Say how many queries are compared: those that are the same, and that the measure applies to on both sides."""
+    """Return a sentence on how many queries are compared: the same ones, with a value on both sides."""
     total = max(int(old.sum()), int(new.sum()))
-    if not total or (old.all() and new.all()):  # to none: that is said where it is compared
+    if not total or (old.all() and new.all()):  # without any value the comparison itself raises an error
         return shared_sentence(len(kept), max(len(old), len(new)), names)
     shared = sum(bool(old[i] and new[j]) for i, j in kept.items())
     return shared_sentence(shared, total, names, f"queries with a value of {measure}")
 
 
 def shared_sentence(shared: int, total: int, names: RunNames, queries: str = "queries") -> str:
-    """Say how many queries are the same in both results; refuse when too few are."""
+    """Return a sentence on how many queries are the same in both results; raise if too few are."""
     share = shared / total if total else 0.0
     if share < DEFAULT.shared_queries:
         raise NotComparableError(
@@ -110,15 +102,15 @@ def shared_sentence(shared: int, total: int, names: RunNames, queries: str = "qu
     return f"Compared on the {shared} of {total} {queries} that are the same in {names.old} and {names.new}."
 
 
-def agreeing(old: ScoreTable, new: ScoreTable) -> dict[int, int]:
-    """Map the columns of one table to those of the other whose query hash agrees; no hash agrees with nothing."""
+def match_queries(old: ScoreTable, new: ScoreTable) -> dict[int, int]:
+    """Map the columns of one table to those of the other with the same query hash; queries without one never match."""
     place = {(unit.intent, unit.form, unit.hash): i for i, unit in enumerate(new.units) if unit.hash}
     keys = ((i, (unit.intent, unit.form, unit.hash)) for i, unit in enumerate(old.units))
     return {i: place[key] for i, key in keys if key in place}
 
 
-def take(table: ScoreTable, kept: Sequence[int]) -> ScoreTable:
-    """Keep some of a table's queries, in the given order."""
+def take_queries(table: ScoreTable, kept: Sequence[int]) -> ScoreTable:
+    """Return some queries of a table, in the given order."""
     return ScoreTable(table.engines, tuple(table.units[i] for i in kept), table.values[:, :, list(kept)])
 
 
@@ -127,10 +119,11 @@ def _with_shared(old: ScoreTable, new: ScoreTable) -> ScoreTable:
     return replace(old, units=tuple(replace(unit, shared=other.shared or unit.shared) for unit, other in pairs))
 
 
-def _partners(a: Scores, b: Scores) -> tuple[_Partners, ...]:
-    shared = tuple(_Partners(engine, engine) for engine in a.engines if engine in b.engines)
+def _match_engines(a: Scores, b: Scores) -> tuple[tuple[str, str], ...]:
+    """Pair the engines of two runs by name; the only engines of two runs are a pair whatever their names."""
+    shared = tuple((engine, engine) for engine in a.engines if engine in b.engines)
     if not shared and len(a.engines) == len(b.engines) == 1:
-        return (_Partners(a.engines[0], b.engines[0]),)
+        return ((a.engines[0], b.engines[0]),)
     if not shared:
         raise NotComparableError(
             "the two runs have no engine in common",
@@ -139,28 +132,28 @@ def _partners(a: Scores, b: Scores) -> tuple[_Partners, ...]:
     return shared
 
 
-def _declared(partners: Sequence[_Partners], new: _Side, family: Sequence[str] | None) -> list[str] | None:
-    declared = None if family is None else [new.called(pair.new) for pair in partners if pair.new in family]
+def _declared(engines: Sequence[tuple[str, str]], new: _Side, family: Sequence[str] | None) -> list[str] | None:
+    declared = None if family is None else [new.display_name(engine) for _, engine in engines if engine in family]
     if declared == []:
         raise NotComparableError(
             "no engine of the declared family is in both runs",
-            hint=f"the family is {', '.join(family or ())}; both have {', '.join(pair.new for pair in partners)}",
+            hint=f"the family is {', '.join(family or ())}; both have {', '.join(engine for _, engine in engines)}",
         )
     return declared
 
 
-def _pairs(partners: Sequence[_Partners], old: _Side, new: _Side) -> list[EnginePair]:
+def _pairs(engines: Sequence[tuple[str, str]], old: _Side, new: _Side) -> list[EnginePair]:
     return [
         EnginePair(
-            engine=new.called(pair.new),
-            baseline=old.called(pair.old),
+            engine=new.display_name(second),
+            baseline=old.display_name(first),
             measure=before.name,
             bounds=before.bounds,
-            new=new.table.row(pair.new, after),
-            old=old.table.row(pair.old, before),
+            new=new.table.row(second, after),
+            old=old.table.row(first, before),
         )
         for before, after in zip(old.columns, new.columns, strict=True)
-        for pair in partners
+        for first, second in engines
     ]
 
 
@@ -170,12 +163,12 @@ class EngineOfRun:
 
     scores: Scores
     engine: str
-    run: str  # how the run is called
+    run: str  # the display name of the run
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedEngines:
-    """Both engines on the queries they share, and the sentence that says how many those are."""
+    """Both engines on their shared queries, and a sentence on how many those are."""
 
     scores: Scores
     names: RunNames
@@ -183,13 +176,13 @@ class JoinedEngines:
 
 
 def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngines:
-    """Put one engine of each run into one table; refuse runs that share too few queries."""
+    """Join one engine of each run in one table; raise if the runs share too few queries."""
     called = (old.engine, new.engine)
     if old.engine == new.engine:
         called = (f"{old.engine} ({old.run})", f"{new.engine} ({new.run})")
     first, second = headline(old.scores), headline(new.scores)
-    kept = agreeing(first, second)
-    tables = take(first, list(kept)), take(second, list(kept.values()))
+    kept = match_queries(first, second)
+    tables = take_queries(first, list(kept)), take_queries(second, list(kept.values()))
     values = [_values(side, table, measure) for side, table in zip((old, new), tables, strict=True)]
     whole = (~np.isnan(_values(old, first, measure)), ~np.isnan(_values(new, second, measure)))
     sentence = compared_sentence(*whole, kept, measure, RunNames(old.run, new.run))

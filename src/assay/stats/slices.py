@@ -1,4 +1,4 @@
-"""Where does it help and where does it hurt? Parts of the queries, by tag and by form. Exploratory."""
+"""Exploratory comparisons on parts of the queries: by tag, by form and by repository."""
 
 from __future__ import annotations
 
@@ -22,17 +22,8 @@ if TYPE_CHECKING:
 EXPLORATORY = (
     "Slices are exploratory: p-values are adjusted over all slices by Benjamini–Hochberg, and there is no verdict."
 )
-#: A slice of one query has no spread to speak of.
+#: A slice of one query has no spread.
 SMALLEST_SLICE = 2
-
-
-@dataclass(frozen=True, slots=True)
-class _Slice:
-    """A named part of the queries."""
-
-    by: str
-    value: str
-    table: ScoreTable
 
 
 def compare_slices(
@@ -46,14 +37,19 @@ def compare_slices(
     B: int = DEFAULT.resamples,
     cluster: str = "auto",
 ) -> tuple[SliceRow, ...]:
-    """Compare every other engine with the baseline on each tag value and each form that is not the whole set."""
+    """Compare every other engine with the baseline on each tag value and each form, unless it is the whole set."""
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
     check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
     measure = column(scores, primary)
-    found = [(piece, row) for piece in _slices(scores) for row in _rows(piece.table, baseline, measure, settings)]
-    adjusted = explore([row for _, row in found])
-    return tuple(SliceRow(piece.by, piece.value, row) for (piece, _), row in zip(found, adjusted, strict=True))
+    found = [
+        (by, value, row)
+        for by, value, table in _slices(scores)
+        if len(table.units) >= SMALLEST_SLICE
+        for row in _rows(table, baseline, measure, settings)
+    ]
+    adjusted = explore([row for _, _, row in found])
+    return tuple(SliceRow(by, value, row) for (by, value, _), row in zip(found, adjusted, strict=True))
 
 
 def _rows(table: ScoreTable, baseline: str, measure: MeasureColumn, settings: Settings) -> tuple[ComparisonRow, ...]:
@@ -66,25 +62,20 @@ def _rows(table: ScoreTable, baseline: str, measure: MeasureColumn, settings: Se
     return comparison_rows(pairs, table.units, settings)
 
 
-def _slices(scores: Scores) -> Iterator[_Slice]:
+def _slices(scores: Scores) -> Iterator[tuple[str, str, ScoreTable]]:
     forms = sorted({unit.form for unit in scores.units})
     for form in forms if len(forms) > 1 else ():
-        yield from _large_enough("form", form, part(scores, [unit.form == form for unit in scores.units]))
+        yield "form", form, part(scores, [unit.form == form for unit in scores.units])
     whole = len(headline(scores).units)
     for tag, value in sorted({pair for unit in scores.units if unit.headline for pair in unit.tags.items()}):
         table = part(scores, [unit.headline and unit.tags.get(tag) == value for unit in scores.units])
         if len(table.units) < whole:
-            yield from _large_enough(tag, value, table)
-
-
-def _large_enough(by: str, value: str, table: ScoreTable) -> Iterator[_Slice]:
-    if len(table.units) >= SMALLEST_SLICE:
-        yield _Slice(by, value, table)
+            yield tag, value, table
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryChange:
-    """The mean difference on the queries of one repository, in the measure's own units."""
+    """The mean difference on the queries of one repository, in units of the measure."""
 
     repository: str
     queries: int
@@ -94,7 +85,7 @@ class RepositoryChange:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryTally:
-    """Repositories that gained, stayed and lost."""
+    """The numbers of repositories that gained, stayed the same and lost."""
 
     wins: int
     ties: int
@@ -107,7 +98,7 @@ class RepositoryTally:
 def by_repository(
     scores: Scores, engine: str, baseline: str, measure: MeasureLike | str
 ) -> tuple[RepositoryChange, ...]:
-    """Give the mean difference of each repository, in order of name; a query without a value does not count."""
+    """Return the mean difference of each repository, by name; queries without a value do not count."""
     chosen, table = column(scores, measure), headline(scores)
     differences = table.row(engine, chosen) - table.row(baseline, chosen)
     sign = 1.0 if chosen.bounds.higher_is_better else -1.0
@@ -115,21 +106,20 @@ def by_repository(
     for unit, value in zip(table.units, differences.tolist(), strict=True):
         if not np.isnan(value):
             found.setdefault(unit.repository, []).append(value)
-    return tuple(_change(name, found[name], sign) for name in sorted(found))
-
-
-def _change(repository: str, differences: Sequence[float], sign: float) -> RepositoryChange:
-    mean = float(np.mean(differences))
-    mean = mean if abs(mean) > DEFAULT.tie else 0.0
-    return RepositoryChange(repository, len(differences), mean, sign * mean + 0.0)
+    changes = []
+    for name in sorted(found):
+        mean = float(np.mean(found[name]))
+        mean = mean if abs(mean) > DEFAULT.tie else 0.0
+        changes.append(RepositoryChange(name, len(found[name]), mean, sign * mean + 0.0))
+    return tuple(changes)
 
 
 def tally(changes: Sequence[RepositoryChange]) -> RepositoryTally:
-    """Count who gained and who lost."""
+    """Count the repositories that gained and lost."""
     wins, losses = sum(c.gain > 0.0 for c in changes), sum(c.gain < 0.0 for c in changes)
     return RepositoryTally(wins, len(changes) - wins - losses, losses)
 
 
 def worst(changes: Sequence[RepositoryChange]) -> RepositoryChange:
-    """Find the repository that gained least; the name decides between equals."""
+    """Return the repository that gained least, the first by name of equals."""
     return min(changes, key=lambda c: (c.gain, c.repository))

@@ -1,4 +1,4 @@
-"""Reading a score table: the headline units, the measures asked for, the values of one engine."""
+"""Score tables: the headline units, selected measures, the values of one engine."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ class MeasureColumn:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """A part of the scores: one column an intent."""
+    """A part of the scores, one column per intent."""
 
     engines: tuple[str, ...]
     units: tuple[Unit, ...]
     values: FloatArray  # (engines, measures, intents)
 
     def row(self, engine: str, measure: MeasureColumn) -> FloatArray:
-        """The values of one engine on one measure."""
+        """Return the values of one engine on one measure."""
         return np.asarray(self.values[self.engines.index(engine), measure.at])
 
 
 def part(scores: Scores, chosen: Sequence[bool]) -> ScoreTable:
-    """Take the chosen units, phrasings of one intent averaged."""
+    """Select units and average the phrasings of each intent."""
     kept = np.flatnonzero(chosen)
     folded = average_phrasings([scores.units[i] for i in kept], scores.values[:, :, kept])
     return ScoreTable(scores.engines, folded.units, folded.values)
 
 
 def headline(scores: Scores, cluster: str = "auto") -> ScoreTable:
-    """Take the units that headline numbers are made of; a declared cluster must be there."""
+    """Select the headline units; raise ConfigError if there are none, or if none has the tag of `cluster`."""
     check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
     table = part(scores, [unit.headline for unit in scores.units])
     if not table.units:
@@ -58,7 +58,7 @@ def headline(scores: Scores, cluster: str = "auto") -> ScoreTable:
 
 
 def column(scores: Scores, measure: MeasureLike | str) -> MeasureColumn:
-    """Find a measure in the table."""
+    """Return the column of a measure."""
     name = name_of(measure)
     if name not in scores.measures:
         raise ConfigError(f"{name} was not scored", hint=f"scored are: {', '.join(scores.measures)}")
@@ -68,7 +68,7 @@ def column(scores: Scores, measure: MeasureLike | str) -> MeasureColumn:
 def columns(
     scores: Scores, primary: MeasureLike | str, measures: Sequence[MeasureLike | str] | None
 ) -> tuple[MeasureColumn, ...]:
-    """Find the primary measure and, after it, the others asked for (all that were scored, unless told)."""
+    """Return the columns of the primary measure and of the others [default: all that were scored]."""
     first = column(scores, primary)
     others = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]
     return (first, *(other for other in others if other.name != first.name))
@@ -83,7 +83,7 @@ class SameQueries:
 
 
 def same_queries(values: Sequence[FloatArray]) -> tuple[SameQueries, ...]:
-    """Group columns by where they are not NaN, so that a group is computed at once; empty ones are left out."""
+    """Group columns by where they are not NaN, so that a group is computed together; omit empty ones."""
     groups: dict[bytes, list[int]] = {}
     for at, column_values in enumerate(values):
         groups.setdefault((~np.isnan(column_values)).tobytes(), []).append(at)
@@ -95,6 +95,6 @@ def same_queries(values: Sequence[FloatArray]) -> tuple[SameQueries, ...]:
 
 
 def check_engine(scores: Scores, engine: str, role: str = "engine") -> None:
-    """Refuse an engine that is not in the table."""
+    """Raise ConfigError for an engine that is not in the table."""
     if engine not in scores.engines:
         raise ConfigError(f"{role} {engine!r} is not among the engines", hint=f"there are: {', '.join(scores.engines)}")

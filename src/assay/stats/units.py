@@ -1,4 +1,4 @@
-"""What is drawn independently: repositories, intents inside them, or values of a tag. The one place that decides it."""
+"""The unit of sampling: repositories, intents inside them, or values of a tag. Decided here only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     IntArray = NDArray[np.intp]
     BoolArray = NDArray[np.bool_]
 
-#: What the cluster of queries without the tag is called; each repository has its own.
+#: The cluster of queries without the tag, one per repository.
 NONE = "(none)"
 
 
@@ -26,16 +26,16 @@ NONE = "(none)"
 class Partition:
     """Which unit belongs to which cluster, and which cluster to which stratum.
 
-    Every consumer (standard error, test, bootstrap, degrees of freedom) takes its cluster count from here.
-    Clusters are numbered so that a stratum's clusters stand together.
+    Standard error, test, bootstrap and degrees of freedom all take the number of clusters from here. The clusters of
+    a stratum have consecutive numbers.
     """
 
     kind: Literal["repository", "intent", "tag"]
     clusters: IntArray  # (units,) number of each unit's cluster
     strata: IntArray  # (clusters,) number of each cluster's stratum, ascending
     repositories: int
-    label: str  # the sentence that says how far a claim reaches
-    shared: str = ""  # the sentence that says that queries share targets; empty where none do
+    label: str  # the scope of a claim
+    shared: str = ""  # a sentence on queries that share targets; empty where none do
 
     @property
     def count(self) -> int:
@@ -44,7 +44,7 @@ class Partition:
 
     @property
     def nouns(self) -> str:
-        """What its clusters are, with their number."""
+        """The number of clusters with their noun."""
         if self.kind == "tag":
             return "1 cluster" if self.count == 1 else f"{self.count} clusters"
         if self.shared:
@@ -62,7 +62,7 @@ class Intents:
 
 
 def average_phrasings(units: Sequence[Unit], values: FloatArray) -> Intents:
-    """Average inside each intent first, so that a phrasing is never a query of its own; NaN phrasings are left out."""
+    """Average the phrasings of each intent, without NaN, so that a phrasing never counts as a query."""
     names = [unit.intent for unit in units]
     first = {name: i for i, name in reversed(list(enumerate(names)))}
     kept = sorted(first.values())
@@ -80,9 +80,9 @@ def average_phrasings(units: Sequence[Unit], values: FloatArray) -> Intents:
 def partition(
     units: Sequence[Unit], cluster: str = "auto", *, at_least: int = DEFAULT.repositories_as_clusters
 ) -> Partition:
-    """Cluster as declared; by itself by repository when there are enough of them, else by intent inside each.
+    """Cluster as declared; `auto` is by repository if there are enough of them, else by intent inside each.
 
-    `cluster` is auto, repository, intent or tag:NAME. Values of a tag reach over repositories, so they have no strata.
+    `cluster` is auto, repository, intent or tag:NAME. Values of a tag span repositories, so they have no strata.
     Intents that share targets are one cluster (`scoring.shared_targets`).
     """
     check_cluster(cluster)
@@ -110,9 +110,9 @@ def _whole(kind: Literal["repository", "tag"], names: Sequence[str], repositorie
 
 
 def _by_tag(units: Sequence[Unit], tag: str, repositories: int, at_least: int) -> Partition:
-    """Cluster by the values of a tag; queries without it are one cluster a repository.
+    """Cluster by the values of a tag; queries without it form one cluster per repository.
 
-    An intent is never in two clusters: its first phrasing speaks for all.
+    An intent is never in two clusters: its first phrasing decides.
     """
     names: dict[str, str] = {}
     for unit in units:
@@ -123,7 +123,7 @@ def _by_tag(units: Sequence[Unit], tag: str, repositories: int, at_least: int) -
 
 
 def group_codes(units: Sequence[Unit], parts: Partition) -> IntArray:
-    """Number the group of each unit whose queries may be alike: the values of a declared tag, else repositories."""
+    """Number the groups of units that may be correlated: the values of a declared tag, else repositories."""
     return parts.clusters if parts.kind == "tag" else repository_codes(units)
 
 
@@ -148,8 +148,8 @@ def _shared(queries: int, units: int) -> str:
 def _collapse(strata: IntArray) -> IntArray:
     """Merge strata of a single cluster, which have no spread of their own (collapsed strata, Cochran 1977, 5A.12).
 
-    Lone clusters form one stratum together; if only one is left alone, it joins the smallest other stratum.
-    The variance then includes the spread between the merged strata, which errs to the wide side.
+    Strata of one cluster form one stratum; a single one is merged with the smallest other stratum.
+    The variance then includes the spread between the merged strata, which is conservative.
     """
     names, counts = np.unique(strata, return_counts=True)
     lone = names[counts == 1]
@@ -163,7 +163,7 @@ def _collapse(strata: IntArray) -> IntArray:
 
 
 def _ordered(clusters: IntArray, strata: IntArray, repositories: int, label: str) -> Partition:
-    """Renumber so that a stratum's clusters stand together."""
+    """Renumber so that the clusters of a stratum have consecutive numbers."""
     order = np.argsort(strata, kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))

@@ -1,4 +1,4 @@
-"""Two per-query tables without a gold set: query, value and, where known, the repository."""
+"""Comparison of two per-query tables without a gold set: query, value and, where known, the repository."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _OWN_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared
 
 
 def read_values(path: str | Path, *, engine: str | None = None, measure: str | None = None) -> tuple[QueryValue, ...]:
-    """Read a CSV with the columns query, value and, if there is one, cluster; or a run's own per-query.csv.
+    """Read a CSV with the columns query, value and optionally cluster, or the per-query.csv of a run.
 
-    The latter holds several engines and measures: `engine` and `measure` say which.
+    The latter has several engines and measures; `engine` and `measure` select one.
     """
     file = Path(path)
     text = read_utf8(file, hint="a UTF-8 CSV file is needed")
@@ -83,7 +83,7 @@ def _own_values(
 
 
 def _number(text: str | None) -> float | None:
-    """Parse a number; None if it is none, or too large to be squared and summed."""
+    """Return the number, or None if it is not a number or too large to be squared and summed."""
     try:
         value = float(text or "")
     except ValueError:
@@ -115,7 +115,7 @@ def compare_values(
 ) -> Comparison:
     """Compare two per-query tables on the queries both have; `a` is the baseline.
 
-    Without `bounds` the range is [0, 1] when every value lies in it, else the one that was seen.
+    Without `bounds` the range is [0, 1] if it includes every value, else the observed one.
     """
     settings = Settings(margin, alpha, seed, B)
     old, new = ({row.query: row for row in rows} for rows in (a, b))

@@ -104,9 +104,9 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _shows(queries: int, sd: float) -> float:
-    from assay.stats.power import minimal_difference
+    from assay.stats.power import mde_from_se
 
-    return minimal_difference(sd / math.sqrt(queries), queries - 1) if queries > 1 else math.inf
+    return mde_from_se(sd / math.sqrt(queries), queries - 1) if queries > 1 else math.inf
 
 
 def _worth(difference: float) -> str:
