@@ -74,7 +74,7 @@ def test_index_that_was_damaged_is_built_anew_with_a_sentence(shop, capsys):
     path.write_bytes(path.read_bytes()[:100])
     data = as_json(capsys)
     assert data["changed"] == 8
-    assert any("built anew" in note for note in data["notes"])
+    assert any("rebuilt" in note for note in data["notes"])
 
 
 @pytest.mark.parametrize("arguments", [["nowhere"], ["shop/tax.py"], ["--workers", "0"], ["--set", "stem.fils=1"]])

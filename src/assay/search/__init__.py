@@ -1,6 +1,6 @@
-"""The reference engine: code search on a CPU, with nothing to download, that explains itself.
+"""The reference engine: code search on a CPU, with nothing to download and a trace of every ranking.
 
-It knows nothing of gold sets, measures or statistics; `engines/builtin.py` and `assay.Index` are the doors to it.
+It imports nothing of gold sets, measures or statistics; `engines/builtin.py` and `assay.Index` are its entry points.
 """
 
 from __future__ import annotations

@@ -98,9 +98,9 @@ def _stored(folder: Path) -> tuple[IndexTable | None, tuple[str, ...]]:
     try:
         return read_table(read_store(folder / FILE_NAME).arrays), ()
     except IndexFormatError as problem:
-        return None, () if problem.kind == "missing" else (f"{problem.message}; the index is built anew",)
+        return None, () if problem.kind == "missing" else (f"{problem.message}; the index is rebuilt",)
     except (KeyError, TypeError, ValueError) as problem:
-        return None, (f"the index lacks a column ({problem}); it is built anew",)
+        return None, (f"the index lacks a column ({problem}); it is rebuilt",)
 
 
 def _refresh(

@@ -185,7 +185,7 @@ class FieldConfig:
     scope: float = field(default=1.0, metadata={"about": "in the names around the chunk"})
     signature: float = field(default=1.0, metadata={"about": "in the signature"})
     doc: float = field(
-        default=0.0,  # it stands in the lines already; counted once more it cost .003 on octocode's code
+        default=0.0,  # part of the lines already; counted twice it cost .003 on octocode's code
         metadata={"about": "once more in the doc comment of the chunk"},
     )
     stem: float = field(default=1.0, metadata={"about": "in the name of the file"})
@@ -199,7 +199,7 @@ class IndexConfig:
     chunks: ChunkConfig = field(default_factory=ChunkConfig)
     fields: FieldConfig = field(default_factory=FieldConfig)
     longest_word: int = field(
-        default=100,  # beyond it is data (base64, hashes) that nobody types
+        default=100,  # longer words are data (base64, hashes), not typed in queries
         metadata={"about": "characters of the longest ASCII word"},
     )
     description: DescriptionSettings = field(default_factory=DescriptionSettings)

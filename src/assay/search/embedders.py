@@ -146,7 +146,7 @@ class Prefixed:
 
     @property
     def identity(self) -> str:
-        """The inner one's, and the words."""
+        """Identity of the inner embedder, and the words."""
         return f"{self.inner.identity} query={self.query!r} code={self.code!r} docs={self.docs!r}"
 
     @property

@@ -15,6 +15,7 @@ import numpy as np
 
 from assay.errors import ConfigError, closest_match
 from assay.search.query import parse_query
+from assay.search.results import order_of
 from assay.search.table import own_names, unit_text
 from assay.search.words import runs, term_hash, terms, whole_hash
 from assay.syntax.identifiers import STOP_WORDS
@@ -77,7 +78,7 @@ def chunk_at(index: Index, path: str, line: int) -> int:
         raise ConfigError(f"{path} is not in the index", hint=hint)
     file = paths.index(path)
     units = index.table.units
-    rows = np.arange(index.view.first_unit[file], index.view.first_unit[file + 1])
+    rows = np.arange(*index.view.units_of(file))
     last = int(units.end[rows].max())
     inside = rows[(units.start[rows] <= line) & (line <= units.end[rows])]
     if not len(inside):
@@ -90,8 +91,10 @@ _Ties = Mapping[int, Mapping[str, float]]  # chunk -> name or word -> strength
 
 def _used(index: Index, unit: int, config: RelatedConfig) -> _Ties:
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    own = set(_names(index, unit))
-    mentioned = _mentioned(index, int(index.table.units.file[unit]))
+    own, used = set(_names(index, unit)), index.table.used
+    file = int(index.table.units.file[unit])
+    begin, end = np.searchsorted(used.file, [file, file + 1]).tolist()
+    mentioned = frozenset(used.name[begin:end].tolist())
     for name in dict.fromkeys(runs(_text(index, unit))):
         if name not in own and term_hash(name) in mentioned:
             definers = [row for row in _definers(index, name) if row != unit]
@@ -120,8 +123,7 @@ def _alike(index: Index, unit: int, config: RelatedConfig) -> _Ties:
     question = replace(parse_query(""), terms=key_terms)
     scores = index.config.lexical(question, index.view)
     scores[unit] = 0.0
-    rows = np.flatnonzero(scores > 0)
-    best = rows[np.argsort(-scores[rows], kind="stable")][: config.alike]
+    best = order_of(scores)[: config.alike]
     return {row: _shared_words(index, row, key_terms, float(scores[row])) for row in best.tolist()}
 
 
@@ -147,17 +149,17 @@ def _shared_words(index: Index, row: int, key_terms: Sequence[str], score: float
 
 
 def _relations(index: Index, found: _Ties, k: int) -> tuple[Relation, ...]:
+    files, units = index.table.files, index.table.units
     total = {row: sum(ties.values()) for row, ties in found.items()}
-    order = sorted(total, key=lambda row: (-total[row], _is_noise(index, row), row))[:k]
-    most = total[order[0]] if order else 1.0
+
+    def order(row: int) -> tuple[float, bool, int]:
+        return -total[row], bool(files.noise[units.file[row]]) or bool(units.test[row]), row
+
+    rows = sorted(total, key=order)[:k]
+    most = total[rows[0]] if rows else 1.0
     return tuple(
-        Relation(_hit(index, row, total[row] / most), _by_weight(found[row]), _names(index, row)) for row in order
+        Relation(_hit(index, row, total[row] / most), _by_weight(found[row]), _names(index, row)) for row in rows
     )
-
-
-def _is_noise(index: Index, unit: int) -> bool:
-    file = int(index.table.units.file[unit])
-    return bool(index.table.files.noise[file]) or bool(index.table.units.test[unit])
 
 
 def _by_weight(ties: Mapping[str, float]) -> tuple[str, ...]:
@@ -185,12 +187,6 @@ def _holders(index: Index, name: str) -> list[int]:
     number = index.view.term(found[-1]) if found else -1
     offset = index.table.postings.offset
     return index.table.postings.unit[offset[number] : offset[number + 1]].tolist() if number >= 0 else []
-
-
-def _mentioned(index: Index, file: int) -> frozenset[int]:
-    used = index.table.used
-    begin, end = np.searchsorted(used.file, [file, file + 1]).tolist()
-    return frozenset(used.name[begin:end].tolist())
 
 
 def _weight(index: Index, name: str) -> float:

@@ -88,7 +88,7 @@ class Coherence:
         metadata={"about": "weight of each further chunk relative to the one before"},
     )
     pool: int = field(
-        default=2_000,  # keeps a query on a large corpus fast; what lies below never decided a file
+        default=2_000,  # keeps a query on a large corpus fast; lower ones never decided a file
         metadata={"about": "best chunks of the corpus that count"},
     )
     files: float = field(default=1.0, metadata={"about": "weight when files are ranked"})
@@ -312,7 +312,7 @@ class References:
         metadata={"about": "weight when files are ranked"},
     )
     spans: float = field(
-        default=0.0,  # .03 to .2 are within .002 of it on octocode's code: a neighbour's file does not choose a span
+        default=0.0,  # .03 to .2 are within .002 of it on octocode's code: a neighbor's file does not choose a span
         metadata={"about": "weight when spans are ranked"},
     )
     least: float = field(

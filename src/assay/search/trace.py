@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.search.query import ParsedQuery, Per
+from assay.search.results import order_of
 from assay.search.table import LongArray, Values
 from assay.search.view import CorpusView
 from assay.search.words import RUN, terms
@@ -25,8 +26,8 @@ class StageTrace:
     def ranks(self) -> LongArray:
         """Return ranks from 1, 0 for what has no score; ties by number, as in the results."""
         ranks = np.zeros(len(self.scores), dtype=np.int64)
-        rows = np.flatnonzero(self.scores > 0)
-        ranks[rows[np.argsort(-self.scores[rows], kind="stable")]] = np.arange(1, len(rows) + 1)
+        rows = order_of(self.scores)
+        ranks[rows] = np.arange(1, len(rows) + 1)
         return ranks
 
 

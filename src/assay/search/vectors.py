@@ -117,7 +117,7 @@ class Vectors:
         return cls(ByteRows(np.asarray(columns["int8"]), np.asarray(columns["scale"])), codes, config)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays to store; their names tell the kind."""
+        """Return the arrays to store; their names imply the kind."""
         return {**self.rows.columns(), **(self.codes.columns() if self.codes else {})}
 
     @property
