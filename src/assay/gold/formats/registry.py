@@ -209,7 +209,7 @@ def detect(source: GoldSource) -> Format:
     likely = [known for known in FORMATS if source.path.suffix in known.suffixes] or FORMATS
     others = ", ".join(known.name for known in FORMATS if known not in likely)
     hint = _looks(likely) + (f"; in other files: {others}" if others else "")
-    raise source.at(1).error("not a gold set in any format that is read here", hint)
+    raise source.at(1).error("not a gold set in any known format", hint)
 
 
 def detect_folder(path: Path, formats: Sequence[Format] = FORMATS) -> Format | None:

@@ -33,7 +33,7 @@ class SaveResult:
     @property
     def notes(self) -> tuple[str, ...]:
         """Warnings for the user."""
-        anew = f"{self.path} was written anew as a whole: comments in it are gone"
+        anew = f"{self.path} was rewritten completely: its comments are lost"
         return ((anew,) if self.whole else ()) + tuple(f"{self.path} does not hold: {lost}" for lost in self.lost)
 
 
@@ -42,7 +42,9 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
     from assay.gold.formats.registry import detect
 
     if old.source is None:
-        raise GoldError(f"the gold set '{old.name}' comes from no file", hint="write it with `assay gold convert`")
+        raise GoldError(
+            f"the gold set '{old.name}' was not read from a file", hint="write it with `assay gold convert`"
+        )
     source = read_source(Path(old.source))
     known = detect(source)
     if known.name == "native":
@@ -55,7 +57,7 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
         return SaveResult(to or source.path, whole=whole)
     if known.write is None:
         raise source.at().error(
-            f"a set in the format {known.name} is read, never written",
+            f"the format {known.name} can be read, not written",
             "make a native one first: `assay gold convert`",
         )
     written = known.write(Suite((new,)))
