@@ -183,7 +183,7 @@ FORMATS: tuple[Format, ...] = (
 SUFFIXES: frozenset[str] = frozenset(s for known in FORMATS for s in known.suffixes) - {".py", ".txt", ".tsv"}
 
 
-def named(name: str, *, write: bool = False) -> Format:
+def find_format(name: str, *, write: bool = False) -> Format:
     """Return the format of a name; for an unknown one, the hint lists those that are read, or written."""
     for known in FORMATS:
         if known.name == name:

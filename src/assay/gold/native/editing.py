@@ -124,7 +124,7 @@ class _Rewriter:
             else:
                 edits.append(self._cut(node, entries))
         end = self._end(entries.value[-1])
-        added = [_indented(to_yaml([query_mapping(query)]), entries.start_mark.column) for query in new[len(kept) :]]
+        added = [_indent(to_yaml([query_mapping(query)]), entries.start_mark.column) for query in new[len(kept) :]]
         return [*edits, *((end, end, f"\n\n{one}") for one in added)]
 
     def _cut(self, node: yaml.Node, entries: yaml.Node) -> _Edit:
@@ -166,9 +166,9 @@ def _render(key: str, value: object, column: int, *, flow: bool) -> str:
         return ""
     if flow:
         return f"{key}: {to_flow(value)}"
-    return _indented(to_yaml({key: value}), column).strip()
+    return _indent(to_yaml({key: value}), column).strip()
 
 
-def _indented(text: str, column: int) -> str:
+def _indent(text: str, column: int) -> str:
     lines = text.rstrip("\n").split("\n")
     return "\n".join(f"{' ' * column}{line}" if line else line for line in lines)
