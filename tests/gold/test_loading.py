@@ -42,7 +42,7 @@ def test_load_gold_refuses_two_sets_of_one_name(tmp_path):
 def test_load_gold_refuses_a_folder_file_in_no_format(tmp_path):
     (tmp_path / "a.yaml").write_text(ONE.format("a"))
     (tmp_path / "b.csv").write_text("x,y\n")
-    with pytest.raises(GoldError, match="any format"):
+    with pytest.raises(GoldError, match="any known format"):
         load_gold(tmp_path)
     assert load_gold(tmp_path, format="native").name == "a"
 

@@ -70,7 +70,7 @@ _Checks = Mapping[Target, "Target | UnresolvedTarget"]
 def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
     """Fill in the lines and units of targets and adversaries; raise on missing ones, or leave them out."""
     library = AnchorIndex(corpus)
-    checks: _Checks = {t: library.look_up(t) for query in gold.queries for t in _anchored(query)}
+    checks: _Checks = {t: library.look_up(t) for query in gold.queries for t in _all_targets(query)}
     problems = tuple(_problems(gold, checks))
     if problems and missing == "error":
         raise _error(problems)
@@ -89,7 +89,7 @@ def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"
     return Resolution(replace(gold, queries=judged), problems, tuple(notes))
 
 
-def _anchored(query: Query) -> Iterator[Target]:
+def _all_targets(query: Query) -> Iterator[Target]:
     yield from query.targets
     yield from (adversary.target for adversary in query.adversaries)
 
@@ -98,7 +98,7 @@ def _resolve_query(query: Query, checks: _Checks) -> Query | None:
     """Return a query with the targets that resolve, without those that name a place again; None without a primary."""
     if not any(isinstance(checks[target], Target) for target in query.primaries):
         return None
-    again = {target for target, _ in _repeated(query, checks)}
+    again = {target for target, _ in _find_duplicates(query, checks)}
     targets = tuple(found for t in query.targets if t not in again and isinstance(found := checks[t], Target))
     adversaries = tuple(
         replace(adversary, target=found)
@@ -108,9 +108,9 @@ def _resolve_query(query: Query, checks: _Checks) -> Query | None:
     return replace(query, targets=targets, adversaries=adversaries)
 
 
-def _repeated(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
+def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
     """Yield each target that a symbolic link makes the same place as an earlier one, and that one."""
-    found = [(target, there) for target in _anchored(query) if isinstance(there := checks[target], Target)]
+    found = [(target, there) for target in _all_targets(query) if isinstance(there := checks[target], Target)]
     if not any(there.link for _, there in found):
         return
     relevant = len([target for target in query.targets if isinstance(checks[target], Target)])
@@ -137,14 +137,14 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
     yield from _other_corpus(gold, checks, CorpusGuess())
     lines = AnchorLines(gold)
     for query in gold.queries:
-        for target in _anchored(query):
+        for target in _all_targets(query):
             missing = checks[target]
             if isinstance(missing, UnresolvedTarget):
                 line = lines.find(query, target.anchor)
                 yield AnchorProblem(
                     missing.code, query.id, target.anchor, missing.message, gold.source, line, missing.hint
                 )
-        for target, other in _repeated(query, checks):
+        for target, other in _find_duplicates(query, checks):
             message = f"query '{query.id}' names one place twice: {other.anchor} and {target.anchor} are the same file"
             line = lines.find(query, target.anchor)
             yield AnchorProblem("link", query.id, target.anchor, message, gold.source, line, "keep one of them")
@@ -165,7 +165,7 @@ def _other_corpus(gold: GoldSet, checks: _Checks, guess: CorpusGuess) -> Iterato
             "this looks like a gold set for another corpus"
         )
         hint = f"this corpus is {gold.corpus.repository}; name the one it was written for, its revision and its root"
-        first = next(query for query in gold.queries if any(t.span.path in absent for t in _anchored(query)))
+        first = next(query for query in gold.queries if any(t.span.path in absent for t in _all_targets(query)))
         yield AnchorProblem("other-corpus", "", "", message, gold.source, first.line, hint)
 
 

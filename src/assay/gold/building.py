@@ -31,7 +31,9 @@ class GoldLocation:
         if not value.strip():
             raise self.error(f"{what} is empty", "write it, or leave the key out where it is optional")
         if any("\ud800" <= character <= "\udfff" for character in value):
-            raise self.error(f"{what} holds half a surrogate pair, which is no character", "write the whole character")
+            raise self.error(
+                f"{what} holds half a surrogate pair, which is not a character", "write the whole character"
+            )
         return value
 
     def name(self, value: str, what: str) -> str:

@@ -171,7 +171,7 @@ def _line(value: Mapping[str, object], path: Path) -> bytes:
         return f"{json.dumps(value, ensure_ascii=False)}\n".encode()
     except UnicodeEncodeError as error:
         raise GoldError(
-            "a text holds half a surrogate pair, which is no character", file=path, hint="write the whole character"
+            "a text holds half a surrogate pair, which is not a character", file=path, hint="write the whole character"
         ) from error
 
 
@@ -191,7 +191,7 @@ def _row(path: Path, number: int, line: bytes) -> YamlNode:
         node = _node(value, yaml.Mark("", 0, number - 1, 0, None, 0))
     except (ValueError, RecursionError) as error:
         raise GoldError(
-            f"not a line of JSON: {error}", file=path, line=number, hint="mend or remove the line; lines are not edited"
+            f"not a line of JSON: {error}", file=path, line=number, hint="fix or remove the line"
         ) from error
     return YamlNode(node, f"line {number}", str(path))
 

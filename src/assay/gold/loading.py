@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.corpus import parse_spec
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError
 from assay.gold.building import GoldLocation
-from assay.gold.formats.registry import FORMATS, SUFFIXES, Format, detect, detect_folder, is_aside, named
+from assay.gold.formats.registry import FORMATS, SUFFIXES, Format, detect, detect_folder, find_format, is_aside
 from assay.gold.formats.rows import open_source
 from assay.gold.looks import SUFFIX as LOOKS
 from assay.gold.looks import log_access
@@ -39,7 +39,7 @@ def load_gold(
     spec as `--corpus` takes it (`git:URL@REV`, `pypi:NAME==VERSION`). A directory is relative to the current one; that
     of a `CorpusSpec` is relative to the gold file, as in the file itself.
     """
-    known = named(format) if format is not None else None
+    known = find_format(format) if format is not None else None
     path = _SHIPPED_FOLDER / f"{source}.yaml" if source in SHIPPED else Path(source)
     spec = _corpus_spec(corpus)
     if path.is_dir():

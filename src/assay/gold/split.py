@@ -63,7 +63,7 @@ def select(suite: Suite, parts: Sequence[str] = ()) -> SplitSelection:
     if suite.golds and not full:
         source = suite.golds[0].source
         raise GoldError(
-            "all queries are sealed", file=source, hint=f"--split {SEALED} asks them, and the look is written down"
+            "all queries are sealed", file=source, hint=f"--split {SEALED} includes them, and the access is logged"
         )
     before = sum(len(gold.queries) for gold in suite.golds)
     kept = {(gold.name, query.id) for gold in full for query in gold.queries}
@@ -164,8 +164,7 @@ def assign_splits(suite: Suite, division: SplitOptions) -> SplitSuite:
     wanted = sum(share > 0 for share in division.shares.values())
     if len(groups) < wanted:
         raise GoldError(
-            f"the queries hang together in {len(groups)} {'group' if len(groups) == 1 else 'groups'}: "
-            f"that makes no {wanted} parts",
+            f"the queries form {len(groups)} {'group' if len(groups) == 1 else 'groups'}, too few for {wanted} parts",
             file=suite.golds[0].source,
             hint=looser(division.by),
         )
@@ -276,7 +275,7 @@ def _fixed_part(
         a, b = next(((a, b) for a, b in pairs if _describe_tie(queries[a], queries[b], division)), pairs[0])
         why = _describe_tie(queries[a], queries[b], division) or "other queries tie them to each other"
         raise GoldError(
-            f"'{a.query}' is {parts[a]} and '{b.query}' is {parts[b]}, but they hang together: {why}",
+            f"'{a.query}' is {parts[a]} and '{b.query}' is {parts[b]}, but they belong together: {why}",
             file=sources[a.gold],
             hint=f"{_FINER[division.by]}; --force divides all anew, sealed queries too",
         )

@@ -135,7 +135,7 @@ def test_the_table_says_what_each_part_could_show(shop, capsys):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--by", "module"], "hang together in 1 group"),
+        (["--by", "module"], "form 1 group, too few"),
         (["--by", "query", "--dev", "1", "--test", "1"], "do not make 1"),
         (["--by", "query", "--depth", "0"], "--depth 0"),
         (["--by", "query", "--sd", "0"], "--sd 0"),

@@ -63,7 +63,7 @@ def test_what_is_not_gold_is_told(tmp_path):
     assert provenance["ids"].endswith("'q 2' is q-2")
     assert provenance["assumed"] == "negative scores are 0: 1"
     assert provenance["left out"] == (
-        "queries without a judgement: 1 (q4); judged queries without a text: 1 (q9); "
+        "queries without a judgment: 1 (q4); judged queries without a text: 1 (q9); "
         "queries without a relevant document: 1 (q3)"
     )
 
@@ -109,9 +109,9 @@ BAD = {
     "a quote": ({"qrels": 'q1\ta.py\t1\nq1\t"a.py\t1\n'}, "qrels/test.tsv", 2, "not a line of a table"),
     "judged twice": ({"qrels": "q1\ta\t1\nq1\ta\t2\n"}, "qrels/test.tsv", 2, "judged twice for 'q1', first in line 1"),
     "no target": ({"qrels": "q1\t/a.py\t1\n"}, "qrels/test.tsv", 1, "absolute"),
-    "no judgement": ({"qrels": "query-id\tcorpus-id\tscore\n"}, "qrels/test.tsv", 1, "no judgement"),
+    "no judgment": ({"qrels": "query-id\tcorpus-id\tscore\n"}, "qrels/test.tsv", 1, "no judgment"),
     "no answer": ({"qrels": "q1\ta.py\t0\n"}, "queries.jsonl", 1, "no query has a relevant document in test.tsv"),
-    "query twice": ({"queries": QUERIES.replace("q3", "q1")}, "queries.jsonl", 3, "'q1' stands twice"),
+    "query twice": ({"queries": QUERIES.replace("q3", "q1")}, "queries.jsonl", 3, "'q1' appears twice"),
     "no text": ({"queries": '{"_id": "q1"}\n'}, "queries.jsonl", 1, "'text' of row 1 is not a text"),
     "no id": ({"queries": '{"_id": 1, "text": "x"}\n'}, "queries.jsonl", 1, "'_id' of row 1 is not a text"),
     "torn": ({"queries": QUERIES[:-9]}, "queries.jsonl", 4, "not JSON"),
@@ -131,7 +131,7 @@ def test_a_broken_file_is_named_with_its_line(tmp_path, change, file, line, mess
 NO_CORPUS = {
     "none": (None, "there is no corpus.jsonl"),
     "not in it": (CORPUS, "the document 'shop/price.py::total' is not in corpus.jsonl"),
-    "twice": (CORPUS.replace("d 1", "D 1"), "the document 'D 1/ä' stands twice"),
+    "twice": (CORPUS.replace("d 1", "D 1"), "the document 'D 1/ä' appears twice"),
 }
 
 
@@ -148,10 +148,10 @@ def test_a_set_in_this_folder_without_documents_is_told_how_to_name_its_code(tmp
     assert "assay gold convert . shop.yaml --to native --corpus PATH" in (error.value.hint or "")
 
 
-def test_no_judgements_and_a_single_file_are_refused(tmp_path):
+def test_no_judgments_and_a_single_file_are_refused(tmp_path):
     write(tmp_path, "shop/queries.jsonl", QUERIES)
     (tmp_path / "shop" / "qrels").mkdir()
-    with pytest.raises(GoldError, match="no judgements in qrels/"):
+    with pytest.raises(GoldError, match="no judgments in qrels/"):
         load_gold(tmp_path / "shop", corpus=HERE)
     with pytest.raises(GoldError, match="a BEIR set is a folder"):
         load_gold(tmp_path / "shop" / "queries.jsonl", format="beir", corpus=HERE)

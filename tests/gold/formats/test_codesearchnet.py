@@ -1,4 +1,4 @@
-"""CodeSearchNet: judgements become grades, judges are averaged, and what nobody found is told."""
+"""CodeSearchNet: judgments become grades, judges are averaged, and what nobody found is told."""
 
 import math
 

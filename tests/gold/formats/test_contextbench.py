@@ -35,7 +35,7 @@ def test_what_is_no_target_is_told(tmp_path):
     provenance = load(tmp_path, CONTEXTBENCH)[0].provenance
     assert provenance["not read"] == "patch"
     assert provenance["left out"] == (
-        "spans that stand twice: 1 (shop/tax.py:3-3 of Verified__python__1); "
+        "spans that appear twice: 1 (shop/tax.py:3-3 of Verified__python__1); "
         "files that are not in the repository: 1 (/workspace/scratch_test.go of Multi__go__2)"
     )
 
@@ -57,8 +57,8 @@ BAD = {
     "backward": ({"gold_context": [{**SPAN, "start_line": 3}]}, "ends before it begins"),
     "from line 0": ({"gold_context": [{**SPAN, "start_line": 0}]}, "begins before line 1"),
     "climbs": ({"gold_context": [{**SPAN, "file": "../a.py"}]}, "climbs"),
-    "a block is missing": ({"gold_context": "context1：\nfile: a\nstart_line: 1\nend_line: 2"}, "cannot be told apart"),
-    "a block without lines": ({"gold_context": "context0：\nfile: a\nstart_line: 1\n"}, "cannot be told apart"),
+    "a block is missing": ({"gold_context": "context1：\nfile: a\nstart_line: 1\nend_line: 2"}, "ambiguous blocks"),
+    "a block without lines": ({"gold_context": "context0：\nfile: a\nstart_line: 1\n"}, "ambiguous blocks"),
     "a block with odd lines": (
         {"gold_context": "context0：\nfile: a\nstart_line: x\nend_line: 2"},
         "not a whole number",

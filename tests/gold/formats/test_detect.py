@@ -7,7 +7,7 @@ import pytest
 from assay.errors import ConfigError, GoldError
 from assay.gold import load_gold
 from assay.gold.building import GoldSource
-from assay.gold.formats.registry import FORMATS, detect, named
+from assay.gold.formats.registry import FORMATS, detect, find_format
 from tests.gold.formats.files import HERE, caught, write
 from tests.gold.formats.samples import SAMPLES
 
@@ -62,7 +62,7 @@ def test_format_overrides_and_must_be_known(tmp_path):
         load_gold(path, format="plain", corpus=HERE)
     with pytest.raises(ConfigError, match="did you mean 'octocode'"):
         load_gold(path, format="octcode")
-    assert named("native").name == "native"
+    assert find_format("native").name == "native"
 
 
 def test_load_gold_takes_no_program_notes_or_review_for_gold_unless_asked(tmp_path):

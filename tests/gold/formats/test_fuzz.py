@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.building import GoldSource, read_source
-from assay.gold.formats.registry import named
+from assay.gold.formats.registry import find_format
 from assay.types import GoldSet
 from tests.gold.formats.breaking import VALUES, broken, places, replaced
 from tests.gold.formats.files import HERE, write
@@ -28,7 +28,7 @@ def attempt(kind: str, path: Path, text: str) -> GoldSet | None:
     """Read a text; an error must say where it is, and anything but gold or a GoldError escapes."""
     problem: GoldError | None = None
     try:
-        gold = named(kind).read(GoldSource(path, text), "drawn", HERE)
+        gold = find_format(kind).read(GoldSource(path, text), "drawn", HERE)
         assert isinstance(gold, GoldSet)
         return gold
     except GoldError as error:

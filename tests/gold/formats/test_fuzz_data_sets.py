@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.gold.building import GoldSource, read_source
 from assay.gold.formats.beir import read_beir_folder
-from assay.gold.formats.registry import named
+from assay.gold.formats.registry import find_format
 from assay.gold.formats.trec import read_trec
 from assay.types import CorpusSpec, GoldSet
 from tests.gold.formats import test_beir, test_trec
@@ -31,7 +31,7 @@ def attempt(kind: str, text: str) -> list[GoldSet] | None:
     path, found = Path(DATA_SETS[kind][0]), list[GoldSet]()
 
     def read() -> None:
-        golds = named(kind).read(GoldSource(path, text), "drawn", CORPORA.get(kind))
+        golds = find_format(kind).read(GoldSource(path, text), "drawn", CORPORA.get(kind))
         assert isinstance(golds, list)
         found.extend(golds)
 
@@ -109,7 +109,7 @@ def test_a_sample_that_ends_too_early_asks_or_tells_what_is_there_or_names_the_l
 def test_any_bytes_give_gold_or_an_error_with_the_file(tmp_path_factory, kind, head, tail):
     path = tmp_path_factory.getbasetemp() / f"drawn-{kind}.jsonl"
     path.write_bytes(head + tail)
-    error = refused(lambda: named(kind).read(read_source(path), "drawn", CORPORA.get(kind)))
+    error = refused(lambda: find_format(kind).read(read_source(path), "drawn", CORPORA.get(kind)))
     assert error is not None
     assert error.file == str(path)
 

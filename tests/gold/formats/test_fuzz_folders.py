@@ -39,7 +39,7 @@ def told(gold: GoldSet, kind: str) -> int:
 
 
 def judged(folder: Path) -> list[list[str]]:
-    """Read the judgements of a folder without its reader."""
+    """Read the judgments of a folder without its reader."""
     with (folder / "qrels/test.tsv").open(encoding="utf-8", newline="\n") as stream:
         rows = [next(csv.reader([line.rstrip("\r\n")], delimiter="\t"), []) for line in stream if line.strip()]
     return rows[rows[:1] == [["query-id", "corpus-id", "score"]] :]
@@ -59,7 +59,7 @@ def check_beir(folder: Path, corpus: CorpusSpec | None) -> None:
     ]
     rows = judged(folder)
     asked = len(gold.queries)
-    assert asked + told(gold, "queries without a judgement") + told(gold, "queries without a relevant document") == len(
+    assert asked + told(gold, "queries without a judgment") + told(gold, "queries without a relevant document") == len(
         names
     )
     assert told(gold, "judged queries without a text") == len({row[0] for row in rows} - set(names))
@@ -74,16 +74,16 @@ def check_beir(folder: Path, corpus: CorpusSpec | None) -> None:
 @given(
     names=st.lists(SOUND, min_size=1, max_size=4, unique=True) | st.lists(WORDS, min_size=1, max_size=4),
     ids=st.permutations(["a", "A", "a b", "a/b", "b.py", "x" * 300]) | st.lists(WORDS, min_size=1, max_size=5),
-    judgements=st.lists(st.tuples(SOUND, SOUND, SOUND_SCORES), min_size=1, max_size=8, unique_by=lambda row: row[:2])
+    judgments=st.lists(st.tuples(SOUND, SOUND, SOUND_SCORES), min_size=1, max_size=8, unique_by=lambda row: row[:2])
     | st.lists(st.tuples(WORDS, WORDS, SCORES), min_size=1, max_size=6),
     own=st.booleans(),
 )
-def test_drawn_beir_folders_ask_or_tell_every_query_and_judgement(names, ids, judgements, own):
+def test_drawn_beir_folders_ask_or_tell_every_query_and_judgment(names, ids, judgments, own):
     with tempfile.TemporaryDirectory() as base:
         folder = Path(base, "shop")
         write(folder, "queries.jsonl", lines([{"_id": name, "text": "t"} for name in names]))
         write(folder, "corpus.jsonl", lines([{"_id": name, "text": f"text {n}"} for n, name in enumerate(ids)]))
-        write(folder, "qrels/test.tsv", "".join("\t".join(row) + "\n" for row in judgements))
+        write(folder, "qrels/test.tsv", "".join("\t".join(row) + "\n" for row in judgments))
         check_beir(folder, None if own else HERE)
         texts = dict[str, str]()
         if refused(lambda: texts.update(documents(folder))) is None:

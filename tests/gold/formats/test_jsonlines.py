@@ -45,7 +45,7 @@ BAD = {
     "torn": ('{"a": 1}\n\n{"a": "x\n{"a": 2}\n', 3, "not JSON"),
     "over two lines": ('{"a":\n1}\n', 1, "not JSON"),
     "two on a line": ('{"a": 1} {"a": 2}\n', 1, "not JSON: Extra data"),
-    "key twice": ('{"a": 1}\n{"b": {"a": 1, "a": 2}}\n', 2, "'a' stands twice"),
+    "key twice": ('{"a": 1}\n{"b": {"a": 1, "a": 2}}\n', 2, "'a' appears twice"),
     "too deep": ('{"a": 1}\n{"a": ' + "[" * 100_000 + "\n", 2, "not JSON"),
     "too long a number": ('{"a": ' + "1" * 5000 + "}\n", 1, "not JSON"),
     "empty list": ("[]", 1, "empty"),

@@ -87,7 +87,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, limits):
 def test_a_column_that_stands_twice_is_refused(tmp_path):
     table = pyarrow.Table.from_arrays([pyarrow.array([1]), pyarrow.array([2])], names=["a", "a"])
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
-    with pytest.raises(GoldError, match="'a' stands twice"):
+    with pytest.raises(GoldError, match="'a' appears twice"):
         rows_as_lines(tmp_path / "a.parquet")
 
 

@@ -66,7 +66,7 @@ def test_plain_says_which_line_is_wrong(tmp_path, text, line, message):
 
 PLAIN_BAD = {
     "unknown column": ("query,path,garde\nq,a.py,2\n", 1, "unknown column 'garde'"),
-    "column twice": ("query,path,path\nq,a.py,b.py\n", 1, "stands twice"),
+    "column twice": ("query,path,path\nq,a.py,b.py\n", 1, "appears twice"),
     "row twice": ("query,path\nq,a.py\nq,a.py\n", 3, "twice"),
     "grades differ": (PLAIN + "a,q,x.py,human,2\na,k,x.py,keyword,1\n", 3, "grade of x.py"),
     "forms differ": (PLAIN + "a,q,x.py\na,p,y.py\n", 3, "human form of 'a'"),

@@ -62,8 +62,8 @@ PYTHON_BAD = {
     "name": ("EVAL_SET = [\n  {'query': Q, 'expected': 'x'}]", 2, "not a literal"),
     "f-string": ("EVAL_SET = [{'query': 'q', 'expected': f'{root}/x'}]", 1, "not a literal"),
     "sum of texts": ("EVAL_SET = [{'query': 'q', 'expected': 'a' + 'b'}]", 1, "not a literal"),
-    "comprehension": ("EVAL_SET = [\n{'query': q, 'expected': 'x'} for q in QUERIES]", 1, "no literal list"),
-    "loaded": ("import json\nEVAL_SET = json.load(open('x'))", 2, "no literal list"),
+    "comprehension": ("EVAL_SET = [\n{'query': q, 'expected': 'x'} for q in QUERIES]", 1, "not a literal list"),
+    "loaded": ("import json\nEVAL_SET = json.load(open('x'))", 2, "not a literal list"),
     "appended": (f"EVAL_SET = [{ENTRY}]\n\nEVAL_SET.append({ENTRY})", 3, "is changed here"),
     "added": (f"EVAL_SET = [{ENTRY}]\nEVAL_SET += [{ENTRY}]", 2, "is changed here"),
     "set again": (f"EVAL_SET = [{ENTRY}]\nif 1:\n    EVAL_SET = []", 3, "is changed here"),
@@ -72,7 +72,7 @@ PYTHON_BAD = {
     "twice": (f"EVAL_SET = [{ENTRY}]\nEVAL_SET = [{ENTRY}]", 2, "several lists"),
     "starred": (f"EVAL_SET = [{ENTRY},\n *OTHERS]", 2, "not a dict"),
     "unpacked": ("EVAL_SET = [{**ENTRY, 'expected': 'x'}]", 1, "not a literal text"),
-    "key twice": ("EVAL_SET = [{'query': 'q',\n'query': 'p', 'expected': 'x'}]", 2, "stands twice"),
+    "key twice": ("EVAL_SET = [{'query': 'q',\n'query': 'p', 'expected': 'x'}]", 2, "appears twice"),
     "empty": ("EVAL_SET = []", 1, "is empty"),
     "nothing": ("x = 1\n", 1, "no list of dicts"),
     "syntax": ("EVAL_SET = [\n  {'query': 'q' 'expected': 'x'}]", 2, "not Python"),
@@ -167,7 +167,7 @@ MADE_OTHERWISE = {
 @pytest.mark.parametrize(("code", "line"), MADE_OTHERWISE.values(), ids=MADE_OTHERWISE)
 def test_pyckle_takes_no_other_list_for_an_eval_set_it_cannot_read(tmp_path, code, line):
     error = caught(tmp_path, "eval_set.py", f"OTHER = [{ENTRY}]\n{code}\n")
-    assert (error.line, "no plain assignment" in error.message) == (line, True)
+    assert (error.line, "not a plain assignment" in error.message) == (line, True)
 
 
 EVALUATION = """\
@@ -238,7 +238,7 @@ JSON_BAD = {
     "empty expected": ('[{"query": "q", "expected": []}]', 1, "no primary"),
     "number in a list": ('[{"query": "q", "expected": [1]}]', 1, "not a text"),
     "no results": ('{"results": [],\n"query": "expected", "expected": 1}', 1, "no entry"),
-    "results twice": ('{"results": [{"query": "q", "expected": "x"}],\n"results": []}', 2, "stands twice"),
+    "results twice": ('{"results": [{"query": "q", "expected": "x"}],\n"results": []}', 2, "appears twice"),
     "id twice": (
         '[{"id": "a b", "query": "q", "expected": "x"},\n{"id": "a b", "query": "q", "expected": "x"}]',
         2,

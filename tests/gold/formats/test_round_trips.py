@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.formats.export import KINDS
-from assay.gold.formats.registry import FORMATS, Format, named
+from assay.gold.formats.registry import FORMATS, Format, find_format
 from assay.types import Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Rationale, Span, Suite, Target
 from tests.gold.native.test_writing import TEXT, golds, unplaced
 from tests.properties import examples
@@ -32,7 +32,7 @@ TWO_GRADES = ["1 grade of a target (3 becomes 2)", "1 judged irrelevant target: 
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_grades_come_back_or_are_named_one_by_one(name):
-    back, lost = stored(Suite((GoldSet("shop", CorpusSpec("path", "."), (GRADED,)),)), named(name))
+    back, lost = stored(Suite((GoldSet("shop", CorpusSpec("path", "."), (GRADED,)),)), find_format(name))
     [query] = back.golds[0].queries
     told = [sentence for sentence in lost if "grade" in sentence or "irrelevant" in sentence]
     held = name not in ("octocode", "semble")
@@ -119,7 +119,7 @@ def _poor(query: Query, number: int) -> Query:
 @examples(40)
 @given(gold=sets())
 def test_round_trip_loses_exactly_what_is_told(name, gold):
-    known, suite = named(name), Suite((gold,))
+    known, suite = find_format(name), Suite((gold,))
     back, lost = stored(suite, known)
     came_back = without_lines(unplaced(back.golds[0])) == without_lines(replace(gold, corpus=back.golds[0].corpus))
     assert came_back == (matters(lost) == [])
@@ -137,7 +137,7 @@ def test_round_trip_keeps_any_text(name, text):
     gold = GoldSet(
         "set", CorpusSpec("stdlib"), (Query("row-001", {"human": text.strip()}, (Target(Span("a.py", 1, 2)),)),)
     )
-    back, lost = stored(Suite((gold,)), named(name))
+    back, lost = stored(Suite((gold,)), find_format(name))
     assert back.golds[0].queries[0].forms == {"human": text.strip()}
     assert matters(lost) == []
 
@@ -179,7 +179,7 @@ TOLD["plain"] = {
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_kind_of_loss_is_counted_and_named(name):
-    write = named(name).write
+    write = find_format(name).write
     assert write is not None
     assert set(write(SUITE).lost) == TOLD[name]
 
@@ -187,7 +187,7 @@ def test_every_kind_of_loss_is_counted_and_named(name):
 def test_octocode_writes_as_many_results_as_a_query_has():
     targets = tuple(Target(Span("a.py", n, n)) for n in range(1, 6))
     gold = GoldSet("set", CorpusSpec("stdlib"), (Query("row-001", {"human": 'a "b", c'}, targets),))
-    (text,) = named("octocode").write(Suite((gold,))).files.values()  # type: ignore[misc]
+    (text,) = find_format("octocode").write(Suite((gold,))).files.values()  # type: ignore[misc]
     assert text == (
         "query,result1,result2,result3,result4,result5\n"
         '"a ""b"", c",a.py:1-1:2,a.py:2-2:2,a.py:3-3:2,a.py:4-4:2,a.py:5-5:2\n'
@@ -204,7 +204,7 @@ def test_octocode_writes_as_many_results_as_a_query_has():
 )
 def test_a_target_without_lines_is_an_error_where_lines_are_needed(name, target):
     query = Query("q", {"human": "x"}, (target,), line=7)
-    write = named(name).write
+    write = find_format(name).write
     assert write is not None
     with pytest.raises(GoldError, match="line ranges") as error:
         write(Suite((GoldSet("set", CorpusSpec("stdlib"), (query,), source="set.yaml"),)))
@@ -216,7 +216,7 @@ def test_semble_writes_the_repositories_it_can_name():
     pinned = CorpusSpec("git", "https://x/y.git", rev="abc", include=("src/**",))
     query = Query("row-001", {"human": "x"}, (Target(Span("src/a.py")),), tags={"language": "go"})
     golds = (GoldSet("one", pinned, (query,)), GoldSet("two", CorpusSpec("stdlib"), (replace(query, tags={}),)))
-    written = named("semble").write(Suite(golds))  # type: ignore[misc]
+    written = find_format("semble").write(Suite(golds))  # type: ignore[misc]
     assert sorted(written.files) == ["annotations/one.json", "annotations/two.json", "repos.json"]
     assert '"benchmark_root": "src"' in str(written.files["repos.json"])
     assert "two" not in str(written.files["repos.json"])
@@ -227,7 +227,7 @@ def test_semble_writes_the_repositories_it_can_name():
 def test_a_name_that_no_file_can_have_is_refused(name):
     gold = GoldSet(name, CorpusSpec("stdlib"), (Query("q", {"human": "x"}, (Target(Span("a.py")),)),))
     with pytest.raises(GoldError, match="cannot be the name of a file"):
-        named("native").write(Suite((gold,)))  # type: ignore[misc]
+        find_format("native").write(Suite((gold,)))  # type: ignore[misc]
 
 
 def test_a_text_longer_than_a_cell_is_an_error_not_a_broken_file():
@@ -235,7 +235,7 @@ def test_a_text_longer_than_a_cell_is_an_error_not_a_broken_file():
     short = GoldSet("short", CorpusSpec("stdlib"), (query,), source="short.yaml")
     long = GoldSet("long", CorpusSpec("stdlib"), (replace(query, forms={"human": "x" * 200_000}),), source="long.yaml")
     with pytest.raises(GoldError, match="cannot hold the set 'long'") as error:
-        named("octocode").write(Suite((short, long)))  # type: ignore[misc]
+        find_format("octocode").write(Suite((short, long)))  # type: ignore[misc]
     assert error.value.file == "long.yaml"
 
 

@@ -69,7 +69,7 @@ SEMBLE_BAD = {
     "no entries": ("[ 1 ]", 1, "not an object"),
     "unknown key": ('[\n\n{"query": "a", "relevnt": ["x"]}]', 3, "unknown key 'relevnt'"),
     "missing key": ('[{"query": "a"}]', 1, "lacks the key 'relevant'"),
-    "key twice": ('[{"query": "a", "query": "b"}]', 1, "stands twice"),
+    "key twice": ('[{"query": "a", "query": "b"}]', 1, "appears twice"),
     "query not text": ('[{"query": 1, "relevant": ["x"]}]', 1, "not a text"),
     "half a pair": ('[{"query": "\\ud800", "relevant": ["x"]}]', 1, "surrogate"),
     "no relevant": ('[{"query": "a", "relevant": []}]', 1, "no primary"),

@@ -40,7 +40,7 @@ BAD = {
     "no queries": (SIACODE[SIACODE.index('"queries"') : SIACODE.index('"corpus"')],
                    '"queries": [], "x": "query_text relevant_docs",', 1, "no entry"),
     "more": ('"RATES = {}"}\n}', '"RATES = {}"}\n}\n{}', 10, "more after"),
-    "name twice": ('"name": "shop"', '"name": "shop",\n"name": "shop"', 3, "stands twice"),
+    "name twice": ('"name": "shop"', '"name": "shop",\n"name": "shop"', 3, "appears twice"),
     "number key": ('"name": "shop"', '3: "shop"', 2, "not a text"),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""TREC judgements and topics: read as they come, written so that they come back."""
+"""TREC judgments and topics: read as they come, written so that they come back."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def make(folder, *, qrels: str = QRELS, topics: str = TOPICS):
     return write(folder, "shop.qrels", qrels)
 
 
-def test_judgements_are_grades_and_documents_are_targets(tmp_path):
+def test_judgments_are_grades_and_documents_are_targets(tmp_path):
     [gold] = load_gold(make(tmp_path), corpus=HERE).golds
     first, second = gold.queries
     assert (gold.name, first.id, first.line, second.line) == ("shop", "1", 1, 5)
@@ -52,7 +52,7 @@ def test_judgements_are_grades_and_documents_are_targets(tmp_path):
     assert (second.forms, [t.grade for t in second.targets]) == ({"human": "rates of tax"}, [1])
     assert [(t.anchor, t.grade) for t in first.irrelevant] == [("shop/no.py", 0)]
     assert gold.provenance["left out"] == (
-        "queries without a judgement: 1 (4); queries without a relevant document: 1 (3)"
+        "queries without a judgment: 1 (4); queries without a relevant document: 1 (3)"
     )
 
 
@@ -65,7 +65,7 @@ def test_classic_topics_have_a_description_a_title_and_a_narrative(tmp_path):
     assert gold.provenance["not read"] == "head"
 
 
-def test_topics_are_found_beside_the_judgements_and_a_folder_is_a_set(tmp_path):
+def test_topics_are_found_beside_the_judgments_and_a_folder_is_a_set(tmp_path):
     write(tmp_path, "till/qrels.txt", QRELS)
     write(tmp_path, "till/topics.tsv", TOPICS)
     assert [gold.name for gold in load_gold(tmp_path / "till", corpus=HERE).golds] == ["till"]
@@ -81,12 +81,12 @@ BAD = {
     "words": ({"qrels": "1 0 a.py 1\n\n1 0 my file.py 1\n"}, "shop.qrels", 3, "5 words, not 4"),
     "judged twice": ({"qrels": "1 0 a 1\n1 1 a 1\n"}, "shop.qrels", 2, "judged twice for '1', first in line 1"),
     "no target": ({"qrels": "1 0 ../a.py 1\n"}, "shop.qrels", 1, "climbs"),
-    "nothing": ({"qrels": "\n"}, "shop.qrels", 1, "no judgement in the file"),
+    "nothing": ({"qrels": "\n"}, "shop.qrels", 1, "no judgment in the file"),
     "no answer": ({"qrels": "1 0 a.py 0\n"}, "shop.qrels", 1, "no topic has a relevant document"),
     "no tab": ({"topics": "1\tx\n2 y\n"}, "shop.topics", 2, "no tab"),
     "no text": ({"topics": "1\t \n"}, "shop.topics", 1, "the text of the topic is empty"),
     "no id": ({"topics": "1\tx\n\ty\n"}, "shop.topics", 2, "the id of the topic is empty"),
-    "topic twice": ({"topics": "1\tx\n2\tx\n1\ty\n"}, "shop.topics", 3, "'1' stands twice, first in line 1"),
+    "topic twice": ({"topics": "1\tx\n2\tx\n1\ty\n"}, "shop.topics", 3, "'1' appears twice, first in line 1"),
     "open topic": ({"topics": CLASSIC.replace("</top>", "", 1)}, "shop.topics", 2, "another topic begins before this"),
     "topic in a topic": (
         {"topics": CLASSIC.replace("<title> Topic", "<top>\n<title> Topic")},
@@ -94,10 +94,10 @@ BAD = {
         2,
         "another topic begins before this",
     ),
-    "field twice": ({"topics": CLASSIC.replace("<narr>", "<title>")}, "shop.topics", 2, "'title' of the topic stands"),
-    "open last topic": ({"topics": CLASSIC.rstrip()[:-2]}, "shop.topics", 13, "in no topic"),
-    "broken topic": ({"topics": CLASSIC.replace("<top>\n<head>", "<head>")}, "shop.topics", 13, "in no topic"),
-    "text of no field": ({"topics": CLASSIC.replace("<head>", "")}, "shop.topics", 13, "text of no field"),
+    "field twice": ({"topics": CLASSIC.replace("<narr>", "<title>")}, "shop.topics", 2, "'title' of the topic appears"),
+    "open last topic": ({"topics": CLASSIC.rstrip()[:-2]}, "shop.topics", 13, "outside of any topic"),
+    "broken topic": ({"topics": CLASSIC.replace("<top>\n<head>", "<head>")}, "shop.topics", 13, "outside of any topic"),
+    "text of no field": ({"topics": CLASSIC.replace("<head>", "")}, "shop.topics", 13, "text outside of any field"),
     "no number": ({"topics": CLASSIC.replace("001", "")}, "shop.topics", 2, "the number of the topic is empty"),
     "no title": ({"topics": CLASSIC.replace("rates <", "<")}, "shop.topics", 13, "the text of the topic is empty"),
 }
@@ -113,7 +113,7 @@ def test_a_broken_file_is_named_with_its_line(tmp_path, change, file, line, mess
     assert error.value.hint
 
 
-def test_judgements_need_topics_and_a_corpus(tmp_path):
+def test_judgments_need_topics_and_a_corpus(tmp_path):
     path = write(tmp_path, "alone.qrels", QRELS)
     with pytest.raises(GoldError, match="no topics beside") as error:
         load_gold(path, corpus=HERE)

@@ -60,8 +60,8 @@ def test_an_item_that_nobody_could_read_back_is_refused_and_nothing_is_written(q
         ("{", "not a line of JSON"),
         ("[1, 2]", "is a list, not a mapping"),
         ('{"id": "0"}', "lacks the key 'kind'"),
-        ('{"id": "0", "id": "1"}', "stands twice"),
-        ('{"id": "0", "kind": "tagret", "query": {}, "origin": {}}', "is 'tagret', which is none of its words"),
+        ('{"id": "0", "id": "1"}', "appears twice"),
+        ('{"id": "0", "kind": "tagret", "query": {}, "origin": {}}', "is 'tagret', which is not a known value"),
         ("[" * 100_000, "not a line of JSON"),
     ],
 )

@@ -92,9 +92,9 @@ class _Converted:
 
 
 def _writable(name: str) -> Format:
-    from assay.gold.formats.registry import FORMATS, named
+    from assay.gold.formats.registry import FORMATS, find_format
 
-    known = named(name, write=True)
+    known = find_format(name, write=True)
     if known.write is None:
         names = ", ".join(other.name for other in FORMATS if other.write is not None)
         raise ConfigError(f"gold sets are read from the format {name}, not written", hint=f"written are: {names}")

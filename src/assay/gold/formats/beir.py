@@ -43,7 +43,7 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     source = open_source(folder / QUERIES)
     files = sorted(path for path in (folder / QRELS).glob("*.tsv") if not path.name.startswith("."))
     if not files:
-        raise source.at().error(f"there are no judgements in {QRELS}/ beside it", f"put them into {QRELS}/{_SPLIT}")
+        raise source.at().error(f"there are no judgments in {QRELS}/ beside it", f"put them into {QRELS}/{_SPLIT}")
     records = read_entries(source)
     topics, ignored = _topics(records), unread(records, _KEYS)
     target = _in_documents(folder) if corpus is None else _in_corpus
@@ -64,7 +64,7 @@ def _topics(records: list[Record]) -> dict[str, Topic]:
         name = record.verbatim("_id")
         if name in topics:
             first = topics[name].place.line
-            raise record.place.error(f"the query '{name}' stands twice, first in line {first}", "keep one")
+            raise record.place.error(f"the query '{name}' appears twice, first in line {first}", "keep one")
         topics[name] = Topic({"human": record.verbatim("text")}, record.place)
     return topics
 
@@ -83,7 +83,7 @@ def _judgments(source: GoldSource) -> list[Judgment]:
             raise place.error(f"the line has {len(cells)} cells, not 3", _HINT)
         found.append(read_judgment(cells[0], cells[1], cells[2], place))
     if not found:
-        raise source.at(1).error("there is no judgement in the file", _HINT)
+        raise source.at(1).error("there is no judgment in the file", _HINT)
     return found
 
 

@@ -115,7 +115,7 @@ def _contextbench_entry(record: Record, ids: Mapping[str, str]) -> _Entries:
         path = inside["path"] if inside else written
         target = Target(ranged_span(path, span.number("start_line"), span.number("end_line"), record.place))
         if target.anchor in targets:
-            omitted.append(Omitted("spans that stand twice", f"{target.anchor} of {instance}"))
+            omitted.append(Omitted("spans that appear twice", f"{target.anchor} of {instance}"))
         targets[target.anchor] = target
     if not targets:
         return [*omitted, Omitted("queries without context in the repository", instance)]
@@ -143,7 +143,7 @@ def _parse_blocks(text: str, record: Record) -> list[dict[str, object]]:
     blocks = list(_BLOCK.finditer(text))
     if [block["number"] for block in blocks] != [str(number) for number in range(text.count("\nfile: "))]:
         what = f"'gold_context' of {record.what}"
-        raise record.place.error(f"{what} has blocks that cannot be told apart", _CONTEXT_HINT)
+        raise record.place.error(f"{what} has ambiguous blocks", _CONTEXT_HINT)
 
     def number(digits: str) -> object:
         return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else digits

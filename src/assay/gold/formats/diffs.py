@@ -49,7 +49,7 @@ def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
         elif reader.at_names():
             found.append(reader.read_named_file())
         elif _HUNK.match(reader.line):
-            raise place.error(f"line {reader.at + 1} of the patch is a hunk of no file", _HINT)
+            raise place.error(f"line {reader.at + 1} of the patch is a hunk without a file", _HINT)
         else:
             reader.at += 1
     if not found:
@@ -110,7 +110,7 @@ class _Reader:
             changed += self._read_hunk(hunk)
         signed = not self.done and self.line[:1] in ("+", "-")
         if signed and not self.at_names() and self.line.rstrip() != _SIGNATURE:
-            raise self.place.error(f"line {self.at + 1} of the patch is more than its hunk promises", _HINT)
+            raise self.place.error(f"line {self.at + 1} of the patch exceeds the length of its hunk", _HINT)
         return FileDiff(old, new, _merge(changed))
 
     def _read_hunk(self, hunk: re.Match[str]) -> list[OldLines]:
@@ -129,12 +129,12 @@ class _Reader:
             sign = self.line[:1].strip() or " "
             self.at += 1
             if sign not in " +-\\":
-                raise self.place.error(f"line {self.at} of the patch is no line of a hunk", _HINT)
+                raise self.place.error(f"line {self.at} of the patch is not a line of a hunk", _HINT)
             if sign == "\\":
                 continue
             left, added = left - (sign != "+"), added - (sign != "-")
             if min(left, added) < 0:
-                raise self.place.error(f"line {self.at} of the patch is more than its hunk promises", _HINT)
+                raise self.place.error(f"line {self.at} of the patch exceeds the length of its hunk", _HINT)
             if sign == " ":
                 found += _changed_lines(block, number, floor)
                 block = []

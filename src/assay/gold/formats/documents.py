@@ -62,7 +62,7 @@ def judge(
                 f"'{one.document}' is judged twice for '{one.query}', first in line {first.place.line}", "keep one"
             )
     ids = safe_ids(topics)
-    omitted = [Omitted("queries without a judgement", name) for name in topics if name not in by_query]
+    omitted = [Omitted("queries without a judgment", name) for name in topics if name not in by_query]
     omitted += [Omitted("judged queries without a text", name) for name in by_query if name not in topics]
     queries: list[Query] = []
     judged = {name: by_query[name] for name in topics if name in by_query}
@@ -143,7 +143,7 @@ def read_documents(folder: Path) -> dict[str, Record]:
     for record in read_entries(open_source(path)):
         name = record.verbatim("_id")
         if name in records:
-            raise record.place.error(f"the document '{name}' stands twice", "keep one")
+            raise record.place.error(f"the document '{name}' appears twice", "keep one")
         records[name] = record
     return records
 

@@ -153,7 +153,7 @@ def _suite_losses(suite: Suite, back: Sequence[GoldSet]) -> Iterator[FieldLoss]:
     by_name = {gold.name: gold for gold in back}
     if len(back) != len(suite.golds):
         raise GoldError(
-            f"of {len(suite.golds)} gold sets {len(back)} would come back",
+            f"only {len(back)} of {len(suite.golds)} gold sets can be read back",
             file=suite.golds[0].source,
             hint="write them one by one, or in the native format",
         )
@@ -172,7 +172,7 @@ def _set_losses(gold: GoldSet, back: GoldSet) -> Iterator[FieldLoss]:
     yield from (FieldLoss("provenance", key) for key in _unequal_keys(gold.provenance, back.provenance))
     if len(gold.queries) != len(back.queries):
         raise GoldError(
-            f"of the {len(gold.queries)} queries of '{gold.name}' {len(back.queries)} would come back",
+            f"only {len(back.queries)} of the {len(gold.queries)} queries of '{gold.name}' can be read back",
             file=gold.source,
             hint="queries that this format cannot tell apart must differ in their words; or write the native format",
         )

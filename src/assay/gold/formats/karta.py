@@ -97,7 +97,7 @@ def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -
     if beside is None or not beside.base_path or "$" in beside.base_path:
         tag = f"@{beside.tag}" if beside and beside.tag else ""
         raise corpus_id.place.error(
-            f"where the code of '{corpus_id.text()}' is, nothing here says",
+            f"no corpus is given for '{corpus_id.text()}'",
             f"name it: --corpus PATH or --corpus git:URL{tag}; environment variables are not read",
         )
     return CorpusSpec("path", beside.base_path, include=beside.include, exclude=beside.exclude)
@@ -202,9 +202,9 @@ def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
     target, relationship = either("file", "target"), either("relationship", "type")
     confusion = fields.get("confusion") or fields.get("confusion_type")
     if "strength" not in fields:
-        notes.assume("the strength of adversaries is medium where it is not said")
+        notes.assume("the strength of adversaries is medium where it is missing")
     if confusion is None:
-        notes.assume(f"the confusion of adversaries is '{_NOT_SAID}' where it is not said")
+        notes.assume(f"the confusion of adversaries is '{_NOT_SAID}' where it is missing")
     return Adversary(
         parse_target(target.text(), target.place),
         relationship.one_of(schema.RELATIONSHIPS),

@@ -110,7 +110,7 @@ def _find_list(source: GoldSource, tree: ast.Module) -> _Assigned:
         for node in ast.walk(tree):
             if _binds(node, NAME):
                 line = getattr(node, "lineno", 1)
-                raise source.at(line).error(f"{NAME} is no plain assignment of a list", _NOT_RUN)
+                raise source.at(line).error(f"{NAME} is not a plain assignment of a list", _NOT_RUN)
         lists = [assigned for assigned in found if any(isinstance(e, ast.Dict) for e in assigned.entries)]
     if not lists:
         raise source.at(1).error("no list of dicts is assigned in this file", f"write {NAME} = [{{...}}, ...]")
@@ -118,7 +118,7 @@ def _find_list(source: GoldSource, tree: ast.Module) -> _Assigned:
         names = " and ".join(f"{a.name} in line {a.node.lineno}" for a in lists)
         raise source.at(lists[1].node.lineno).error(f"there are several lists: {names}", f"call only one {NAME}")
     if not isinstance(lists[0].value, ast.List | ast.Tuple):
-        raise source.at(lists[0].value.lineno).error(f"{lists[0].name} is no literal list", _NOT_RUN)
+        raise source.at(lists[0].value.lineno).error(f"{lists[0].name} is not a literal list", _NOT_RUN)
     return lists[0]
 
 
@@ -138,7 +138,7 @@ def _record(source: GoldSource, entry: ast.expr) -> Record:
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             raise source.at((key or value).lineno).error("a key of an entry is not a literal text", _NOT_RUN)
         if key.value in values:
-            raise source.at(key.lineno).error(f"the key '{key.value}' stands twice in an entry", "keep one")
+            raise source.at(key.lineno).error(f"the key '{key.value}' appears twice in an entry", "keep one")
         values[key.value] = _evaluate(source, value)
     return Record(values, place)
 

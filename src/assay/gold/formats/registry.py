@@ -183,7 +183,7 @@ FORMATS: tuple[Format, ...] = (
 SUFFIXES: frozenset[str] = frozenset(s for known in FORMATS for s in known.suffixes) - {".py", ".txt", ".tsv"}
 
 
-def named(name: str, *, write: bool = False) -> Format:
+def find_format(name: str, *, write: bool = False) -> Format:
     """Return the format of a name; for an unknown one, the hint lists those that are read, or written."""
     for known in FORMATS:
         if known.name == name:
@@ -209,7 +209,7 @@ def detect(source: GoldSource) -> Format:
     likely = [known for known in FORMATS if source.path.suffix in known.suffixes] or FORMATS
     others = ", ".join(known.name for known in FORMATS if known not in likely)
     hint = _looks(likely) + (f"; in other files: {others}" if others else "")
-    raise source.at(1).error("not a gold set in any format that is read here", hint)
+    raise source.at(1).error("not a gold set in any known format", hint)
 
 
 def detect_folder(path: Path, formats: Sequence[Format] = FORMATS) -> Format | None:

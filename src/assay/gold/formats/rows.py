@@ -149,7 +149,7 @@ def read_listing(source: GoldSource, key: str) -> JsonListing:
     place = cursor.place
     for name in cursor.members():
         if name in about or (name == key and records is not None):
-            raise cursor.place.error(f"the key '{name}' stands twice", "keep one")
+            raise cursor.place.error(f"the key '{name}' appears twice", "keep one")
         if name == key:
             records = list(cursor.objects())
         else:
@@ -168,7 +168,7 @@ def read_entries(source: GoldSource) -> list[Record]:
         lines = [(line, source.at(n)) for n, line in enumerate(source.text.split("\n"), 1) if line.strip()]
         found = [(_parse_object(line, place), place) for line, place in lines]
     if not found:
-        raise source.at(1).error("the file is empty", "write one JSON object a line")
+        raise source.at(1).error("the file is empty", "write one JSON object per line")
     return [Record(values, place, f"row {number}") for number, (values, place) in enumerate(found, 1)]
 
 
@@ -209,7 +209,7 @@ class _Cursor:
         except json.JSONDecodeError as error:
             raise self._source.at(error.lineno).error(f"not JSON: {error.msg}", _FIX) from error
         except _DuplicateKeyError as error:
-            raise self.place.error(f"the key '{error}' stands twice in an entry", "keep one") from error
+            raise self.place.error(f"the key '{error}' appears twice in an entry", "keep one") from error
         except (ValueError, RecursionError) as error:  # a number with thousands of digits; brackets nested too deeply
             raise self.place.error(f"not JSON: {error}", _FIX) from error
         self._move(after)
@@ -265,7 +265,7 @@ class _Cursor:
 def _parse_object(text: str, place: GoldLocation) -> Mapping[str, object]:
     value = parse(text, place)
     if not isinstance(value, dict):
-        raise place.error("not a JSON object", "write one object a line: {...}")
+        raise place.error("not a JSON object", "write one object per line: {...}")
     return value
 
 
@@ -276,7 +276,7 @@ def parse(text: str, place: GoldLocation, what: str = "the line") -> object:
     except json.JSONDecodeError as error:
         raise place.error(f"{what} is not JSON: {error.msg} at character {error.pos + 1}", _FIX) from error
     except _DuplicateKeyError as error:
-        raise place.error(f"the key '{error}' stands twice in {what}", "keep one") from error
+        raise place.error(f"the key '{error}' appears twice in {what}", "keep one") from error
     except (ValueError, RecursionError) as error:  # a number with thousands of digits; brackets nested too deeply
         raise place.error(f"{what} is not JSON: {error}", _FIX) from error
     return value
@@ -333,7 +333,7 @@ def read_table(source: GoldSource) -> CsvTable:
     columns = tuple(cell.strip() for cell in next(lines, (1, []))[1])
     twice = sorted({column for column in columns if columns.count(column) > 1})
     if twice:
-        raise source.at(1).error(f"the column '{twice[0]}' stands twice in the header", "keep one")
+        raise source.at(1).error(f"the column '{twice[0]}' appears twice in the header", "keep one")
     rows: list[CsvRow] = []
     for line, cells in lines:
         if len(cells) > len(columns):
@@ -442,7 +442,7 @@ def _check_parquet(file: ParquetFile, path: Path, limits: ParquetLimits) -> None
     names = file.schema_arrow.names
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise GoldError(f"the column '{twice[0]}' stands twice", file=path, hint="keep one")
+        raise GoldError(f"the column '{twice[0]}' appears twice", file=path, hint="keep one")
 
 
 def _parquet_lines(rows: Iterator[Mapping[str, object]], file: str) -> Iterator[str]:

@@ -84,7 +84,7 @@ def _repos(source: GoldSource) -> _Repos:
         record.check_keys(_REPO, required=("name", "url", "revision"))
         name = record.text("name")
         if name in repos:
-            raise record.place.error(f"the repository '{name}' stands twice", "keep one")
+            raise record.place.error(f"the repository '{name}' appears twice", "keep one")
         repos[name] = _corpus(record), record.text("language") if "language" in record.values else ""
     return repos
 

@@ -64,7 +64,7 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
     path = _topics_file(source.path.parent, source.path.stem)
     if path is None:
         raise source.at().error(
-            "there are no topics beside the judgements", f"put them into {source.path.stem}{TOPICS} or {_BESIDE[0]}"
+            "there are no topics beside the judgments", f"put them into {source.path.stem}{TOPICS} or {_BESIDE[0]}"
         )
     judgments, beside = _judgments(source), read_source(path)
     classic = beside.text.lstrip().startswith("<top>")
@@ -72,7 +72,7 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
     for key, topic in _classic_topics(beside) if classic else _tabbed_topics(beside):
         if key in topics:
             raise topic.place.error(
-                f"the topic '{key}' stands twice, first in line {topics[key].place.line}", "keep one"
+                f"the topic '{key}' appears twice, first in line {topics[key].place.line}", "keep one"
             )
         topics[key] = topic
     # A set has one file, so the location of a query is its first judgment; errors in topics are raised above.
@@ -82,7 +82,7 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
         topics, judgments, lambda one, grade: parse_target(one.document, one.place, grade=grade)
     )
     if not queries:
-        raise source.at(1).error("no topic has a relevant document", "check that topics and judgements belong together")
+        raise source.at(1).error("no topic has a relevant document", "check that topics and judgments belong together")
     fields = sorted(set(_FIELD.findall(beside.text)).difference(_READ)) if classic else []
     unread = {"not read": ", ".join(fields)} if fields else {}
     return build_gold(name, spec, queries, source.at(), {**unread, **provenance})
@@ -96,7 +96,7 @@ def _judgments(source: GoldSource) -> list[Judgment]:
             raise place.error(f"the line has {len(cells)} words, not 4", _QRELS_HINT)
         found.append(read_judgment(cells[0], cells[2], cells[3], place))
     if not found:
-        raise source.at(1).error("there is no judgement in the file", _QRELS_HINT)
+        raise source.at(1).error("there is no judgment in the file", _QRELS_HINT)
     return found
 
 
@@ -135,7 +135,7 @@ def _check_blank(source: GoldSource, start: int, end: int) -> None:
     rest = source.text[start:end].lstrip()
     if rest:
         place = source.at(line_at(source.text, end - len(rest)))
-        raise place.error("this is in no topic", "put each topic between <top> and </top>")
+        raise place.error("this is outside of any topic", "put each topic between <top> and </top>")
 
 
 def _fields(text: str, place: GoldLocation) -> dict[str, str]:
@@ -143,11 +143,11 @@ def _fields(text: str, place: GoldLocation) -> dict[str, str]:
     fields: dict[str, str] = {}
     for key, value in zip(parts[0::2], parts[1::2], strict=True):
         if value.strip() and key in fields:
-            raise place.error(f"the field '{key}' of the topic stands twice", "keep one")
+            raise place.error(f"the field '{key}' of the topic appears twice", "keep one")
         if value.strip():
             fields[key] = _LABEL.sub("", value.strip())
     if before.strip():
-        raise place.error("the topic begins with text of no field", "begin it with <num>")
+        raise place.error("the topic begins with text outside of any field", "begin it with <num>")
     return fields
 
 

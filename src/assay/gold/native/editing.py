@@ -33,7 +33,7 @@ class SaveResult:
     @property
     def notes(self) -> tuple[str, ...]:
         """Warnings for the user."""
-        anew = f"{self.path} was written anew as a whole: comments in it are gone"
+        anew = f"{self.path} was rewritten completely: its comments are lost"
         return ((anew,) if self.whole else ()) + tuple(f"{self.path} does not hold: {lost}" for lost in self.lost)
 
 
@@ -42,7 +42,9 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
     from assay.gold.formats.registry import detect
 
     if old.source is None:
-        raise GoldError(f"the gold set '{old.name}' comes from no file", hint="write it with `assay gold convert`")
+        raise GoldError(
+            f"the gold set '{old.name}' was not read from a file", hint="write it with `assay gold convert`"
+        )
     source = read_source(Path(old.source))
     known = detect(source)
     if known.name == "native":
@@ -55,7 +57,7 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
         return SaveResult(to or source.path, whole=whole)
     if known.write is None:
         raise source.at().error(
-            f"a set in the format {known.name} is read, never written",
+            f"the format {known.name} can be read, not written",
             "make a native one first: `assay gold convert`",
         )
     written = known.write(Suite((new,)))
@@ -122,7 +124,7 @@ class _Rewriter:
             else:
                 edits.append(self._cut(node, entries))
         end = self._end(entries.value[-1])
-        added = [_indented(to_yaml([query_mapping(query)]), entries.start_mark.column) for query in new[len(kept) :]]
+        added = [_indent(to_yaml([query_mapping(query)]), entries.start_mark.column) for query in new[len(kept) :]]
         return [*edits, *((end, end, f"\n\n{one}") for one in added)]
 
     def _cut(self, node: yaml.Node, entries: yaml.Node) -> _Edit:
@@ -164,9 +166,9 @@ def _render(key: str, value: object, column: int, *, flow: bool) -> str:
         return ""
     if flow:
         return f"{key}: {to_flow(value)}"
-    return _indented(to_yaml({key: value}), column).strip()
+    return _indent(to_yaml({key: value}), column).strip()
 
 
-def _indented(text: str, column: int) -> str:
+def _indent(text: str, column: int) -> str:
     lines = text.rstrip("\n").split("\n")
     return "\n".join(f"{' ' * column}{line}" if line else line for line in lines)

@@ -39,7 +39,7 @@ def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet
         raise document.place.error("the gold set lacks the key 'assay'", "start a native gold file with 'assay: 1'")
     if version.text() != schema.VERSION:
         raise version.place.error(
-            f"version '{version.text()}' of the gold format is not known here",
+            f"version '{version.text()}' of the gold format is not supported",
             f"this Assay reads version {schema.VERSION}; upgrade it, or write 'assay: {schema.VERSION}'",
         )
     fields = document.mapping(schema.DOCUMENT)
@@ -162,7 +162,7 @@ def _day(field: YamlNode) -> str:
         return date.fromisoformat(field.text()).isoformat()
     except ValueError as error:
         raise field.place.error(
-            f"{field.what} is '{field.text()}', which is no day", "write it like 2026-11-16"
+            f"{field.what} is '{field.text()}', which is not a date", "write it like 2026-11-16"
         ) from error
 
 

@@ -110,7 +110,7 @@ class YamlNode:
             if name in fields:
                 first = fields[name].place.line
                 raise key.place.error(
-                    f"the key '{name}' of {self.what} stands twice, first in line {first}", "keep one"
+                    f"the key '{name}' of {self.what} appears twice, first in line {first}", "keep one"
                 )
             fields[name] = YamlNode(node, f"'{name}' of {self.what}", self.file)
         for name in keys.required if keys else ():
@@ -122,7 +122,7 @@ class YamlNode:
         """Return a text that is one of the words."""
         word = self.text()
         if word not in words:
-            raise self.place.error(f"{self.what} is '{word}', which is none of its words", suggest(word, words))
+            raise self.place.error(f"{self.what} is '{word}', which is not a known value", suggest(word, words))
         return word
 
     def _value(self, kind: str) -> Any:  # noqa: ANN401  # PyYAML types the value of each node kind as Any
