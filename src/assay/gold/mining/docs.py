@@ -76,12 +76,8 @@ def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
                 intents = list(_sentence_intents(code, section, origin)) or _heading_intents(code, section, origin)
                 for intent in intents:
                     found.setdefault(normalize(intent.text), intent)
-    return draw_intents(
-        list(found.values()),
-        wanted,
-        "docs",
-        "no Markdown or reStructuredText sentence describes a definition that it names",
-    )
+    empty = "no Markdown or reStructuredText sentence describes a definition that it names"
+    return draw_intents(list(found.values()), wanted, "docs", empty)
 
 
 def _sections(lines: Sequence[str]) -> Iterator[_Section]:

@@ -61,9 +61,8 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     except SetupError as error:
         return MinedItems(notes=(f"history: {error.message}",))
     if not found:
-        return MinedItems(
-            notes=("history: no commit with a descriptive subject changed only a few definitions that still exist",)
-        )
+        empty = "history: no commit with a descriptive subject changed only a few definitions that still exist"
+        return MinedItems(notes=(empty,))
     reviewed = _without_duplicates([intent for intent in found if "pull request" in intent.origin.source])
     drawn = sample_by_file(reviewed, wanted, "history")
     others = _without_duplicates([*reviewed, *(intent for intent in found if intent not in reviewed)])[len(reviewed) :]
