@@ -51,7 +51,6 @@ class DocRules:
     longest: int = 400  # lines of a target; documents often name a whole class
     largest: int = 2_000_000  # bytes of a document; more is data
     alike: float = 0.7  # share of common words from which on two comments say the same
-    leak: float = 0.75  # as in CommitRules
     shortest: int = 3  # lines of a documented definition; a shorter one is mostly a constant of a group
 
 

@@ -11,7 +11,7 @@ from assay.corpus import read_text
 from assay.gold.leaks import leakage
 from assay.gold.mining.codebase import CodeIndex, DefinitionRef, name_key, stems
 from assay.gold.mining.config import COMMITS, DOCS, TEXTS
-from assay.gold.mining.intake import Intent, MinedItems, generator, is_query_length, normalize, sample_by_file
+from assay.gold.mining.intake import Intent, MinedItems, draw_intents, is_query_length, normalize
 from assay.gold.mining.questions import VERBS, base_form, lower_first, question, stands_alone, topic_question
 from assay.gold.review.items import Origin
 from assay.gold.synth.survey import TARGET_KINDS, SampleSize, doc_sentence, documentation
@@ -76,11 +76,8 @@ def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
                 intents = list(_sentence_intents(code, section, origin)) or _heading_intents(code, section, origin)
                 for intent in intents:
                     found.setdefault(normalize(intent.text), intent)
-    if not found:
-        return MinedItems(
-            notes=("docs: no Markdown or reStructuredText sentence describes a definition that it names",)
-        )
-    return MinedItems(sample_by_file(list(found.values()), wanted, generator(wanted, "docs")))
+    empty = "no Markdown or reStructuredText sentence describes a definition that it names"
+    return draw_intents(list(found.values()), wanted, "docs", empty)
 
 
 def _sections(lines: Sequence[str]) -> Iterator[_Section]:
@@ -126,7 +123,7 @@ def _section_sentences(section: _Section) -> Iterator[str]:
 
 
 def sentence_question(sentence: str) -> str | None:
-    """Make a question of what a sentence says of the name in code quotes, or None."""
+    """Make a question of a sentence about a name in code quotes, or return None."""
     marked = _SPAN.sub("\x00", sentence, count=1)
     plain = " ".join(without_markup(marked).split()).rstrip(".:;!")
     for pattern in (_USE, _TO, _CAN):
@@ -183,9 +180,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose sentences that document exactly one definition."""
     every = [comment for path in sorted(code.files) for comment in _comments(code, path)]
     fitting = [intent for comment in _without_similar(every) if (intent := _comment_intent(code, comment)) is not None]
-    if not fitting:
-        return MinedItems(notes=("comments: no definition has a comment with a usable sentence",))
-    return MinedItems(sample_by_file(fitting, wanted, generator(wanted, "comments")))
+    return draw_intents(fitting, wanted, "comments", "no definition has a comment with a usable sentence")
 
 
 def _comments(code: CodeIndex, path: str) -> Iterator[_Comment]:
@@ -224,7 +219,7 @@ def _comment_intent(code: CodeIndex, comment: _Comment) -> Intent | None:
     if not fits or not code.can_be_target(ref) or not DOCS.shortest <= body <= COMMITS.longest:
         return None
     target = code.anchor(ref)
-    if target is None or leakage(asked, (target,)) >= DOCS.leak or _ABSTRACT.search(code.text(ref)):
+    if target is None or leakage(asked, (target,)) >= COMMITS.leak or _ABSTRACT.search(code.text(ref)):
         return None
     origin = Origin("comments", f"the comment in line {comment.line} of {ref.path}")
     return Intent(asked, (target,), origin, notes=(_VERBATIM,))
@@ -246,6 +241,4 @@ def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         ):
             origin = Origin("names", f"a name in {ref.path}")
             fitting.append(Intent(" ".join(split(ref.name)), (target,), origin, "keyword", (_BY_NAME,)))
-    if not fitting:
-        return MinedItems(notes=("names: no name of several words is unique",))
-    return MinedItems(sample_by_file(fitting, wanted, generator(wanted, "names")))
+    return draw_intents(fitting, wanted, "names", "no name of several words is unique")

@@ -61,13 +61,12 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     except SetupError as error:
         return MinedItems(notes=(f"history: {error.message}",))
     if not found:
-        return MinedItems(
-            notes=("history: no commit with a descriptive subject changed only a few definitions that still exist",)
-        )
+        empty = "history: no commit with a descriptive subject changed only a few definitions that still exist"
+        return MinedItems(notes=(empty,))
     reviewed = _without_duplicates([intent for intent in found if "pull request" in intent.origin.source])
-    drawn = sample_by_file(reviewed, wanted, generator(wanted, "history"))
+    drawn = sample_by_file(reviewed, wanted, "history")
     others = _without_duplicates([*reviewed, *(intent for intent in found if intent not in reviewed)])[len(reviewed) :]
-    more = sample_by_file(others, replace(wanted, count=wanted.count - len(drawn)), generator(wanted, "history"))
+    more = sample_by_file(others, replace(wanted, count=wanted.count - len(drawn)), "history")
     return MinedItems((*drawn, *more))
 
 

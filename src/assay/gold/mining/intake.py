@@ -224,11 +224,18 @@ def _identity(spec: CorpusSpec, base: Path) -> tuple[str, ...]:
     return spec.kind, value, spec.root or "", spec.rev or ""
 
 
-def sample_by_file(intents: Sequence[Intent], wanted: SampleSize, rng: np.random.Generator) -> tuple[Intent, ...]:
+def draw_intents(intents: Sequence[Intent], wanted: SampleSize, source: str, empty: str) -> MinedItems:
+    """Draw intents, or return the note `empty` if there are none."""
+    if not intents:
+        return MinedItems(notes=(f"{source}: {empty}",))
+    return MinedItems(sample_by_file(intents, wanted, source))
+
+
+def sample_by_file(intents: Sequence[Intent], wanted: SampleSize, source: str) -> tuple[Intent, ...]:
     """Draw intents in rounds, one per file and round; return them in path order."""
     ordered = sorted(intents, key=lambda intent: (intent.targets[0].anchor, intent.text, intent.origin.source))
     numbered = [SynthQuery(intent.targets[0].span.path, n, n, intent.text) for n, intent in enumerate(ordered)]
-    return tuple(ordered[one.start] for one in draw(numbered, wanted, rng))
+    return tuple(ordered[one.start] for one in draw(numbered, wanted, generator(wanted, source)))
 
 
 def generator(wanted: SampleSize, source: str) -> np.random.Generator:

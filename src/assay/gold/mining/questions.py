@@ -123,7 +123,7 @@ def change_question(subject: str) -> str:
 
 
 def describes_behavior(subject: str) -> bool:
-    """Return whether a commit subject says what the code does now, and not only that it was changed."""
+    """Return whether a commit subject describes behavior, and not only that the code was changed."""
     if _DONE.search(subject):
         return False
     fixed = _FIX.match(subject)

@@ -57,16 +57,16 @@ def open_items(desk: ReviewWorkspace, ballot: VoteLog) -> list[Item]:
 
 
 def make_vote(
-    desk: ReviewWorkspace, reviewer: str, item: Item, said: VoteInput, *, engines: bool = False, prompt: str = ""
+    desk: ReviewWorkspace, reviewer: str, item: Item, given: VoteInput, *, engines: bool = False, prompt: str = ""
 ) -> Vote:
     """Check and return a vote; `engines` means that the reviewer saw which engines returned the location."""
     check_votes(desk.queue, reviewer)
-    check_vote(item, said.value, said.reason)
+    check_vote(item, given.value, given.reason)
     return Vote(
         item=item.id,
         reviewer=reviewer,
-        value=said.value,
-        reason=said.reason,
+        value=given.value,
+        reason=given.reason,
         on=now(),
         reader="model" if prompt else "human",
         prompt=prompt,
@@ -75,12 +75,12 @@ def make_vote(
     )
 
 
-def make_decision(desk: ReviewWorkspace, reviewer: str, said: VoteInput, found: Sequence[ItemStatus]) -> Adjudication:
+def make_decision(desk: ReviewWorkspace, reviewer: str, given: VoteInput, found: Sequence[ItemStatus]) -> Adjudication:
     """Check and return a decision on a disputed item by a person who did not vote on it."""
-    item = find_item([standing.item for standing in found], said.item)
-    if said.value == UNSURE:
+    item = find_item([standing.item for standing in found], given.item)
+    if given.value == UNSURE:
         raise ConfigError(f"a decision cannot be '{UNSURE}'", hint="leave the item open, or decide it")
-    check_vote(item, said.value, said.reason)
+    check_vote(item, given.value, given.reason)
     standing = next(standing for standing in found if standing.item.id == item.id)
     if has_voted(standing, reviewer):
         hint = "a person who did not vote on it decides; to change your vote, vote again"
@@ -88,7 +88,7 @@ def make_decision(desk: ReviewWorkspace, reviewer: str, said: VoteInput, found: 
     if standing.state != "disputed" and standing.decision is None:
         hint = f"vote on it: --as {reviewer} --vote {item.id}=VALUE --reason TEXT"
         raise ConfigError(f"{item.id} is {standing.state}, not disputed: there is nothing to decide", hint=hint)
-    return Adjudication(item.id, reviewer, said.value, said.reason, now(), desk.commit)
+    return Adjudication(item.id, reviewer, given.value, given.reason, now(), desk.commit)
 
 
 def has_spoken(queue: Queue, name: str) -> bool:

@@ -246,7 +246,7 @@ def _fitting_commits(found: Sequence[Commit], now: Mapping[str, ParsedFile]) -> 
 
 
 def describes_change(subject: str) -> bool:
-    """Return whether a commit subject says what changed."""
+    """Return whether a commit subject describes the change."""
     plain = plain_subject(subject)
     prose = plain.isprintable() and is_prose(plain, SENTENCES.most) and not is_trivial(subject)
     return prose and len(content(plain)) >= SENTENCES.fewest

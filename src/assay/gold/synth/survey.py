@@ -45,7 +45,7 @@ SENTENCES = Sentences()
 #: Kinds of definitions that can be targets. Properties and fields belong to their class.
 TARGET_KINDS: Final = frozenset({"function", "method", "class", "interface", "enum", "type", "macro", "constant"})
 _LARGEST_FILE: Final = 1_000_000  # bytes; larger source files are generated
-#: They have grammars, but define no code: nobody documents a key or a selector.
+#: They have grammars, but define no code.
 _NO_CODE: Final = frozenset({"css", "html", "json", "toml", "yaml"})
 #: Directories and files whose code is about other code: real queries seldom mean them.
 _PERIPHERAL: Final = re.compile(
