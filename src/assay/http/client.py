@@ -427,9 +427,7 @@ class Connections:
     def _read_body(self, response: urllib3.BaseHTTPResponse) -> bytes | ConnectionFailed:
         coding = response.headers.get("Content-Encoding", "").strip().lower()
         if coding not in ("", "identity"):
-            named = (
-                coding if coding in _CODINGS else "a coding of its own"
-            )  # an unknown name may be anything, even a token
+            named = coding if coding in _CODINGS else "an unknown coding"  # whose name may be a token
             return ConnectionFailed(
                 f"answered in {named}, which was not requested", EngineError, "let it answer uncompressed"
             )
