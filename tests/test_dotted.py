@@ -49,7 +49,7 @@ def test_keys_as_people_write_them(key, names):
 
 @pytest.mark.parametrize("key", ["", ".", "a.", ".a", "a..b", 'a."b', '"a"b', "a\nb", 'a"b"', '"\\q"', " "])
 def test_what_is_no_key_is_refused(key):
-    with pytest.raises(ConfigError, match="no dotted key"):
+    with pytest.raises(ConfigError, match="invalid dotted key"):
         parts(key)
 
 

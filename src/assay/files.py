@@ -95,8 +95,8 @@ def check_regular(path: Path, error: type[InputError] = InputError) -> None:
     except (OSError, ValueError):
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        hint = "save what it gives as a file, and name that; `<(...)` is a pipe too"
-        raise error("is no regular file but a pipe or a device", file=path, hint=hint)
+        hint = "save its output to a file and pass that file; `<(...)` is a pipe too"
+        raise error("is a pipe or a device, not a regular file", file=path, hint=hint)
 
 
 def sync_folder(folder: Path) -> None:

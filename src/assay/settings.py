@@ -182,7 +182,7 @@ def _unquoted(quoted: str, key: str) -> str:
 
 def _wrong(key: str) -> ConfigError:
     return ConfigError(
-        f"{key!r} is no dotted key", hint='write it like search.stem.files; a part with a dot goes in quotes: "a.b"'
+        f"invalid dotted key {key!r}", hint='write it like search.stem.files; a part with a dot goes in quotes: "a.b"'
     )
 
 
@@ -198,7 +198,7 @@ def flat(table: Mapping[str, Any]) -> dict[str, Any]:
         for names, leaf in leaves(value, parts(key)):
             inside = [other for other in found if other[: len(names)] == names or names[: len(other)] == other]
             if inside:
-                raise ConfigError(f"{joined(names)} is set twice", hint="say each setting once")
+                raise ConfigError(f"{joined(names)} is set twice", hint="set each key once")
             found[names] = leaf
     return {joined(names): leaf for names, leaf in found.items()}
 

@@ -104,8 +104,8 @@ def test_verify_names_what_is_broken_and_removes_it(filled, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--to", "much"], "--to: 'much' is no size"),
-        (["--older-than", "30"], "--older-than: '30' is no age"),
+        (["--to", "much"], "--to: expected a size, got 'much'"),
+        (["--older-than", "30"], "--older-than: expected an age, got '30'"),
         (["--kind", "tabels", "--to", "0"], "did you mean 'tables'?"),
         (["--kind", "trees"], "add --to SIZE or --older-than AGE"),
     ],
@@ -119,7 +119,7 @@ def test_bad_input_is_refused(filled, capsys, arguments, said):
 def test_bad_limit_is_refused(monkeypatch, capsys):
     monkeypatch.setenv("ASSAY_CACHE_LIMIT", "lots")
     assert main(["cache"]) == 2
-    assert "ASSAY_CACHE_LIMIT: 'lots' is no size" in capsys.readouterr().err
+    assert "ASSAY_CACHE_LIMIT: expected a size, got 'lots'" in capsys.readouterr().err
 
 
 def test_every_kind_is_listed_with_what_it_is(filled, capsys):
@@ -128,7 +128,7 @@ def test_every_kind_is_listed_with_what_it_is(filled, capsys):
     for kind in KINDS:
         assert kind.name in out
         assert kind.about.split()[0] in out
-    assert kinds(capsys)["trees"]["about"] == "corpora as they were fetched"
+    assert kinds(capsys)["trees"]["about"] == "fetched corpora"
 
 
 def test_what_runs_have_not_finished_is_listed_and_pruned(cache, capsys):

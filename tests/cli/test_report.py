@@ -82,7 +82,7 @@ def test_run_is_kept_where_its_report_cannot_be_so_small(shop, capsys):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--max-size", "big"], "--max-size: 'big' is no size"),
+        (["--max-size", "big"], "--max-size: expected a size, got 'big'"),
         (["--traces", "-1"], "--traces -1"),
         (["--out", "results"], "is a folder"),
         (["--out", "nowhere/x.html"], "make nowhere first"),
@@ -123,7 +123,7 @@ def test_table_of_the_configuration_says_what_the_page_holds(made, capsys):
     code, _, err = call(capsys, "score", "results", "--write")
     assert code == 2
     assert "assay.toml:5" in err
-    assert "'tiny' is no size" in err
+    assert "expected a size, got 'tiny'" in err
     (made / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n[report]\nmaxsize = "3MB"\n')
     code, _, err = call(capsys, "report")
     assert code == 2

@@ -103,7 +103,7 @@ def test_npm_refuses_a_tarball_with_the_wrong_hash(site: Site, tmp_path: Path) -
 def test_npm_tarball_that_climbs_out_leaves_nothing(site: Site, tmp_path: Path) -> None:
     made = npm_tarball(tmp_path, "evil", "1.0.0", tmp_path / "ran", [("package/../../../evil.js", b"x")])
     publish_npm(site, "evil", made, "1.0.0")
-    with pytest.raises(CorpusError, match="climb"):
+    with pytest.raises(CorpusError, match="outside the archive"):
         _open(tmp_path, "npm:evil@1.0.0")
     assert {path.suffix for path in everything_below(tmp_path / "cache")} <= {".lock"}
 

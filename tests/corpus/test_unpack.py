@@ -185,7 +185,7 @@ def test_unpack_refuses_too_many_members(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.whl", "a.tar.xz", "a.rar"])
 def test_unpack_refuses_what_is_no_archive(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(b"this is no archive, whatever its name says" * 30)
+    (tmp_path / name).write_bytes(b"this is not a supported archive, whatever its name says" * 30)
     with pytest.raises(CorpusError) as caught:
         _unpack(tmp_path / name)
     assert caught.value.file == name

@@ -212,7 +212,7 @@ def test_later_edits_hold_and_tables_are_longer_keys() -> None:
     assert parts('a."b.c".d') == ("a", "b.c", "d")
     assert joined(("a", "b.c", "d")) == 'a."b.c".d'
     for wrong in ("", "a.", ".a", "a..b", 'a."b'):
-        with pytest.raises(ConfigError, match="no dotted key"):
+        with pytest.raises(ConfigError, match="invalid dotted key"):
             parts(wrong)
 
 

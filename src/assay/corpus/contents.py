@@ -101,7 +101,7 @@ def own_file_reason(real: str, head: bytes) -> str | None:
         return None
     if not head:
         # `assay run --json > made.json`: the shell creates the file before Assay writes to it
-        return "empty, as a file is that the output of a command goes to"
+        return "empty, such as the output file of a running command"
     return "JSON that Assay wrote" if _DATA.match(head) else None
 
 

@@ -40,7 +40,7 @@ def read_bytes(corpus: Corpus, path: str) -> bytes:
     except OSError as error:
         if not corpus.root.is_dir():
             raise CorpusError(
-                "the corpus folder vanished while it was in use", file=corpus.root, hint="bring it back and run again"
+                "the corpus folder vanished while it was in use", file=corpus.root, hint="restore it and run again"
             ) from error
         raise CorpusError(
             f"cannot be read: {error.strerror or error}",
@@ -101,7 +101,7 @@ def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus
             raise CorpusError(
                 f"{file.path} changed after the run began",
                 file=corpus.root,
-                hint="let the folder rest while it is measured",
+                hint="do not edit the corpus during a run",
             )
         path = root / file.path
         path.parent.mkdir(parents=True, exist_ok=True)

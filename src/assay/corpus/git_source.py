@@ -103,7 +103,7 @@ def _commit(folder: Path, rev: str, limits: ArchiveLimits) -> str | None:
 
 def _no_repository(url: str, fetched: CommandOutput) -> NoReturn:
     raise CorpusError(
-        f"{without_credentials(url)} is no git repository that can be read: {without_credentials(fetched.last_words)}",
+        f"{without_credentials(url)} is not a readable git repository: {without_credentials(fetched.last_words)}",
         hint="check the URL; for a private repository set up git's own credentials (git-credential, ssh)",
     )
 

@@ -120,5 +120,5 @@ def subfolder(spec: CorpusSpec, top: Path) -> Path:
     if not found.is_dir() or not found.is_relative_to(top):
         names = sorted(child.name for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
         hint = f"its folders are: {', '.join(names)}" if names else "it has no folders"
-        raise CorpusError(f"root {spec.root!r} is no folder of the corpus", file=top, hint=hint)
+        raise CorpusError(f"root {spec.root!r} is not a folder of the corpus", file=top, hint=hint)
     return found

@@ -60,7 +60,7 @@ def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
     packed = _parse_output(done)
     tarballs = sorted(into.glob("*.tgz"))
     if not packed or len(tarballs) != 1:
-        raise SetupError(f"npm pack gave no tarball for {what}", hint=f"run `npm pack {what}` by hand")
+        raise SetupError(f"npm pack wrote no tarball for {what}", hint=f"run `npm pack {what}` by hand")
     _verify(tarballs[0], str(packed.get("integrity") or ""))
     version = str(packed.get("version") or what.rpartition("@")[2])
     note = f"npm:{what} is {packed.get('name')}@{version}"

@@ -68,7 +68,7 @@ def pip_settings(limits: ArchiveLimits) -> PipSettings:
     """Return the index configuration of pip."""
     listed = run([*_pip(), "config", "list"], tool="pip", seconds=limits.tool_seconds)
     if listed.code:
-        raise SetupError(f"`pip config list` failed: {listed.last_words}", hint="run it by hand and mend it")
+        raise SetupError(f"`pip config list` failed: {listed.last_words}", hint="run it by hand and fix the problem")
     return settings_from(parse_config(listed.out.decode("utf-8", "replace")))
 
 
@@ -323,6 +323,8 @@ def _read_limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]
         left -= len(chunk)
         if left < 0:
             raise CorpusError(
-                f"has more than {allowed:,} bytes", file=without_credentials(what), hint="it is no source package"
+                f"has more than {allowed:,} bytes",
+                file=without_credentials(what),
+                hint="too large for a source package",
             )
         yield chunk

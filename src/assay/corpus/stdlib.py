@@ -27,5 +27,5 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
         )
     ground = WalkRoot(subfolder(request.spec, top), top, git=False, built_in=True, barred=_INSTALLED)
     complete = sum(1 for _ in (top / "test").glob("test_*.py")) >= _FEWEST_TESTS
-    note = "this interpreter comes without its test/ package, so gold that points there does not resolve"
+    note = "this interpreter has no test/ package, so targets in it cannot be resolved"
     return LocatedCorpus(ground, platform.python_version(), () if complete else (note,))

@@ -59,7 +59,7 @@ def unpack(
                 _unpack_tar(archive, writer, limits)
             else:
                 hint = "known: .whl .zip .tar.gz .tgz"
-                raise CorpusError("is no archive this tool reads", file=archive.name, hint=hint)
+                raise CorpusError("is not a supported archive", file=archive.name, hint=hint)
         except _BROKEN as error:
             raise CorpusError(
                 f"cannot be read as an archive: {error}", file=archive.name, hint="it may be damaged; fetch it again"

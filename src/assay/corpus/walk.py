@@ -135,15 +135,14 @@ class _Walker:
         tracked = frame.repository is not None and frame.repository.tracks(path)
         if tracked or not verdict(frame.git, path, True):
             return inside
-        self.notes.append(f"git ignores {path}/, which was asked for: the rules above it were not applied")
+        self.notes.append(f"git ignores the requested {path}/; ignore rules above it were not applied")
         return replace(inside, git=())
 
     def _add_repository(self, frame: _Frame, below: Path) -> _Frame:
         found = read_repository(Path(frame.real), below, frame.path, self.limits)
         if isinstance(found, GitFailure):
             self.notes.append(
-                f"git could not be asked about {frame.real} ({found.why}); files that it tracks in spite of an ignore"
-                " rule may be missing"
+                f"git failed in {frame.real} ({found.why}); tracked files that match an ignore rule may be missing"
             )
             return frame
         return replace(frame, git=(found.exclude,) if found.exclude else (), repository=found)
@@ -245,7 +244,7 @@ class _Walker:
             return self._skipped_file(path, folder, "gitignore")
         repository = frame.repository
         if folder and name in AMBIGUOUS and repository is not None and repository.files and not tracked:
-            why = "git tracks nothing in it; !NAME/ in .assayignore takes it back"
+            why = "git tracks nothing in it; !NAME/ in .assayignore includes it"
             return self._skipped_file(path, folder, "built-in", why)
         return None
 
@@ -271,7 +270,7 @@ class _Walker:
             return
         self.seen.add(real)
         if self.ground.published is not None and real not in self.ground.published:
-            self._skip(path, "foreign", "not part of what was fetched; another program left it there")
+            self._skip(path, "foreign", "not part of the fetched tree")
             return
         try:
             state = os.stat(real)

@@ -77,7 +77,7 @@ class TreeWriter:
         """Copy the target of a hard link."""
         original = "/".join(self._parts(target))
         if original not in self.manifest:
-            self.refuse(name, f"is a hard link to {target!r}, which is no file of this archive")
+            self.refuse(name, f"is a hard link to {target!r}, which is not a file of this archive")
         self.file(name, _chunks(self.root / original))
 
     def finish(self, *, outside_links: bool) -> dict[str, str]:
@@ -115,7 +115,7 @@ class TreeWriter:
         for reading in (name, "".join(char for char in normalized if unicodedata.category(char) != "Cf")):
             slashed = reading.replace("\\", "/")
             if slashed.startswith("/") or _DRIVE.match(slashed) or ".." in slashed.split("/"):
-                self.refuse(name, "tries to climb out of the archive")
+                self.refuse(name, "would be written outside the archive")
         return [part for part in name.split("/") if part not in ("", ".")]
 
     def _make(self, parts: list[str], member: str) -> None:
@@ -128,7 +128,7 @@ class TreeWriter:
                     os.mkdir(self.root / path)
                 except FileExistsError:
                     if not stat.S_ISDIR(os.lstat(self.root / path).st_mode):
-                        self.refuse(member, f"lies below {path!r}, which is no folder")
+                        self.refuse(member, f"is below {path!r}, which is not a folder")
             self._folders.add(path)
 
     def _write(self, path: Path, member: str, chunks: Iterable[bytes]) -> str:
@@ -150,7 +150,7 @@ class TreeWriter:
         except (FileExistsError, IsADirectoryError, NotADirectoryError):
             self.refuse(member, "collides with another member")
         except UnicodeEncodeError:
-            self.refuse(member, "has a name that is no text")
+            self.refuse(member, "has a name that is not UTF-8")
         except OSError as error:
             if error.errno not in _BAD_NAMES:
                 raise

@@ -196,13 +196,13 @@ def make_call(
     """Check and build a request; the token goes into the Authorization header."""
     address = web_address(url)
     if not _NAME.fullmatch(method):
-        raise ConfigError("the method is no word", hint="write GET, POST or PUT")
+        raise ConfigError("invalid method", hint="write GET, POST or PUT")
     for name, value in (headers or {}).items():
         if not _NAME.fullmatch(name) or name.lower() in _RESERVED_HEADERS:
-            raise ConfigError(f"{name!r:.40} is no header that can be set", hint="write it like X-Request-Source")
+            raise ConfigError(f"the header {name!r:.40} cannot be set", hint="write it like X-Request-Source")
         if not (value.isascii() and value.isprintable()):
             hint = "a header is one line of plain ASCII characters; check the variable it comes from"
-            raise ConfigError(f"the header {name} holds what no header can", hint=hint)
+            raise ConfigError(f"the header {name} contains invalid characters", hint=hint)
     token = read_token(token_env)
     given = {"Accept": "application/json", "User-Agent": "assay", **(headers or {})}
     if token:
@@ -427,11 +427,9 @@ class Connections:
     def _read_body(self, response: urllib3.BaseHTTPResponse) -> bytes | ConnectionFailed:
         coding = response.headers.get("Content-Encoding", "").strip().lower()
         if coding not in ("", "identity"):
-            named = (
-                coding if coding in _CODINGS else "a coding of its own"
-            )  # an unknown name may be anything, even a token
+            named = coding if coding in _CODINGS else "an unknown coding"  # whose name may be a token
             return ConnectionFailed(
-                f"answered in {named}, which nobody asked for", EngineError, "let it answer uncompressed"
+                f"answered in {named}, which was not requested", EngineError, "let it answer uncompressed"
             )
         pieces: list[bytes] = []
         size = 0
@@ -455,7 +453,7 @@ def _find_proxy(address: SplitResult) -> str:
     if not proxy or proxy_bypass(f"{address.hostname}:{port}"):
         return ""
     url = proxy if "://" in proxy else f"http://{proxy}"
-    wrong = ConfigError(f"{address.scheme}_proxy names no proxy that can be used", hint="write it as http://host:port")
+    wrong = ConfigError(f"{address.scheme}_proxy is not a usable proxy", hint="write it as http://host:port")
     try:
         parts = urlsplit(url)
         usable = parts.scheme == "http" and bool(parts.hostname) and parts.port != 0
@@ -563,7 +561,7 @@ def _explain(error: Exception, clock: Deadline, *, proxied: bool) -> ConnectionF
             f"the proxy answered {tunnel[1]}", hint="check https_proxy, or add the host to no_proxy"
         )
     if caused_by(LineTooLong) or any(type(cause) is HTTPException for cause in causes):  # more than 100 headers
-        return ConnectionFailed("its headers have no end", EngineError, "see that it is the address of an API")
+        return ConnectionFailed("too many or too long headers", EngineError, "see that it is the address of an API")
     reason = next((cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror), None)
     if caused_by(exceptions.LocationParseError):
         reason = "no such host"

@@ -127,7 +127,7 @@ def _map_file(path: Path) -> mmap.mmap:
         raise _unreadable(path, error) from error
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise IndexFormatError("foreign", "where the index should be is something that is no file", file=path)
+            raise IndexFormatError("foreign", "the path of the index is not a regular file", file=path)
         return mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
     except ValueError:
         raise IndexFormatError("damaged", "the index is empty", file=path) from None
@@ -158,7 +158,7 @@ def _header(mapped: mmap.mmap) -> tuple[dict[str, Any], int]:
 
 def _arrays(mapped: mmap.mmap, header: Mapping[str, Any], begin: int) -> Iterator[tuple[str, Array]]:
     if len(mapped) != begin + header["size"]:
-        raise _damage("it ends early" if len(mapped) < begin + header["size"] else "it goes on after its end")
+        raise _damage("it ends early" if len(mapped) < begin + header["size"] else "it has trailing bytes")
     whole = memoryview(mapped)
     for entry in header["arrays"]:
         place = _ArrayInfo(**entry)

@@ -146,7 +146,7 @@ class ArtifactStore:
             return None
         if not self._is_whole(place, held.handle):
             held.release()
-            self._note(place, "is broken; it is made anew")
+            self._note(place, "is broken; it is rebuilt")
             return None
         before = self._held.pop(place, None)
         self._held[place] = held

@@ -140,32 +140,20 @@ class ArtifactKind:
     artefact: bool = True  # stored in `ArtifactStore` with its limit; others are pruned only when named
 
 
-CELLS: Final = ArtifactKind("cells", "what an engine answered to a gold set", "asking the engine again")
-INDEXES: Final = ArtifactKind(
-    "indexes", "indexes of other people's tools, for --reuse-index", "indexing again with the tool"
-)
-TABLES: Final = ArtifactKind(
-    "tables", "the built-in engine's index of a corpus", "parsing the corpus: seconds to minutes"
-)
-VECTORS: Final = ArtifactKind(
-    "vectors", "vectors of the units of a table", "embedding again: seconds, hours for a large model"
-)
+CELLS: Final = ArtifactKind("cells", "results of an engine on a gold set", "rerunning the engine")
+INDEXES: Final = ArtifactKind("indexes", "third-party indexes, for --reuse-index", "indexing again with the tool")
+TABLES: Final = ArtifactKind("tables", "built-in engine's index of a corpus", "parsing the corpus: seconds to minutes")
+VECTORS: Final = ArtifactKind("vectors", "vectors of the chunks of a table", "embedding: seconds to hours")
 DESCRIPTIONS: Final = ArtifactKind(
-    "descriptions", "what a model said of units", "asking the model again", artefact=False
+    "descriptions", "model-written descriptions of chunks", "asking the model again", artefact=False
 )
-EMBEDDINGS: Final = ArtifactKind("embeddings", "what an embedder made of texts", "embedding them again", artefact=False)
-INDEX: Final = ArtifactKind(
-    "index", "indexes of folders that `assay search` knows", "indexing the folder", artefact=False
-)
-MIRRORS: Final = ArtifactKind(
-    "mirrors", "clones of the git repositories that corpora name", "cloning again", artefact=False
-)
-TREES: Final = ArtifactKind("trees", "corpora as they were fetched", "fetching and unpacking again", artefact=False)
-SEATS: Final = ArtifactKind(
-    "seats", "which browser a reviewer sits at", "taking one's name again, by a code", artefact=False
-)
+EMBEDDINGS: Final = ArtifactKind("embeddings", "embedded texts", "embedding them again", artefact=False)
+INDEX: Final = ArtifactKind("index", "indexes of folders for `assay search`", "indexing the folder", artefact=False)
+MIRRORS: Final = ArtifactKind("mirrors", "clones of git repositories of corpora", "cloning again", artefact=False)
+TREES: Final = ArtifactKind("trees", "fetched corpora", "fetching and unpacking again", artefact=False)
+SEATS: Final = ArtifactKind("seats", "browsers of reviewers", "signing in again with a code", artefact=False)
 UNFINISHED: Final = ArtifactKind(
-    "unfinished", "what runs without a folder of results have not finished", "beginning those runs anew", artefact=False
+    "unfinished", "interrupted runs without a results folder", "starting those runs again", artefact=False
 )
 
 KINDS: Final = (CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, SEATS, UNFINISHED)
@@ -201,7 +189,7 @@ def parse_size(text: str, where: str) -> int:
     """Parse a size: 500MB, 2GB, 1.5GiB, or bytes; error messages begin with `where`."""
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", text.strip().lower())
     if found is None or (found[3] and not found[2]):
-        raise ConfigError(f"{where}: {text!r} is no size", hint="such as 500MB, 2GB or 1.5GiB")
+        raise ConfigError(f"{where}: expected a size, got {text!r}", hint="such as 500MB, 2GB or 1.5GiB")
     power = "bkmgt".index(found[2] or "b")
     return int(float(found[1]) * (1024**power if found[3] else _UNITS[found[2]]))
 
@@ -210,5 +198,5 @@ def parse_age(text: str, where: str) -> float:
     """Parse an age (30d, 12h, 90m, 45s) into seconds."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([dhms])", text.strip().lower())
     if found is None:
-        raise ConfigError(f"{where}: {text!r} is no age", hint="such as 30d, 12h or 90m")
+        raise ConfigError(f"{where}: expected an age, got {text!r}", hint="such as 30d, 12h or 90m")
     return float(found[1]) * _SECONDS[found[2]]

@@ -79,8 +79,8 @@ HOSTILE: dict[str, tuple[Talk, Status, str]] = {
     "closes at once": (lambda visitor: None, Status.ERROR, "cannot be reached"),
     "resets": (reset, Status.ERROR, "cannot be reached"),
     "no http": (saying(b"SSH-2.0-OpenSSH_9.6\r\n"), Status.ERROR, "cannot be reached"),
-    "headers without end": (saying(HEAD + b"X-A: b\r\n" * 5000), Status.ERROR, "its headers have no end"),
-    "a line without end": (saying(HEAD + b"X-A: " + b"b" * 200_000), Status.ERROR, "its headers have no end"),
+    "headers without end": (saying(HEAD + b"X-A: b\r\n" * 5000), Status.ERROR, "too many or too long headers"),
+    "a line without end": (saying(HEAD + b"X-A: " + b"b" * 200_000), Status.ERROR, "too many or too long headers"),
     "a status without sense": (saying(b"HTTP/1.1 999999 What\r\n\r\n"), Status.ERROR, "cannot be reached"),
 }
 
