@@ -14,8 +14,8 @@ import numpy as np
 
 from assay.corpus import open_corpus
 from assay.search import Index, Per
-from assay.search.embedders import Embedder, make_embedder
 from assay.search.dense import passage
+from assay.search.embedders import Embedder, make_embedder
 from assay.search.static import StaticEmbedder
 from assay.search.vectors import unit_rows
 from assay.types import Corpus, GoldSet

@@ -12,8 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from assay.errors import ConfigError
-from assay.search.config import STAGES
-from assay.search.config import SHIPPED
+from assay.search.config import SHIPPED, STAGES
 from assay.search.static import open_static
 from benchmarks.pages import Unavailable
 from benchmarks.quality.sources import PROJECT
