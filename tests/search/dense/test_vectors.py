@@ -45,10 +45,12 @@ def test_binary_after_rescoring_finds_the_best(exact):
     matrix, queries = clustered(5000, 128, 100, seed=1)
     config = VectorScanConfig(exact=exact)
     true, binary = Vectors.build(matrix, "float32"), Vectors.build(matrix, "binary", config)
+    codes = binary.codes
+    assert codes is not None
     raw, rescored = [], []
     for query in queries:
         best = best_rows(true.scores(query), 10)
-        raw.append(len(np.intersect1d(best, best_rows(binary.codes.estimate(query, config), 10))) / 10)
+        raw.append(len(np.intersect1d(best, best_rows(codes.estimate(query, config), 10))) / 10)
         rescored.append(len(np.intersect1d(best, best_rows(binary.scores(query), 10))) / 10)
     assert np.mean(rescored) >= 0.97
     assert 0.1 < np.mean(raw) < np.mean(rescored)
