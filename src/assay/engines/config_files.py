@@ -404,7 +404,9 @@ def _write_yaml(text: str, changes: Mapping[Key, object]) -> str:
 
     root = yaml.compose(text, Loader=yaml.SafeLoader) or yaml.MappingNode("tag:yaml.org,2002:map", [])
     for key, value in changes.items():
-        _put_node(root, key, yaml.compose(yaml.safe_dump(value), Loader=yaml.SafeLoader))
+        node = yaml.compose(yaml.safe_dump(value), Loader=yaml.SafeLoader)
+        assert node is not None
+        _put_node(root, key, node)
     return yaml.serialize(root, Dumper=yaml.SafeDumper, width=sys.maxsize, allow_unicode=True)
 
 
