@@ -13,7 +13,6 @@ AssayError                      exit code 4 unless a subclass says otherwise
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
@@ -51,8 +50,12 @@ class AssayError(Exception):
         return (_rebuild, (type(self), self.message), self.__dict__.copy())
 
     def rewrite(self, change: Callable[[str], str]) -> Self:
-        """Return a copy whose message and hint are passed through a function."""
-        changed = copy.copy(self)
+        """Return a copy, without traceback and cause, whose message and hint are passed through a function.
+
+        `copy.copy` would keep the traceback where a library registers picklers for exceptions, as Dask does with tblib.
+        """
+        changed: Self = _rebuild(type(self), self.message)
+        changed.__dict__.update(self.__dict__)
         changed.message = change(self.message)
         changed.hint = None if self.hint is None else change(self.hint)
         changed.args = (changed.message,)
