@@ -1,9 +1,10 @@
 import copy
+import copyreg
 import pickle
 
 import pytest
 
-from assay.errors import AssayError, ConfigError, EngineTimeoutError
+from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.store.array_file import IndexFormatError
 
 
@@ -36,3 +37,24 @@ def test_rewrite_changes_message_and_hint_of_a_copy():
     assert (changed.args, changed.waited, type(changed)) == (("NO ANSWER",), 1.5, EngineTimeoutError)
     assert str(error) == "assay.toml:3: no answer\n  → allow more time"
     assert AssayError("without a hint").rewrite(str.upper).hint is None
+
+
+def _with_traceback(error: EngineError) -> tuple[object, ...]:
+    return (_restore, (error.message, error.__traceback__))
+
+
+def _restore(message: str, traceback: object) -> EngineError:
+    restored = EngineError(message)
+    restored.__traceback__ = traceback  # type: ignore[assignment]  # a traceback, as tblib restores it
+    return restored
+
+
+def test_rewritten_error_has_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(copyreg.dispatch_table, EngineError, _with_traceback)
+    with pytest.raises(EngineError) as caught:
+        raise EngineError("the key is sk-1", hint="use sk-1")
+    caught.value.stderr = "sk-1"
+    changed = caught.value.rewrite(lambda text: text.replace("sk-1", "…"))
+    assert changed.__traceback__ is None
+    assert (changed.message, changed.hint, changed.args) == ("the key is …", "use …", ("the key is …",))
+    assert changed.stderr == "sk-1"

@@ -104,12 +104,6 @@ def with_cache(engine: FullEngine, shelf: SharedCache | None) -> Engine:
     return engine if shelf is None or shares is None else _CachedEngine(shares, shelf, engine.config)
 
 
-def corpus_copy(session: object) -> Corpus | None:
-    """Return the copy of the corpus that a session shares with others, if any."""
-    found = getattr(session, "shared_corpus", None)
-    return found if isinstance(found, Corpus) else None
-
-
 def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:
     """Return the key of the last step's result on a corpus, given by its digest; earlier steps are part of it."""
     return digest_of([corpus, [[step.name, step.digest] for step in steps]])

@@ -14,7 +14,7 @@ from assay.engines.base import FullEngine, Session, SessionUsage, TimedEngine
 from assay.engines.normalise import Normaliser
 from assay.engines.resources import AddedMemory
 from assay.engines.runner import QueryOutcome, ask, close_session, open_session, session_notes, session_usage, summarize
-from assay.engines.sharing import SharedCache, corpus_copy, sharing, with_cache
+from assay.engines.sharing import SharedCache, sharing, with_cache
 from assay.errors import EngineError, SetupError
 from assay.experiment.corpora import PhrasedQuery, PreparedGold, workplace
 from assay.redaction import make_redactor
@@ -152,7 +152,6 @@ class _EngineSlot:
             return
         self._session = opened.session
         self._seconds = round(opened.seconds, _DIGITS)
-        self._corpus = corpus_copy(opened.session) or self._corpus
         if measured:
             self._left = max(0, folder_bytes(self._corpus.root) - before)
 
