@@ -1,5 +1,6 @@
 """The public API as the README and DESIGN.md write it."""
 
+import inspect
 from typing import Any
 
 import assay
@@ -56,3 +57,15 @@ def test_api_runs_an_experiment_on_any_executor(shop, monkeypatch, tmp_path):
     assert [engine.name for engine in run.engines] == ["mine", "s:files=0.1", "s:files=0.9"]
     assert run.k == 4
     assert assay.run_experiment(only=["mine", "s:*"], sets=["run.k=4", "run.jobs=1"]) == run
+
+
+def test_public_names_and_their_methods_are_documented():
+    public = {name: getattr(assay, name) for name in assay.__all__ if callable(getattr(assay, name))}
+    methods = {
+        f"{name}.{attribute}": value
+        for name, item in public.items()
+        if isinstance(item, type)
+        for attribute, value in vars(item).items()
+        if not attribute.startswith("_") and inspect.isfunction(value)
+    }
+    assert [name for name, item in {**public, **methods}.items() if not inspect.getdoc(item)] == []
