@@ -1,10 +1,12 @@
-"""The walls of the house: who may import whom, and what is public."""
+"""Import order between and inside packages, and the pinned public names."""
 
 import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import assay
 
 SOURCE = Path(assay.__file__).parent
 
-#: Each room, and the rooms it may import. Left to right, the path of the data.
+#: The packages that each package may import, in the order of the data flow.
 ALLOWED = {
     "errors": set(),
     "types": {"errors"},
@@ -76,63 +78,123 @@ ALLOWED["measures"] = {"scoring"}
 ALLOWED["experiment"] = {*ALLOWED, "experiment"} - {"search", "training"}
 ALLOWED["report"] = {*ALLOWED} - {"search", "engines", "corpus", "training"}
 ALLOWED["audit"] = {*ALLOWED} - {"search", "training"}
-# What an agent may ask is what a person may: it sees both halves, as the command line does.
 ALLOWED["agent"] = {*ALLOWED} - {"training"}
-# The pages of a server ask what the command line asks: reports, gold, and the engine once more with other settings.
 ALLOWED["web"] = {*ALLOWED} - {"training"}
-# The engine is a product of its own (`assay search`), so the command line may ask it directly. That opens no way from
-# the engine to the answers: gold, scoring and stats still never meet search, and a test below says so.
 ALLOWED["cli"] = {*ALLOWED}
 ALLOWED["__main__"] = {"cli"}
 ALLOWED["__init__"] = {*ALLOWED} - {"cli", "report", "training", "audit", "agent", "web", "browser"}
 
-DOORS = {"engines/builtin.py": {"search"}}
+#: Modules with one more import than their package.
+EXCEPTIONS = {"engines/builtin.py": {"search"}}
+
+#: Packages of gold, and the parts of gold that they never import.
+GOLD_FORBIDDEN = {
+    "formats": {"lint", "mining", "review", "reanchor", "synth"},
+    "native": {"lint", "mining", "review", "reanchor", "synth", "split"},
+    "anchors": {"lint", "mining", "review", "reanchor", "synth", "split"},
+    "lint": {"mining", "review"},
+    "review": {"lint", "mining", "synth"},
+    "synth": {"mining", "review"},
+}
+
+#: Import cycles inside packages that are still to be removed.
+CYCLES = {"engines/mcp", "experiment", "experiment/spec", "gold", "scoring", "search"}
+
+PATHS = sorted(SOURCE.rglob("*.py"))
+PACKAGES = sorted({path.parent for path in PATHS})
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
 
 
 @cache
 def import_nodes(path: Path) -> list[ast.Import | ast.ImportFrom]:
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    """Return the imports of a module, also inside functions, without those for type checkers."""
+
+    def walk(node: ast.AST) -> Iterator[ast.AST]:
+        yield node
+        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+            for child in ast.iter_child_nodes(node):
+                yield from walk(child)
+
+    nodes = walk(ast.parse(path.read_text(encoding="utf-8")))
     return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-def imports(path: Path) -> set[str]:
-    rooms = set()
+@cache
+def imported_modules(path: Path) -> set[tuple[str, ...]]:
+    """Return the modules of assay that a module imports, each as the parts of its name below `assay`."""
+    names = set()
     for node in import_nodes(path):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "assay":
-            parts = node.module.split(".")
-            rooms |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level:
-            pytest.fail(f"{path} imports relatively; the rooms are easier to see by name")
-        elif isinstance(node, ast.Import):
-            rooms |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("assay.")}
-    return rooms
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif node.level:
+            pytest.fail(f"{path} uses a relative import; import by the full name")
+        elif node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    parts = (tuple(name.split(".")[1:]) for name in names if name.startswith("assay."))
+    return {name if exists(name) else name[:-1] for name in parts} - {()}
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: p.relative_to(SOURCE).as_posix())
-def test_rooms_import_only_what_lies_before_them(path):
-    name = path.relative_to(SOURCE).as_posix()
-    room = name.partition("/")[0].removesuffix(".py")
-    allowed = ALLOWED[room] | {room} | DOORS.get(name, set())
-    assert imports(path) <= allowed, f"{name} reaches into {sorted(imports(path) - allowed)}"
+def exists(name: tuple[str, ...]) -> bool:
+    path = SOURCE.joinpath(*name)
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
-def test_engine_half_knows_nothing_of_the_answers():
-    for room in ("search", "engines"):
-        assert not ALLOWED[room] & {"gold", "scoring", "stats"}
+@pytest.mark.parametrize("path", PATHS, ids=relative)
+def test_packages_import_only_the_packages_listed_for_them(path):
+    package = relative(path).partition("/")[0].removesuffix(".py")
+    allowed = ALLOWED[package] | {package} | EXCEPTIONS.get(relative(path), set())
+    imported = {name[0] for name in imported_modules(path)}
+    assert imported <= allowed, f"{relative(path)} imports {sorted(imported - allowed)}"
 
 
-def test_training_is_reached_by_the_command_line_alone():
-    assert {room for room, allowed in ALLOWED.items() if "training" in allowed} == {"cli"}
+@pytest.mark.parametrize("package", PACKAGES, ids=relative)
+def test_modules_of_a_package_do_not_import_in_cycles(package):
+    depth = len(package.relative_to(SOURCE).parts)
+    graph: dict[str, set[str]] = {}
+    for path in package.rglob("*.py"):
+        name = path.relative_to(package).parts[0].removesuffix(".py")
+        siblings = {
+            (*module, "__init__")[depth]
+            for module in imported_modules(path)
+            if module[:depth] == package.relative_to(SOURCE).parts
+        }
+        graph[name] = graph.get(name, set()) | siblings - {name}
+    cycle = []
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle = error.args[1]
+    assert bool(cycle) == (relative(package) in CYCLES), " imports ".join(reversed(cycle)) or "no cycle any more"
 
 
-def test_answers_half_knows_nothing_of_the_engine():
-    for room in ("gold", "scoring", "stats", "experiment", "report"):
-        assert "search" not in ALLOWED[room]
+@pytest.mark.parametrize("package", GOLD_FORBIDDEN)
+def test_packages_of_gold_do_not_import_what_builds_on_them(package):
+    paths = [*(SOURCE / "gold" / package).rglob("*.py"), *(SOURCE / "gold").glob(f"{package}.py")]
+    imported = {name[1] for path in paths for name in imported_modules(path) if name[0] == "gold" and len(name) > 1}
+    assert paths
+    assert not imported & GOLD_FORBIDDEN[package]
 
 
-def test_every_room_on_disk_is_listed():
-    rooms = {p.name.removesuffix(".py") for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
-    assert rooms == set(ALLOWED)
+def test_engines_never_see_the_gold_set():
+    for package in ("search", "engines"):
+        assert not ALLOWED[package] & {"gold", "scoring", "stats"}
+
+
+def test_gold_and_scoring_never_import_the_engine():
+    for package in ("gold", "scoring", "stats", "experiment", "report"):
+        assert "search" not in ALLOWED[package]
+
+
+def test_only_the_command_line_imports_training():
+    assert {package for package, allowed in ALLOWED.items() if "training" in allowed} == {"cli"}
+
+
+def test_every_package_is_listed():
+    found = {p.name.removesuffix(".py") for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert found == set(ALLOWED)
 
 
 def test_public_names_are_pinned():
@@ -171,67 +233,43 @@ def test_unknown_public_name_is_an_attribute_error():
         assay.nonsense  # noqa: B018
 
 
-#: Rooms of gold, and what of gold they never import: proposals become gold in one place, and reading needs none of it.
-GOLD_WALLS = {
-    "formats": {"lint", "mining", "review", "reanchor", "synth"},
-    "native": {"lint", "mining", "review", "reanchor", "synth", "split"},
-    "anchors": {"lint", "mining", "review", "reanchor", "synth", "split"},
-    "lint": {"mining", "review"},
-    "review": {"lint", "mining", "synth"},
-    "synth": {"mining", "review"},
-}
-
-
-@pytest.mark.parametrize("room", GOLD_WALLS)
-def test_rooms_of_gold_keep_their_walls(room):
-    paths = [*(SOURCE / "gold" / room).rglob("*.py"), *(SOURCE / "gold").glob(f"{room}.py")]
-    assert paths
-    reached = {name.split(".")[2] for path in paths for name in _gold_modules(path)}
-    assert not reached & GOLD_WALLS[room]
-
-
-def _gold_modules(path: Path) -> set[str]:
-    named = {node.module for node in import_nodes(path) if isinstance(node, ast.ImportFrom) and node.module}
-    return {name for name in named if name.startswith("assay.gold.")}
-
-
 BROWSER = SOURCE / "browser"
 SCRIPTS = sorted(BROWSER.rglob("*.js"))
 _SCRIPT_IMPORT = re.compile(r'import\s*(?:\{([^}]*)\}\s*from\s*)?"([^"]+)";')
 
 
 def script_imports(path: Path) -> dict[Path, list[str]]:
-    """The modules that a script imports, each with the names it takes, as they are called in the script."""
+    """Return the imported modules of a script, each with the local names of what it imports."""
     found = _SCRIPT_IMPORT.findall(path.read_text(encoding="utf-8"))
     names = ([name.split(" as ")[-1].strip() for name in taken.split(",") if name.strip()] for taken, _ in found)
     return dict(zip(((path.parent / target).resolve() for _, target in found), names, strict=True))
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.relative_to(BROWSER).as_posix())
-def test_pages_import_what_is_common_and_nothing_of_each_other(path):
+def test_pages_import_only_themselves_and_common(path):
     page = path.relative_to(BROWSER).parts[0]
     reached = {target.relative_to(BROWSER).parts[0] for target in script_imports(path)}
     assert reached <= {page, "common"}
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.relative_to(BROWSER).as_posix())
-def test_scripts_use_what_they_import(path):
+def test_scripts_have_no_unused_imports(path):
     text = path.read_text(encoding="utf-8")
-    assert text.count("import ") == len(_SCRIPT_IMPORT.findall(text)), "an import that is not understood here"
+    assert text.count("import ") == len(_SCRIPT_IMPORT.findall(text)), "unrecognized import syntax"
     body = _SCRIPT_IMPORT.sub("", text)
     names = [name for taken in script_imports(path).values() for name in taken]
     used = {name for name in names if re.search(rf"(?:(?<![\w$.])|(?<=\.\.\.)){re.escape(name)}(?![\w$])", body)}
     assert [name for name in names if name not in used] == []
 
 
-def test_what_is_common_serves_more_than_one_page():
+def test_common_scripts_serve_more_than_one_page():
     users = {(path.relative_to(BROWSER).parts[0], target) for path in SCRIPTS for target in script_imports(path)}
     pages = {path: sorted({page for page, used in users if used == path and page != "common"}) for path in SCRIPTS}
     common = {path: found for path, found in pages.items() if path.is_relative_to(BROWSER / "common")}
     assert [path.name for path, found in common.items() if len(found) == 1] == []
 
 
-def test_a_worker_starts_without_what_only_reports_need():
+def test_workers_start_without_the_modules_of_reports():
     program = "import sys, assay.experiment.cells.working; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
