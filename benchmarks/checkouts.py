@@ -24,7 +24,7 @@ from assay.stats.distributions import t_quantile
 POINT_LIMIT: Final = 1.05
 INTERVAL_LIMIT: Final = 1.10
 #: About 400 files of the standard library; sources that every machine has.
-PACKAGES: Final = (
+PACKAGES: Final = (  # noqa: SIM905
     "asyncio concurrent ctypes distutils email encodings http idlelib importlib json lib2to3 logging multiprocessing "
     "tkinter unittest urllib wsgiref xml"
 ).split()
