@@ -60,14 +60,14 @@ def _placeholders() -> str:
     names = (
         "query",
         "k",
-        *sorted(templates.FOLDERS, key=_FOLDERS_FIRST.index),
+        *sorted(templates.PATH_PLACEHOLDERS, key=_FOLDERS_FIRST.index),
         "id",
         "path",
         "language",
         *templates.INTERPRETER,
         *outside,
     )
-    assert set(templates.ASKED) == {"query", "k"}
+    assert set(templates.QUERY_PLACEHOLDERS) == {"query", "k"}
     rows = [f"| `{{{name}}}` | {_PLACES[name][0]} | {_PLACES[name][1]} |" for name in names]
     table = ["| placeholder | stands for | may stand in |", "|---|---|---|", *rows]
     return "\n\n".join(["## Placeholders", "\n".join(table), _BRACES])

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engines.config_files import ConfigSettings, ConfigTemplate, find, flatten, leaves, put, read_config, same
+from assay.engines.config_files import ConfigSettings, ConfigTemplate, find, flatten, leaves, load_config, put, same
 from assay.errors import ConfigError
 from assay.settings import joined, parts
 from assay.toml import write_key, write_value
@@ -64,7 +64,7 @@ x: 1
 def made(folder: Path, name: str, text: str, edits: dict[str, object], **more: Any) -> ConfigTemplate:
     """Read a template, as an engine does."""
     (folder / name).write_bytes(text.encode())
-    template = read_config(ConfigSettings(template=name, edits=edits, **more), {"here": str(folder)}, "engine x")
+    template = load_config(ConfigSettings(template=name, edits=edits, **more), {"here": str(folder)}, "engine x")
     assert template is not None
     return template
 
@@ -174,7 +174,7 @@ def test_value_that_cannot_be_set_is_an_error(tmp_path: Path) -> None:
 
 def test_missing_template_is_told_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"tool\.toml: cannot be read"):
-        read_config(ConfigSettings(template="tool.toml"), {"here": str(tmp_path)}, "engine x")
+        load_config(ConfigSettings(template="tool.toml"), {"here": str(tmp_path)}, "engine x")
 
 
 def test_file_is_ours_alone_and_the_template_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

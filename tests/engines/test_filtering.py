@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines.base import SearchFilter
-from assay.engines.filters import Filters, merge, read_filters
+from assay.engines.templates import Filters, make_filters, merge
 from assay.errors import ConfigError, EngineError
 
 WANTED = SearchFilter(("src/**", "{k}"), ("python",))
@@ -47,9 +47,9 @@ def test_filters_are_recorded_where_they_are_declared() -> None:
 
 def test_filters_without_the_place_of_a_value_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"engine x: path_filter has no \{path\}"):
-        read_filters({"in": "src"}, {}, (), "engine x")
+        make_filters({"in": "src"}, {}, (), "engine x")
     with pytest.raises(ConfigError, match=r"engine x: language_filter has \{langauge\}"):
-        read_filters({}, {"in": "{langauge}"}, (), "engine x")
+        make_filters({}, {"in": "{langauge}"}, (), "engine x")
 
 
 @given(tables, tables)

@@ -10,17 +10,17 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import EngineContext
-from assay.engines.tool import EngineWorkspace, place_names, settled_places
+from assay.engines.tool import EngineWorkspace, fixed_placeholders, placeholder_names
 from assay.errors import ConfigError
 
 
 def test_store_is_made_measured_and_removed(tmp_path: Path) -> None:
     folders = EngineWorkspace({"here": "/h"}, tmp_path, {"env": {"DB": "{store}/db"}})
-    store = Path(folders.places["store"])
+    store = Path(folders.placeholders["store"])
     assert list(store.iterdir()) == []
     (store / "db").write_text("x" * 123)
     assert folders.store_bytes() == 123
-    assert folders.places == {"here": "/h", "root": str(tmp_path), "store": str(store)}
+    assert folders.placeholders == {"here": "/h", "root": str(tmp_path), "store": str(store)}
     folders.close()
     folders.close()
     assert not store.exists()
@@ -28,7 +28,7 @@ def test_store_is_made_measured_and_removed(tmp_path: Path) -> None:
 
 def test_store_that_nobody_names_is_not_made_and_has_no_size(tmp_path: Path) -> None:
     folders = EngineWorkspace({"here": "/h"}, tmp_path, ["{root}", "{stores}"])
-    assert folders.places == {"here": "/h", "root": str(tmp_path)}
+    assert folders.placeholders == {"here": "/h", "root": str(tmp_path)}
     assert folders.store_bytes() is None
     folders.close()
 
@@ -39,7 +39,7 @@ def test_store_that_cannot_be_removed_fails_nobody(tmp_path: Path, monkeypatch: 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError("not yours")
 
-    (Path(folders.places["store"]) / "db").touch()
+    (Path(folders.placeholders["store"]) / "db").touch()
     with monkeypatch.context() as patch:
         patch.setattr("os.unlink", refuse)
         folders.close()
@@ -61,7 +61,7 @@ def test_preset_outside_of_one_is_refused_by_every_kind(settings: dict[str, Any]
 
 
 def test_places_are_known_by_the_context(tmp_path: Path) -> None:
-    assert settled_places(EngineContext(folder=tmp_path)) == {"here": str(tmp_path), "python": sys.executable}
-    settled = settled_places(EngineContext(folder=tmp_path, preset=tmp_path / "p"))
+    assert fixed_placeholders(EngineContext(folder=tmp_path)) == {"here": str(tmp_path), "python": sys.executable}
+    settled = fixed_placeholders(EngineContext(folder=tmp_path, preset=tmp_path / "p"))
     assert settled == {"here": str(tmp_path), "python": sys.executable, "preset": str(tmp_path / "p")}
-    assert place_names(settled) == ("here", "python", "preset", "root", "store")
+    assert placeholder_names(settled) == ("here", "python", "preset", "root", "store")

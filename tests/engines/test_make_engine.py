@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from assay.engines import KINDS, as_engine, describe, make_engine
+from assay.engines.output import read_reply
 from assay.engines.runner import ask, open_session
-from assay.engines.text_answers import read_reply
 from assay.errors import ConfigError
 from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Status, Suite
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.tool import UsageTracker, check_program, make_task, prepare, read_argv
+from assay.engines.tool import UsageTracker, check_program, fill_command, parse_command, run_index_command
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.processes import ProgramSpec
 from tests.processes import HANG
@@ -13,9 +13,9 @@ from tests.waiting import WATCHDOG
 
 
 def test_argv_is_split_as_a_shell_would() -> None:
-    assert read_argv("tool 'a b' {k}", ("k",), "engine x: argv") == ("tool", "a b", "{k}")
-    assert read_argv(("tool", "a b"), (), "engine x: argv") == ("tool", "a b")
-    assert read_argv("find . -exec grep x {} ;", (), "engine x: argv")[-1] == ";"
+    assert parse_command("tool 'a b' {k}", ("k",), "engine x: argv") == ("tool", "a b", "{k}")
+    assert parse_command(("tool", "a b"), (), "engine x: argv") == ("tool", "a b")
+    assert parse_command("find . -exec grep x {} ;", (), "engine x: argv")[-1] == ";"
 
 
 @pytest.mark.parametrize(
@@ -24,17 +24,17 @@ def test_argv_is_split_as_a_shell_would() -> None:
 )
 def test_argv_that_cannot_work_is_refused(template: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
-        read_argv(template, ("query",), "engine x: argv")
+        parse_command(template, ("query",), "engine x: argv")
     assert caught.value.message.startswith("engine x: argv")
     assert caught.value.hint
 
 
 def test_task_runs_in_the_corpus_with_programs_from_the_users_folder(tmp_path: Path) -> None:
-    places = {"here": "/home/joe", "root": str(tmp_path), "store": "/s"}
-    task = make_task(("./bin/tool", "{root}"), places, {"DB": "{store}/db"})
+    placeholders = {"here": "/home/joe", "root": str(tmp_path), "store": "/s"}
+    task = fill_command(("./bin/tool", "{root}"), placeholders, {"DB": "{store}/db"})
     assert (task.argv, task.cwd) == (("/home/joe/bin/tool", str(tmp_path)), tmp_path)
     assert (task.environment or {})["DB"] == "/s/db"
-    assert make_task(("tool",), places, {}).argv == ("tool",)
+    assert fill_command(("tool",), placeholders, {}).argv == ("tool",)
 
 
 def test_program_is_looked_for_on_the_path_that_it_gets(tmp_path: Path) -> None:
@@ -51,7 +51,9 @@ def test_index_that_fails_or_hangs_is_told_and_what_it_said_is_kept(tmp_path: Pa
     witness = UsageTracker()
     failing = ProgramSpec(("sh", "-c", "echo no disk >&2; exit 3"), tmp_path, dict(os.environ))
     with pytest.raises(EngineError, match="indexing failed: sh ended with exit code 3: no disk"):
-        prepare(failing, WATCHDOG, "indexing", witness.see_index)
+        run_index_command(failing, WATCHDOG, "indexing", witness.record_index_run)
     assert witness.stderr() == "[index]\nno disk"
     with pytest.raises(EngineTimeoutError, match=r"no answer after 0\.1 s"):
-        prepare(ProgramSpec(("sleep", str(HANG)), tmp_path, dict(os.environ)), 0.1, "indexing", witness.see_index)
+        run_index_command(
+            ProgramSpec(("sleep", str(HANG)), tmp_path, dict(os.environ)), 0.1, "indexing", witness.record_index_run
+        )

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import make_engine
+from assay.engines.output import read_reply
 from assay.engines.random import draw
-from assay.engines.text_answers import read_reply
 from assay.types import Corpus, Hit
 from tests.properties import examples
 

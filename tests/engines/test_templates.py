@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines.templates import (
-    ASKED,
-    FOLDERS,
+    PATH_PLACEHOLDERS,
+    QUERY_PLACEHOLDERS,
     check_template,
     fill,
     fill_json,
     fill_url,
     find_python,
+    has_placeholder,
     named_secrets,
-    names_place,
 )
 from assay.errors import ConfigError, SetupError
 
-KNOWN = (*FOLDERS, *ASKED)
+KNOWN = (*PATH_PLACEHOLDERS, *QUERY_PLACEHOLDERS)
 
 
 @given(st.text() | st.sampled_from(["{k}", "{query}", "{env:HOME}", "{python:pip}", "a{root}b"]))
@@ -83,7 +83,7 @@ def test_check_refuses_what_looks_misspelt(template: object) -> None:
 def test_check_refuses_what_has_no_value_there() -> None:
     check_template("{query} {k}", KNOWN, "argv")
     with pytest.raises(ConfigError, match="index has {query}"):
-        check_template("{query}", FOLDERS, "index")
+        check_template("{query}", PATH_PLACEHOLDERS, "index")
 
 
 def test_check_takes_braces_of_the_tool_and_names_outside() -> None:
@@ -102,8 +102,8 @@ def test_secrets_are_all_that_templates_name(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_template_names_its_places() -> None:
-    assert names_place(["a", {"b": "x{query}"}], "query")
-    assert not names_place(["a", {"b": "x{k}"}], "query")
+    assert has_placeholder(["a", {"b": "x{query}"}], "query")
+    assert not has_placeholder(["a", {"b": "x{k}"}], "query")
 
 
 @pytest.mark.parametrize(

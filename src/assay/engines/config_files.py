@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.digests import text_digest
 from assay.engines.secrets import check_written_out, hidden_values
-from assay.engines.templates import ASKED, check_template, fill, fill_texts, named_secrets, names_place
+from assay.engines.templates import QUERY_PLACEHOLDERS, check_template, fill, fill_json, has_placeholder, named_secrets
 from assay.errors import ConfigError, closest_match
 from assay.files import read_utf8
 from assay.redaction import declare_values
@@ -112,28 +112,28 @@ class ConfigTemplate:
         edits = {joined(key): value for key, value in self.edits.items()}
         return {"template": self.file.name, "template_digest": self.digest, "edits": edits}
 
-    def render(self, places: Mapping[str, str]) -> str:
+    def render(self, placeholders: Mapping[str, str]) -> str:
         """Return the file's text; exactly the edited keys and filled placeholders differ from the template."""
         tree = self.tree
         with self._blamed("correct the marks" if self.format == "text" else "correct edits"):
             changes = self._changes(tree)
             self._check_keys(tree, changes)
             if self.format == "text":
-                return fill(_write_marks(self.text, changes), places)
-            filled = {key: fill(text, places) for key, text in leaves(tree) if isinstance(text, str)}
+                return fill(_write_marks(self.text, changes), placeholders)
+            filled = {key: fill(text, placeholders) for key, text in leaves(tree) if isinstance(text, str)}
             wanted = _real_changes(
-                tree, {**filled, **{key: fill_texts(value, places) for key, value in changes.items()}}
+                tree, {**filled, **{key: fill_json(value, placeholders) for key, value in changes.items()}}
             )
             rendered = self._write(tree, wanted)
         self._check_rendered(rendered, tree, wanted)
         return rendered
 
-    def write(self, folder: Path, places: Mapping[str, str]) -> Path:
+    def write(self, folder: Path, placeholders: Mapping[str, str]) -> Path:
         """Write the file into a folder, readable by its owner only: variables are filled in."""
         file = folder / self.file.name
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            stream.write(self.render(places))
+            stream.write(self.render(placeholders))
         return file
 
     def _changes(self, tree: Tree) -> dict[Key, object]:
@@ -188,13 +188,13 @@ class ConfigTemplate:
             raise ConfigError(f"{problem}", file=self.file, line=number, hint=hint) from problem
 
 
-def read_config(settings: ConfigSettings | None, settled: Mapping[str, str], where: str) -> ConfigTemplate | None:
+def load_config(settings: ConfigSettings | None, settled: Mapping[str, str], where: str) -> ConfigTemplate | None:
     """Read a template and render it once, so that errors are raised before anything runs."""
     if settings is None:
         return None
     where = f"{where}: config"
     edits = flatten(settings.edits)
-    check_template([settings.template, settings.edits], (*settled, *ASKED, "root", "store"), where)
+    check_template([settings.template, settings.edits], (*settled, *QUERY_PLACEHOLDERS, "root", "store"), where)
     check_written_out(where, {"edits": {joined(key): value for key, value in edits.items()}})
     file = Path(settled["here"], fill(settings.template, settled))
     named = _SUFFIXES.get(file.suffix.lower(), "text") if settings.format == "auto" else settings.format
@@ -207,9 +207,9 @@ def read_config(settings: ConfigSettings | None, settled: Mapping[str, str], whe
     return template
 
 
-def check_config_is_used(config: ConfigTemplate | None, templates: object, where: str) -> None:
+def check_config_used(config: ConfigTemplate | None, templates: object, where: str) -> None:
     """Raise ConfigError if a file is rendered but no template names {config}."""
-    if config is not None and not names_place(templates, "config"):
+    if config is not None and not has_placeholder(templates, "config"):
         raise ConfigError(
             f"{where}: config, but {{config}} stands nowhere",
             hint="tell the tool where its file is, as in --config {config} or in env",

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.digests import digest_of
-from assay.engines.templates import FOLDERS, fill, find_python, named_secrets
+from assay.engines.templates import PATH_PLACEHOLDERS, fill, find_python, named_secrets
 from assay.errors import AssayError
 from assay.store import code_digest
 
@@ -40,14 +40,14 @@ _NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a program on the PATH
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import\b", re.MULTILINE)
 #: What every built-in engine reads its corpus with.
-_READING: Final = ("corpus", "syntax", "engines/answers.py", "engines/text_answers.py", "engines/json_answers.py")
+_READING: Final = ("corpus", "syntax", "engines/output.py", "engines/text_output.py", "engines/json_output.py")
 
 
 @dataclass(frozen=True, slots=True)
 class EngineInputs:
     """The settings of an engine that may name files and variables."""
 
-    places: Mapping[str, str]  # {here}, {preset} and {python}
+    placeholders: Mapping[str, str]  # {here}, {preset} and {python}
     commands: Sequence[Sequence[str]] = ()
     env: Mapping[str, str] | None = None
     texts: Sequence[object] = ()  # all that may hold a placeholder
@@ -59,23 +59,23 @@ def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:
     return digest_of([dict(config), *facts])
 
 
-def identity_of(config: Mapping[str, object], *places: str, facts: object = None) -> str:
+def identity_of(config: Mapping[str, object], *modules: str, facts: object = None) -> str:
     """Return the digest of settings, the code of some modules, and all else that decides a ranking."""
-    return digest_of([config, code_digest(*places, *_READING), facts, platform.python_version()])
+    return digest_of([config, code_digest(*modules, *_READING), facts, platform.python_version()])
 
 
 def fingerprint_inputs(inputs: EngineInputs) -> list[object]:
     """Return facts about the programs, the files and the variables that the settings of an engine name."""
-    places, named = inputs.places, [*inputs.commands, inputs.env or {}, *inputs.texts]
-    search = None if inputs.env is None or "PATH" not in inputs.env else _fill(inputs.env["PATH"], places)
-    words = [_fill(text, places) for text in _texts(named)]
+    placeholders, named = inputs.placeholders, [*inputs.commands, inputs.env or {}, *inputs.texts]
+    search = None if inputs.env is None or "PATH" not in inputs.env else _fill(inputs.env["PATH"], placeholders)
+    words = [_fill(text, placeholders) for text in _texts(named)]
     pieces = {piece for word in words for piece in (word, *_SEPARATORS.split(word))}
-    firsts = {_fill(command[0], places) for command in inputs.commands}
-    located = {os.path.abspath(Path(places["here"], name)) if "/" in name else name for name in firsts}
+    firsts = {_fill(command[0], placeholders) for command in inputs.commands}
+    located = {os.path.abspath(Path(placeholders["here"], name)) if "/" in name else name for name in firsts}
     arguments = {piece for command in inputs.commands for word in command for piece in _SEPARATORS.split(word)}
     programs = {shutil.which(name, path=search) for name in (*located, *filter(_NAME.fullmatch, arguments))} - {None}
     files = {*programs, *filter(os.path.isabs, pieces)}
-    seen = sorted((_relative(path, places), digest_path(path)) for path in files if path and os.path.exists(path))
+    seen = sorted((_relative(path, placeholders), digest_path(path)) for path in files if path and os.path.exists(path))
     try:
         token = [f"{{env:{inputs.token_env}}}"] if inputs.token_env else []
         variables = digest_of(named_secrets([*named, *token]))
@@ -94,17 +94,17 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _fill(text: str, places: Mapping[str, str]) -> str:
+def _fill(text: str, placeholders: Mapping[str, str]) -> str:
     try:
-        return fill(text, places)
+        return fill(text, placeholders)
     except AssayError:
         return ""
 
 
-def _relative(path: str, places: Mapping[str, str]) -> str:
+def _relative(path: str, placeholders: Mapping[str, str]) -> str:
     """Name a file relative to {here} or {preset}, so that another checkout has the same name."""
-    for name in FOLDERS:
-        folder = places.get(name)
+    for name in PATH_PLACEHOLDERS:
+        folder = placeholders.get(name)
         if folder and (path == folder or path.startswith(f"{folder}/")):
             return f"{{{name}}}{path[len(folder) :]}"
     return path
@@ -184,11 +184,11 @@ def digest_modules(*modules: str) -> list[tuple[str, str]]:
 
 def _module_files(module: str) -> tuple[str, list[str]]:
     top = sys.modules.get(module.partition(".")[0])
-    places = list(getattr(top, "__path__", ()))
-    if places:
+    placeholders = list(getattr(top, "__path__", ()))
+    if placeholders:
         own = getattr(sys.modules.get(module), "__file__", None)
-        inside = python_files(places[0]) or ([own] if own else [])
-        return os.path.dirname(places[0]), inside
+        inside = python_files(placeholders[0]) or ([own] if own else [])
+        return os.path.dirname(placeholders[0]), inside
     file = getattr(top, "__file__", None)
     return (os.path.dirname(file), [file]) if file and file.endswith(".py") else ("", [])
 

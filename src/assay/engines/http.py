@@ -11,24 +11,42 @@ from typing import ClassVar, Literal, cast
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from assay.clock import Deadline, format_duration, min_timeout
-from assay.engines.answers import OutputLayout, make_layout, read_output
 from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage, TimedSession
 from assay.engines.config_files import (
     ConfigSettings,
     ConfigTemplate,
-    check_config_is_used,
-    read_config,
+    check_config_used,
+    load_config,
     recorded_config,
 )
-from assay.engines.filters import Filters, merge, read_filters
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
-from assay.engines.index_keys import ABOUT, IndexDeclaration, IndexSettings, Maker, index_config, read_indexing
-from assay.engines.json_answers import parse_selector, select
+from assay.engines.json_output import parse_selector, select
+from assay.engines.output import OutputLayout, make_layout, parse_output
 from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
-from assay.engines.templates import ASKED, check_template, fill, fill_json, fill_url, named_secrets, names_place
-from assay.engines.text_answers import ReadingSettings
-from assay.engines.tool import EngineWorkspace, ExternalSession, place_names, settled_places
+from assay.engines.shared_index import (
+    INDEX_KEYS_HELP,
+    IndexBuilder,
+    IndexDeclaration,
+    IndexSettings,
+    IndexWorkspace,
+    SharedIndexEngine,
+    index_config,
+    make_index_settings,
+)
+from assay.engines.templates import (
+    QUERY_PLACEHOLDERS,
+    Filters,
+    check_template,
+    fill,
+    fill_json,
+    fill_url,
+    has_placeholder,
+    make_filters,
+    merge,
+    named_secrets,
+)
+from assay.engines.text_output import OutputSettings
+from assay.engines.tool import EngineWorkspace, ExternalSession, fixed_placeholders, placeholder_names
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.http import (
     Connections,
@@ -100,7 +118,7 @@ class ReadinessProbe(RequestTemplate):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(ReadingSettings):
+class Settings(OutputSettings):
     """Settings of `kind = "http"`.
 
     Placeholders of the templates: {query} and {k}; {root} (the corpus), {here} (the directory of assay.toml), {store}
@@ -153,11 +171,11 @@ class Settings(ReadingSettings):
         default=None,
         metadata={"about": "a file for the server, {config}, rendered from template (format, edits, new_keys)"},
     )
-    index_keys: tuple[str, ...] | None = field(default=None, metadata={"about": ABOUT})
+    index_keys: tuple[str, ...] | None = field(default=None, metadata={"about": INDEX_KEYS_HELP})
     concurrency: int = field(default=1, metadata={"about": "how many queries may be in flight at once"})
 
     def __post_init__(self) -> None:
-        ReadingSettings.__post_init__(self)
+        OutputSettings.__post_init__(self)
         check_counts(self.where, concurrency=self.concurrency)
         if self.retries < 0:
             raise ConfigError(f"{self.where}: retries = {self.retries}", hint="it must be 0 or more")
@@ -182,16 +200,16 @@ class Sender:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def build(
-        self, request: RequestTemplate, places: Mapping[str, object], added: Mapping[str, object] | None = None
+        self, request: RequestTemplate, placeholders: Mapping[str, object], added: Mapping[str, object] | None = None
     ) -> HttpRequest:
         """Fill a request; `added` goes into its body, or into its URL if it has none."""
-        texts = {name: _sendable(str(value)) for name, value in places.items()}
+        texts = {name: _sendable(str(value)) for name, value in placeholders.items()}
         headers = {name.lower(): fill(value, texts) for name, value in request.headers.items()}
         bare = request.body is None
         return make_call(
             _add_parameters(fill_url(request.url, texts), added if bare and added else {}),
             method=request.method or ("GET" if bare else "POST"),
-            body=_fill_body(request, places, added or {}),
+            body=_fill_body(request, placeholders, added or {}),
             headers={**_defaults(request), **headers},
             token_env=self.token_env,
             secrets=self.secrets,
@@ -210,17 +228,17 @@ def templates_of(settings: Settings) -> list[object]:
     return [*requests, settings.path_filter, settings.language_filter]
 
 
-def check_request(request: RequestTemplate, places: Sequence[str], asked: Sequence[str], where: str) -> None:
+def check_request(request: RequestTemplate, placeholders: Sequence[str], asked: Sequence[str], where: str) -> None:
     """Raise ConfigError for a request that cannot be sent, without quoting secrets."""
-    check_template(request.url, (*places, *asked), f"{where}: url")
-    check_template(request.headers, places, f"{where}: headers")
-    check_template(request.body or "", (*places, *asked), f"{where}: body")
+    check_template(request.url, (*placeholders, *asked), f"{where}: url")
+    check_template(request.headers, placeholders, f"{where}: headers")
+    check_template(request.body or "", (*placeholders, *asked), f"{where}: body")
     named_secrets([request.url, request.headers, request.body or ""])
-    _check_address(request, (*places, *asked), where)
+    _check_address(request, (*placeholders, *asked), where)
     check_written_out(where, {"url": request.url, "headers": request.headers, "body": request.body or ""})
     if request.form and not isinstance(request.body, Mapping):
         raise ConfigError(f"{where}: form without a table as body", hint="write body = { q = '{query}' }")
-    Sender().build(request, dict.fromkeys((*places, *asked), "x"))
+    Sender().build(request, dict.fromkeys((*placeholders, *asked), "x"))
 
 
 def _check_address(request: RequestTemplate, names: Sequence[str], where: str) -> None:
@@ -229,9 +247,9 @@ def _check_address(request: RequestTemplate, names: Sequence[str], where: str) -
         raise ConfigError(f"{where}: url: the host has a placeholder", hint="only {env:NAME} may stand there")
 
 
-def _address(template: str, places: Mapping[str, object], where: str) -> SplitResult:
+def _address(template: str, placeholders: Mapping[str, object], where: str) -> SplitResult:
     try:
-        return web_address(fill_url(template, places))
+        return web_address(fill_url(template, placeholders))
     except ConfigError as problem:
         raise ConfigError(f"{where}: url: {problem.message}", hint=problem.hint) from None
 
@@ -243,12 +261,14 @@ def _defaults(request: RequestTemplate) -> dict[str, str]:
     return {"accept": _ACCEPT, "content-type": _TYPES[kind]}
 
 
-def _fill_body(request: RequestTemplate, places: Mapping[str, object], added: Mapping[str, object]) -> bytes | None:
+def _fill_body(
+    request: RequestTemplate, placeholders: Mapping[str, object], added: Mapping[str, object]
+) -> bytes | None:
     if request.body is None:
         return None
     if isinstance(request.body, str):
-        return fill(request.body, {name: _sendable(str(value)) for name, value in places.items()}).encode()
-    table = cast(Mapping[str, object], merge(fill_json(request.body, places), added))
+        return fill(request.body, {name: _sendable(str(value)) for name, value in placeholders.items()}).encode()
+    table = cast(Mapping[str, object], merge(fill_json(request.body, placeholders), added))
     return _parameters(table).encode() if request.form else json.dumps(table, default=str).encode()  # TOML has dates
 
 
@@ -298,16 +318,16 @@ class HttpSession(ExternalSession):
         self._known = frozenset(file.path for file in corpus.files)
         self._limiter = RateLimiter(settings.rate)
         self._folders = folders
-        self.places = folders.places
+        self.placeholders = folders.placeholders
         self._connections = Connections(keep=settings.concurrency)
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Send a query and parse the answer."""
-        places = {**self._folders.places, "query": query, "k": k}
+        placeholders = {**self._folders.placeholders, "query": query, "k": k}
         flat = self._settings.body is None or self._settings.form
         with self._redactor.cleaning():
-            added = self.filtering.table(wanted, places, flat=flat)
-            call = self._sender.build(self._settings.search, places, added)
+            added = self.filtering.table(wanted, placeholders, flat=flat)
+            call = self._sender.build(self._settings.search, placeholders, added)
             heard = self._ask(call, min_timeout(seconds, self._settings.timeout))
             reply = self._read(heard.answer)
         retries = (describe_attempts(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
@@ -338,7 +358,7 @@ class HttpSession(ExternalSession):
         clock = Deadline(seconds, self._settings.index_timeout)
         try:
             with self._redactor.cleaning():
-                self._ask(self._sender.build(request, self._folders.index_places), clock.limit)
+                self._ask(self._sender.build(request, self._folders.index_placeholders), clock.limit)
                 if self._settings.ready is not None:
                     self._wait_for(self._settings.ready, clock)
         except AssayError as problem:
@@ -346,7 +366,7 @@ class HttpSession(ExternalSession):
             raise type(problem)(message, file=problem.file, line=problem.line, hint=problem.hint) from None
 
     def _wait_for(self, ready: ReadinessProbe, clock: Deadline) -> None:
-        call = self._sender.build(ready, self._folders.index_places)
+        call = self._sender.build(ready, self._folders.index_placeholders)
         try:
             while not self._says_ready(call, ready, clock):
                 time.sleep(min(ready.every, clock.left() or ready.every))
@@ -368,7 +388,7 @@ class HttpSession(ExternalSession):
         except UnicodeDecodeError as problem:
             message = f"answered with bytes that are not UTF-8, at {problem.start}"
             raise EngineError(message, hint="let it answer UTF-8") from None
-        return read_output(text, self._layout, self._known)
+        return parse_output(text, self._layout, self._known)
 
 
 class UpdatableHttpSession(HttpSession):
@@ -395,7 +415,7 @@ class HttpEngine(SharedIndexEngine):
 
     settings: Settings
     layout: OutputLayout
-    places: Mapping[str, str]  # {here} and {preset}
+    placeholders: Mapping[str, str]  # {here} and {preset}
     indexing: IndexSettings
     template: ConfigTemplate | None = None  # of a file for the server
     filters: Filters = field(default_factory=Filters)
@@ -417,12 +437,12 @@ class HttpEngine(SharedIndexEngine):
     @property
     def private(self) -> bool:
         """Whether the server gets the path of the corpus or of a store."""
-        return any(names_place(self.texts, place) for place in ("root", "store"))
+        return any(has_placeholder(self.texts, place) for place in ("root", "store"))
 
     @property
     def wants_store(self) -> bool:
         """Whether it names {store}."""
-        return names_place(self.texts, "store")
+        return has_placeholder(self.texts, "store")
 
     @property
     def texts(self) -> list[object]:
@@ -440,7 +460,7 @@ class HttpEngine(SharedIndexEngine):
     @property
     def fingerprint(self) -> str:
         """The templates, and the files and variables that they name."""
-        inputs = EngineInputs(self.places, texts=self.texts, token_env=self.settings.token_env)
+        inputs = EngineInputs(self.placeholders, texts=self.texts, token_env=self.settings.token_env)
         return fingerprint_of(self.config, fingerprint_inputs(inputs))
 
     @property
@@ -466,7 +486,12 @@ class HttpEngine(SharedIndexEngine):
         follows = settings.update is not None or settings.index is not None
         for_index = index_config(self.template, self.indexing.named)
         folders = EngineWorkspace(
-            self.places, spot.corpus.root, self.texts, store=spot.store, config=self.template, index_config=for_index
+            self.placeholders,
+            spot.corpus.root,
+            self.texts,
+            store=spot.store,
+            config=self.template,
+            index_config=for_index,
         )
         session = (UpdatableHttpSession if follows else HttpSession)(
             settings, self.layout, Sender(settings.token_env, self.secrets), spot.corpus, folders, self.filters
@@ -485,7 +510,7 @@ class HttpEngine(SharedIndexEngine):
         replace(self, template=config).open_at(spot, seconds, indexed=False).close()
         return ""
 
-    def tool_facts(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
+    def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
         """Return nothing: facts about a server are unknown."""
         return []
 
@@ -496,32 +521,38 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
         settings = {**settings, "url": f"http:{url}"}
     read = read_settings(Settings, settings, Settings.where)
-    settled = settled_places(context)
-    config = read_config(read.config, settled, Settings.where)
-    places = place_names(settled, config)
+    settled = fixed_placeholders(context)
+    config = load_config(read.config, settled, Settings.where)
+    placeholders = placeholder_names(settled, config)
     for name, request in requests_of(read).items():
-        asked = ASKED if name == "search" else ()
-        check_request(request, places, asked, Settings.where if name == "search" else f"{Settings.where}: {name}")
-    filters = read_filters(read.path_filter, read.language_filter, (*places, *ASKED), Settings.where)
+        asked = QUERY_PLACEHOLDERS if name == "search" else ()
+        check_request(request, placeholders, asked, Settings.where if name == "search" else f"{Settings.where}: {name}")
+    filters = make_filters(read.path_filter, read.language_filter, (*placeholders, *QUERY_PLACEHOLDERS), Settings.where)
     _check(read)
-    check_config_is_used(config, templates_of(read), Settings.where)
+    check_config_used(config, templates_of(read), Settings.where)
     read_token(read.token_env)
     indexing = _indexing(read, settled, config)
     return HttpEngine(read, make_layout(read, Settings.where), settled, indexing, config, filters)
 
 
-def _indexing(settings: Settings, places: Mapping[str, str], config: ConfigTemplate | None) -> IndexSettings:
+def _indexing(settings: Settings, placeholders: Mapping[str, str], config: ConfigTemplate | None) -> IndexSettings:
     index = settings.index
-    address = "" if index is None else web_address(fill_url(index.url, dict.fromkeys(place_names(places), "x"))).netloc
+    address = (
+        ""
+        if index is None
+        else web_address(fill_url(index.url, dict.fromkeys(placeholder_names(placeholders), "x"))).netloc
+    )
     always = ("index", "update", "ready", "token_env")
-    maker: Maker = "nobody" if index is None else "server"
+    builder: IndexBuilder = "none" if index is None else "server"
     about = "" if index is None else recorded_url(index.url)
-    return read_indexing(IndexDeclaration(Settings.where, settings, always, maker, places, config, about, address))
+    return make_index_settings(
+        IndexDeclaration(Settings.where, settings, always, builder, placeholders, config, about, address)
+    )
 
 
 def _check(settings: Settings) -> None:
     where = Settings.where
-    if not names_place([settings.url, settings.body or ""], "query"):
+    if not has_placeholder([settings.url, settings.body or ""], "query"):
         raise ConfigError(f"{where}: neither url nor body has {{query}}", hint="put {query} where the query goes")
     filters = {"path_filter": settings.path_filter, "language_filter": settings.language_filter}
     check_written_out(where, {**filters, "token_env": settings.token_env or ""})

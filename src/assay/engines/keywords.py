@@ -122,7 +122,7 @@ class _ToolCounter:
     def _run(self, arguments: Sequence[str]) -> CompletedProgram:
         environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
         task = ProgramSpec(tuple(arguments), self._corpus.root, environment)
-        return run_tool(task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, seen=self._tracker.see_query)
+        return run_tool(task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, seen=self._tracker.record_query_run)
 
 
 class RipgrepCounter(_ToolCounter):

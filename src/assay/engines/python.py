@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 from assay.engines.base import Engine, EngineContext, EngineReply, FullEngine, Handle, InProcessDefaults, Session
 from assay.engines.fingerprints import digest_modules, digest_path, fingerprint_of, name_of
-from assay.engines.text_answers import read_reply
+from assay.engines.output import read_reply
 from assay.errors import AssayError, ConfigError, EngineError
 from assay.settings import check_counts, read_settings
 from assay.types import Corpus, Role

@@ -25,7 +25,8 @@ from assay.corpus.spec import find_document
 from assay.digests import text_digest
 from assay.engines.base import EngineContext, InProcessDefaults, Session
 from assay.engines.fingerprints import identity_of
-from assay.engines.text_answers import parse_location, read_hit
+from assay.engines.output import read_hit
+from assay.engines.text_output import parse_location
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8
 from assay.settings import read_settings

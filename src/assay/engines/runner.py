@@ -31,7 +31,7 @@ from assay.engines.base import (
     TimedSession,
     UpdatingSession,
 )
-from assay.engines.text_answers import read_reply
+from assay.engines.output import read_reply
 from assay.errors import AssayError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 

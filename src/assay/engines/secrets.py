@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote_plus
 
-from assay.engines.templates import FOLDERS, named_secrets, names_place, remove_places
+from assay.engines.templates import PATH_PLACEHOLDERS, has_placeholder, named_secrets, strip_placeholders
 from assay.errors import ConfigError
 from assay.redaction import is_place, is_secret_name
 
@@ -91,10 +91,10 @@ def _refusal(where: str, setting: str, name: str) -> ConfigError:
 
 def _is_literal(value: str) -> bool:
     value = value.strip()
-    begins = ("$", *(f"{{{place}}}" for place in FOLDERS))
+    begins = ("$", *(f"{{{place}}}" for place in PATH_PLACEHOLDERS))
     if "{env:" in value or value.startswith(begins) or is_place(value):
         return False
-    rest = remove_places(value).strip()
+    rest = strip_placeholders(value).strip()
     return bool(rest) and rest.lower() not in _INNOCENT and not (rest.isdigit() and len(rest) < 6)
 
 
@@ -136,7 +136,7 @@ def secret_values(
     """
     from assay.http import read_token
 
-    given = [value for value in env.values() if not any(names_place(value, folder) for folder in FOLDERS)]
+    given = [value for value in env.values() if not any(has_placeholder(value, folder) for folder in PATH_PLACEHOLDERS)]
     keys = [value for url in urls for _, value, _ in _parameters(url) if _KEY.fullmatch(value)]
     found = (*named_secrets(templates), *given, *keys, read_token(token_env))
     return tuple(dict.fromkeys(value for value in found if value))

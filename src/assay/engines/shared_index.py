@@ -7,11 +7,11 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Literal, Protocol, cast
 
 from assay.clock import Deadline, today
 from assay.corpus.copying import copy_corpus, folder_bytes
@@ -25,11 +25,12 @@ from assay.engines.base import (
     SessionUsage,
     SessionWithNotes,
 )
-from assay.engines.index_keys import IndexSettings
+from assay.engines.config_files import ConfigTemplate, Key, find, list_keys
+from assay.engines.output import read_reply
 from assay.engines.sharing import SharedCache, SharedStep
-from assay.engines.text_answers import read_reply
 from assay.engines.tool import STORE, ExternalSession
-from assay.errors import AssayError, EngineError
+from assay.errors import AssayError, ConfigError, EngineError, closest_match
+from assay.settings import joined, parts
 from assay.store import scratch
 from assay.store.paths import INDEXES, build_lock, writing
 from assay.types import Corpus
@@ -82,7 +83,7 @@ class Indexed(Protocol):
     def wants_store(self) -> bool:
         """Whether it names {store}."""
 
-    def tool_facts(self, corpus: Corpus) -> list[object]:
+    def tool_identity(self, corpus: Corpus) -> list[object]:
         """Return what identifies this version of the tool, and the variables that indexing reads."""
 
     def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
@@ -109,7 +110,7 @@ class SharedIndexEngine:
         mask = _mask(corpus, lease.place.spot)
         try:
             with mask.cleaning():
-                made = indexing.maker == "program" or (indexing.shared and indexing.maker != "nobody")
+                made = indexing.builder == "command" or (indexing.shared and indexing.builder != "none")
                 session = self.open_at(lease.place.spot, clock.rest(), indexed=made)
         except BaseException:
             lease.end()
@@ -122,10 +123,10 @@ class SharedSession(ExternalSession):
 
     def __init__(self, inner: ExternalSession, lease: Lease, mask: PathMask) -> None:
         self.filtering = inner.filtering
-        self.places = inner.places
+        self.placeholders = inner.placeholders
         self._inner = inner
         self._lease = lease
-        self._mask = PathMask(mask.corpus, {**mask.places, "config": inner.places.get("config", "")})
+        self._mask = PathMask(mask.corpus, {**mask.placeholders, "config": inner.placeholders.get("config", "")})
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Search, and return paths as if the corpus itself had been searched."""
@@ -174,7 +175,7 @@ class SharedIndex:
     """One index on one corpus, for all variants that share it."""
 
     def __init__(self, engine: Indexed, corpus: Corpus, shelf: SharedCache) -> None:
-        self.shared = engine.indexing.shared and engine.indexing.maker != "nobody"
+        self.shared = engine.indexing.shared and engine.indexing.builder != "none"
         self._corpus = corpus
         self._shelf = shelf
         self._lock = threading.Lock()
@@ -229,7 +230,7 @@ class SharedIndex:
         def fill(place: IndexDir) -> bool:
             return self._fill(place, engine, seconds)
 
-        ours = engine.indexing.maker == "program" or (engine.indexing.maker == "itself" and engine.indexing.shared)
+        ours = engine.indexing.builder == "command" or (engine.indexing.builder == "session" and engine.indexing.shared)
         reusable = self._shelf.reuse_index and self._shelf.artefacts is not None and engine.private and ours
         found = _find_or_keep(self._shelf, self._corpus, engine, fill) if reusable else None
         if found is not None:
@@ -250,7 +251,7 @@ class SharedIndex:
     def _fill(self, place: IndexDir, engine: Indexed, seconds: float | None) -> bool:
         """Make the index; return whether it left anything in the directory."""
         indexing = engine.indexing
-        if indexing.maker == "nobody" or (indexing.maker in ("itself", "server") and not indexing.shared):
+        if indexing.builder == "none" or (indexing.builder in ("session", "server") and not indexing.shared):
             return False  # left to the session
         before = _snapshot(place.folder) if engine.private else {}
         mask = _mask(self._corpus, place.spot)
@@ -261,7 +262,7 @@ class SharedIndex:
             _servers(self._shelf)[indexing.address] = indexing.digest
         after = _snapshot(place.folder) if engine.private else {}
         place.left = _bytes_beside_code(after) - _bytes_beside_code(before)
-        if indexing.maker == "itself" and before == after:
+        if indexing.builder == "session" and before == after:
             raise EngineError(
                 "making the index left nothing in {root} or {store}, where the variants look for it",
                 hint="let it write its index to {store}; if it keeps the index in memory, take index_keys out",
@@ -288,11 +289,11 @@ def _copy_error(problem: AssayError, edit: Callable[[str], str] = str) -> AssayE
 class PathMask:
     """Replaces the paths of a shared index in messages by placeholders, and in results by paths of the corpus."""
 
-    def __init__(self, corpus: Corpus, places: Mapping[str, str]) -> None:
+    def __init__(self, corpus: Corpus, placeholders: Mapping[str, str]) -> None:
         self.corpus = corpus
-        self.places = places
-        self._roots = tuple(dict.fromkeys((places["root"], os.path.realpath(places["root"]))))
-        named = {path: f"{{{name}}}" for name, path in places.items() if path and path != str(corpus.root)}
+        self.placeholders = placeholders
+        self._roots = tuple(dict.fromkeys((placeholders["root"], os.path.realpath(placeholders["root"]))))
+        named = {path: f"{{{name}}}" for name, path in placeholders.items() if path and path != str(corpus.root)}
         self._named = sorted(named.items(), key=lambda item: (-len(item[0]), item[0]))
 
     def text(self, text: str) -> str:
@@ -427,7 +428,7 @@ def _find_or_keep(
     assert shelf.artefacts is not None
     artefacts = shelf.artefacts
     name = corpus.root.resolve().name or "corpus"  # the copy has the name of the root
-    facts = [engine.indexing.digest, engine.tool_facts(corpus), engine.git, engine.wants_store]
+    facts = [engine.indexing.digest, engine.tool_identity(corpus), engine.git, engine.wants_store]
     key = digest_of([corpus.digest, name, *facts])
     folder = artefacts.root / _AT_WORK / text_digest(key)[:40]
     made: list[IndexDir] = []
@@ -482,3 +483,123 @@ def _sweep(at_work: Path) -> None:
             with build_lock(folder.with_suffix(".lock"), wait=False) as free:
                 if free:
                     shutil.rmtree(folder, ignore_errors=True)
+
+
+#: What makes an index: nothing, a program that ends, the program that answers queries, or a server of the user's.
+IndexBuilder = Literal["none", "command", "session", "server"]
+INDEX_KEYS_HELP = (
+    "settings that belong to the index, such as argv, env.MODEL (all of env if no variable is named) and "
+    "config.embedding.model (an edit); what makes the index does anyway. Variants that differ in other settings share "
+    "one index, which must lie in {root} or {store}; not given, all settings belong to it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """Digests of the settings that decide the index of an engine, and of all settings."""
+
+    builder: IndexBuilder
+    named: tuple[Key, ...] | None  # None: every setting belongs to the index
+    digest: str
+    whole: str  # of all settings
+    about: str = ""
+    address: str = ""  # of a server of the user's, which may hold one index at a time
+
+    @property
+    def shared(self) -> bool:
+        """Whether `index_keys` is set, so that variants may share the index."""
+        return self.named is not None
+
+    def steps(self) -> tuple[SharedStep, ...]:
+        """List the steps from corpus to ranking."""
+        return (SharedStep("index", self.digest, self.about), SharedStep("ranking", self.whole, "all settings"))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDeclaration:
+    """What an engine kind declares about its index."""
+
+    where: str
+    settings: Any  # the kind's `Settings`
+    always: tuple[str, ...]  # settings that belong to every index of this kind
+    builder: IndexBuilder
+    placeholders: Mapping[str, str]  # {here} and {preset}
+    config: ConfigTemplate | None = None
+    about: str = ""
+    address: str = ""
+
+
+def make_index_settings(declared: IndexDeclaration) -> IndexSettings:
+    """Return what decides the index; raise ConfigError for an unknown name in `index_keys`."""
+    config, placeholders = declared.config, dict(declared.placeholders)
+    table = _settings_table(declared.settings, config)
+    given: Sequence[str] | None = declared.settings.index_keys
+    whole = digest_of([declared.where, {**table, "config": _effect(config)}, placeholders])
+    if given is None:
+        return IndexSettings(declared.builder, None, whole, whole, declared.about, declared.address)
+    if declared.builder == "none":
+        raise ConfigError(
+            f"{declared.where}: index_keys, but it makes no index that others could have",
+            hint="take it out, or declare the step that makes an index",
+        )
+    named = tuple(_read_key(key, table, declared) for key in given)
+    inputs = {name: table[name] for name in declared.always if name in table}
+    inputs |= {joined(key): find(table, key) for key in named if key[0] != "config"}
+    if "env" in table and not _variables(named):
+        inputs["env"] = table["env"]
+    inputs["config"] = _effect(index_config(config, named))
+    digest = digest_of([declared.where, inputs, placeholders])
+    return IndexSettings(declared.builder, named, digest, whole, declared.about, declared.address)
+
+
+def index_env(env: Mapping[str, str], named: tuple[Key, ...] | None) -> Mapping[str, str]:
+    """Return the variables that indexing gets: all, unless `index_keys` names some."""
+    wanted = None if named is None else _variables(named)
+    return {name: env[name] for name in env if name in wanted} if wanted else env
+
+
+def index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) -> ConfigTemplate | None:
+    """Return the configuration that indexing gets: only with the edits that `index_keys` names."""
+    if config is None or named is None:
+        return config
+    prefixes = [key[2:] for key in named if key[0] == "config"]
+    return config.only(lambda key: any(key[: len(prefix)] == prefix for prefix in prefixes))
+
+
+def _variables(named: tuple[Key, ...]) -> frozenset[str]:
+    return frozenset(key[1] for key in named if key[0] == "env" and len(key) > 1)
+
+
+def _read_key(text: str, table: Mapping[str, Any], declared: IndexDeclaration) -> Key:
+    key = parts(text)
+    if key[0] == "config" and key[1:2] != ("edits",):
+        key = ("config", "edits", *key[1:])
+    known = {one for one in list_keys(table) if one[:2] != ("config", "edits")}
+    inside = () if declared.config is None else [("config", "edits", *parts(name)) for name in declared.config.known]
+    known |= {one[:cut] for one in inside for cut in range(2, len(one) + 1)}
+    if key not in known:
+        near = closest_match(text, sorted(joined(one).replace("config.edits.", "config.", 1) for one in known))
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        raise ConfigError(
+            f"{declared.where}: index_keys has {text!r}, which is no setting here",
+            hint=f"{meant}name settings of this engine, such as argv, env.NAME or config.KEY",
+        )
+    return key
+
+
+def _settings_table(settings: object, config: ConfigTemplate | None) -> dict[str, Any]:
+    names = [field.name for field in fields(cast(Any, settings)) if field.name not in ("index_keys", "config")]
+    table = {name: _plain(getattr(settings, name)) for name in names}
+    return table | ({} if config is None else {"config": {**config.recorded(), "format": config.format}})
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - what JSON has
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _effect(config: ConfigTemplate | None) -> list[str] | None:
+    return None if config is None else [config.file.name, config.format, config.digest, config.effect]

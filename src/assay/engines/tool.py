@@ -17,8 +17,7 @@ from assay.clock import format_duration
 from assay.corpus.copying import folder_bytes
 from assay.engines.base import Answered, EngineContext, EngineCrash, SearchFilter
 from assay.engines.config_files import ConfigTemplate
-from assay.engines.filters import Filters
-from assay.engines.templates import INTERPRETER, check_template, fill, names_place
+from assay.engines.templates import INTERPRETER, Filters, check_template, fill, has_placeholder
 from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeoutError, SetupError
 from assay.processes import (
     PROCESS_LIMITS,
@@ -45,7 +44,7 @@ class ExternalSession(ABC):
     """A session of a tool or server, in which every search takes a filter."""
 
     filtering: Filters
-    places: Mapping[str, str]  # values of placeholders
+    placeholders: Mapping[str, str]  # values of placeholders
 
     @abstractmethod
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
@@ -72,13 +71,13 @@ class ExternalSession(ABC):
 # ---------------------------------------------------------------------------------------------- directories
 
 
-def settled_places(context: EngineContext) -> dict[str, str]:
+def fixed_placeholders(context: EngineContext) -> dict[str, str]:
     """Return the placeholders whose values need no corpus; {preset} has a value only in a preset."""
     preset = {} if context.preset is None else {"preset": os.path.abspath(context.preset)}
     return {"here": os.path.abspath(context.folder), **INTERPRETER, **preset}
 
 
-def place_names(settled: Mapping[str, str], config: ConfigTemplate | None = None) -> tuple[str, ...]:
+def placeholder_names(settled: Mapping[str, str], config: ConfigTemplate | None = None) -> tuple[str, ...]:
     """Return the placeholders that templates may use besides those of the query."""
     return (*settled, "root", "store", *(() if config is None else ("config",)))
 
@@ -99,11 +98,11 @@ class EngineWorkspace:
         self.root = Path(os.path.abspath(root))
         self._owned = ExitStack()
         self._store = store
-        if self._store is None and names_place(templates, "store"):
+        if self._store is None and has_placeholder(templates, "store"):
             self._store = self._owned.enter_context(scratch(STORE))
         named = {} if self._store is None else {"store": str(self._store)}
-        self.places: Mapping[str, str] = {**settled, "root": str(self.root), **named}
-        self.index_places = self.places  # what indexing gets
+        self.placeholders: Mapping[str, str] = {**settled, "root": str(self.root), **named}
+        self.index_placeholders = self.placeholders  # what indexing gets
         if config is not None:
             self._render(config, index_config or config)
 
@@ -116,7 +115,7 @@ class EngineWorkspace:
         self._owned.close()
 
     def _render(self, config: ConfigTemplate, index_config: ConfigTemplate) -> None:
-        plain = self.places
+        plain = self.placeholders
         try:
             file = config.write(self._owned.enter_context(scratch(CONFIG)), plain)
             same = index_config == config
@@ -124,14 +123,14 @@ class EngineWorkspace:
         except BaseException:
             self.close()
             raise
-        self.places = {**plain, "config": str(file)}
-        self.index_places = {**plain, "config": str(other)}
+        self.placeholders = {**plain, "config": str(file)}
+        self.index_placeholders = {**plain, "config": str(other)}
 
 
 # ---------------------------------------------------------------------------------------------- commands
 
 
-def read_argv(template: Argv, known: Sequence[str], where: str) -> tuple[str, ...]:
+def parse_command(template: Argv, known: Sequence[str], where: str) -> tuple[str, ...]:
     """Split a command as a shell would; raise ConfigError for unknown placeholders and shell operators."""
     try:
         parts = tuple(shlex.split(template)) if isinstance(template, str) else template
@@ -147,21 +146,21 @@ def read_argv(template: Argv, known: Sequence[str], where: str) -> tuple[str, ..
     return parts
 
 
-def make_task(
-    template: Sequence[str], places: Mapping[str, str], env: Mapping[str, str], marker: str = ""
+def fill_command(
+    template: Sequence[str], placeholders: Mapping[str, str], env: Mapping[str, str], marker: str = ""
 ) -> ProgramSpec:
     """Fill a command, to be run in {root} with additional variables; the marker identifies its orphans."""
-    program, *arguments = (fill(part, places) for part in template)
-    added = {name: fill(value, places) for name, value in env.items()}
-    argv = (_locate(program, places), *arguments)
-    return ProgramSpec(argv, Path(places["root"]), {**os.environ, **added}, marker)
+    program, *arguments = (fill(part, placeholders) for part in template)
+    added = {name: fill(value, placeholders) for name, value in env.items()}
+    argv = (_locate(program, placeholders), *arguments)
+    return ProgramSpec(argv, Path(placeholders["root"]), {**os.environ, **added}, marker)
 
 
-def _locate(program: str, places: Mapping[str, str]) -> str:
-    return os.path.abspath(Path(places["here"], program)) if "/" in program else program
+def _locate(program: str, placeholders: Mapping[str, str]) -> str:
+    return os.path.abspath(Path(placeholders["here"], program)) if "/" in program else program
 
 
-def shown_program(template: Sequence[str], task: ProgramSpec) -> str:
+def display_name(template: Sequence[str], task: ProgramSpec) -> str:
     """Return the name of a program for messages: of a tool's Python the name of the tool."""
     tool = re.fullmatch(r"\{python:(?P<name>[^{}]+)\}", template[0])
     return tool["name"] if tool else task.argv[0]
@@ -175,10 +174,10 @@ def check_program(task: ProgramSpec) -> None:
         raise EngineError(f"no program {program}", hint=hint)
 
 
-def file_facts(commands: Sequence[Sequence[str]], places: Mapping[str, str]) -> list[object]:
+def stat_files(commands: Sequence[Sequence[str]], placeholders: Mapping[str, str]) -> list[object]:
     """Return path, size and time of programs and of the files in their arguments."""
-    named = {fill(part, places) for command in commands for part in command[1:]}
-    programs = {_locate(fill(command[0], places), places) for command in commands}
+    named = {fill(part, placeholders) for command in commands for part in command[1:]}
+    programs = {_locate(fill(command[0], placeholders), placeholders) for command in commands}
     files = {os.path.realpath(path) for path in (*named, *map(shutil.which, programs)) if path and os.path.isfile(path)}
     return [[path, os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in sorted(files)]
 
@@ -212,7 +211,9 @@ def run_tool(
     return finished
 
 
-def prepare(task: ProgramSpec, seconds: float | None, what: str, seen: Callable[[CompletedProgram], None]) -> None:
+def run_index_command(
+    task: ProgramSpec, seconds: float | None, what: str, seen: Callable[[CompletedProgram], None]
+) -> None:
     """Run a command that makes or updates an index; raise EngineError for any exit code but 0."""
     finished = run_tool(task, seconds, hint="raise index_timeout or choose a smaller corpus", seen=seen)
     if finished.code:
@@ -341,25 +342,25 @@ class UsageTracker:
         self.peak_bytes: int | None = None
         self._index = self._failure = self._latest = ""
 
-    def see_index(self, finished: CompletedProgram) -> None:
+    def record_index_run(self, finished: CompletedProgram) -> None:
         """Record a run that made the index."""
         self._index = _decode(finished.stderr)
-        self.note_peak(finished.peak_bytes)
+        self.record_peak(finished.peak_bytes)
 
-    def see_query(self, finished: CompletedProgram) -> None:
+    def record_query_run(self, finished: CompletedProgram) -> None:
         """Record a run for a query; one that was ended is a failure."""
-        self.note_peak(finished.peak_bytes)
-        (self.note_words if finished.end == "exit" else self.note_failure)(finished.stderr)
+        self.record_peak(finished.peak_bytes)
+        (self.record_stderr if finished.end == "exit" else self.record_failure)(finished.stderr)
 
-    def note_peak(self, peak: int | None) -> None:
+    def record_peak(self, peak: int | None) -> None:
         """Record peak memory."""
         self.peak_bytes = max((value for value in (peak, self.peak_bytes) if value is not None), default=None)
 
-    def note_words(self, stderr: bytes) -> None:
+    def record_stderr(self, stderr: bytes) -> None:
         """Record stderr of a program that did not fail, unless it is empty."""
         self._latest = _decode(stderr) or self._latest
 
-    def note_failure(self, stderr: bytes) -> None:
+    def record_failure(self, stderr: bytes) -> None:
         """Record stderr of a program that failed."""
         self._failure = _decode(stderr)
         self._latest = "" if self._latest == self._failure else self._latest  # it was recorded as no failure at first

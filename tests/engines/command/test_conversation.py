@@ -12,7 +12,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import FilteringSession, SearchFilter, TimedSession, UpdatingSession
-from assay.engines.dialogue import FLATTENED
+from assay.engines.interactive import FLATTENED
 from assay.engines.runner import (
     QueryOutcome,
     ask,

@@ -132,6 +132,6 @@ def test_http_settings_know_the_folders(tmp_path):
     engine = make(
         {"url": URL, "body": {"at": "{here}", "p": "{preset}"}}, EngineContext(folder=tmp_path, preset=tmp_path / "p")
     )
-    assert engine.places == {"here": str(tmp_path), "preset": str(tmp_path / "p"), "python": sys.executable}
+    assert engine.placeholders == {"here": str(tmp_path), "preset": str(tmp_path / "p"), "python": sys.executable}
     with pytest.raises(ConfigError, match="preset"):
         engine_of(url=URL, body={"p": "{preset}"})

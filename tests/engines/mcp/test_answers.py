@@ -6,10 +6,10 @@ import re
 import pytest
 from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextContent, TextResourceContents, Tool
 
-from assay.engines.answers import make_layout
 from assay.engines.base import EngineReply
 from assay.engines.mcp.engine import Content, check_answer, check_call, check_words, read_answer
-from assay.engines.text_answers import ReadingSettings
+from assay.engines.output import make_layout
+from assay.engines.text_output import OutputSettings
 from assay.errors import EngineError
 from assay.settings import read_settings
 from assay.types import Cost, Hit
@@ -27,7 +27,7 @@ def said(*texts: str) -> CallToolResult:
 
 
 def read(result: CallToolResult, content: Content = "auto", **settings: str) -> EngineReply:
-    layout = make_layout(read_settings(ReadingSettings, settings, "engine"), "engine")
+    layout = make_layout(read_settings(OutputSettings, settings, "engine"), "engine")
     return read_answer(result, content, layout, frozenset({"a.py"}))
 
 

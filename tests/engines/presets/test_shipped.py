@@ -14,7 +14,7 @@ from assay.engines import make_engine
 from assay.engines.base import EngineContext
 from assay.engines.kinds import KINDS
 from assay.engines.presets import find_preset, look, preset_names, preset_notes, settings_of
-from assay.engines.templates import ASKED, FOLDERS
+from assay.engines.templates import PATH_PLACEHOLDERS, QUERY_PLACEHOLDERS
 from assay.settings import read_settings
 
 #: What DESIGN promises, and the other ways in which some of the tools are asked.
@@ -80,7 +80,7 @@ def test_preset_names_the_version_it_ran_with_or_the_version_of_the_docs(name: s
 @each
 def test_preset_uses_known_placeholders_and_drivers_that_ship(name: str) -> None:
     preset = find_preset(name)
-    known = {*FOLDERS, *ASKED, "env", "python", "path", "language", "id"}
+    known = {*PATH_PLACEHOLDERS, *QUERY_PLACEHOLDERS, "env", "python", "path", "language", "id"}
     for text in texts(dict(preset.settings)):
         assert set(_PLACE.findall(text)) <= known, text
         for driver in re.findall(r"\{preset\}/([\w./]+)", text):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.engines.answers import make_layout, read_output
-from assay.engines.text_answers import ReadingSettings
+from assay.engines.output import make_layout, parse_output
+from assay.engines.text_output import OutputSettings
 from assay.errors import EngineError
 from assay.types import Hit
 
@@ -14,22 +14,22 @@ KNOWN = frozenset({"a.py"})
 
 def test_json_that_says_that_nothing_was_found_has_no_hits() -> None:
     layout = make_layout(
-        ReadingSettings(format="json", path="results[].file", nothing="No results found"), "engine test"
+        OutputSettings(format="json", path="results[].file", nothing="No results found"), "engine test"
     )
-    assert read_output('{"error": "No results found."}', layout, KNOWN).hits == ()
-    assert read_output('{"results": [{"file": "a.py"}]}', layout, KNOWN).hits == (Hit("a.py"),)
+    assert parse_output('{"error": "No results found."}', layout, KNOWN).hits == ()
+    assert parse_output('{"results": [{"file": "a.py"}]}', layout, KNOWN).hits == (Hit("a.py"),)
     with pytest.raises(EngineError, match="no 'results'"):
-        read_output('{"error": "out of memory"}', layout, KNOWN)
+        parse_output('{"error": "out of memory"}', layout, KNOWN)
 
 
 def test_json_without_results_fails_where_nothing_is_declared() -> None:
-    layout = make_layout(ReadingSettings(format="json", path="results[].file"), "engine test")
+    layout = make_layout(OutputSettings(format="json", path="results[].file"), "engine test")
     with pytest.raises(EngineError, match="no 'results'"):
-        read_output('{"error": "No results found."}', layout, KNOWN)
+        parse_output('{"error": "No results found."}', layout, KNOWN)
 
 
 def test_a_number_takes_an_item_of_a_list() -> None:
-    settings = ReadingSettings(path="[].file", start="[].lines.0", end="[].lines.1")
+    settings = OutputSettings(path="[].file", start="[].lines.0", end="[].lines.1")
     layout = make_layout(settings, "engine test")
     data = '[{"file": "a.py", "lines": [3, 9]}, {"file": "a.py", "lines": []}, {"file": "a.py", "lines": {"0": 4}}]'
-    assert read_output(data, layout, KNOWN).hits == (Hit("a.py", 3, 9), Hit("a.py"), Hit("a.py", 4, None))
+    assert parse_output(data, layout, KNOWN).hits == (Hit("a.py", 3, 9), Hit("a.py"), Hit("a.py", 4, None))

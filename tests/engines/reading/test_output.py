@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from assay.engines.answers import make_layout, read_output
 from assay.engines.base import EngineReply
-from assay.engines.json_answers import parse_selector
-from assay.engines.text_answers import Format, ReadingSettings
+from assay.engines.json_output import parse_selector
+from assay.engines.output import make_layout, parse_output
+from assay.engines.text_output import Format, OutputSettings
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings
 from assay.types import Cost, Hit
@@ -17,9 +17,9 @@ KNOWN = frozenset({"Makefile", "my file.py", "odd:12", "a.py"})
 
 
 def reply(text: str, form: Format = "auto", **fields: str) -> EngineReply:
-    return read_output(
+    return parse_output(
         text.encode(),
-        make_layout(read_settings(ReadingSettings, {"format": form, **fields}, "engine"), "engine"),
+        make_layout(read_settings(OutputSettings, {"format": form, **fields}, "engine"), "engine"),
         KNOWN,
     )
 
@@ -240,7 +240,7 @@ def test_answers_without_end_are_cut_and_told() -> None:
 )
 def test_rules_that_cannot_work_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
-        make_layout(read_settings(ReadingSettings, settings, "engine"), "engine")
+        make_layout(read_settings(OutputSettings, settings, "engine"), "engine")
     assert caught.value.hint
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines.base import EngineReply
-from assay.engines.text_answers import TEXT_LIMITS, parse_rules, read_text
+from assay.engines.text_output import TEXT_LIMITS, parse_rules, read_text
 from assay.errors import EngineError
 from assay.types import Hit
 

@@ -14,40 +14,47 @@ from urllib.parse import urlsplit
 from mcp_types import CallToolResult, ContentBlock, EmbeddedResource, TextContent, TextResourceContents, Tool
 
 from assay.digests import digest_of
-from assay.engines.answers import OutputLayout, make_layout, read_document, read_output
 from assay.engines.base import EngineContext, EngineReply, TimedSession
 from assay.engines.config_files import (
     ConfigSettings,
     ConfigTemplate,
-    check_config_is_used,
-    read_config,
+    check_config_used,
+    load_config,
     recorded_config,
 )
-from assay.engines.filters import Filters, read_filters
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
-from assay.engines.index_keys import (
-    ABOUT,
+from assay.engines.output import OutputLayout, make_layout, parse_document, parse_output
+from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
+from assay.engines.shared_index import (
+    INDEX_KEYS_HELP,
+    IndexBuilder,
     IndexDeclaration,
     IndexSettings,
-    Maker,
+    IndexWorkspace,
+    SharedIndexEngine,
     index_config,
     index_env,
-    read_indexing,
+    make_index_settings,
 )
-from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
-from assay.engines.templates import ASKED, check_template, named_secrets, names_place
-from assay.engines.text_answers import ReadingSettings, find_failure
+from assay.engines.templates import (
+    QUERY_PLACEHOLDERS,
+    Filters,
+    check_template,
+    has_placeholder,
+    make_filters,
+    named_secrets,
+)
+from assay.engines.text_output import OutputSettings, find_failure
 from assay.engines.tool import (
     RESTARTS,
     STARTUP_SECONDS,
     Argv,
     check_restarts,
     check_startup,
-    file_facts,
-    place_names,
-    read_argv,
-    settled_places,
+    fixed_placeholders,
+    parse_command,
+    placeholder_names,
+    stat_files,
 )
 from assay.errors import ConfigError, EngineError, SetupError, closest_match, install_hint
 from assay.settings import read_settings
@@ -78,7 +85,7 @@ ToolCalls = ToolCall | tuple[ToolCall, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(ReadingSettings):
+class Settings(OutputSettings):
     """Settings of `kind = "mcp"`.
 
     The server is a program (`command`, run in {root}, over stdin and stdout) or a URL (`url`).
@@ -153,11 +160,11 @@ class Settings(ReadingSettings):
     )
     index_keys: tuple[str, ...] | None = field(
         default=None,
-        metadata={"about": f"{ABOUT}; with them the calls of index are made once, by a separate server"},
+        metadata={"about": f"{INDEX_KEYS_HELP}; with them the calls of index are made once, by a separate server"},
     )
 
     def __post_init__(self) -> None:
-        ReadingSettings.__post_init__(self)
+        OutputSettings.__post_init__(self)
         check_startup(WHERE, self.startup_timeout)
         check_restarts(WHERE, self.restarts)
 
@@ -181,13 +188,13 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> McpTemplates:
     """Check the settings and their placeholders; `folders` are those that always have a value."""
     _check_server(settings)
     _check_update(settings)
-    asked = (*folders, *ASKED)
+    asked = (*folders, *QUERY_PLACEHOLDERS)
     for name, known in {"env": folders, "headers": folders, "url": folders, "arguments": asked}.items():
         check_template(getattr(settings, name), known, f"{WHERE}: {name}")
     templates = McpTemplates(
-        read_argv(settings.command, folders, f"{WHERE}: command"),
-        read_argv(settings.index_command, folders, f"{WHERE}: index_command"),
-        read_filters(settings.path_filter, settings.language_filter, asked, WHERE),
+        parse_command(settings.command, folders, f"{WHERE}: command"),
+        parse_command(settings.index_command, folders, f"{WHERE}: index_command"),
+        make_filters(settings.path_filter, settings.language_filter, asked, WHERE),
         _read_calls(settings.index, folders, "index"),
         () if isinstance(settings.update, str) else _read_calls(settings.update or settings.index, folders, "update"),
     )
@@ -212,7 +219,7 @@ def _read_calls(calls: ToolCalls, known: Sequence[str], name: str) -> tuple[Tool
 
 
 def _check_search(settings: Settings) -> None:
-    if not names_place(settings.arguments, "query"):
+    if not has_placeholder(settings.arguments, "query"):
         raise ConfigError(f"{WHERE}: arguments have no {{query}}", hint="put {query} where the query goes")
     if settings.content == "structured" and (settings.pattern or settings.format in ("jsonl", "text")):
         raise ConfigError(f"{WHERE}: structured content is JSON", hint="leave format and pattern out")
@@ -256,7 +263,7 @@ __all__ = ["McpEngine", "Settings", "make"]
 
 # Limits of startup and indexing change no ranking.
 _UNRECORDED = frozenset(
-    {"startup_timeout", "restarts", "config", "index_keys", *(field.name for field in fields(ReadingSettings))}
+    {"startup_timeout", "restarts", "config", "index_keys", *(field.name for field in fields(OutputSettings))}
 )
 
 
@@ -267,7 +274,7 @@ class McpEngine(SharedIndexEngine):
     settings: Settings
     layout: OutputLayout
     templates: McpTemplates
-    places: Mapping[str, str]  # {here} and {preset}
+    placeholders: Mapping[str, str]  # {here} and {preset}
     indexing: IndexSettings
     template: ConfigTemplate | None = None  # of a file for the server
     role: Role = "contestant"
@@ -288,7 +295,7 @@ class McpEngine(SharedIndexEngine):
     @property
     def private(self) -> bool:
         """Whether the server is started here, and may write beside the code, or gets the path of the code."""
-        named = any(names_place(self.texts, place) for place in ("root", "store"))
+        named = any(has_placeholder(self.texts, place) for place in ("root", "store"))
         return bool(self.templates.command) or named
 
     @property
@@ -304,7 +311,7 @@ class McpEngine(SharedIndexEngine):
     @property
     def wants_store(self) -> bool:
         """Whether it names {store}."""
-        return names_place(self.texts, "store")
+        return has_placeholder(self.texts, "store")
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -317,7 +324,9 @@ class McpEngine(SharedIndexEngine):
     def fingerprint(self) -> str:
         """The templates, and the programs, files and variables that they name."""
         settings = self.settings
-        inputs = EngineInputs(self.places, self.templates.commands(), settings.env, self.texts, settings.token_env)
+        inputs = EngineInputs(
+            self.placeholders, self.templates.commands(), settings.env, self.texts, settings.token_env
+        )
         return fingerprint_of(self.config, fingerprint_inputs(inputs))
 
     @property
@@ -354,17 +363,17 @@ class McpEngine(SharedIndexEngine):
         """Make the index with the settings that belong to it, and return stderr."""
         session = cast("McpSession", _session_module().McpSession(self._for_index(), spot, indexed=False))
         with _closed_on_failure(session):
-            session.make_index(seconds, serve=self.indexing.maker != "program")
+            session.make_index(seconds, serve=self.indexing.builder != "command")
         session.close()
         return session.stderr()
 
-    def tool_facts(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
+    def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
         """Return facts about the files of the server, and a digest of the variables of its index."""
         engine = self._for_index()
         calls = [call.arguments for call in self.templates.index]
         said = engine.template.said if engine.template else []
         named = [self.templates.index_command, self.templates.command, engine.settings.env, calls, said]
-        return [*file_facts(self.templates.commands(), self.places), digest_of(named_secrets(named))]
+        return [*stat_files(self.templates.commands(), self.placeholders), digest_of(named_secrets(named))]
 
     def _for_index(self) -> McpEngine:
         named = self.indexing.named
@@ -386,35 +395,35 @@ def _closed_on_failure(session: McpSession) -> Iterator[None]:
 def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
     """Make the engine from its settings; errors in them are raised before anything starts."""
     read = read_settings(Settings, settings, WHERE)
-    places = settled_places(context)
-    config = read_config(read.config, places, WHERE)
-    templates = read_templates(read, place_names(places, config))
-    check_config_is_used(config, named_templates(read, templates), WHERE)
-    indexing = _indexing(read, templates, places, config)
-    engine = McpEngine(read, make_layout(read, WHERE), templates, places, indexing, config)
+    placeholders = fixed_placeholders(context)
+    config = load_config(read.config, placeholders, WHERE)
+    templates = read_templates(read, placeholder_names(placeholders, config))
+    check_config_used(config, named_templates(read, templates), WHERE)
+    indexing = _indexing(read, templates, placeholders, config)
+    engine = McpEngine(read, make_layout(read, WHERE), templates, placeholders, indexing, config)
     engine.secrets  # noqa: B018 - a variable that is not set is an error now, not during a run
     _session_module()  # import takes half a second, which must not count for the server
     return engine
 
 
 def _indexing(
-    settings: Settings, templates: McpTemplates, places: Mapping[str, str], config: ConfigTemplate | None
+    settings: Settings, templates: McpTemplates, placeholders: Mapping[str, str], config: ConfigTemplate | None
 ) -> IndexSettings:
     texts = [named_templates(settings, templates), *(config.said if config else ())]
     calls = bool(templates.index) and settings.index_keys is not None
-    starts = not templates.index_command and bool(templates.command) and names_place(texts, "store")
-    maker: Maker = "nobody"
+    starts = not templates.index_command and bool(templates.command) and has_placeholder(texts, "store")
+    builder: IndexBuilder = "none"
     if calls and settings.url:
-        maker = "server"
+        builder = "server"
     elif calls or (starts and not templates.index):
-        maker = "itself"
+        builder = "session"
     elif templates.index_command:
-        maker = "program"
-    own = {"itself": ("command",), "server": ("url", "token_env", "headers")}.get(maker, ())
+        builder = "command"
+    own = {"session": ("command",), "server": ("url", "token_env", "headers")}.get(builder, ())
     always = ("index_command", "index", "git", "update", *own)
     about = shlex.join(templates.index_command) or " ".join(call.tool for call in templates.index)
-    address = recorded_url(settings.url) if maker == "server" else ""
-    return read_indexing(IndexDeclaration(WHERE, settings, always, maker, places, config, about, address))
+    address = recorded_url(settings.url) if builder == "server" else ""
+    return make_index_settings(IndexDeclaration(WHERE, settings, always, builder, placeholders, config, about, address))
 
 
 def _session_module() -> ModuleType:
@@ -454,11 +463,11 @@ def read_answer(result: CallToolResult, content: Content, layout: OutputLayout, 
         structured is not None and not wrapped and not layout.text.pattern and layout.format in ("auto", "json")
     )
     if content != "text" and as_document:
-        return read_document(structured, layout)
+        return parse_document(structured, layout)
     texts = _texts(result.content)
     if not "".join(texts).strip():
         return EngineReply((), None, _unread(result.content))
-    reply = read_output("\n".join(texts), layout, known)
+    reply = parse_output("\n".join(texts), layout, known)
     return replace(reply, notes=(*reply.notes, *_unread(result.content)))
 
 

@@ -14,8 +14,6 @@ from mcp_types import CONNECTION_CLOSED, CallToolResult
 
 from assay.clock import Deadline, format_duration
 from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
-from assay.engines.filters import merge
-from assay.engines.index_keys import index_config, index_env
 from assay.engines.mcp.engine import (
     AGAIN,
     SHOWN_ERROR,
@@ -27,8 +25,8 @@ from assay.engines.mcp.engine import (
     read_answer,
 )
 from assay.engines.mcp.transport import HttpTransport, McpConnection, StdioTransport, Transport
-from assay.engines.shared_index import IndexWorkspace
-from assay.engines.templates import fill, fill_json, fill_url
+from assay.engines.shared_index import IndexWorkspace, index_config, index_env
+from assay.engines.templates import fill, fill_json, fill_url, merge
 from assay.engines.tool import (
     EngineWorkspace,
     ExternalSession,
@@ -37,9 +35,9 @@ from assay.engines.tool import (
     Restarts,
     UsageTracker,
     check_program,
-    make_task,
-    prepare,
+    fill_command,
     repro_command,
+    run_index_command,
 )
 from assay.errors import EngineError, EngineTimeoutError
 from assay.http import read_token
@@ -137,8 +135,8 @@ class ServerProcess:
     def measure(self) -> None:
         """Record memory and stderr of the program."""
         if isinstance(self._line, StdioTransport):
-            self._tracker.note_peak(self._line.child.peak_bytes())
-            self._tracker.note_words(self._line.child.stderr)
+            self._tracker.record_peak(self._line.child.peak_bytes())
+            self._tracker.record_stderr(self._line.child.stderr)
 
     def end(self, *, politely: bool = True) -> None:
         """End the server; the second call does nothing."""
@@ -174,7 +172,7 @@ class ServerProcess:
         line = self._line
         self.end(politely=False)
         if isinstance(line, StdioTransport):
-            self._tracker.note_failure(line.child.stderr)
+            self._tracker.record_failure(line.child.stderr)
 
     def _is_broken(self, problem: Exception) -> bool:
         closed = isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED
@@ -215,18 +213,18 @@ class McpSession(ExternalSession):
         self._redactor = make_redactor(engine.secrets)
         self._known = frozenset(file.path for file in corpus.files)
         self._indexed = indexed  # whether the index exists
-        self._shares_calls = engine.indexing.maker != "program"  # whether the calls of `index` made it
+        self._shares_calls = engine.indexing.builder != "command"  # whether the calls of `index` made it
         self._index_env = index_env(engine.settings.env, engine.indexing.named)
         for_index = index_config(engine.template, engine.indexing.named)
         self._folders = EngineWorkspace(
-            engine.places,
+            engine.placeholders,
             corpus.root,
             engine.texts,
             store=spot.store,
             config=engine.template,
             index_config=for_index,
         )
-        self.places = self._folders.places
+        self.placeholders = self._folders.placeholders
         self._tracker = UsageTracker()
         self._orphans = OrphanTracker()
         self._server = ServerProcess(self._plan(), self._tracker)
@@ -292,16 +290,16 @@ class McpSession(ExternalSession):
     def _prepare(self, clock: Deadline, what: str) -> None:
         if self._templates.index_command:
             limit = clock.within(self._settings.index_timeout).rest()
-            places, command = self._folders.index_places, self._templates.index_command
-            task = make_task(command, places, self._index_env, self._orphans.marker)
-            prepare(task, limit, what, self._tracker.see_index)
+            placeholders, command = self._folders.index_placeholders, self._templates.index_command
+            task = fill_command(command, placeholders, self._index_env, self._orphans.marker)
+            run_index_command(task, limit, what, self._tracker.record_index_run)
 
     def _check_programs(self) -> None:
         for template in self._templates.commands():
             check_program(self._task(template))
 
     def _task(self, template: tuple[str, ...]) -> ProgramSpec:
-        return make_task(template, self._folders.places, self._settings.env, self._orphans.marker)
+        return fill_command(template, self._folders.placeholders, self._settings.env, self._orphans.marker)
 
     def _plan(self) -> StartupPlan:
         settings, templates = self._settings, self._templates
@@ -327,22 +325,22 @@ class McpSession(ExternalSession):
         )
 
     def _dial(self) -> Transport:
-        settings, places = self._settings, self._folders.places
+        settings, placeholders = self._settings, self._folders.placeholders
         if not settings.url:
             return StdioTransport(self._task(self._templates.command))
         token = read_token(settings.token_env)
-        headers = {name: fill(value, places) for name, value in settings.headers.items()}
+        headers = {name: fill(value, placeholders) for name, value in settings.headers.items()}
         headers |= {"Authorization": f"Bearer {token}"} if token else {}
-        return HttpTransport(fill_url(settings.url, places), headers)
+        return HttpTransport(fill_url(settings.url, placeholders), headers)
 
     def _search_call(self, query: str, k: int, wanted: SearchFilter) -> ToolCall:
-        places = {**self._folders.places, "query": query, "k": k}
-        arguments = fill_json(self._settings.arguments, places)
-        added = self.filtering.table(wanted, places)
+        placeholders = {**self._folders.placeholders, "query": query, "k": k}
+        arguments = fill_json(self._settings.arguments, placeholders)
+        added = self.filtering.table(wanted, placeholders)
         return ToolCall(self._settings.tool, cast("Mapping[str, object]", merge(arguments, added)))
 
     def _filled(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-        filled = ((call.tool, fill_json(call.arguments, self._folders.places)) for call in calls)
+        filled = ((call.tool, fill_json(call.arguments, self._folders.placeholders)) for call in calls)
         return tuple(ToolCall(tool, cast("Mapping[str, object]", arguments)) for tool, arguments in filled)
 
 

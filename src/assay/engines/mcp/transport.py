@@ -28,7 +28,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from assay.engines.json_answers import strip_ansi
+from assay.engines.json_output import strip_ansi
 from assay.processes import ANSWER_BYTES, Child, ChildError, ChildTimeout, ProgramSpec
 
 if TYPE_CHECKING:

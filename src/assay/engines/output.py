@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import cast
 
 from assay.engines.base import EngineReply
-from assay.engines.json_answers import (
+from assay.engines.json_output import (
     Documents,
     SelectedRow,
     Selector,
     clean,
-    documents_among_talk,
-    documents_by_line,
+    find_documents,
+    parse_json,
+    parse_json_lines,
     parse_selector,
     select,
     strip_ansi,
-    whole_document,
 )
-from assay.engines.text_answers import (
+from assay.engines.text_output import (
     MAX_HITS,
     Format,
-    ReadingSettings,
+    OutputSettings,
     TextRules,
     describe_miss,
     find_failure,
@@ -72,7 +73,7 @@ class OutputLayout:
     text: TextRules = field(default_factory=TextRules)
 
 
-def make_layout(settings: ReadingSettings, where: str) -> OutputLayout:
+def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
     """Parse the selectors and patterns; a selector may start at the document or at the result."""
     written = {name: getattr(settings, name) for name in (*_RESULT, *_BILL)}
     declared = {name: parse_selector(text, f"{where}: {name}") for name, text in written.items() if text}
@@ -84,7 +85,7 @@ def make_layout(settings: ReadingSettings, where: str) -> OutputLayout:
     return OutputLayout(settings.format, text=rules, **rooted)
 
 
-def _check_format(settings: ReadingSettings, fields: bool, where: str) -> None:
+def _check_format(settings: OutputSettings, fields: bool, where: str) -> None:
     if fields and settings.format == "text":
         raise ConfigError(f"{where}: fields are declared, but format is text", hint="use format json or jsonl")
     if settings.pattern and settings.format in ("json", "jsonl"):
@@ -101,7 +102,7 @@ def _root(field: Selector, path: Selector | None) -> Selector:
     return Selector((*path.lists, *field.steps))
 
 
-def read_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
+def parse_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
     """Parse output; raise EngineError if it cannot be parsed. `known` are the paths of the corpus."""
     text = clean(data)
     return _check_failure(lambda: text, layout.text, lambda: _read(text, layout, known))
@@ -144,7 +145,7 @@ def _advice(text: str, layout: OutputLayout) -> str:
     return "let the tool print nothing else, or change format"
 
 
-def read_document(document: object, layout: OutputLayout) -> EngineReply:
+def parse_document(document: object, layout: OutputLayout) -> EngineReply:
     """Convert an answer that is a parsed JSON document."""
     return _check_failure(
         lambda: json.dumps(document, ensure_ascii=False), layout.text, lambda: _read_all(Documents((document,)), layout)
@@ -154,11 +155,11 @@ def read_document(document: object, layout: OutputLayout) -> EngineReply:
 def _read_auto(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
     among: EngineReply | None = None
     problem: EngineError | None = None
-    for find in (whole_document, documents_by_line) if text[:1] in ("{", "[") else ():
+    for find in (parse_json, parse_json_lines) if text[:1] in ("{", "[") else ():
         found = _attempt(find, text)
         if found and not found.talk:
             return _read_all(found, layout)
-    found = _attempt(lambda talk: documents_among_talk(talk, anywhere=False), text)
+    found = _attempt(lambda talk: find_documents(talk, anywhere=False), text)
     if found and found.values:
         among = _read_found(found, layout)
     try:
@@ -177,7 +178,7 @@ def _read_auto(text: str, layout: OutputLayout, known: frozenset[str]) -> Engine
 
 def _read_glued(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply | None:
     """Parse JSON that follows progress output in a line; None if it follows a location, as grep prints."""
-    found = _attempt(lambda talk: documents_among_talk(talk, anywhere=True), text)
+    found = _attempt(lambda talk: find_documents(talk, anywhere=True), text)
     if not found or not found.values or any(is_location(talk, known) for talk in found.talk):
         return None
     reply = _read_found(found, layout)
@@ -193,13 +194,13 @@ def _attempt(find: Callable[[str], Documents], text: str) -> Documents | None:
 
 def _find_documents(text: str, form: Format) -> Documents:
     if form == "jsonl":
-        return documents_by_line(text)
+        return parse_json_lines(text)
     try:
-        return whole_document(text)
+        return parse_json(text)
     except ValueError:
         if not text:
             raise
-    return documents_among_talk(text, anywhere=True)
+    return find_documents(text, anywhere=True)
 
 
 def _read_found(found: Documents, layout: OutputLayout) -> EngineReply:
@@ -312,3 +313,37 @@ def _guess(item: object, document: object) -> Hit:
 
 def _first(item: Mapping[str, object], names: Sequence[str]) -> object:
     return next((item[name] for name in names if item.get(name) is not None), None)
+
+
+def read_reply(answer: object) -> EngineReply:
+    """Convert the return value of an engine: an EngineReply, or an iterable for `read_hits`."""
+    if isinstance(answer, EngineReply):
+        return replace(answer, hits=read_hits(answer.hits))
+    return EngineReply(read_hits(answer))
+
+
+def read_hits(answer: object) -> tuple[Hit, ...]:
+    """Convert an iterable of Hit, location, path object or mapping; raise EngineError for anything else."""
+    if isinstance(answer, str | bytes | Mapping | Hit) or not isinstance(answer, Iterable):
+        raise EngineError(
+            f"the engine returned {type(answer).__name__}, not a list of results",
+            hint="return a list of Hit, of paths or of 'path:10-20'",
+        )
+    return tuple(map(read_hit, islice(answer, MAX_HITS)))
+
+
+def read_hit(result: object) -> Hit:
+    """Convert one result."""
+    if isinstance(result, Hit):
+        return result
+    if isinstance(result, str):
+        return parse_location(result)
+    if isinstance(result, os.PathLike):
+        return Hit(str(os.fspath(result)))
+    if isinstance(result, Mapping) and isinstance(result.get("path"), str):
+        known = {name: result[name] for name in Hit._fields if name in result}
+        return Hit(**known)  # the values are checked by `normalise`, as those of any Hit
+    raise EngineError(
+        f"the engine returned a result of type {type(result).__name__}: {result!r:.80}",
+        hint="a result is a Hit, a path, 'path:10-20' or a mapping with path, start, end, score",
+    )

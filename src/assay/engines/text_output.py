@@ -6,16 +6,14 @@ line, and it may span several: `^File: (?P<path>.+)\nLines: (?P<start>\d+)-(?P<e
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from typing import ClassVar, Literal
 
 from assay.engines.base import EngineReply
-from assay.engines.json_answers import Selector
+from assay.engines.json_output import Selector
 from assay.errors import ConfigError, EngineError
 from assay.settings import check_counts
 from assay.types import TIME_LIMITS, Hit
@@ -24,7 +22,7 @@ Format = Literal["auto", "json", "jsonl", "text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadingSettings:
+class OutputSettings:
     """Settings of every engine kind whose answers are parsed.
 
     A subclass with a `__post_init__` calls this one by its name: `super()` does not work with slots.
@@ -76,7 +74,7 @@ class ReadingSettings:
 
     def recorded(self) -> dict[str, object]:
         """Return the settings for the records, without `index_timeout`, which shapes no ranking."""
-        names = [field.name for field in fields(ReadingSettings) if field.name != "index_timeout"]
+        names = [field.name for field in fields(OutputSettings) if field.name != "index_timeout"]
         return {name: getattr(self, name) for name in names}
 
 
@@ -93,40 +91,6 @@ def parse_location(text: str) -> Hit:
         return Hit(text)
     start = int(match["start"])
     return Hit(match["path"], start, int(match["end"] or start))
-
-
-def read_reply(answer: object) -> EngineReply:
-    """Convert the return value of an engine: an EngineReply, or an iterable for `read_hits`."""
-    if isinstance(answer, EngineReply):
-        return replace(answer, hits=read_hits(answer.hits))
-    return EngineReply(read_hits(answer))
-
-
-def read_hits(answer: object) -> tuple[Hit, ...]:
-    """Convert an iterable of Hit, location, path object or mapping; raise EngineError for anything else."""
-    if isinstance(answer, str | bytes | Mapping | Hit) or not isinstance(answer, Iterable):
-        raise EngineError(
-            f"the engine returned {type(answer).__name__}, not a list of results",
-            hint="return a list of Hit, of paths or of 'path:10-20'",
-        )
-    return tuple(map(read_hit, islice(answer, MAX_HITS)))
-
-
-def read_hit(result: object) -> Hit:
-    """Convert one result."""
-    if isinstance(result, Hit):
-        return result
-    if isinstance(result, str):
-        return parse_location(result)
-    if isinstance(result, os.PathLike):
-        return Hit(str(os.fspath(result)))
-    if isinstance(result, Mapping) and isinstance(result.get("path"), str):
-        known = {name: result[name] for name in Hit._fields if name in result}
-        return Hit(**known)  # the values are checked by `normalise`, as those of any Hit
-    raise EngineError(
-        f"the engine returned a result of type {type(result).__name__}: {result!r:.80}",
-        hint="a result is a Hit, a path, 'path:10-20' or a mapping with path, start, end, score",
-    )
 
 
 GROUPS = ("end", "path", "score", "start")

@@ -50,12 +50,12 @@ def strip_ansi(text: str) -> str:
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
-def whole_document(text: str) -> Documents:
+def parse_json(text: str) -> Documents:
     """Parse a text that is one document; raise ValueError or RecursionError if it is not."""
     return Documents((json.loads(text),))
 
 
-def documents_by_line(text: str) -> Documents:
+def parse_json_lines(text: str) -> Documents:
     """Parse one document per line; other lines are talk; raise ValueError if a document is broken."""
     values, talk = list[object](), list[str]()
     for line in filter(None, map(str.strip, text.split("\n"))):
@@ -66,7 +66,7 @@ def documents_by_line(text: str) -> Documents:
     return _check(Documents(tuple(values), tuple(talk)))
 
 
-def documents_among_talk(text: str, *, anywhere: bool) -> Documents:
+def find_documents(text: str, *, anywhere: bool) -> Documents:
     """Find documents that end with a line, and begin with one or anywhere; raise ValueError if one is broken."""
     values, talk, at = list[object](), list[str](), 0
     for begin, end, value in _find(text, _OPENING if anywhere else _LINE_OPENING):

@@ -11,22 +11,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from assay.clock import Deadline, format_duration
-from assay.engines.answers import OutputLayout, make_layout, read_document, read_output
 from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
-from assay.engines.command_settings import WHERE, Settings, compile_marker
-from assay.engines.filters import merge
-from assay.engines.json_answers import (
+from assay.engines.json_output import (
     Documents,
     Selector,
     clean,
-    documents_among_talk,
-    parse_selector,
+    find_documents,
+    parse_json,
     select,
     strip_ansi,
-    whole_document,
 )
-from assay.engines.templates import fill, fill_json
-from assay.engines.tool import ExternalSession, RestartCost, Restarts, repro_command, shown_program, start_tool
+from assay.engines.output import OutputLayout, parse_document, parse_output
+from assay.engines.templates import fill, fill_json, merge
+from assay.engines.tool import ExternalSession, RestartCost, Restarts, display_name, repro_command, start_tool
 from assay.errors import EngineError, EngineTimeoutError
 from assay.processes import CHILD_LIMITS, Child, ChildExited, ChildTimeout, OutputLimitExceeded, last_line
 from assay.types import Corpus
@@ -73,7 +70,7 @@ class OutputMarker:
 class ToolRequest:
     """One query, with the values of all placeholders of a request."""
 
-    places: Mapping[str, str]
+    placeholders: Mapping[str, str]
     query: str
     k: int
     id: int
@@ -126,7 +123,7 @@ class JsonLinesProtocol:
             found = _documents(line)
             answer = None if found is None else self._pick(found, question.id)
             if answer is not None:
-                reply = read_document(answer.values[0], self.layout)
+                reply = parse_document(answer.values[0], self.layout)
                 return replace(reply, notes=(*notes, *unasked, *_talk_notes(talk), *answer.notes, *reply.notes))
             size += len(line) + 1
             if size > CHILD_LIMITS.line:
@@ -162,38 +159,17 @@ class PromptProtocol:
         request, notes = encode_request(self.request, question)
         child.write(request, deadline)
         answer = child.read_until(self.prompt.pattern, deadline)
-        reply = read_output(answer, self.layout, question.known)
+        reply = parse_output(answer, self.layout, question.known)
         return replace(reply, notes=(*notes, *unasked, *reply.notes))
-
-
-def make_dialogue(settings: Settings) -> WireProtocol | None:
-    """Return the protocol of a mode; None for mode "once"."""
-    if settings.mode == "lines":
-        number = parse_selector(settings.answer_id, f"{WHERE}: answer_id") if settings.answer_id else None
-        layout = make_layout(replace(settings, format="json"), WHERE)
-        # the rest of the line must not be taken for an answer
-        ready = _marker(settings.ready, "ready", after=rb"[^\n]*\n") if settings.ready else None
-        return JsonLinesProtocol(settings.request, layout, number, ready)
-    if settings.mode == "prompt":
-        # blanks and colors may follow a prompt, but nothing that could be more of the answer
-        prompt = _marker(settings.prompt, "prompt", after=rb"(?:\x1b\[[0-?]*[ -/]*[@-~]|\s)*\Z")
-        ready = _marker(settings.ready, "ready", after=b"") if settings.ready else None
-        return PromptProtocol(settings.request or "{query}", make_layout(settings, WHERE), prompt, ready)
-    return None
-
-
-def _marker(text: str, name: str, *, after: bytes) -> OutputMarker:
-    pattern = re.compile(b"(?:" + compile_marker(text, name).pattern + b")" + after, re.MULTILINE)
-    return OutputMarker(name, text, pattern)
 
 
 def encode_request(template: str | Mapping[str, object], question: ToolRequest) -> tuple[bytes, tuple[str, ...]]:
     """Encode a query as one line, with notes: JSON from a table, else text with line breaks replaced by blanks."""
     if not isinstance(template, str):
-        values = {**question.places, "query": question.query, "k": question.k, "id": question.id}
+        values = {**question.placeholders, "query": question.query, "k": question.k, "id": question.id}
         return json.dumps(merge(fill_json(template, values), question.added)).encode() + b"\n", ()
     flat = _BREAKS.sub(" ", question.query)
-    text = fill(template, {**question.places, "query": flat, "k": str(question.k), "id": str(question.id)})
+    text = fill(template, {**question.placeholders, "query": flat, "k": str(question.k), "id": str(question.id)})
     try:
         return text.encode() + b"\n", (FLATTENED,) if flat != question.query else ()
     except UnicodeEncodeError as problem:
@@ -202,7 +178,7 @@ def encode_request(template: str | Mapping[str, object], question: ToolRequest) 
 
 def _documents(line: bytes) -> Documents | None:
     text = clean(line)
-    for find in (whole_document, lambda talk: documents_among_talk(talk, anywhere=True)):
+    for find in (parse_json, lambda talk: find_documents(talk, anywhere=True)):
         try:
             found = find(text)
         except (ValueError, RecursionError):
@@ -234,10 +210,10 @@ class InteractiveSession(ExternalSession):
 
     def __init__(self, place: ToolWorkspace, dialogue: WireProtocol) -> None:
         self.place = place
-        self.places = place.places
+        self.placeholders = place.placeholders
         self.filtering = place.tool.templates.filters
         self._task = place.task(place.tool.templates.argv)
-        self._name = shown_program(place.tool.templates.argv, self._task)
+        self._name = display_name(place.tool.templates.argv, self._task)
         self._dialogue = dialogue
         self._child: Child | None = None
         self._asked = 0
@@ -269,8 +245,8 @@ class InteractiveSession(ExternalSession):
     def usage(self) -> SessionUsage:
         """Return what the program used."""
         if self._child is not None:
-            self.place.tracker.note_peak(self._child.peak_bytes())
-            self.place.tracker.note_words(self._child.stderr)
+            self.place.tracker.record_peak(self._child.peak_bytes())
+            self.place.tracker.record_stderr(self._child.stderr)
         return self.place.usage(self._startup if self._dialogue.waits else None)
 
     def close(self) -> None:
@@ -290,7 +266,7 @@ class InteractiveSession(ExternalSession):
         if child is None:
             return b""
         child.end()
-        self.place.tracker.note_peak(child.peak_bytes())
+        self.place.tracker.record_peak(child.peak_bytes())
         return child.stderr
 
     def _restore(self) -> RestartCost:
@@ -304,8 +280,8 @@ class InteractiveSession(ExternalSession):
     def _ask(self, query: str, k: int, wanted: SearchFilter, clock: Deadline) -> EngineReply:
         assert self._child is not None
         self._asked += 1
-        added = self.filtering.table(wanted, {**self.place.places, "query": query, "k": k, "id": self._asked})
-        question = ToolRequest(self.place.places, query, k, self._asked, self.place.known, added)
+        added = self.filtering.table(wanted, {**self.place.placeholders, "query": query, "k": k, "id": self._asked})
+        question = ToolRequest(self.place.placeholders, query, k, self._asked, self.place.known, added)
         with self._watched(self._child, clock, "raise timeout"):
             reply = self._dialogue.ask(self._child, question, clock.deadline)
         self._restarts.note_answer()
@@ -343,7 +319,7 @@ class InteractiveSession(ExternalSession):
     def _fail(self) -> str:
         stderr = self.drop()
         self._restarts.note_loss()
-        self.place.tracker.note_failure(stderr)
+        self.place.tracker.record_failure(stderr)
         words = last_line(stderr)
         return f": {words}" if words else ""
 
