@@ -34,7 +34,7 @@ ALLOWED = {
     "syntax": {"errors", "types"},
     "corpus": {"errors", "types", "syntax", "files", "locks", "processes", "_version"},
     "store": {"errors", "files", "locks", "corpus"},
-    "gold": {"errors", "types", "clock", "syntax", "corpus", "files", "digests", "chat"},
+    "gold": {"errors", "types", "clock", "syntax", "corpus", "files", "digests", "locks", "chat"},
     "search": {
         "errors",
         "types",

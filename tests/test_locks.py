@@ -54,3 +54,15 @@ def test_fork_does_not_hold_the_lock_of_its_parent(tmp_path):
     os.waitpid(child, 0)
     for end in (*ready, *go_on):
         os.close(end)
+
+
+def test_lock_with_a_timeout_waits_and_gives_up(tmp_path):
+    with FileLock(tmp_path / "lock"):
+        assert not FileLock(tmp_path / "lock").acquire(wait=0.05)
+    assert FileLock(tmp_path / "lock").acquire(wait=0.05)
+
+
+def test_directory_is_locked_without_a_file(tmp_path):
+    with FileLock(tmp_path):
+        assert not acquire(tmp_path)[1]
+    assert not list(tmp_path.iterdir())

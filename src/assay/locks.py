@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
+
+#: Seconds between attempts of a lock with a timeout; an attempt costs microseconds.
+_TICK: Final = 0.02
 
 
 class FileLock:
-    """A lock (flock) on a file, exclusive or shared.
+    """A lock (flock) on a file or directory, exclusive or shared.
 
-    An exclusive lock creates its file unless `create` is False; a shared lock needs an existing file.
+    An exclusive lock creates a missing file unless `create` is False; a shared lock needs an existing file.
     """
 
     def __init__(self, path: Path, *, shared: bool = False, create: bool = True) -> None:
@@ -21,25 +25,42 @@ class FileLock:
         self._shared = shared
         self._create = create and not shared
 
-    def acquire(self, *, wait: bool = True) -> bool:
-        """Lock the file; return False if it is locked by others and `wait` is False, or is being removed.
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
 
-        Raise OSError when the file cannot be opened.
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def acquire(self, *, wait: bool | float = True) -> bool:
+        """Lock the file, waiting forever or up to `wait` seconds.
+
+        Return False if another process still holds it, or if it was removed and is not to be created. Raise OSError
+        when the file cannot be opened.
         """
-        flags = os.O_RDONLY if self._shared else os.O_RDWR | (os.O_CREAT if self._create else 0)
         kind = fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX
+        if wait is not True:
+            kind |= fcntl.LOCK_NB
+        end = time.monotonic() + wait
         while True:
-            self.handle = os.open(self.path, flags, 0o666)
+            flags = os.O_RDONLY if self._shared or self.path.is_dir() else os.O_RDWR
+            self.handle = os.open(self.path, flags | (os.O_CREAT if self._create and flags else 0), 0o666)
             _held.add(self)
             try:
-                fcntl.flock(self.handle, kind if wait else kind | fcntl.LOCK_NB)
-            except OSError as error:
-                if self._shared and not isinstance(error, BlockingIOError):
+                fcntl.flock(self.handle, kind)
+            except BlockingIOError:
+                self.release()
+                if time.monotonic() >= end:
+                    return False
+                time.sleep(_TICK)
+                continue
+            except OSError:
+                if self._shared:
                     return True  # a drive without locks: no other process can lock it exclusively
                 self.release()
-                if wait:
-                    raise
-                return False
+                if not wait:
+                    return False
+                raise
             except BaseException:
                 self.release()
                 raise
@@ -74,20 +95,3 @@ def _release_in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_release_in_child)
-
-
-# search/index_files.py still uses these three names.
-LockFile = FileLock
-
-
-def opened(path: Path, flags: int) -> FileLock:
-    """Open a file for locking."""
-    lock = FileLock(path)
-    lock.handle = os.open(path, flags, 0o666)
-    _held.add(lock)
-    return lock
-
-
-def let_go(lock: FileLock) -> None:
-    """Release a lock."""
-    lock.release()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from assay.errors import GoldError, SetupError
 from assay.files import sync_folder
+from assay.locks import FileLock
 
 if TYPE_CHECKING:
     import yaml
@@ -86,21 +86,22 @@ def opened(path: Path, *, keep: bool = False) -> Iterator[Journal]:
 
     A last line that lacks only its newline, as some editors leave it, is ended.
     """
+    lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         new = not path.exists()
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        lock.acquire()
         if new:
             sync_folder(path.parent)
-    except OSError as error:
-        raise _unusable(path, error) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield Journal(path, handle, keep=keep)
+        handle = os.open(path, os.O_RDWR | os.O_APPEND)
+        try:
+            yield Journal(path, handle, keep=keep)
+        finally:
+            os.close(handle)
     except OSError as error:
         raise _unusable(path, error) from error
     finally:
-        os.close(handle)
+        lock.release()
 
 
 def append(path: Path, values: Sequence[Mapping[str, object]]) -> None:

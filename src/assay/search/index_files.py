@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from typing import Final
 from assay.corpus.cache import cache_dir
 from assay.errors import SetupError
 from assay.files import remove_leftovers
-from assay.locks import let_go, opened
+from assay.locks import FileLock
 from assay.store.paths import INDEX
 
 #: The one file of an index, beside its lock.
@@ -52,8 +50,6 @@ class LockTimeout:
 
     #: Indexing the largest known repository (60,000 files) takes a minute or two; after ten the writer hangs.
     seconds: float = 600.0
-    #: Between two tries: 20 ms do not matter beside the time of indexing, and a try costs microseconds.
-    tick: float = 0.02
 
 
 TIMEOUT: Final = LockTimeout()
@@ -62,14 +58,17 @@ TIMEOUT: Final = LockTimeout()
 @contextmanager
 def writer_lock(folder: Path, timeout: LockTimeout = TIMEOUT) -> Iterator[None]:
     """Lock a folder against other writers; the lock ends with its process, and the next writer removes leftovers."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = opened(folder / "lock", os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        raise _unusable(folder, error) from error
+    lock = FileLock(folder / "lock")
     try:
         try:
-            _acquire(lock.handle, folder, timeout)
+            folder.mkdir(parents=True, exist_ok=True)
+            if not lock.acquire(wait=timeout.seconds):
+                holder = lock.path.read_text("ascii", "replace").strip()
+                raise SetupError(
+                    f"another process has been writing this index for {timeout.seconds:g} s",
+                    file=folder,
+                    hint=f"wait for it, or end it: process {holder}" if holder else "wait for it to end",
+                )
             os.ftruncate(lock.handle, 0)
             os.pwrite(lock.handle, str(os.getpid()).encode("ascii"), 0)
             remove_leftovers(folder)
@@ -77,24 +76,7 @@ def writer_lock(folder: Path, timeout: LockTimeout = TIMEOUT) -> Iterator[None]:
             raise _unusable(folder, error) from error
         yield
     finally:
-        let_go(lock)
-
-
-def _acquire(handle: int, folder: Path, timeout: LockTimeout) -> None:
-    end = time.monotonic() + timeout.seconds
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                holder = os.pread(handle, 20, 0).decode("ascii", "replace").strip()
-                raise SetupError(
-                    f"another process has been writing this index for {timeout.seconds:g} s",
-                    file=folder,
-                    hint=f"wait for it, or end it: process {holder}" if holder else "wait for it to end",
-                ) from None
-            time.sleep(timeout.tick)
+        lock.release()
 
 
 def _unusable(folder: Path, error: OSError) -> SetupError:

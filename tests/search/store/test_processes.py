@@ -115,7 +115,7 @@ def test_lock_loses_no_increment_of_many_processes(tmp_path) -> None:
 
 
 def test_lock_keeps_threads_and_others_out_and_names_the_holder(tmp_path) -> None:
-    soon = LockTimeout(seconds=0.05, tick=0.01)
+    soon = LockTimeout(seconds=0.05)
     with writer_lock(tmp_path), pytest.raises(SetupError) as caught, writer_lock(tmp_path, soon):
         pytest.fail("two writers")
     assert caught.value.hint

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from assay.digests import bytes_digest, text_digest
 from assay.errors import InputError
 from assay.experiment.records.codec import dump
 from assay.files import cannot_write, remove_leftovers, sync_folder, write_atomic
+from assay.locks import FileLock
 from assay.types import GoldSet, Suite
 
 #: The records: run.json names the others with their hashes.
@@ -100,8 +100,7 @@ def is_ours(folder: Path) -> bool:
 def writing(folder: Path) -> Iterator[None]:
     """Hold a results folder for oneself while records and reports are written; a second writer waits."""
     write_assayignore(folder)
-    with open(folder / LOCK, "wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(folder / LOCK):
         for name in (IGNORE, GIT_IGNORE):
             remove_leftovers(folder, name)
         yield
@@ -169,7 +168,7 @@ def replace_generation(folder: Path, manifest: Mapping[str, object], members: Ma
     digests = {name: text_digest(text) for name, text in sorted(members.items())}
     text = dump({"assay_run": FORMAT, **manifest, "members": digests}, indent=1) + "\n"
     try:
-        with _alone(folder):
+        with FileLock(folder):  # the directory itself is the lock, so that no lock file is left behind
             _finish(folder)
             _stage(folder, text, members)
             os.rename(folder / STAGED, folder / COMMITTED)
@@ -202,17 +201,6 @@ def peek_generation(folder: Path) -> SnapshotInfo:
         if not here and _manifest_text(folder) == text:
             raise broken(folder, f"{name} is not there")
     return SnapshotInfo(text_digest(text), manifest)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one writer in at a time; the folder itself is the lock, so that nothing is left behind."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _stage(folder: Path, manifest: str, members: Mapping[str, str]) -> None:
