@@ -21,21 +21,26 @@ T = TypeVar("T")
 
 def read_settings(record: type[T], values: Mapping[str, object], where: str) -> T:
     """Build a settings record from a mapping; error messages begin with `where`."""
+    return _read_record(record, values, f"{where}: ")
+
+
+def _read_record(record: type[T], values: Mapping[str, object], prefix: str) -> T:
     known = {field.name: field for field in fields(cast(Any, record))}
     for key in values:
         if key not in known:
-            raise unknown(f"{where}: unknown setting", key, sorted(known), "settings")
+            raise unknown(f"{prefix.rstrip('.: ')}: unknown setting", key, sorted(known), "settings")
+    hints = get_type_hints(record)
     for name, field in known.items():
         if name not in values and is_required(field):
-            raise ConfigError(f"{where}: the setting {name!r} is missing", hint=f"settings: {', '.join(sorted(known))}")
-    hints = get_type_hints(record)
+            hint = f"set {name} to {type_text(hints[name])}"
+            raise ConfigError(f"{prefix.rstrip('.: ')}: missing setting {name!r}", hint=hint)
     read: dict[str, object] = {}
     for key, value in values.items():
         default = known[key].default_factory
         if is_dataclass(hints[key]) and isinstance(value, Mapping) and default is not MISSING:
-            read[key] = _change_record(default(), value, f"{where}: {key}")
+            read[key] = _change_record(default(), value, f"{prefix}{key}")
         else:
-            read[key] = coerce(value, hints[key], f"{where}: {key}")
+            read[key] = coerce(value, hints[key], f"{prefix}{key}")
     return record(**read)
 
 
@@ -47,7 +52,7 @@ def _change_record(record: Any, values: Mapping[str, object], where: str) -> obj
             raise unknown(f"{where}: unknown setting", key, known, "settings")
     changes: dict[str, object] = {}
     for key, value in values.items():
-        old, at = getattr(record, key), f"{where}: {key}"
+        old, at = getattr(record, key), f"{where}.{key}"
         if is_dataclass(old) and isinstance(value, Mapping):
             changes[key] = _change_record(old, value, at)
         else:
@@ -65,17 +70,17 @@ def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict
 
 
 def unknown(what: str, name: str, known: list[str], kind: str) -> ConfigError:
-    """Return the error for an unknown name, with the closest one and all known ones."""
+    """Return the error for an unknown name; the hint is the closest known name, or all of them."""
     near = closest_match(name, known)
-    meant = f"; did you mean {near[0]!r}?" if near else ""
-    return ConfigError(f"{what} {name!r}{meant}", hint=f"{kind}: {', '.join(known) or 'none'}")
+    hint = f"did you mean {near[0]!r}?" if near else f"{kind}: {', '.join(known) or 'none'}"
+    return ConfigError(f"{what} {name!r}", hint=hint)
 
 
 def check_counts(where: str, **counts: int) -> None:
     """Raise for counts less than one."""
     for name, count in counts.items():
         if count < 1:
-            raise ConfigError(f"{where}: {name} = {count}", hint="it must be 1 or more")
+            raise ConfigError(f"{where}: {name}: expected at least 1, got {count}")
 
 
 def type_text(hint: Any, *, many: bool = False) -> str:  # noqa: ANN401 - a type hint is any object
@@ -116,7 +121,7 @@ def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a 
             raise _misfit(value, where, hint)
         return {key: coerce(item, arguments[1], f"{where}.{key}") for key, item in value.items()}
     if is_dataclass(hint) and isinstance(value, Mapping):
-        return read_settings(cast(type[object], hint), value, where)
+        return _read_record(cast(type[object], hint), value, f"{where}.")
     if hint is object:
         return value
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
@@ -141,14 +146,14 @@ def _fit_any(value: object, hints: tuple[Any, ...], where: str) -> object:
 
 
 def _misfit(value: object, where: str, hint: Any) -> ConfigError:  # noqa: ANN401 - a type hint is any object
-    return ConfigError(f"{where} = {value!r}", hint=f"it must be {type_text(hint)}")
+    return ConfigError(f"{where}: expected {type_text(hint)}, got {value!r}")
 
 
 _NAMES: dict[Any, tuple[str, str]] = {
-    int: ("a whole number", "whole numbers"),
+    int: ("an integer", "integers"),
     float: ("a number", "numbers"),
-    str: ("a text", "texts"),
-    bool: ("true or false", "trues and falses"),
+    str: ("a string", "strings"),
+    bool: ("true or false", "booleans"),
     object: ("anything", "anything"),
 }
 

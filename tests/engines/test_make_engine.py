@@ -30,19 +30,18 @@ def test_make_engine_refuses_an_unknown_kind_and_names_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "near", "known"),
+    ("spec", "near"),
     [
-        ({"kind": "builtin", "pre": "span"}, "per", "search"),
-        ({"kind": "builtin", "search": {"lexcal": {}}}, "lexical", "growth"),
-        ({"kind": "command", "argv": "x {query}", "timout": 3}, "timeout", "ok_codes"),
-        ({"kind": "random", "sed": 3}, "seed", "window"),
-        ({"kind": "keywords", "backnd": "rg"}, "backend", "window"),
+        ({"kind": "builtin", "pre": "span"}, "per"),
+        ({"kind": "builtin", "search": {"lexcal": {}}}, "lexical"),
+        ({"kind": "command", "argv": "x {query}", "timout": 3}, "timeout"),
+        ({"kind": "random", "sed": 3}, "seed"),
+        ({"kind": "keywords", "backnd": "rg"}, "backend"),
     ],
 )
-def test_make_engine_refuses_unknown_keys_and_lists_the_known(spec: dict[str, object], near: str, known: str) -> None:
-    with pytest.raises(ConfigError, match=f"did you mean '{near}'") as caught:
+def test_make_engine_refuses_unknown_keys_and_names_the_closest(spec: dict[str, object], near: str) -> None:
+    with pytest.raises(ConfigError, match=f"did you mean '{near}'"):
         make_engine(spec, suite=SUITE)
-    assert known in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_make_engine_refuses_unknown_keys_and_lists_the_known(spec: dict[str, ob
 def test_make_engine_refuses_bad_settings_with_a_next_step(spec: str | dict[str, object]) -> None:
     with pytest.raises(ConfigError) as caught:
         make_engine(spec, suite=SUITE)
-    assert caught.value.hint
+    assert caught.value.hint or "expected" in caught.value.message
     assert caught.value.exit_code == 2
 
 
@@ -143,7 +142,7 @@ def test_as_engine_refuses_an_engine_that_asks_for_nothing() -> None:
 
         def open(self, corpus: Corpus) -> None: ...
 
-    with pytest.raises(ConfigError, match="oversample = 0"):
+    with pytest.raises(ConfigError, match="oversample: expected at least 1, got 0"):
         as_engine(Greedless())  # type: ignore[arg-type]  # what is being tested
 
 
@@ -161,12 +160,12 @@ def test_describe_shows_every_kind_with_every_setting() -> None:
 
 def test_describe_writes_types_and_defaults_for_people() -> None:
     shown = {(page.name, s.name): (s.type, s.default) for page in describe() for s in page.settings}
-    assert shown["command", "argv"] == ("a text or a list of texts", None)
-    assert shown["command", "index"] == ("a text or a list of texts", "[]")
-    assert shown["command", "ok_codes"] == ("a list of whole numbers", "none")
+    assert shown["command", "argv"] == ("a string or a list of strings", None)
+    assert shown["command", "index"] == ("a string or a list of strings", "[]")
+    assert shown["command", "ok_codes"] == ("a list of integers", "none")
     assert shown["command", "env"] == ("a table", "{}")
     assert shown["command", "format"] == ("one of auto, json, jsonl, text", '"auto"')
-    assert shown["python", "oversample"] == ("a whole number", "none")
+    assert shown["python", "oversample"] == ("an integer", "none")
     assert shown["builtin", "search.lexical.k1"] == ("a number", "1.2")
     assert ("builtin", "search") not in shown
 

@@ -86,7 +86,7 @@ BAD_FILES = {
     "unknown empty table": ("[run]\n[search.nonsense]\n", 2, "nonsense"),
     "wrong type": ('[search.stem]\nfiles = "many"\n', 2, "a number"),
     "truth is no number": ("[search.stem]\nfiles = true\n", 2, "a number"),
-    "half a count": ("[search.coherence]\nchunks = 1.5\n", 2, "a whole number"),
+    "half a count": ("[search.coherence]\nchunks = 1.5\n", 2, "an integer"),
     "out of range": ("[search]\nlexical.b = 1.5\n", 2, "from 0 to 1"),
     "inside an inline table": ("[search]\n\nlexical = {k1 = 1, b = 1.5}\n", 3, "from 0 to 1"),
     "overlap": ("[search.index.chunks]\nsize = 10\noverlap = 10\n", 3, "smaller"),
