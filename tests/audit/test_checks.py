@@ -10,7 +10,7 @@ from assay.audit.records import Severity
 from assay.audit.runner import run_audit
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import EngineError
-from assay.gold.lint import EngineReach
+from assay.gold.lint.rules import EngineReach
 from assay.types import Query, Span, Target
 from tests.audit import specimens
 from tests.audit.conftest import QUERIES, SMALL, amiss, audited, made_of

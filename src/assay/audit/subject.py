@@ -14,7 +14,7 @@ from assay.experiment.spec.model import EngineFactory
 from assay.types import Corpus, Query
 
 if TYPE_CHECKING:
-    from assay.gold.lint import EngineReach
+    from assay.gold.lint.rules import EngineReach
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.audit.records import AuditConfig
     from assay.audit.subject import AuditTarget
     from assay.engines.base import FullEngine
-    from assay.gold.lint import EngineReach
+    from assay.gold.lint.rules import EngineReach
     from assay.types import Corpus
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 from assay.clock import Deadline
 from assay.digests import text_digest
 from assay.errors import AssayError, EngineError
-from assay.gold.lint import LintFinding
+from assay.gold.lint.rules import LintFinding
 from assay.http import (
     DEFAULT_HTTP,
     AccessDenied,

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from assay.gold.anchors import content_digest
-from assay.gold.lint import lint
+from assay.gold.lint.registry import lint
 from assay.types import CorpusSpec
 from tests.gold.lint.world import codes, corpus_of, gold_of, lint_all, messages, query
 

@@ -1,4 +1,6 @@
-from assay.gold.lint import LintConfig, LintDependencies, LintReport, Power, join
+from assay.gold.lint.coverage import Power
+from assay.gold.lint.registry import join
+from assay.gold.lint.rules import LintConfig, LintDependencies, LintReport
 from assay.types import CorpusSpec, GoldSet, Suite
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
 

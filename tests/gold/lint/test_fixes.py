@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.anchors import content_digest
-from assay.gold.lint import fix, fix_all, lint
+from assay.gold.lint.registry import FixResult, fix, fix_all, lint
 from assay.types import LabelProvenance
 from tests.gold.lint.world import corpus_of, gold_of, query
 
@@ -26,7 +26,8 @@ def anchors(gold):
 
 def repaired(corpus, *queries):
     gold = gold_of(corpus, *queries)
-    return fix(gold, lint(gold, corpus).findings)
+    report = lint(gold, corpus)
+    return FixResult(*fix(gold, report.findings), report)
 
 
 @pytest.mark.parametrize(
@@ -110,13 +111,13 @@ def test_repair_that_makes_a_wrong_answer_right_too_is_not_made(corpus):
 
 
 def test_round_of_repairs_that_brings_new_errors_is_not_made(corpus, monkeypatch):
-    from assay.gold.lint import fixes
+    from assay.gold.lint import registry
 
     gold = gold_of(corpus, query("q", "where is it", "src/main.py"))
 
     def worse(given, findings):
         broken = gold_of(corpus, query("q", "where is it", "gone.py"), query("r", "where was it", "gone.py"))
-        return replace(fix(given, findings), gold=broken)
+        return broken, fix(given, findings)[1]
 
-    monkeypatch.setattr(fixes, "fix", worse)
+    monkeypatch.setattr(registry, "fix", worse)
     assert fix_all(gold, corpus).gold == gold

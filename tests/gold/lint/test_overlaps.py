@@ -1,7 +1,6 @@
 import pytest
 
-from assay.gold.lint import lint
-from assay.gold.lint.fixes import fix
+from assay.gold.lint.registry import fix, lint
 from tests.gold.lint.world import codes, corpus_of, gold_of, lint_all, messages, query
 
 LINES = {
@@ -47,11 +46,11 @@ def test_adversary_on_lines_of_a_target_is_an_error(tmp_path):
 def test_same_lines_twice_are_repaired_to_the_symbol(tmp_path):
     corpus = corpus_of(tmp_path, LINES)
     gold = gold_of(corpus, query("q", "where is it", "b.py:2-3", "b.py::A.f"))
-    fixed = fix(gold, lint(gold, corpus).findings)
-    assert [target.anchor for target in fixed.gold.queries[0].targets] == ["b.py::A.f"]
+    fixed, _ = fix(gold, lint(gold, corpus).findings)
+    assert [target.anchor for target in fixed.queries[0].targets] == ["b.py::A.f"]
 
 
 def test_same_lines_in_two_grades_are_left_to_people(tmp_path):
     corpus = corpus_of(tmp_path, LINES)
     gold = gold_of(corpus, query("q", "where is it", "b.py:2-3", secondary=["b.py::A.f"]))
-    assert fix(gold, lint(gold, corpus).findings).repaired == ()
+    assert fix(gold, lint(gold, corpus).findings)[1] == ()

@@ -1,8 +1,8 @@
 import pytest
 
 from assay.errors import GoldError
-from assay.gold.lint import LintDependencies, chunk_list, read_chunks
-from assay.gold.lint.reach import ceiling
+from assay.gold.lint.reach import ceiling, chunk_list, read_chunks
+from assay.gold.lint.rules import LintDependencies
 from assay.scoring import score
 from assay.types import EngineRun, GoldSet, Hit, Ranking, Run, Span, Suite, Target
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query

@@ -1,6 +1,7 @@
 import pytest
 
-from assay.gold.lint import LintConfig, lint
+from assay.gold.lint.registry import lint
+from assay.gold.lint.rules import LintConfig
 from assay.types import Query, Span, Target
 from tests.gold.lint.world import codes, corpus_of, gold_of, lint_all, messages, query
 

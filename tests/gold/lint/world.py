@@ -5,7 +5,8 @@ from pathlib import Path
 
 from assay.corpus import open_corpus
 from assay.gold.building import GoldLocation, parse_target
-from assay.gold.lint import LintDependencies, LintReport, lint
+from assay.gold.lint.registry import lint
+from assay.gold.lint.rules import LintDependencies, LintReport
 from assay.types import SECONDARY, Adversary, Corpus, CorpusSpec, GoldSet, Query
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.chat import Endpoint
 from assay.gold.building import GoldLocation, build_query, parse_target
 from assay.gold.leaks import replacements
-from assay.gold.lint import RuleSelection, lint
+from assay.gold.lint.registry import RuleSelection, lint
 from assay.gold.mining import CodeIndex, ask_phrasings, mine_phrasings
 from assay.gold.mining.endpoint import answer_problem
 from assay.gold.mining.phrasings import rule_phrases, slips, wrong_term

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.gold.lint import LintFinding
+from assay.gold.lint.rules import LintFinding
 from assay.report.github import Annotation, AnnotationLine, commands, of_findings
 
 

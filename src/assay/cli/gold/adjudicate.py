@@ -169,7 +169,7 @@ def set_problems(desk: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProblem, .
     """Find the errors that lint sees in a set."""
     from assay.cli.gold.lint import lint_dependencies
     from assay.gold.anchors import AnchorProblem
-    from assay.gold.lint import lint
+    from assay.gold.lint.registry import lint
 
     tools = lint_dependencies(gold.name, desk.corpus.spec, desk.path.parent)
     errors = [finding for finding in lint(gold, desk.corpus, tools=tools).findings if finding.severity == "error"]

@@ -24,7 +24,9 @@ from assay.cli.output import emit, info, warn
 from assay.errors import AssayError, ConfigError
 
 if TYPE_CHECKING:
-    from assay.gold.lint import EngineReach, LintConfig, LintDependencies, LintFinding, LintReport, Power, RuleSelection
+    from assay.gold.lint.coverage import Power
+    from assay.gold.lint.registry import RuleSelection
+    from assay.gold.lint.rules import EngineReach, LintConfig, LintDependencies, LintFinding, LintReport
     from assay.report.github import JobOutput
     from assay.report.render.document import Document
     from assay.search.chunking import ChunkConfig
@@ -82,7 +84,9 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _handle(args: argparse.Namespace) -> int:
-    from assay.gold.lint import LintConfig, join, read_chunks
+    from assay.gold.lint.reach import read_chunks
+    from assay.gold.lint.registry import join
+    from assay.gold.lint.rules import LintConfig
 
     selection, config = _selection(args), LintConfig()
     reaches = tuple(read_chunks(Path(name)) for name in args.reach or () if name != _BUILTIN)
@@ -95,7 +99,7 @@ def _handle(args: argparse.Namespace) -> int:
 
 
 def _selection(args: argparse.Namespace) -> RuleSelection:
-    from assay.gold.lint import RuleSelection
+    from assay.gold.lint.registry import RuleSelection
 
     given = {key: _codes(getattr(args, key)) for key in ("select", "ignore") if getattr(args, key) is not None}
     return RuleSelection(**given)
@@ -134,7 +138,7 @@ def _here(spec: CorpusSpec) -> CorpusSpec:
 
 def _lint(args: argparse.Namespace, gold: GoldSet, rules: _Rules) -> _Linted:
     from assay.corpus import open_corpus
-    from assay.gold.lint import fix_all, lint
+    from assay.gold.lint.registry import fix_all, lint
 
     info(args, f"{gold.name}: reading the corpus")
     corpus = open_corpus(gold.corpus, base=folder_of(gold))
@@ -167,7 +171,7 @@ def _written_corpus(gold: GoldSet) -> CorpusSpec:
 
 
 def _power(margin: float) -> Power:
-    from assay.gold.lint import Power
+    from assay.gold.lint.coverage import Power
     from assay.stats import components_of, plan
     from assay.stats.config import DEFAULT
 
@@ -183,7 +187,7 @@ def _power(margin: float) -> Power:
 
 def _emit(args: argparse.Namespace, suite: Suite, report: LintReport, repaired: Sequence[LintFinding]) -> None:
     from assay.cli.gold.lint_report import document
-    from assay.gold.lint import SEVERITIES
+    from assay.gold.lint.rules import SEVERITIES
 
     data = {
         "schema": "assay/gold-lint/1",
@@ -238,7 +242,7 @@ def lint_dependencies(
     """Lend the rules what other rooms know: the whole checkout, what is beside the code, what engines can return."""
     from assay.corpus import open_corpus
     from assay.errors import AssayError
-    from assay.gold.lint import LintDependencies
+    from assay.gold.lint.rules import LintDependencies
     from assay.search.noise import NOISE, file_noise
 
     @cache
@@ -258,7 +262,7 @@ def lint_dependencies(
 def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineReach:
     """Give what our own engine can return, cut as it cuts or as a configuration says."""
     from assay.corpus import read_text
-    from assay.gold.lint import EngineReach
+    from assay.gold.lint.rules import EngineReach
     from assay.search.chunking import ChunkConfig, SourceText, chunk_file
     from assay.types import Span
 

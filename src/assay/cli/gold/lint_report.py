@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from assay.cli.output import pluralize
-from assay.gold.lint import SEVERITIES
+from assay.gold.lint.rules import SEVERITIES
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 
 if TYPE_CHECKING:
-    from assay.gold.lint import Leaks, LintFinding, LintReport, Severity
+    from assay.gold.lint.rules import Leaks, LintFinding, LintReport, Severity
 
 
 _WORDS: tuple[tuple[Severity, str], ...] = (("error", "error"), ("warning", "warning"), ("info", "note"))

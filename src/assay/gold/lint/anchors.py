@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from assay.gold.anchors import places
-from assay.gold.lint.rules import LintFinding, LintRule, Repair
-from assay.gold.lint.view import LintContext
+from assay.gold.lint.rules import LintContext, LintFinding, LintRule, Repair
 from assay.syntax.text import count_lines, split_lines
 from assay.types import Span, Target
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from os.path import commonpath
 from pathlib import PurePosixPath
 
-from assay.gold.lint.rules import LintConfig, LintFinding, LintRule
-from assay.gold.lint.view import LintContext
+from assay.gold.lint.rules import LintConfig, LintContext, LintFinding, LintRule
 from assay.types import Suite
 
 MODULES = LintRule(
@@ -91,14 +90,19 @@ def _check_modules(view: LintContext) -> Iterator[LintFinding]:
     Only files of the kinds that have targets count. A file next to a directory of its name (Ruby, Rust, Elixir)
     counts as part of that directory.
     """
-    asked = [t.span.path for query in view.resolved() for t in query.targets]
-    kinds = sorted({view.files[path].kind for path in asked if path in view.files})
+    covered = [t.span.path for query in view.resolved() for t in query.targets]
+    kinds = sorted({view.files[path].kind for path in covered if path in view.files})
     paths = [path for path, file in view.files.items() if file.kind in kinds]
     top = commonpath([PurePosixPath(path).parent for path in paths]) if paths else ""
-    top = "" if top == "." else top
+    prefix = "" if top in ("", ".") else f"{top}/"
+
+    def module(path: str) -> str:
+        below = path.removeprefix(prefix)
+        return prefix + below.partition("/")[0] if "/" in below else ""
+
     aside = [path for path in paths if view.aside(path)]
-    sizes, aside_sizes = (Counter(m for path in some if (m := _module(path, top))) for some in (paths, aside))
-    met = {name for path in asked for name in (_module(path, top), str(PurePosixPath(path).with_suffix("")))}
+    sizes, aside_sizes = (Counter(m for path in some if (m := module(path))) for some in (paths, aside))
+    met = {name for path in covered for name in (module(path), str(PurePosixPath(path).with_suffix("")))}
     least = max(view.config.module_files, view.config.module_share * (len(paths) - len(aside)))
     missed = [
         (-count, name)
@@ -110,9 +114,3 @@ def _check_modules(view: LintContext) -> Iterator[LintFinding]:
         listed = ", ".join(f"{name} ({-count} {what})" for count, name in sorted(missed)[: view.config.listed])
         more = f" and {len(missed) - view.config.listed} more" if len(missed) > view.config.listed else ""
         yield view.finding(MODULES, None, "", f"no target in {listed}{more}")
-
-
-def _module(path: str, top: str) -> str:
-    below = path[len(top) + 1 :] if top and path.startswith(f"{top}/") else path
-    first, slash, _ = below.partition("/")
-    return (f"{top}/{first}" if top else first) if slash else ""

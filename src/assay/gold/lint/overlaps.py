@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import PurePosixPath
 
-from assay.gold.lint.owners import simple_name
-from assay.gold.lint.rules import LintFinding, LintRule, Repair
-from assay.gold.lint.view import LintContext, written_anchor
+from assay.gold.lint.definitions import simple_name
+from assay.gold.lint.rules import LintContext, LintFinding, LintRule, Repair, written_anchor
 from assay.syntax.outline import Definition, Outline
 from assay.types import Query, Span, Target
 
@@ -67,32 +66,31 @@ def check(view: LintContext) -> Iterator[LintFinding]:
     for query in view.resolved():
         source = sources[query.id]
         for one, other in combinations(query.targets, 2):
-            yield from _compare(view, source, one, other)
+            common = one.span.common_lines(other.span)
+            if not common or (one.span.start is None and other.span.start is None):
+                continue
+            first, second = written_anchor(source, one), written_anchor(source, other)
+            if one.span == other.span:
+                message = f"{first} and {second} are the same lines, {one.span}"
+                fixable = one.grade == other.grade and not (one.symbol and other.symbol)
+                repair = Repair(first if other.symbol else second, None) if fixable else None
+                yield view.finding(SAME, source, second, message, "keep one", repair)
+            elif _contains(one.span, other.span) or _contains(other.span, one.span):
+                inner, outer = (second, first) if _contains(one.span, other.span) else (first, second)
+                yield view.finding(INSIDE, source, inner, f"{inner} is inside {outer}, a target of the same query")
+            else:
+                message = f"{first} and {second} share {_count_lines(common)}"
+                yield view.finding(OVERLAP, source, second, message)
         for adversary in query.adversaries:
             for target in query.targets:
                 if common := adversary.target.span.common_lines(target.span):
                     anchor, right = written_anchor(source, adversary.target), written_anchor(source, target)
-                    shared = f"{common} {'line' if common == 1 else 'lines'}"
-                    message = f"the adversary {anchor} shares {shared} with the target {right}"
+                    message = f"the adversary {anchor} shares {_count_lines(common)} with the target {right}"
                     yield view.finding(ADVERSARY, source, anchor, message)
 
 
-def _compare(view: LintContext, query: Query, one: Target, other: Target) -> Iterator[LintFinding]:
-    common = one.span.common_lines(other.span)
-    if not common or (one.span.start is None and other.span.start is None):
-        return
-    first, second = written_anchor(query, one), written_anchor(query, other)
-    if one.span == other.span:
-        message = f"{first} and {second} are the same lines, {one.span}"
-        fixable = one.grade == other.grade and not (one.symbol and other.symbol)
-        repair = Repair(first if other.symbol else second, None) if fixable else None
-        yield view.finding(SAME, query, second, message, "keep one", repair)
-    elif _contains(one.span, other.span) or _contains(other.span, one.span):
-        inner, outer = (second, first) if _contains(one.span, other.span) else (first, second)
-        yield view.finding(INSIDE, query, inner, f"{inner} is inside {outer}, a target of the same query")
-    else:
-        message = f"{first} and {second} share {common} {'line' if common == 1 else 'lines'}"
-        yield view.finding(OVERLAP, query, second, message)
+def _count_lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"
 
 
 def _contains(outer: Span, inner: Span) -> bool:
@@ -171,7 +169,7 @@ def _find_file_copies(view: LintContext, query: Query, target: Target, lines: _C
         if other == path or other in same or _is_labeled(query, Span(other)):
             continue
         share = _similarity(code, [text for _, text in lines.read(other)], view)
-        if share >= view.config.near:
+        if share >= view.config.copied_share:
             message = f"{other} has {share:.0%} of its lines in common with {path}, in order"
             yield view.finding(NEAR, query, target.anchor, message)
 
@@ -193,13 +191,23 @@ def _find_range_copies(view: LintContext, one: _Code, path: str, lines: _CodeLin
     outline = view.outline(path)
     if exact or path == target.span.path or outline is None:
         return
-    scopes = _scopes_of_target(view, target)
+    here = view.outline(target.span.path)
+    scopes = next(
+        (
+            _scopes(definition, here)
+            for definition in (here.definitions if here else ())
+            if here
+            and definition.end == target.span.end
+            and definition.start <= (target.span.start or 0) <= definition.name_line
+        ),
+        (),
+    )
     for definition in outline.definitions if scopes else ():
         span = Span(path, definition.start, definition.end)
         if _scopes(definition, outline) != scopes or _is_labeled(query, span):
             continue
         share = _similarity(code, _select(there, span), view)
-        if share >= view.config.near:
+        if share >= view.config.copied_share:
             message = f"{span} defines the same name and has {share:.0%} of its lines in common with {anchor}, in order"
             yield view.finding(NEAR, query, anchor, message)
 
@@ -210,18 +218,10 @@ def _is_labeled(query: Query, span: Span) -> bool:
 
 
 def _similarity(one: Sequence[str], other: Sequence[str], view: LintContext) -> float:
-    if not one or not other or min(len(one), len(other)) < view.config.near_length * max(len(one), len(other)):
+    if not one or not other or min(len(one), len(other)) < view.config.copied_length * max(len(one), len(other)):
         return 0.0
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
-    return matcher.ratio() if matcher.quick_ratio() >= view.config.near else 0.0
-
-
-def _scopes_of_target(view: LintContext, target: Target) -> tuple[str, ...]:
-    outline = view.outline(target.span.path)
-    for one in outline.definitions if outline else ():
-        if outline and one.end == target.span.end and one.start <= (target.span.start or 0) <= one.name_line:
-            return _scopes(one, outline)
-    return ()
+    return matcher.ratio() if matcher.quick_ratio() >= view.config.copied_share else 0.0
 
 
 def _scopes(one: Definition, outline: Outline) -> tuple[str, ...]:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.gold.building import GoldLocation, read_source
-from assay.gold.lint.rules import EngineReach, LintFinding, LintRule
-from assay.gold.lint.view import LintContext, written_anchor
+from assay.gold.lint.rules import EngineReach, LintContext, LintFinding, LintRule, written_anchor
 from assay.syntax.outline import Outline
-from assay.types import Query, Span, Target
+from assay.types import Span, Target
 
 BLANK = LintRule(
     "G501",
@@ -52,20 +51,26 @@ def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield ranges without code, then targets that kinds of engines cannot return."""
     for query in view.resolved():
         for target in query.targets:
-            if target.span.start is not None and target.symbol is None:
-                yield from _check_range(view, query, target, target.span.start)
-    yield from _check_reach(view, _reach_of_definitions(view), symbols=True)
+            path, start = target.span.path, target.span.start
+            if start is None or target.symbol is not None:
+                continue
+            anchor = written_anchor(query, target)
+            lines = view.text(path).split("\n")[start - 1 : target.span.end]
+            if not any(line.strip() for line in lines):
+                yield view.finding(BLANK, query, anchor, f"the lines of {anchor} are all blank")
+            elif view.is_code(path) and (outline := view.outline(path)) and _is_comment(start, lines, outline):
+                yield view.finding(COMMENT, query, anchor, f"{anchor} contains only comments")
+
+    def definitions(path: str) -> Iterable[Span] | None:
+        outline = view.outline(path) if view.is_code(path) else None
+        if outline is None or outline.broken or not outline.definitions:
+            return None  # definitions inside macros are unknown, and shims are G203
+        return [Span(path, one.start, one.end) for one in outline.definitions]
+
+    # Several published engines index nothing else.
+    yield from _check_reach(view, EngineReach("engines that index definitions only", definitions), symbols=True)
     for reach in view.tools.reaches:
         yield from _check_reach(view, reach)
-
-
-def _check_range(view: LintContext, query: Query, target: Target, start: int) -> Iterator[LintFinding]:
-    path, anchor = target.span.path, written_anchor(query, target)
-    lines = view.text(path).split("\n")[start - 1 : target.span.end]
-    if not any(line.strip() for line in lines):
-        yield view.finding(BLANK, query, anchor, f"the lines of {anchor} are all blank")
-    elif view.is_code(path) and (outline := view.outline(path)) and _is_comment(start, lines, outline):
-        yield view.finding(COMMENT, query, anchor, f"{anchor} contains only comments")
 
 
 def _is_comment(start: int, lines: Sequence[str], outline: Outline) -> bool:
@@ -80,48 +85,39 @@ def _is_comment(start: int, lines: Sequence[str], outline: Outline) -> bool:
     )
 
 
-def _reach_of_definitions(view: LintContext) -> EngineReach:
-    """Return the reach of engines that index only definitions, as several published ones do."""
-
-    def chunks(path: str) -> Iterable[Span] | None:
-        outline = view.outline(path) if view.is_code(path) else None
-        if outline is None or outline.broken or not outline.definitions:
-            return None  # definitions inside macros are unknown, and shims are G203
-        return [Span(path, one.start, one.end) for one in outline.definitions]
-
-    return EngineReach("engines that index definitions only", chunks)
-
-
 def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False) -> Iterator[LintFinding]:
     """Yield the targets that an engine cannot return, then the resulting ceiling on the set's scores.
 
     With `symbols` it can return whatever a symbol anchor names, so no file is parsed for one.
     """
+
+    def is_reachable(target: Target) -> bool:
+        if symbols and target.symbol:
+            return True
+        chunks = reach.chunks(target.span.path)
+        return chunks is None or any(chunk.common_lines(target.span) for chunk in chunks)
+
+    def describe(recall: float, ndcg: float) -> str:
+        k = view.config.cutoff
+        return f"at best R@{k} is {recall:.3f} and nDCG@{k} {ndcg:.3f}"
+
     ceilings: list[Ceiling] = []
     for query in view.resolved():
-        lost = [t for t in query.targets if not (symbols and t.symbol) and not _is_reachable(reach, t.span)]
-        top = ceiling(query.targets, [target for target in query.targets if target not in lost], view.config.cutoff)
+        found = [target for target in query.targets if is_reachable(target)]
+        top = ceiling(query.targets, found, view.config.cutoff)
         ceilings.append(top)
-        for target in lost:
-            anchor = written_anchor(query, target)
-            message = f"{anchor} cannot be returned by {reach.name}; {_describe(top, view)} on this query"
-            yield view.finding(UNREACHABLE, query, anchor, message)
+        for target in query.targets:
+            if target not in found:
+                anchor = written_anchor(query, target)
+                best = describe(top.recall, top.ndcg)
+                message = f"{anchor} cannot be returned by {reach.name}; {best} on this query"
+                yield view.finding(UNREACHABLE, query, anchor, message)
     short = sum(top.recall < 1 for top in ceilings)
     if short:
         count = len(ceilings)
-        mean = Ceiling(sum(top.recall for top in ceilings) / count, sum(top.ndcg for top in ceilings) / count)
-        message = f"{short} of {count} queries have targets that {reach.name} cannot return; "
-        yield view.finding(CEILING, None, "", f"{message}{_describe(mean, view)} on the set")
-
-
-def _is_reachable(reach: EngineReach, span: Span) -> bool:
-    chunks = reach.chunks(span.path)
-    return chunks is None or any(chunk.common_lines(span) for chunk in chunks)
-
-
-def _describe(top: Ceiling, view: LintContext) -> str:
-    k = view.config.cutoff
-    return f"at best R@{k} is {top.recall:.3f} and nDCG@{k} {top.ndcg:.3f}"
+        mean = describe(sum(top.recall for top in ceilings) / count, sum(top.ndcg for top in ceilings) / count)
+        message = f"{short} of {count} queries have targets that {reach.name} cannot return; {mean} on the set"
+        yield view.finding(CEILING, None, "", message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +130,12 @@ class Ceiling:
 
 def ceiling(targets: Sequence[Target], reachable: Sequence[Target], k: int) -> Ceiling:
     """Return the recall and nDCG of the reachable targets in their best order; gain is the grade."""
-    return Ceiling(min(len(reachable), k) / len(targets), _gain(reachable, k) / _gain(targets, k))
 
+    def gain(some: Sequence[Target]) -> float:
+        grades = sorted((target.grade for target in some), reverse=True)[:k]
+        return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))
 
-def _gain(targets: Sequence[Target], k: int) -> float:
-    grades = sorted((target.grade for target in targets), reverse=True)[:k]
-    return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))
+    return Ceiling(min(len(reachable), k) / len(targets), gain(reachable) / gain(targets))
 
 
 def chunk_list(name: str, chunks: Mapping[str, Sequence[Span]]) -> EngineReach:

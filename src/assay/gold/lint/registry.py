@@ -1,21 +1,30 @@
-"""All lint rules and their checks."""
+"""The table of lint rules; functions that lint gold sets and apply repairs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from assay.errors import ConfigError, closest_match
-from assay.gold.lint import anchors, coverage, overlaps, owners, reach, wording
-from assay.gold.lint.rules import DEFAULT, LintConfig, LintDependencies, LintFinding, LintReport, LintRule
-from assay.gold.lint.view import LintContext
-from assay.types import Corpus, GoldSet, Suite
+from assay.errors import ConfigError, GoldError, closest_match
+from assay.gold.building import GoldLocation, build_query, parse_target
+from assay.gold.lint import anchors, coverage, definitions, overlaps, reach, wording
+from assay.gold.lint.rules import (
+    DEFAULT,
+    LintConfig,
+    LintContext,
+    LintDependencies,
+    LintFinding,
+    LintReport,
+    LintRule,
+    Repair,
+)
+from assay.types import PRIMARY, Corpus, GoldSet, Query, Suite, Target
 
 CHECKS: tuple[tuple[tuple[LintRule, ...], Callable[[LintContext], Iterator[LintFinding]]], ...] = (
     (anchors.RULES, anchors.check),
-    (owners.RULES, owners.check_definitions),
-    ((owners.SHIM,), owners.check_shims),
-    ((owners.REPEATED,), owners.check_repeats),
+    (definitions.RULES, definitions.check_definitions),
+    ((definitions.SHIM,), definitions.check_shims),
+    ((definitions.REPEATED,), definitions.check_repeats),
     (overlaps.RULES, overlaps.check),
     (overlaps.COPY_RULES, overlaps.check_copies),
     (wording.RULES, wording.check),
@@ -23,6 +32,7 @@ CHECKS: tuple[tuple[tuple[LintRule, ...], Callable[[LintContext], Iterator[LintF
     (coverage.RULES, coverage.check),
 )
 RULES = tuple(sorted((rule for rules, _ in CHECKS for rule in rules), key=lambda rule: rule.code))
+_ROUNDS = 10  # a path, then its range, then a duplicate that both had hidden; no repair undoes another
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,6 @@ class RuleSelection:
     ignore: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise ConfigError for a prefix without rules."""
         for code in (*self.select, *self.ignore):
             if not any(rule.code.startswith(code) for rule in RULES):
                 near = closest_match(code, [rule.code for rule in RULES], 3)
@@ -77,3 +86,77 @@ def join(
     if power is not None and selection.includes(coverage.SIZE.code):
         findings += coverage.check_size(suite, power, config)
     return LintReport(tuple(findings), tuple(leak for report in reports for leak in report.leaks))
+
+
+@dataclass(frozen=True, slots=True)
+class FixResult:
+    """A gold set after its repairs, the repaired findings, and the report on the remaining ones."""
+
+    gold: GoldSet
+    repaired: tuple[LintFinding, ...]
+    report: LintReport
+
+
+def fix_all(
+    gold: GoldSet,
+    corpus: Corpus,
+    *,
+    tools: LintDependencies | None = None,
+    selection: RuleSelection = EVERY_RULE,
+    config: LintConfig = DEFAULT,
+) -> FixResult:
+    """Repair and lint until nothing changes; discard a round of repairs that adds errors."""
+    result = FixResult(gold, (), lint(gold, corpus, tools=tools, selection=selection, config=config))
+    for _ in range(_ROUNDS):
+        fixed, repaired = fix(result.gold, result.report.findings)
+        if not repaired:
+            break
+        report = lint(fixed, corpus, tools=tools, selection=selection, config=config)
+        if report.count("error") > result.report.count("error"):
+            break
+        result = FixResult(fixed, (*result.repaired, *repaired), report)
+    return result
+
+
+def fix(gold: GoldSet, findings: Sequence[LintFinding]) -> tuple[GoldSet, tuple[LintFinding, ...]]:
+    """Apply the repairs of findings that leave their query valid; return the set and the repaired findings."""
+    repaired: list[LintFinding] = []
+    queries: list[Query] = []
+    for query in gold.queries:
+        for finding in findings:
+            if finding.repair is not None and finding.gold == gold.name and finding.query == query.id:
+                changed = _repair(query, finding.repair)
+                if changed is not None:
+                    repaired.append(finding)
+                    query = changed  # noqa: PLW2901
+        queries.append(query)
+    return replace(gold, queries=tuple(queries)), tuple(repaired)
+
+
+def _repair(query: Query, repair: Repair) -> Query | None:
+    """Return a query with one anchor replaced or dropped; None if nothing changes or the result is invalid."""
+    place = GoldLocation("--fix")
+
+    def repaired(targets: Sequence[Target]) -> Iterator[Target]:
+        for target in targets:
+            if target.anchor != repair.anchor:
+                yield target
+            elif repair.instead is not None:
+                yield parse_target(repair.instead, place, grade=target.grade)
+
+    targets = tuple(repaired(query.targets))
+    adversaries = tuple(replace(one, target=target) for one in query.adversaries for target in repaired([one.target]))
+    if (targets, adversaries) == (query.targets, query.adversaries):
+        return None
+    anchors = {target.anchor for target in targets}
+    labels = tuple(
+        label if label.target != repair.anchor else replace(label, target=repair.instead or "")
+        for label in query.labels
+        if label.target != repair.anchor or repair.instead in anchors
+    )
+    least = min(PRIMARY, *(target.grade for target in query.primaries))
+    try:
+        build_query(query.id, query.forms, targets, place, adversaries=adversaries, labels=labels, least=least)
+    except GoldError:
+        return None
+    return replace(query, targets=targets, adversaries=adversaries, labels=labels)

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from assay.gold.leaks import ARTICLES, WORD, kept, leakage, replacements
-from assay.gold.lint.owners import identifiers, is_symbol_query
-from assay.gold.lint.rules import Leaks, LintFinding, LintRule
-from assay.gold.lint.view import LintContext
+from assay.gold.lint.definitions import identifiers, is_symbol_query
+from assay.gold.lint.rules import Leaks, LintContext, LintFinding, LintRule
 from assay.syntax.identifiers import split
 from assay.types import Query, Target
 
@@ -66,7 +65,20 @@ def check(view: LintContext) -> Iterator[LintFinding]:
         which = "the same primary targets" if rule is TWICE else "other primary targets"
         yield view.finding(rule, query, "", f"'{query.id}' has the same words as '{earlier.id}' and {which}")
     for query in view.gold.queries:
-        yield from _check_wrong_term(view, query)
+        human, wrong = query.forms.get("human"), query.forms.get("wrong_terminology")
+        if human is None or wrong is None:
+            continue
+        count = replacements(human, wrong)
+        if count == 0:
+            message = f"the wrong_terminology phrasing of '{query.id}' has the same words as its human phrasing"
+            yield view.finding(NO_ERROR, query, "", message)
+        elif count > 1:
+            same, every = kept(human, wrong)
+            if 2 * same < every:
+                change = f"asks something else: it keeps {same} of the {every} words of its human phrasing"
+            else:
+                change = f"differs from its human phrasing by {count} replacements"
+            yield view.finding(ERRORS, query, "", f"the wrong_terminology phrasing of '{query.id}' {change}")
     for query in view.resolved():
         for target in () if is_symbol_query(query) else query.primaries:
             if quoted := _find_name(query.headline, target):
@@ -86,40 +98,18 @@ def duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
     """Yield each query that repeats the words of an earlier one, preceded by the first with these words."""
     first: dict[tuple[str, ...], Query] = {}
     for query in queries:
-        words = _key_words(query.headline)
-        earlier = first.setdefault(words, query) if words else query
+        text, names = query.headline, set(identifiers(query.headline))
+        words = WORD.findall(text)
+        key = tuple(word if word in names else word.lower() for word in words if word.lower() not in _IDLE)
+        key = (text.strip(),) if len(words) == 1 else key
+        earlier = first.setdefault(key, query) if key else query
         if earlier is not query:
             yield earlier, query
-
-
-def _key_words(text: str) -> tuple[str, ...]:
-    names = set(identifiers(text))
-    words = WORD.findall(text)
-    if len(words) == 1:
-        return (text.strip(),)
-    return tuple(word if word in names else word.lower() for word in words if word.lower() not in _IDLE)
 
 
 def same_answers(one: Query, other: Query) -> bool:
     """Return whether two queries have the same primary targets."""
     return {target.anchor for target in one.primaries} == {target.anchor for target in other.primaries}
-
-
-def _check_wrong_term(view: LintContext, query: Query) -> Iterator[LintFinding]:
-    human, wrong = query.forms.get("human"), query.forms.get("wrong_terminology")
-    if human is None or wrong is None:
-        return
-    count = replacements(human, wrong)
-    if count == 0:
-        message = f"the wrong_terminology phrasing of '{query.id}' has the same words as its human phrasing"
-        yield view.finding(NO_ERROR, query, "", message)
-    elif count > 1:
-        same, every = kept(human, wrong)
-        if 2 * same < every:
-            change = f"asks something else: it keeps {same} of the {every} words of its human phrasing"
-        else:
-            change = f"differs from its human phrasing by {count} replacements"
-        yield view.finding(ERRORS, query, "", f"the wrong_terminology phrasing of '{query.id}' {change}")
 
 
 def _find_name(text: str, target: Target) -> str:
@@ -131,15 +121,11 @@ def _find_name(text: str, target: Target) -> str:
     if exact := next((name for name in (*symbol, *stem, file.name) if name in code), ""):
         return exact
     words = split(file.stem)
-    return " ".join(words) if len(words) > 1 and _contains_run(text, words) else ""
-
-
-def _contains_run(text: str, words: Sequence[str]) -> bool:
-    tokens = [split(token) for token in _TOKEN.findall(text)]
+    tokens = [split(token) for token in _TOKEN.findall(text)] if len(words) > 1 else []
     for at in range(len(tokens)):
         run: tuple[str, ...] = ()
         for token in tokens[at : at + len(words)]:
             run += token
             if run == tuple(words):
-                return True
-    return False
+                return " ".join(words)
+    return ""

@@ -12,7 +12,8 @@ from assay.corpus.spec import spec_text, without_credentials
 from assay.errors import GoldError
 from assay.gold.building import GoldLocation, build_query
 from assay.gold.leaks import leakage
-from assay.gold.lint import LintDependencies, lint
+from assay.gold.lint.registry import lint
+from assay.gold.lint.rules import LintDependencies
 from assay.gold.mining.codebase import CodeIndex
 from assay.gold.mining.config import SOURCES, TEXTS
 from assay.gold.mining.privacy import private_part

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from assay.corpus import open_corpus
-from assay.gold.lint import LintDependencies
+from assay.gold.lint.rules import LintDependencies
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
 
 GO = {

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from assay.gold.lint.rules import LintFinding, LintRule
-from assay.gold.lint.view import LintContext, SourceCache
+from assay.gold.lint.rules import LintContext, LintFinding, LintRule, SourceCache
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition, Outline
-from assay.types import Query, Symbol, Target
+from assay.types import Query
 
 ELSEWHERE = LintRule(
     "G201",
@@ -90,11 +89,9 @@ _BRANDS = frozenset(
 
 
 def is_symbol_query(query: Query) -> bool:
-    """Return whether a query looks for a name: it is tagged so, or is a single identifier."""
-    if query.tags.get("category") == "symbol":
-        return True
+    """Return whether a query searches for a name: it is tagged so, or is a single identifier."""
     text = query.headline.strip()
-    return bool(_TOKEN.fullmatch(text)) and bool(identifiers(text))
+    return query.tags.get("category") == "symbol" or bool(_TOKEN.fullmatch(text) and identifiers(text))
 
 
 def identifiers(text: str) -> tuple[str, ...]:
@@ -120,7 +117,7 @@ def simple_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class DefinitionSite:
-    """A place where a name is defined at the top level of a file."""
+    """A line that defines a name at the top level of a file."""
 
     path: str
     line: int
@@ -134,7 +131,7 @@ _Sites = Mapping[str, tuple[DefinitionSite, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _NamedQuery:
-    """A query that asks for a name, and its labeled files."""
+    """A query for a name, and its labeled files."""
 
     query: Query
     name: str
@@ -144,7 +141,13 @@ class _NamedQuery:
 
 def check_definitions(view: LintContext) -> Iterator[LintFinding]:
     """Yield queries that name something whose definition is not labeled."""
-    topics = _find_topics(view)
+    prose = [query.headline for query in view.gold.queries if not is_symbol_query(query)]
+    counts = Counter(name for text in prose for name in identifiers(text))
+    directories = {part.casefold() for path in view.files for part in path.split("/")[:-1]}
+    # identifiers that name the program or a directory of it, not one definition
+    topics = {
+        n for n, count in counts.items() if count >= view.config.topic_queries or "".join(split(n)) in directories
+    }
     named = [
         one for query in view.resolved() if (one := _parse_name(view, query)) and (one.symbol or one.name not in topics)
     ]
@@ -152,14 +155,24 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
         return
     inside = _definition_sites(view, view, sorted({one.name for one in named}))
     undefined = {one.query.id: one for one in named if not _is_defined(view, one)}
-    nowhere = sorted({one.name for one in undefined.values() if not inside[one.name] and _is_mentioned(view, one)})
+    nowhere: set[str] = set()
+    for one in undefined.values():
+        word = re.compile(rf"(?<![\w$]){re.escape(one.name)}(?![\w$])")
+        if not inside[one.name] and any(word.search(view.text(path)) for path in one.paths):
+            nowhere.add(one.name)
     outside: _Sites = {}
     if nowhere and view.tools.whole is not None and (view.corpus.spec.include or view.corpus.spec.exclude):
         whole = view.tools.whole()
-        outside = {} if whole is None else _definition_sites(view, SourceCache(whole), nowhere, skip=view.files)
+        outside = {} if whole is None else _definition_sites(view, SourceCache(whole), sorted(nowhere), skip=view.files)
     for one in named:
         if one.query.id not in undefined:
-            yield from _check_others(view, one, inside[one.name])
+            adversaries = {adversary.target.span.path for adversary in one.query.adversaries}
+            labeled = [site for site in inside[one.name] if site.path in one.paths]
+            others = [site for site in inside[one.name] if site.path not in adversaries.union(one.paths)]
+            if one.symbol and others and labeled:
+                where = ", ".join(map(str, others[: view.config.listed]))
+                message = f"'{one.name}' is defined in {labeled[0]}, which is labeled, and in {where}, which is not"
+                yield view.finding(SEVERAL, one.query, one.query.targets[0].anchor, message)
             continue
         for rule, found in ((ELSEWHERE, inside[one.name]), (OUTSIDE, outside.get(one.name, ()))):
             if found and len({site.path for site in found}) <= view.config.owners:
@@ -167,18 +180,8 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
                 break
 
 
-def _find_topics(view: LintContext) -> frozenset[str]:
-    """Return identifiers that name the program or a directory of it, not one definition."""
-    prose = [query.headline for query in view.gold.queries if not is_symbol_query(query)]
-    counts = Counter(name for text in prose for name in identifiers(text))
-    folders = {part.casefold() for path in view.files for part in path.split("/")[:-1]}
-    return frozenset(
-        name for name, count in counts.items() if count >= view.config.topic_queries or "".join(split(name)) in folders
-    )
-
-
 def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
-    """Return the one name that a symbol query asks for, or what acts in `how does Name do it`.
+    """Return the name that a symbol query consists of, or the subject of `how does Name do it`.
 
     A name elsewhere in a sentence only takes part: the code that makes, wraps or checks it is rightly elsewhere.
     """
@@ -202,8 +205,12 @@ def _definition_sites(
     for file in sources.corpus.files:
         if file.kind != "code" or file.path in (skip or {}) or view.aside(file.path):
             continue
+        text = sources.text(file.path)
         for name in names:
-            if _may_define(sources.text(file.path), file.language, name):
+            quoted = re.escape(name)
+            called = rf"|\b{quoted}\s*\(" if file.language in _NO_KEYWORD else ""
+            defined = rf"(?:{_KEYWORDS})\b[^\n;={{}}]{{0,160}}?(?<![\w$]){quoted}(?![\w$]){called}"
+            if name in text and re.search(defined, text):
                 outline = sources.outline(file.path)
                 found[name].update(
                     DefinitionSite(file.path, one.name_line)
@@ -211,14 +218,6 @@ def _definition_sites(
                     if outline and simple_name(one.name) == name and _is_definition(one, outline, file.language)
                 )
     return {name: tuple(sorted(sites)) for name, sites in found.items()}
-
-
-def _may_define(text: str, language: str | None, name: str) -> bool:
-    if name not in text:
-        return False
-    quoted = re.escape(name)
-    called = rf"|\b{quoted}\s*\(" if language in _NO_KEYWORD else ""
-    return bool(re.search(rf"(?:{_KEYWORDS})\b[^\n;={{}}]{{0,160}}?(?<![\w$]){quoted}(?![\w$]){called}", text))
 
 
 def _is_definition(one: Definition, outline: Outline, language: str | None) -> bool:
@@ -238,41 +237,27 @@ def _is_definition(one: Definition, outline: Outline, language: str | None) -> b
 
 
 def _is_defined(view: LintContext, one: _NamedQuery) -> bool:
-    """Return whether a labeled file may define the name; doubts count as yes."""
+    """Return whether a labeled file may define or, for a question, extend the name; doubts count as yes.
+
+    In a question, `$Name` and `_name` count as `Name` and `name`.
+    """
+    name, quoted, signs = one.name, re.escape(one.name), "" if one.symbol else _SIGNS
+    assigned = rf"^\s*(?:{_ASSIGNING}\s+|[\w$]+\.)*{quoted}\s*(?::[^=\n]*)?:?=(?![=>])|\bas\s+{quoted}(?![\w$])"
+    # methods of a Go type, or of a C++ or Rust one
+    methods = rf"^func\s*\([^)\n]*\b{quoted}\b[^)\n]*\)|\b{quoted}(?:<[^>\n]*>)?::~?\w+\s*\("
     for path in one.paths:
         outline, text = view.outline(path), view.text(path)
-        if outline is None or _defines(outline, text, path, one.name, exact=one.symbol):
+        if outline is None or re.search(assigned, text, re.MULTILINE):
             return True
-        if not one.symbol and _extends(outline, text, one.name):
+        if "".join(split(PurePosixPath(path).stem)) == "".join(split(name)) and not re.search(r"[$@]", name):
+            return True
+        definitions = [simple_name(d.name) for d in outline.definitions if not _ADDITION.match(d.signature)]
+        if any(defined.strip(signs) == name.strip(signs) for defined in definitions):
+            return True
+        added = any(simple_name(definition.name) == name for definition in outline.definitions)
+        if not one.symbol and (added or re.search(methods, text, re.MULTILINE)):
             return True
     return False
-
-
-def _defines(outline: Outline, text: str, path: str, name: str, *, exact: bool) -> bool:
-    """Return whether a file may define a name; unless `exact`, `$Name` and `_name` count as `Name` and `name`."""
-    signs = "" if exact else _SIGNS
-    if "".join(split(PurePosixPath(path).stem)) == "".join(split(name)) and not re.search(r"[$@]", name):
-        return True
-    definitions = [one for one in outline.definitions if not _ADDITION.match(one.signature)]
-    if any(simple_name(one.name).strip(signs) == name.strip(signs) for one in definitions):
-        return True
-    quoted = re.escape(name)
-    assigned = rf"^\s*(?:{_ASSIGNING}\s+|[\w$]+\.)*{quoted}\s*(?::[^=\n]*)?:?=(?![=>])"
-    return bool(re.search(rf"{assigned}|\bas\s+{quoted}(?![\w$])", text, re.MULTILINE))
-
-
-def _extends(outline: Outline, text: str, name: str) -> bool:
-    """Return whether a file adds to a type: an `impl`, an `extension`, methods of a Go type."""
-    if any(simple_name(one.name) == name for one in outline.definitions):
-        return True
-    quoted = re.escape(name)
-    methods = rf"^func\s*\([^)\n]*\b{quoted}\b[^)\n]*\)|\b{quoted}(?:<[^>\n]*>)?::~?\w+\s*\("
-    return bool(re.search(methods, text, re.MULTILINE))
-
-
-def _is_mentioned(view: LintContext, one: _NamedQuery) -> bool:
-    word = re.compile(rf"(?<![\w$]){re.escape(one.name)}(?![\w$])")
-    return any(word.search(view.text(path)) for path in one.paths)
 
 
 def _report_unlabeled(
@@ -282,27 +267,12 @@ def _report_unlabeled(
     labeled = one.paths[0] if len(one.paths) == 1 else f"none of the labeled files ({', '.join(one.paths)})"
     outside = ", outside the corpus" if rule is OUTSIDE else ""
     does = "defines" if len(one.paths) > 1 else "does not define"
-    outlines = [outline for path in one.paths if (outline := view.outline(path))]
-    signed = [
-        definition.name
-        for outline in outlines
-        for definition in outline.definitions
-        if definition.name != one.name and definition.name.strip(_SIGNS) == one.name
-    ]
+    names = [d.name for path in one.paths if (outline := view.outline(path)) for d in outline.definitions]
+    signed = [name for name in names if name != one.name and name.strip(_SIGNS) == one.name]
     only = f", only '{signed[0]}'" if signed else ""
     message = f"'{one.name}' is defined in {where}{outside}; {labeled} {does} it{only}"
     hint = f"label {found[0].path}" if rule is ELSEWHERE else "widen the include globs, or change the query"
     return view.finding(rule, one.query, one.query.targets[0].anchor, message, hint)
-
-
-def _check_others(view: LintContext, one: _NamedQuery, sites: Sequence[DefinitionSite]) -> Iterator[LintFinding]:
-    adversaries = {adversary.target.span.path for adversary in one.query.adversaries}
-    labeled = [site for site in sites if site.path in one.paths]
-    others = [site for site in sites if site.path not in adversaries.union(one.paths)]
-    if one.symbol and others and labeled:
-        where = ", ".join(map(str, others[: view.config.listed]))
-        message = f"'{one.name}' is defined in {labeled[0]}, which is labeled, and in {where}, which is not"
-        yield view.finding(SEVERAL, one.query, one.query.targets[0].anchor, message)
 
 
 #: Includes, imports and re-exports in any supported language; a bracketed list may span lines.
@@ -376,24 +346,26 @@ def check_repeats(view: LintContext) -> Iterator[LintFinding]:
     for query in view.resolved():
         names = {(target.span.path, target.symbol) for target in query.targets}
         for target in query.targets:
-            if target.symbol is None or "~" in target.symbol:
+            path, symbol = target.span.path, target.symbol
+            if symbol is None or "~" in symbol:
                 continue
-            others = [one for one in _find_repeats(view, target) if (target.span.path, one.name) not in names]
+            text = view.text(path)
+            if path.endswith((".py", ".pyi")):
+                pattern = _PYTHON_DEFINITION.format(name=re.escape(symbol.rpartition(".")[2]))
+                if len(re.findall(pattern, text, re.MULTILINE)) < 2:
+                    continue
+            source = text.split("\n")
+            others = [
+                one
+                for one in view.symbols(path)
+                if one.name.startswith(f"{symbol}~")
+                and (path, one.name) not in names
+                and not _ACCESSOR.search("\n".join(source[one.start - 1 : one.start + 2]))
+            ]
             if others:
                 lines = " and ".join(str(one.start) for one in others[: view.config.listed])
                 message = (
-                    f"{target.span.path} defines '{target.symbol}' in line {target.span.start}, which is used, and in "
+                    f"{path} defines '{symbol}' in line {target.span.start}, which is used, and in "
                     f"{'line' if len(others) == 1 else 'lines'} {lines}"
                 )
                 yield view.finding(REPEATED, query, target.anchor, message, f"write {target.anchor}~2 for the second")
-
-
-def _find_repeats(view: LintContext, target: Target) -> list[Symbol]:
-    path, text = target.span.path, view.text(target.span.path)
-    if path.endswith((".py", ".pyi")):
-        name = re.escape((target.symbol or "").rpartition(".")[2])
-        if len(re.findall(_PYTHON_DEFINITION.format(name=name), text, re.MULTILINE)) < 2:
-            return []
-    lines = text.split("\n")
-    later = [one for one in view.symbols(path) if one.name.startswith(f"{target.symbol}~")]
-    return [one for one in later if not _ACCESSOR.search("\n".join(lines[one.start - 1 : one.start + 2]))]
