@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines import make_engine
-from assay.engines.runner import ask
+from assay.engines.runner import query_session
 from assay.errors import GoldError
 from assay.gold import load_gold, resolve
 from assay.measures import AP, RR, Hit, Judged, P, R, nDCG
@@ -93,7 +93,7 @@ def _run(gold: GoldSet, corpus: Corpus, path: Path, k: int) -> Run:
     session = make_engine(f"runfile:{path}", suite=suite).open(corpus)
     rankings = []
     for query in gold.queries:
-        answer = ask(session, query.headline, k)
+        answer = query_session(session, query.headline, k)
         rankings.append(Ranking(gold.name, query.id, "human", answer.hits, (0,) * len(answer.hits), answer.status))
     return Run(suite, k, (EngineRun("peer", tuple(rankings)),))
 

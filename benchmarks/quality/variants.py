@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from assay.engines import make_engine
-from assay.engines.base import Engine, Session
+from assay.engines.base import Engine, Session, SharedCache
 from assay.engines.builtin import BuiltinEngine, Settings
-from assay.engines.sharing import SharedCache
 from assay.search import Per, SearchConfig
 from assay.types import Corpus
 

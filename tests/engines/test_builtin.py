@@ -10,10 +10,9 @@ import pytest
 import assay.data
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import make_engine
-from assay.engines.base import FilteringSession, SearchFilter, UpdatingSession
+from assay.engines.base import FilteringSession, SearchFilter, SharedCache, UpdatingSession, cached_steps
 from assay.engines.builtin import BuiltinEngine, BuiltinSession
-from assay.engines.runner import ask, ask_filtered, open_session, update_session
-from assay.engines.sharing import SharedCache, kept_steps
+from assay.engines.runner import open_session, query_filtered, query_session, update_session
 from assay.errors import ConfigError, SetupError
 from assay.search import Index, SearchConfig
 from assay.search.config import STAGES, setting_hints
@@ -40,11 +39,11 @@ def written(root, files):
 
 
 def rankings(session):
-    return [ask(session, query, 10).hits for query in QUERIES]
+    return [query_session(session, query, 10).hits for query in QUERIES]
 
 
 def filtered(session, query, wanted):
-    answer = ask_filtered(session, query, 10, wanted)
+    answer = query_filtered(session, query, 10, wanted)
     assert answer is not None
     return answer.hits
 
@@ -64,7 +63,7 @@ def test_updated_session_answers_as_one_built_anew(tmp_path):
 def test_filtered_ranking_is_the_full_one_with_the_others_struck_out(tmp_path):
     session = open_session(make_engine("builtin"), written(tmp_path, FILES)).session
     for query in QUERIES:
-        full = ask(session, query, 10).hits
+        full = query_session(session, query, 10).hits
         python = filtered(session, query, SearchFilter(languages=("python",)))
         assert python == tuple(hit for hit in full if hit.path.endswith(".py"))
         web = filtered(session, query, SearchFilter(paths=("web/**",)))
@@ -108,10 +107,10 @@ def opened(shelf, *searches):
 def test_what_was_kept_is_not_made_again(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     engine = made()
-    assert kept_steps(engine, corpus.digest, ArtifactStore(tmp_path / "artefacts")) == frozenset()
+    assert cached_steps(engine, corpus.digest, ArtifactStore(tmp_path / "artefacts")) == frozenset()
     opened(SharedCache(corpus, ArtifactStore(tmp_path / "artefacts")), {})
     later = SharedCache(corpus, ArtifactStore(tmp_path / "artefacts"))
-    assert kept_steps(engine, corpus.digest, ArtifactStore(tmp_path / "artefacts")) == {"chunks", "vectors"}
+    assert cached_steps(engine, corpus.digest, ArtifactStore(tmp_path / "artefacts")) == {"chunks", "vectors"}
     opened(later, {"stem": {"files": 0.1}})
     assert later.made == {}
     (tmp_path / "corpus" / "new.py").write_text("def new(): pass\n")
@@ -165,7 +164,7 @@ def test_table_of_files_that_changed_meanwhile_is_not_kept(tmp_path):
     (tmp_path / "corpus" / "shop" / "tax.py").write_text("def other(): pass\n")
     kept = ArtifactStore(tmp_path / "artefacts")
     shelf = SharedCache(corpus, kept)
-    assert ask(made().open_shared(corpus, shelf, None), "other", 1).hits[0].path == "shop/tax.py"
+    assert query_session(made().open_shared(corpus, shelf, None), "other", 1).hits[0].path == "shop/tax.py"
     assert not any(kind.kind == "tables" for kind in kept.usage())
 
 

@@ -15,10 +15,10 @@ from assay.engines import as_engine
 from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SessionUsage
 from assay.engines.runner import (
     ABANDONED,
-    ask,
-    ask_filtered,
     close_session,
     open_session,
+    query_filtered,
+    query_session,
     session_notes,
     session_usage,
     update_session,
@@ -68,7 +68,7 @@ class Scripted:
     ],
 )
 def test_ask_turns_every_failure_into_a_status(act: object, status: Status, message: str) -> None:
-    answer = ask(Scripted(act), "q", 5, WATCHDOG)
+    answer = query_session(Scripted(act), "q", 5, WATCHDOG)
     assert (answer.status, answer.hits, answer.error) == (status, (), message)
 
 
@@ -79,13 +79,13 @@ def test_ask_reads_lazy_answers_inside_the_time_limit() -> None:
         yield Hit("a")
         released.wait(WATCHDOG)
 
-    answer = ask(Scripted(slow), "q", 5, 0.1)
+    answer = query_session(Scripted(slow), "q", 5, 0.1)
     released.set()
     assert (answer.status, answer.seconds) == (Status.TIMEOUT, 0.1)
 
 
 def test_ask_ends_an_endless_answer() -> None:
-    answer = ask(Scripted(lambda q, k: repeat(Hit("a"))), "q", 5, WATCHDOG)
+    answer = query_session(Scripted(lambda q, k: repeat(Hit("a"))), "q", 5, WATCHDOG)
     assert (answer.status, len(answer.hits)) == (Status.OK, 100_000)
 
 
@@ -99,7 +99,7 @@ def test_ask_abandons_a_call_that_hangs_and_goes_on(corpus: Corpus) -> None:
 
     session = open_session(as_engine(search), corpus).session
     limits = {"x": WATCHDOG, "hang": 0.1}
-    statuses = [ask(session, query, 1, limits[query]).status for query in ("x", "hang", "x", "hang", "x")]
+    statuses = [query_session(session, query, 1, limits[query]).status for query in ("x", "hang", "x", "hang", "x")]
     assert statuses == [Status.OK, Status.TIMEOUT, Status.OK, Status.TIMEOUT, Status.OK]
     assert session_notes(session) == (ABANDONED,)
     stuck.set()
@@ -112,7 +112,7 @@ def test_session_notes_tell_of_nothing_that_ended_by_itself(corpus: Corpus) -> N
         raise EngineTimeoutError("too slow, and stopped")
 
     session = open_session(as_engine(search), corpus).session
-    assert ask(session, "x", 1, WATCHDOG).status == Status.TIMEOUT
+    assert query_session(session, "x", 1, WATCHDOG).status == Status.TIMEOUT
     assert session_notes(session) == ()
     close_session(session)
 
@@ -135,7 +135,7 @@ def test_open_session_hands_the_limit_to_an_engine_that_keeps_to_it(corpus: Corp
     engine = Timed()
     session = open_session(as_engine(engine), corpus, 7.0).session  # as_engine wraps it: it declares little
     assert engine.seen == (7.0, threading.current_thread())
-    assert ask(session, "q", 1, WATCHDOG).hits == (Hit("a.py"),)
+    assert query_session(session, "q", 1, WATCHDOG).hits == (Hit("a.py"),)
 
 
 def test_open_session_tells_what_a_timed_engine_raised(corpus: Corpus) -> None:
@@ -157,7 +157,7 @@ def test_ask_times_the_search_and_nothing_else(corpus: Corpus, monkeypatch: pyte
         return []
 
     session = open_session(as_engine(search), corpus).session
-    assert ask(session, "q", 1, WATCHDOG).seconds == 3.5
+    assert query_session(session, "q", 1, WATCHDOG).seconds == 3.5
 
 
 def test_open_session_keeps_an_engine_on_one_thread(corpus: Corpus) -> None:
@@ -175,7 +175,7 @@ def test_open_session_keeps_an_engine_on_one_thread(corpus: Corpus) -> None:
             self.connection.close()
 
     session = open_session(Database(), corpus, WATCHDOG).session
-    assert [ask(session, "q", 1, WATCHDOG).status for _ in range(3)] == [Status.OK] * 3
+    assert [query_session(session, "q", 1, WATCHDOG).status for _ in range(3)] == [Status.OK] * 3
     assert close_session(session) is None
 
 
@@ -221,14 +221,14 @@ def test_close_session_tells_problems(corpus: Corpus) -> None:
 def test_abandoned_thread_does_not_hold_up_the_end_of_the_process() -> None:
     code = f"""
     import time
-    from assay.engines.runner import ask
+    from assay.engines.runner import query_session
 
     class Hangs:
         def search(self, query, k):
             time.sleep({2 * WATCHDOG})
         def close(self): ...
 
-    print(ask(Hangs(), "q", 1, 0.1).status)
+    print(query_session(Hangs(), "q", 1, 0.1).status)
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=WATCHDOG, check=True)
@@ -274,14 +274,14 @@ class CapableEngine:
 
 
 def test_answer_carries_cost_and_notes(corpus):
-    answer = ask(open_session(CapableEngine(), corpus).session, "q", 3)
+    answer = query_session(open_session(CapableEngine(), corpus).session, "q", 3)
     assert (answer.cost, answer.notes) == (Cost(2, 30), ("a note",))
 
 
 def test_everything_a_session_can_happens_in_its_own_thread(corpus):
     engine = CapableEngine()
     session = open_session(engine, corpus).session
-    filtered, updated = ask_filtered(session, "q", 3, SearchFilter(paths=("*.py",))), update_session(session, corpus)
+    filtered, updated = query_filtered(session, "q", 3, SearchFilter(paths=("*.py",))), update_session(session, corpus)
     assert filtered is not None
     assert updated is not None
     assert filtered.hits == (Hit("b.py"),)
@@ -293,14 +293,14 @@ def test_everything_a_session_can_happens_in_its_own_thread(corpus):
 
 def test_session_without_a_filter_or_an_update_says_so(corpus):
     session = open_session(CapableEngine(), corpus).session
-    assert ask_filtered(session, "q", 3, SearchFilter(languages=("python",))) is None
+    assert query_filtered(session, "q", 3, SearchFilter(languages=("python",))) is None
     plain = open_session(as_engine(lambda q, k: []), corpus).session
-    assert ask_filtered(plain, "q", 3, SearchFilter(paths=("*",))) is None
+    assert query_filtered(plain, "q", 3, SearchFilter(paths=("*",))) is None
     assert update_session(plain, corpus) is None
     assert session_usage(plain) == SessionUsage()
 
 
 def test_seconds_that_were_waited_are_not_charged_to_the_query() -> None:
     session = Scripted(EngineReply((Hit("a.py"),), waited=1000.0))
-    answer = ask(session, "q", 1, WATCHDOG)
+    answer = query_session(session, "q", 1, WATCHDOG)
     assert (answer.status, answer.seconds) == (Status.OK, 0.0)

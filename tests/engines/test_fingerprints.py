@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from assay.engines import KINDS, as_engine, make_engine
+from assay.engines.base import sharing_engine
 from assay.engines.command import CommandEngine
-from assay.engines.fingerprints import EngineInputs, LookLimits, digest_file, fingerprint_inputs, python_files
-from assay.engines.sharing import sharing
+from assay.engines.fingerprints import EngineInputs, ReadLimits, digest_file, fingerprint_inputs, python_files
 from assay.experiment.cells.keys import engine_identity, turns_key
 from assay.types import CorpusSpec, GoldSet, Suite
 
@@ -143,7 +143,7 @@ def test_what_is_missing_is_no_error(here):
 
 
 def test_a_large_file_is_known_by_size_and_time(here):
-    limits = LookLimits(read_bytes=3)
+    limits = ReadLimits(read_bytes=3)
     first = digest_file(str(here / "tool"), limits)
     os.utime(here / "tool", (1, 1))
     assert digest_file(str(here / "tool"), limits) != first
@@ -152,7 +152,7 @@ def test_a_large_file_is_known_by_size_and_time(here):
 
 def test_a_folder_too_large_to_be_code_is_not_looked_through(here):
     assert [Path(path).name for path in python_files(str(here))] == ["tool.py"]
-    assert python_files(str(here), LookLimits(entries=1)) == []
+    assert python_files(str(here), ReadLimits(entries=1)) == []
 
 
 def seen_module(folder, target, **more):
@@ -239,6 +239,6 @@ def test_looking_for_what_is_declared_computes_nothing(here):
         def fingerprint(self):
             raise AssertionError("asked for")
 
-    inner = sharing(command(here))
+    inner = sharing_engine(command(here))
     assert isinstance(inner, CommandEngine)
     assert isinstance(as_engine(Costly(inner.tool, inner.layout, inner.dialogue)), Costly)

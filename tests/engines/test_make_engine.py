@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.engines import KINDS, as_engine, describe, make_engine
+from assay.engines import KINDS, as_engine, describe_kinds, make_engine
 from assay.engines.output import read_reply
-from assay.engines.runner import ask, open_session
+from assay.engines.runner import open_session, query_session
 from assay.errors import ConfigError
 from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Status, Suite
 
@@ -132,7 +132,7 @@ def test_as_engine_gives_engines_as_they_are_and_fills_in_what_they_leave_out(co
     assert (full.oversample, full.notes) == (3, ())
     assert "Bare" in str(full.config["target"])
     assert as_engine(full) is full
-    answer = ask(open_session(full, corpus).session, "x", 2)
+    answer = query_session(open_session(full, corpus).session, "x", 2)
     assert (answer.status, answer.hits) == (Status.OK, (Hit("README.md"),) * 2)
 
 
@@ -147,7 +147,7 @@ def test_as_engine_refuses_an_engine_that_asks_for_nothing() -> None:
 
 
 def test_describe_shows_every_kind_with_every_setting() -> None:
-    pages = {page.name: page for page in describe()}
+    pages = {page.name: page for page in describe_kinds()}
     assert sorted(pages) == sorted(KINDS)
     for page in pages.values():
         assert page.about == KINDS[page.name].about
@@ -159,7 +159,7 @@ def test_describe_shows_every_kind_with_every_setting() -> None:
 
 
 def test_describe_writes_types_and_defaults_for_people() -> None:
-    shown = {(page.name, s.name): (s.type, s.default) for page in describe() for s in page.settings}
+    shown = {(page.name, s.name): (s.type, s.default) for page in describe_kinds() for s in page.settings}
     assert shown["command", "argv"] == ("a string or a list of strings", None)
     assert shown["command", "index"] == ("a string or a list of strings", "[]")
     assert shown["command", "ok_codes"] == ("a list of integers", "none")
@@ -171,7 +171,7 @@ def test_describe_writes_types_and_defaults_for_people() -> None:
 
 
 def test_describe_names_what_make_engine_takes() -> None:
-    for page in describe():
+    for page in describe_kinds():
         with pytest.raises(ConfigError) as caught:
             make_engine({"kind": page.name, "no such": 1}, suite=SUITE)
         named = {setting.name.partition(".")[0] for setting in page.settings}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.engines import make_engine
 from assay.engines.output import read_reply
-from assay.engines.runner import ask
+from assay.engines.runner import query_session
 from assay.errors import EngineError
 from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Query, Span, Status, Suite, Target
 from tests.properties import examples
@@ -66,7 +66,7 @@ def test_oracle_answers_only_for_its_own_corpus(corpus_of: CorpusOf) -> None:
     suite = Suite((here, there))
     assert asked(corpus, suite, "t") == [Hit("a.py")]
     session = make_engine("oracle", suite=suite).open(corpus)
-    assert ask(session, "unknown", 3).status == Status.ERROR
+    assert query_session(session, "unknown", 3).status == Status.ERROR
     with pytest.raises(EngineError):
         session.search("unknown", 3)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.runner import ask, open_session
+from assay.engines.runner import open_session, query_session
 from assay.errors import AssayError, ConfigError, EngineError
 from assay.types import Corpus, Hit, Status
 from tests.waiting import WATCHDOG
@@ -81,7 +81,7 @@ def folder(tmp_path: Path) -> Iterator[str]:
 
 def asked(corpus: Corpus, folder: str, target: str, **settings: object) -> tuple[Hit, ...]:
     engine = make_engine({"kind": "python", "target": target, "folder": folder, **settings})
-    return ask(open_session(engine, corpus).session, "q", 3, WATCHDOG).hits
+    return query_session(open_session(engine, corpus).session, "q", 3, WATCHDOG).hits
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_python_engine_oversample_can_be_set(folder: str) -> None:
 
 def test_python_engine_hands_on_the_time_limit(corpus: Corpus, folder: str) -> None:
     engine = make_engine({"kind": "python", "target": "users_engine:Engine", "folder": folder})
-    assert ask(open_session(engine, corpus, 9.0).session, "q", 3, WATCHDOG).hits == (Hit("within 93"),)
+    assert query_session(open_session(engine, corpus, 9.0).session, "q", 3, WATCHDOG).hits == (Hit("within 93"),)
 
 
 def test_python_engine_looks_in_the_folder_where_assay_runs(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,5 +149,5 @@ def test_python_engine_says_what_is_wrong(folder: str, target: str, error: type[
 
 def test_python_engine_that_raises_is_an_error_of_that_query(corpus: Corpus, folder: str) -> None:
     engine = make_engine({"kind": "python", "target": "users_engine:wrong", "folder": folder})
-    answer = ask(open_session(engine, corpus).session, "q", 3, WATCHDOG)
+    answer = query_session(open_session(engine, corpus).session, "q", 3, WATCHDOG)
     assert (answer.status, answer.error) == (Status.ERROR, "LookupError: no index")

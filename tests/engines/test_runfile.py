@@ -13,7 +13,7 @@ from assay.corpus.spec import document_paths
 from assay.engines import make_engine
 from assay.engines.base import Session
 from assay.engines.runfile import Docno, read_trec
-from assay.engines.runner import ask
+from assay.engines.runner import query_session
 from assay.errors import EngineError, InputError
 from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Query, Span, Status, Suite, Target
 from tests.properties import examples
@@ -78,10 +78,10 @@ def test_runfile_finds_documents_by_their_ids(corpus_of: CorpusOf, tmp_path: Pat
     docnos = [name for name in ids if " " not in name]
     text = "".join(f"one Q0 {name} 1 {-at} t\n" for at, name in enumerate([*docnos, "a.py:3-9"]))
     (tmp_path / "run").write_text(text)
-    found = ask(make_engine(f"runfile:{tmp_path / 'run'}", suite=SUITE).open(corpus), "first?", 20).hits
+    found = query_session(make_engine(f"runfile:{tmp_path / 'run'}", suite=SUITE).open(corpus), "first?", 20).hits
     assert [(hit.path, hit.start) for hit in found] == [*((names[name], None) for name in docnos), ("a.py", 3)]
     (tmp_path / "run").write_text(json.dumps({"query": "one", "hits": [{"path": "<a b>"}, "D0:3-9"]}))
-    found = ask(make_engine(f"runfile:{tmp_path / 'run'}", suite=SUITE).open(corpus), "first?", 20).hits
+    found = query_session(make_engine(f"runfile:{tmp_path / 'run'}", suite=SUITE).open(corpus), "first?", 20).hits
     assert found == (Hit(names["<a b>"]), Hit("D0", 3, 9))
 
 
@@ -89,7 +89,7 @@ def test_runfile_name_without_a_form_is_the_headline_alone(opened: Opened) -> No
     for name in ("one", "g/one"):
         session = opened(f"{name} Q0 a.py 1 1 t\n")
         assert session.search("first?", 5) == (Hit("a.py", score=1.0),)
-        assert ask(session, "first", 5).status == Status.ERROR
+        assert query_session(session, "first", 5).status == Status.ERROR
 
 
 def test_runfile_exact_name_wins_over_the_short_one(opened: Opened) -> None:
@@ -115,7 +115,7 @@ def test_runfile_that_names_queries_by_their_words_alone_is_read(opened: Opened)
 
 
 def test_runfile_missing_query_is_an_error_of_that_query(opened: Opened) -> None:
-    answer = ask(opened("two Q0 a.py 1 1 t\n"), "first?", 5)
+    answer = query_session(opened("two Q0 a.py 1 1 t\n"), "first?", 5)
     assert answer.status == Status.ERROR
     assert "has no answer to g/one/human → name queries as gold/query/form" in str(answer.error)
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import as_engine
-from assay.engines.normalise import normalise
-from assay.engines.runner import ask, open_session
+from assay.engines.normalize import normalize
+from assay.engines.runner import open_session, query_session
 from assay.errors import ConfigError
 from assay.types import Corpus, Hit, Status
 from tests.properties import examples
@@ -90,9 +90,9 @@ def flagged(query, verbose=False):
 def test_k_results_of_every_usable_signature(corpus: Corpus, function: Callable[..., object]) -> None:
     session = open_session(as_engine(function), corpus).session
     for k in (1, 7, 50):
-        answer = ask(session, "query", k, WATCHDOG)
+        answer = query_session(session, "query", k, WATCHDOG)
         assert (answer.status, answer.hits) == (Status.OK, tuple(map(Hit, PATHS[:k])))
-        assert not [note for note in normalise(answer.hits, corpus, k).notes if "asked for" in note]
+        assert not [note for note in normalize(answer.hits, corpus, k).notes if "asked for" in note]
 
 
 @examples(60)
@@ -100,7 +100,7 @@ def test_k_results_of_every_usable_signature(corpus: Corpus, function: Callable[
 def test_a_retriever_without_k_equals_one_that_truncates(corpus: Corpus, paths: list[str], k: int) -> None:
     without = open_session(as_engine(lambda query: paths), corpus).session
     taking_k = open_session(as_engine(lambda query, k: paths[:k]), corpus).session
-    assert ask(without, "query", k, WATCHDOG).hits == ask(taking_k, "query", k, WATCHDOG).hits
+    assert query_session(without, "query", k, WATCHDOG).hits == query_session(taking_k, "query", k, WATCHDOG).hits
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
+from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.errors import ConfigError
 
 COMMAND: dict[str, Any] = {"kind": "command", "argv": ["tool", "{query}"]}
@@ -84,9 +84,9 @@ def test_innocent_words_are_taken(settings: dict[str, Any], monkeypatch: pytest.
 
 def test_secret_is_told_by_its_setting_and_its_name() -> None:
     with pytest.raises(ConfigError, match=r"^engine x: env: A_TOKEN is written out"):
-        check_written_out("engine x", {"argv": ["a"], "env": {"A_TOKEN": "hunter22"}})
+        check_literal_secrets("engine x", {"argv": ["a"], "env": {"A_TOKEN": "hunter22"}})
     with pytest.raises(ConfigError, match=r"^engine x: argv: a secret is written out"):
-        check_written_out("engine x", {"argv": ["-----BEGIN RSA PRIVATE KEY-----"]})
+        check_literal_secrets("engine x", {"argv": ["-----BEGIN RSA PRIVATE KEY-----"]})
 
 
 def test_secret_values_are_those_that_no_record_may_show(monkeypatch: pytest.MonkeyPatch) -> None:

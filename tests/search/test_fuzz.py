@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from assay.corpus import WalkConfig, open_corpus, parse_spec
-from assay.engines.sharing import SharedCache
+from assay.engines.base import SharedCache
 from assay.search import Index, SearchConfig, chunking
 from assay.search.sharing import PartKeys, share_index
 from assay.store import ArtifactStore

@@ -16,9 +16,17 @@ from typing import Self
 from assay.audit.records import AuditConfig, AuditFinding, AuditQuery, Proportion, Severity
 from assay.audit.subject import AuditTarget
 from assay.engines.base import SearchFilter, Session
-from assay.engines.normalise import Normaliser
-from assay.engines.resources import THREAD_VARIABLES, pinned
-from assay.engines.runner import QueryOutcome, ask, ask_filtered, close_session, open_session, update_session
+from assay.engines.normalize import Normalizer
+from assay.engines.runner import (
+    THREAD_VARIABLES,
+    QueryOutcome,
+    close_session,
+    open_session,
+    pinned,
+    query_filtered,
+    query_session,
+    update_session,
+)
 from assay.errors import AssayError, EngineError
 from assay.experiment.corpora import workplace
 from assay.experiment.spec.model import EngineFactory
@@ -101,7 +109,7 @@ class ResultReader:
 
     def __init__(self, subject: AuditTarget, corpus: Corpus) -> None:
         self._subject = subject
-        self._path = Normaliser(corpus, also=(subject.corpus.root,)).path
+        self._path = Normalizer(corpus, also=(subject.corpus.root,)).path
 
     def __call__(self, answer: QueryOutcome) -> AuditRanking:
         """Read one answer; our own files are left out, as in a run."""
@@ -123,11 +131,11 @@ class EngineClient:
 
     def ask(self, query: str, k: int) -> AuditRanking:
         """Ask one query."""
-        return self._read(ask(self._session, query, k, self._config.timeout))
+        return self._read(query_session(self._session, query, k, self._config.timeout))
 
     def ask_filtered(self, query: str, k: int, wanted: SearchFilter) -> AuditRanking | None:
         """Ask for a part of the corpus; None when the engine has no such filter."""
-        answer = ask_filtered(self._session, query, k, wanted, self._config.timeout)
+        answer = query_filtered(self._session, query, k, wanted, self._config.timeout)
         return None if answer is None else self._read(answer)
 
     def update(self, corpus: Corpus) -> AuditRanking | None:
@@ -263,7 +271,7 @@ class SubprocessJob:
         with pinned(self.threads):
             opened = open_session(self.recipe.make(), self.corpus, self.index_timeout)
             try:
-                return tuple(ask(opened.session, query, self.k, self.timeout) for query in self.queries)
+                return tuple(query_session(opened.session, query, self.k, self.timeout) for query in self.queries)
             finally:
                 close_session(opened.session)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import cast
 
 from assay.engines.base import (
     Engine,
@@ -18,7 +16,7 @@ from assay.engines.base import (
     TimedEngine,
     TimedSession,
 )
-from assay.engines.kinds import KINDS, EngineKind, KindPage, SettingPage, describe
+from assay.engines.kinds import KINDS, EngineKind, KindPage, SettingPage, describe_kinds
 from assay.engines.python import as_engine
 from assay.errors import ConfigError
 from assay.redaction import declare
@@ -38,9 +36,9 @@ __all__ = [
     "TimedEngine",
     "TimedSession",
     "as_engine",
-    "describe",
+    "describe_kinds",
+    "engine_table",
     "make_engine",
-    "table_of",
 ]
 
 
@@ -60,24 +58,24 @@ def _make(kind: str, settings: Mapping[str, object], context: EngineContext) -> 
     if kind not in KINDS:
         raise unknown("unknown kind of engine", kind, sorted(KINDS), "kinds")
     declare(settings)
-    return as_engine(cast(Engine, import_module(KINDS[kind].module).make(settings, context)))
+    return as_engine(KINDS[kind].make_engine(settings, context))
 
 
 def _make_preset(named: str, changes: Mapping[str, object], context: EngineContext) -> FullEngine:
-    from assay.engines.presets import check_needs, named_preset, place, preset_notes, settings_of
+    from assay.engines.presets import add_location, check_needs, load_preset, preset_notes, preset_settings
 
-    preset = named_preset(named, context.folder)
+    preset = load_preset(named, context.folder)
     if "kind" in changes:
         raise ConfigError(f"preset {named!r} has a kind of its own", hint="leave out kind, or leave out preset")
     check_needs(preset, changes)
     try:
-        made = _make(preset.kind, settings_of(preset, changes), replace(context, preset=preset.path.parent))
+        made = _make(preset.kind, preset_settings(preset, changes), replace(context, preset=preset.path.parent))
     except ConfigError as problem:
-        raise place(problem, preset, changes) from problem
+        raise add_location(problem, preset, changes) from problem
     return Handle(made, made.role, preset_notes(preset))
 
 
-def table_of(spec: str) -> dict[str, object]:
+def engine_table(spec: str) -> dict[str, object]:
     """Return the table of assay.toml for an engine named on the command line."""
     kind = spec.partition(":")[0]
     if kind not in KINDS:

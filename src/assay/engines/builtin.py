@@ -6,10 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.digests import digest_of
-from assay.engines.base import EngineContext, InProcessDefaults, SearchFilter, Session
+from assay.engines.base import (
+    EngineContext,
+    InProcessDefaults,
+    SearchFilter,
+    Session,
+    SharedCache,
+    SharedStep,
+    step_key,
+)
 from assay.engines.fingerprints import fingerprint_of
 from assay.engines.kinds import Component
-from assay.engines.sharing import SharedCache, SharedStep, step_key
 from assay.search import Index, Per, SearchConfig
 from assay.search.config import STAGES, flatten
 from assay.search.settings import TABLE, from_environment

@@ -26,7 +26,7 @@ from assay.engines.interactive import (
 from assay.engines.json_output import parse_selector
 from assay.engines.output import OutputLayout, make_layout, parse_output
 from assay.engines.presets import PROBE_LIMITS
-from assay.engines.secrets import check_written_out, recorded_table, secret_values
+from assay.engines.secrets import check_literal_secrets, recorded_table, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
     IndexBuilder,
@@ -250,7 +250,7 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> CommandTemplat
     check_template(settings.env, folders, f"{WHERE}: env")
     check_template(settings.request, (*folders, *QUERY_PLACEHOLDERS, "id"), f"{WHERE}: request")
     named = {name: getattr(templates, name) for name in ("argv", "index", "update", "version", "request", "env")}
-    check_written_out(WHERE, {**named, "path_filter": by_path, "language_filter": by_language})
+    check_literal_secrets(WHERE, {**named, "path_filter": by_path, "language_filter": by_language})
     return templates
 
 

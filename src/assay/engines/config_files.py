@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.digests import text_digest
-from assay.engines.secrets import check_written_out, hidden_values
+from assay.engines.secrets import check_literal_secrets, literal_secrets
 from assay.engines.templates import QUERY_PLACEHOLDERS, check_template, fill, fill_json, has_placeholder, named_secrets
 from assay.errors import ConfigError, closest_match
 from assay.files import read_utf8
@@ -93,7 +93,7 @@ class ConfigTemplate:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values to redact: variables that are named, and values under the name of a secret."""
-        written = hidden_values({joined(key): text for key, text in leaves(self.tree)})
+        written = literal_secrets({joined(key): text for key, text in leaves(self.tree)})
         return tuple(dict.fromkeys((*named_secrets(self.said), *written)))
 
     @property
@@ -195,7 +195,7 @@ def load_config(settings: ConfigSettings | None, settled: Mapping[str, str], whe
     where = f"{where}: config"
     edits = flatten(settings.edits)
     check_template([settings.template, settings.edits], (*settled, *QUERY_PLACEHOLDERS, "root", "store"), where)
-    check_written_out(where, {"edits": {joined(key): value for key, value in edits.items()}})
+    check_literal_secrets(where, {"edits": {joined(key): value for key, value in edits.items()}})
     file = Path(settled["here"], fill(settings.template, settled))
     named = _SUFFIXES.get(file.suffix.lower(), "text") if settings.format == "auto" else settings.format
     if named == "text" and settings.new_keys:

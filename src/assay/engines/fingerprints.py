@@ -25,7 +25,7 @@ from assay.store import code_digest
 
 
 @dataclass(frozen=True, slots=True)
-class LookLimits:
+class ReadLimits:
     """Limits of what is read."""
 
     #: Bytes of a file that are read, a twentieth of a second; a larger one is known by size and time.
@@ -34,7 +34,7 @@ class LookLimits:
     entries: int = 5_000
 
 
-LOOK_LIMITS = LookLimits()
+READ_LIMITS = ReadLimits()
 _SEPARATORS = re.compile(r"[\s\"'=:;,|&<>()]+")  # what stands around the paths in an option or a shell's command
 _NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a program on the PATH
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
@@ -126,7 +126,7 @@ def digest_path(path: str) -> str:
     return digest_of([(os.path.relpath(one, path), digest_file(one)) for one in python_files(path)])
 
 
-def python_files(folder: str, limits: LookLimits = LOOK_LIMITS) -> list[str]:
+def python_files(folder: str, limits: ReadLimits = READ_LIMITS) -> list[str]:
     """List the Python files below a directory; none if it has too many entries."""
     found, entries = [], 0
     for place, folders, names in os.walk(folder):
@@ -138,7 +138,7 @@ def python_files(folder: str, limits: LookLimits = LOOK_LIMITS) -> list[str]:
     return sorted(found)
 
 
-def digest_file(path: str, limits: LookLimits = LOOK_LIMITS) -> str:
+def digest_file(path: str, limits: ReadLimits = READ_LIMITS) -> str:
     """Return the digest of a file's content, of a large one its size and time; empty if it cannot be read."""
     try:
         facts = os.stat(path)
@@ -155,7 +155,7 @@ def _content(path: str, _size: int, _time: int) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def name_of(thing: object) -> str:
+def qualified_name(thing: object) -> str:
     """Return `module:qualname` of a callable."""
     kind = type(thing)
     module = getattr(thing, "__module__", kind.__module__)

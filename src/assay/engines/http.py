@@ -22,7 +22,7 @@ from assay.engines.config_files import (
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.json_output import parse_selector, select
 from assay.engines.output import OutputLayout, make_layout, parse_output
-from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
+from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
     IndexBuilder,
@@ -235,7 +235,7 @@ def check_request(request: RequestTemplate, placeholders: Sequence[str], asked: 
     check_template(request.body or "", (*placeholders, *asked), f"{where}: body")
     named_secrets([request.url, request.headers, request.body or ""])
     _check_address(request, (*placeholders, *asked), where)
-    check_written_out(where, {"url": request.url, "headers": request.headers, "body": request.body or ""})
+    check_literal_secrets(where, {"url": request.url, "headers": request.headers, "body": request.body or ""})
     if request.form and not isinstance(request.body, Mapping):
         raise ConfigError(f"{where}: form without a table as body", hint="write body = { q = '{query}' }")
     Sender().build(request, dict.fromkeys((*placeholders, *asked), "x"))
@@ -555,7 +555,7 @@ def _check(settings: Settings) -> None:
     if not has_placeholder([settings.url, settings.body or ""], "query"):
         raise ConfigError(f"{where}: neither url nor body has {{query}}", hint="put {query} where the query goes")
     filters = {"path_filter": settings.path_filter, "language_filter": settings.language_filter}
-    check_written_out(where, {**filters, "token_env": settings.token_env or ""})
+    check_literal_secrets(where, {**filters, "token_env": settings.token_env or ""})
     for name, table in filters.items():
         if table and isinstance(settings.body, str):
             raise ConfigError(f"{where}: {name} with a text as body", hint="write body as a table")

@@ -1,27 +1,38 @@
-"""The kinds of engine, their components and their settings."""
+"""The table of engine kinds, their settings for the documentation, and their components for ablations."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, cast, get_type_hints
 
+from assay.engines.base import Engine, EngineContext
 from assay.settings import is_required, type_text
 
 
 @dataclass(frozen=True, slots=True)
 class EngineKind:
-    """A kind of engine: its module has `make(settings, context) -> Engine`, and is imported when it is named."""
+    """A kind of engine; its module is imported on first use."""
 
     name: str
-    module: str
+    module: str  # has the two functions below
     main: str | None  # the setting of `kind:value`; None if it takes none
     about: str
-    ours: bool = False  # ships with Assay
-    told: bool = False  # knows the targets: its rankings depend on the gold set
+    shipped: bool = False  # with Assay
+    uses_gold: bool = False  # its rankings depend on the gold set
+    settings: str = "Settings"  # the record of its settings
+    make: str = "make"  # (settings, context) -> Engine
+
+    def make_engine(self, settings: Mapping[str, object], context: EngineContext) -> Engine:
+        """Make an engine of this kind."""
+        return cast(Engine, getattr(import_module(self.module), self.make)(settings, context))
+
+    def settings_class(self) -> type[object]:
+        """Import the record of its settings."""
+        return cast(type[object], getattr(import_module(self.module), self.settings))
 
 
 _ALL = (
@@ -30,7 +41,7 @@ _ALL = (
         "assay.engines.builtin",
         "per",
         "the reference engine; builtin:span for spans instead of files",
-        ours=True,
+        shipped=True,
     ),
     EngineKind("command", "assay.engines.command", "argv", "any command line tool: command:tool {query} {k}"),
     EngineKind("http", "assay.engines.http", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
@@ -39,26 +50,43 @@ _ALL = (
         "assay.engines.keywords",
         "backend",
         "files by distinct query words, then matches (grep)",
-        ours=True,
+        shipped=True,
     ),
     EngineKind("mcp", "assay.engines.mcp.engine", None, "any MCP server, over stdio or HTTP: its search tool"),
-    EngineKind("oracle", "assay.engines.oracle", None, "the gold answers: the ceiling", ours=True, told=True),
+    EngineKind(
+        "oracle",
+        "assay.engines.references",
+        None,
+        "the gold answers: the ceiling",
+        shipped=True,
+        uses_gold=True,
+        settings="OracleSettings",
+        make="make_oracle",
+    ),
     EngineKind("python", "assay.engines.python", "target", "your own function or class: python:module:callable"),
-    EngineKind("random", "assay.engines.random", None, "seeded chance: the floor", ours=True),
+    EngineKind(
+        "random",
+        "assay.engines.references",
+        None,
+        "seeded chance: the floor",
+        shipped=True,
+        settings="RandomSettings",
+        make="make_random",
+    ),
     EngineKind(
         "runfile",
         "assay.engines.runfile",
         "path",
         "answers made elsewhere: runfile:run.trec or .jsonl",
-        ours=True,
-        told=True,
+        shipped=True,
+        uses_gold=True,
     ),
 )
 
 KINDS: Mapping[str, EngineKind] = MappingProxyType({kind.name: kind for kind in _ALL})
 
 
-def kind_named(name: object) -> EngineKind | None:
+def find_kind(name: object) -> EngineKind | None:
     """Return the kind with a name, None if there is none."""
     return KINDS.get(name) if isinstance(name, str) else None
 
@@ -71,14 +99,14 @@ class Component:
     off: Mapping[str, object] = field(default_factory=dict)
 
 
-def parts_of(settings: Mapping[str, object]) -> tuple[Component, ...]:
+def list_components(settings: Mapping[str, object]) -> tuple[Component, ...]:
     """Return the components of an engine, in the order they work."""
-    kind = kind_named(settings.get("kind"))
-    if kind is None or not kind.ours:  # third-party code is not imported for this
+    kind = find_kind(settings.get("kind"))
+    if kind is None or not kind.shipped:  # third-party code is not imported for this
         return ()
-    named: Callable[[Mapping[str, object]], tuple[Component, ...]] | None
-    named = getattr(import_module(kind.module), "ablations", None)
-    return () if named is None else named({key: value for key, value in settings.items() if key != "kind"})
+    ablations: Callable[[Mapping[str, object]], tuple[Component, ...]] | None
+    ablations = getattr(import_module(kind.module), "ablations", None)
+    return () if ablations is None else ablations({key: value for key, value in settings.items() if key != "kind"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,34 +129,27 @@ class KindPage:
     settings: tuple[SettingPage, ...]
 
 
-def describe() -> tuple[KindPage, ...]:
+def describe_kinds() -> tuple[KindPage, ...]:
     """Return the documentation of every kind, by name; imports them all."""
     return tuple(
-        KindPage(name, kind.main, kind.about, tuple(_describe_record(import_module(kind.module).Settings, "")))
+        KindPage(name, kind.main, kind.about, tuple(_describe_fields(kind.settings_class(), "")))
         for name, kind in sorted(KINDS.items())
     )
 
 
-def _describe_record(record: object, prefix: str) -> Iterator[SettingPage]:
+def _describe_fields(record: Any, prefix: str) -> Iterator[SettingPage]:  # noqa: ANN401 - a settings class or instance
     hints = get_type_hints(record if isinstance(record, type) else type(record))
-    for one in fields(cast(Any, record)):
-        hint = hints[one.name]
-        if is_dataclass(hint):
-            inner = hint if is_required(one) else _value(one, record)
-            yield from _describe_record(cast(Any, inner), f"{prefix}{one.name}.")
+    for one in fields(record):
+        hint, default = hints[one.name], None
+        if is_required(one):
+            value = hint
+        elif isinstance(record, type):
+            value = one.default if one.default is not MISSING else cast(Any, one.default_factory)()
         else:
-            about = str(one.metadata.get("about", ""))
-            yield SettingPage(prefix + one.name, type_text(hint), _default(one, record), about)
-
-
-def _value(field: Field[Any], record: object) -> object:
-    if not isinstance(record, type):
-        return getattr(record, field.name)
-    return field.default if field.default is not MISSING else cast(Any, field.default_factory)()
-
-
-def _default(field: Field[Any], record: object) -> str | None:
-    if is_required(field):
-        return None
-    value = _value(field, record)
-    return "none" if value is None else json.dumps(value)
+            value = getattr(record, one.name)
+        if is_dataclass(hint):
+            yield from _describe_fields(value, f"{prefix}{one.name}.")
+            continue
+        if not is_required(one):
+            default = "none" if value is None else json.dumps(value)
+        yield SettingPage(prefix + one.name, type_text(hint), default, str(one.metadata.get("about", "")))

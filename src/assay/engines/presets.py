@@ -85,7 +85,7 @@ def find_preset(name: str) -> Preset:
     return read_preset(path)
 
 
-def named_preset(name: str, folder: Path) -> Preset:
+def load_preset(name: str, folder: Path) -> Preset:
     """Load a shipped preset by its name, or a file relative to a directory."""
     return read_preset(folder / name) if name.endswith(_FILE) and name not in _shipped() else find_preset(name)
 
@@ -117,7 +117,7 @@ def _with_kind(settings: Mapping[str, object], file: TomlFile) -> Mapping[str, o
     return settings
 
 
-def settings_of(preset: Preset, changes: Mapping[str, object]) -> dict[str, object]:
+def preset_settings(preset: Preset, changes: Mapping[str, object]) -> dict[str, object]:
     """Return the engine settings of a preset with changes; a command gets the version probe."""
     probe = preset.facts.version
     own = {"version": list(probe.argv)} if probe and preset.kind == "command" else {}
@@ -125,7 +125,7 @@ def settings_of(preset: Preset, changes: Mapping[str, object]) -> dict[str, obje
     return {key: value for key, value in merged.items() if key != "kind"}
 
 
-def place(problem: ConfigError, preset: Preset, changes: Mapping[str, object]) -> ConfigError:
+def add_location(problem: ConfigError, preset: Preset, changes: Mapping[str, object]) -> ConfigError:
     """Add the line in the preset to an error, unless the user changed the setting."""
     if problem.file or _mentioned(problem, "engine", changes) != ("engine",):
         return problem
@@ -168,7 +168,7 @@ PROBE_LIMITS = ProbeLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class InstalledTool:
     """What is installed of a tool."""
 
     missing: tuple[str, ...]  # programs that are not on the PATH
@@ -181,10 +181,10 @@ class Installed:
         return not self.missing and not self.unset
 
 
-def look(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> Installed:
+def check_installed(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> InstalledTool:
     """Check the programs and variables of a preset, and probe its version."""
     missing = _missing(preset.facts.needs)
-    return Installed(missing, _unset(preset.facts.variables), "" if missing else tool_version(preset, limits))
+    return InstalledTool(missing, _unset(preset.facts.variables), "" if missing else tool_version(preset, limits))
 
 
 def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:

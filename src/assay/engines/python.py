@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from assay.engines.base import Engine, EngineContext, EngineReply, FullEngine, Handle, InProcessDefaults, Session
-from assay.engines.fingerprints import digest_modules, digest_path, fingerprint_of, name_of
+from assay.engines.fingerprints import digest_modules, digest_path, fingerprint_of, qualified_name
 from assay.engines.output import read_reply
 from assay.errors import AssayError, ConfigError, EngineError
 from assay.settings import check_counts, read_settings
@@ -156,7 +156,7 @@ def as_engine(thing: Engine | Search) -> FullEngine:
     if callable(getattr(thing, "open", None)):
         declared = all(hasattr(type(thing), name) or hasattr(thing, name) for name in DECLARED)
         engine = cast(FullEngine, thing) if declared else Handle(cast(Engine, thing))
-        check_counts(f"engine {name_of(type(thing))}", oversample=engine.oversample, parallel=engine.parallel)
+        check_counts(f"engine {qualified_name(type(thing))}", oversample=engine.oversample, parallel=engine.parallel)
         return engine
     if not callable(thing):
         raise ConfigError(
@@ -203,7 +203,7 @@ def bad_signature(function: Search) -> ConfigError:
     name = getattr(function, "__name__", type(function).__name__)
     makes = f", or pass {name}() if it makes an engine" if _accepts(signature) else ""
     return ConfigError(
-        f"{name_of(function)}{signature} is not a search function: it takes neither (query, k) nor (query)",
+        f"{qualified_name(function)}{signature} is not a search function: it takes neither (query, k) nor (query)",
         hint=f"define it as {name}(query, k) or {name}(query){makes}",
     )
 
@@ -221,12 +221,12 @@ class FunctionEngine(InProcessDefaults):
     @property
     def config(self) -> Mapping[str, object]:
         """The name of the function."""
-        return {"kind": "python", "target": name_of(self.function)}
+        return {"kind": "python", "target": qualified_name(self.function)}
 
     @property
     def fingerprint(self) -> str:
         """Its name and its source files."""
-        return fingerprint_of(self.config, digest_modules(name_of(self.function).partition(":")[0]))
+        return fingerprint_of(self.config, digest_modules(qualified_name(self.function).partition(":")[0]))
 
     def open(self, corpus: Corpus) -> Session:  # noqa: ARG002 - part of the protocol
         """Return a session; a function needs no preparation."""

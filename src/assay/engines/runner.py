@@ -8,11 +8,15 @@ process, and the next call gets a new one; `session_notes` reports it. An engine
 
 from __future__ import annotations
 
+import os
 import queue
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from assay.clock import format_duration
@@ -113,7 +117,7 @@ def _opening_error(done: _Done[T]) -> AssayError:
     return EngineError(f"cannot be opened: {summarize(problem)}", hint="open it by itself to see where it fails")
 
 
-def ask(session: Session, query: str, k: int, timeout: float | None = None) -> QueryOutcome:
+def query_session(session: Session, query: str, k: int, timeout: float | None = None) -> QueryOutcome:
     """Search for k results and return the outcome; raise only KeyboardInterrupt."""
     if isinstance(session, _ThreadedSession):
         return _outcome(session.call(lambda: read_reply(session.inner.search(query, k)), timeout))
@@ -126,7 +130,7 @@ def ask(session: Session, query: str, k: int, timeout: float | None = None) -> Q
         thread.end()
 
 
-def ask_filtered(
+def query_filtered(
     session: Session, query: str, k: int, wanted: SearchFilter, timeout: float | None = None
 ) -> QueryOutcome | None:
     """Search a part of the corpus and return the outcome; None if the session does not support the filter."""
@@ -291,3 +295,94 @@ def _value(done: _Done[T]) -> T:
     if done.problem is not None:
         raise done.problem
     return cast(T, done.value)
+
+
+_STATUS = Path("/proc/self/status")
+_CLEAR = Path("/proc/self/clear_refs")
+_RESET_PEAK = "5"  # proc(5): resets the peak resident set size
+
+
+class AddedMemory:
+    """Memory that one engine adds, measured during its calls only. Linux only."""
+
+    def __init__(self) -> None:
+        self.peak: int | None = None  # bytes; None: unknown
+        self._held = 0  # bytes that earlier calls did not release
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Measure a call of the engine."""
+        before = _reset_peak()
+        try:
+            yield
+        finally:
+            highest, now = _field("VmHWM"), _field("VmRSS")
+            if before is not None and highest is not None and now is not None:
+                self.peak = max(self.peak or 0, self._held + highest - before)
+                self._held = max(0, self._held + now - before)
+
+
+def _reset_peak() -> int | None:
+    try:
+        _CLEAR.write_text(_RESET_PEAK)
+    except OSError:
+        return None
+    return _field("VmRSS")
+
+
+def _field(name: str) -> int | None:
+    try:
+        match = re.search(rf"^{name}:\s+(\d+) kB$", _STATUS.read_text(encoding="ascii"), re.MULTILINE)
+    except OSError:
+        return None
+    return int(match[1]) * 1024 if match else None
+
+
+#: Variables that set the number of threads of numeric libraries and tools.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "GOMAXPROCS",
+    "TOKIO_WORKER_THREADS",
+)
+
+
+def available_threads() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def pinned(threads: int) -> Iterator[int]:
+    """Limit this process and programs it starts to some processors; yield the number granted."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    granted = min(threads, available_threads())
+    allowed = _allowed()
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(granted)))
+    _confine(sorted(allowed)[:granted])
+    try:
+        yield granted
+    finally:
+        _confine(sorted(allowed))
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _allowed() -> set[int]:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
+def _confine(processors: list[int]) -> None:
+    if not processors or not hasattr(os, "sched_setaffinity"):
+        return
+    tasks = Path("/proc/self/task")
+    for thread in sorted(int(task.name) for task in tasks.iterdir()) if tasks.is_dir() else [0]:
+        with suppress(OSError):  # it ended meanwhile
+            os.sched_setaffinity(thread, processors)

@@ -66,7 +66,7 @@ class _Named:
         )
 
 
-def check_written_out(where: str, templates: Mapping[str, object]) -> None:
+def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
     """Raise ConfigError for a literal secret in a setting, without quoting it."""
     for setting, template in templates.items():
         for text in _texts(setting, template, shown=False):
@@ -76,7 +76,7 @@ def check_written_out(where: str, templates: Mapping[str, object]) -> None:
                 raise _refusal(where, setting, "a secret")
 
 
-def hidden_values(table: Mapping[str, object]) -> tuple[str, ...]:
+def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:
     """Return the literal secrets in a configuration template."""
     found = (text for name, value in table.items() for text in _texts(name, value, shown=False))
     return tuple(dict.fromkeys(text.value for text in found if text.is_secret or _SHAPE.search(text.value)))

@@ -24,10 +24,11 @@ from assay.engines.base import (
     Session,
     SessionUsage,
     SessionWithNotes,
+    SharedCache,
+    SharedStep,
 )
 from assay.engines.config_files import ConfigTemplate, Key, find, list_keys
 from assay.engines.output import read_reply
-from assay.engines.sharing import SharedCache, SharedStep
 from assay.engines.tool import STORE, ExternalSession
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
 from assay.settings import joined, parts

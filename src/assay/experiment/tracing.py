@@ -141,7 +141,7 @@ class _Tracer:
     def _asked(
         self, gold: GoldSet, corpus: Corpus, wanted: Sequence[TraceQuery], artefacts: ArtifactStore
     ) -> dict[TraceQuery, Waterfall]:
-        from assay.engines.sharing import SharedCache, with_cache
+        from assay.engines.base import SharedCache, with_cache
 
         queries = {query.id: query for query in gold.queries}
         shelf = SharedCache(corpus, artefacts)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.engines.kinds import Component, parts_of
+from assay.engines.kinds import Component, list_components
 from assay.errors import ConfigError, GoldError, did_you_mean
 from assay.experiment import spec as specs
 from assay.experiment.spec import Spec, Sweep, with_engines
@@ -205,9 +205,9 @@ def find_base(spec: Spec, name: str | None) -> BaseEngine:
 
 
 def _table(settings: Mapping[str, Any] | str) -> Mapping[str, Any]:
-    from assay.engines import table_of
+    from assay.engines import engine_table
 
-    return table_of(settings) if isinstance(settings, str) else settings
+    return engine_table(settings) if isinstance(settings, str) else settings
 
 
 def spec_with(base: BaseEngine, variants: Sequence[SettingChange]) -> Spec:
@@ -237,7 +237,7 @@ def find_parts(spec: Spec, name: str | None) -> EngineComponents:
             f"the sweep {name!r} goes its way as {spec.sweeps[name].way}", hint=f'way = "{LEAVE_ONE_OUT}"'
         )
     base = find_base(spec, name)
-    own = parts_of(base.settings)
+    own = list_components(base.settings)
     of_engine = {key: sweep for key, sweep in sweeps.items() if sweep.engine == base.name}
     if not own and len(of_engine) == 1:
         return _of_sweep(spec, next(iter(of_engine.values())))

@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 
 @cache
 def code_digest(*places: str) -> str:
-    """Return the digest of modules and packages (`search/`, `engines/random.py`) and their tree-sitter queries."""
+    """Return the digest of modules and packages (`search/`, `engines/python.py`) and their tree-sitter queries."""
     home = resources.files("assay")
     digest = hashlib.sha256()
     for place in sorted(places):

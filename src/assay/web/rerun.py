@@ -11,8 +11,15 @@ from typing import cast
 
 from assay.corpus.opening import find_local
 from assay.engines import make_engine
-from assay.engines.base import EngineReply, ExplainingSession, FullEngine, Session
-from assay.engines.sharing import SharedCache, sharing, with_cache
+from assay.engines.base import (
+    EngineReply,
+    ExplainingSession,
+    FullEngine,
+    Session,
+    SharedCache,
+    sharing_engine,
+    with_cache,
+)
 from assay.experiment.corpora import PreparedGold, check_home, reopen
 from assay.experiment.tracing import choose_explainable, rebuild_engine
 from assay.store import ArtifactStore
@@ -85,7 +92,7 @@ class RerunService:
         return self._places.get((opened.found.id, opened.digest, gold.name, moment), lambda: _reopened(opened, gold))
 
     def _session(self, engine: FullEngine, place: PreparedGold, *, keep: bool) -> _Locked:
-        shares = sharing(engine)
+        shares = sharing_engine(engine)
         steps = shares.steps()[:2] if shares else ()
         key = (place.corpus.digest, str(place.corpus.root), *(step.digest for step in steps))
         desk = self._desks.get(key, lambda: _OpenIndex(SharedCache(place.corpus)))

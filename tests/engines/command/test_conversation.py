@@ -15,10 +15,10 @@ from assay.engines.base import FilteringSession, SearchFilter, TimedSession, Upd
 from assay.engines.interactive import FLATTENED
 from assay.engines.runner import (
     QueryOutcome,
-    ask,
-    ask_filtered,
     close_session,
     open_session,
+    query_filtered,
+    query_session,
     session_usage,
     update_session,
 )
@@ -57,14 +57,14 @@ for line in sys.stdin:
 def test_lines_ask_one_program_and_read_its_answers(server: Server, opened: Opener) -> None:
     session = opened(server(ECHO), **LINES)
     for query in ("a", "two\nlines\r\n", "größe 日本", '"quoted\\', "{k}", "\u2028", "lone \ud800", "", "--help"):
-        answer = ask(session, query, 7, WATCHDOG)
+        answer = query_session(session, query, 7, WATCHDOG)
         assert (answer.status, answer.hits, answer.notes) == (Status.OK, (Hit(query + ".py", 7),), ())
 
 
 def test_lines_is_one_process_for_all_queries(server: Server, opened: Opener) -> None:
     source = "for line in sys.stdin: print(json.dumps({'path': str(os.getpid())}), flush=True)"
     session = opened(server(source), **LINES)
-    assert len({ask(session, str(n), 1, WATCHDOG).hits for n in range(5)}) == 1
+    assert len({query_session(session, str(n), 1, WATCHDOG).hits for n in range(5)}) == 1
 
 
 def test_lines_read_declared_fields_and_cost(server: Server, opened: Opener) -> None:
@@ -73,14 +73,14 @@ def test_lines_read_declared_fields_and_cost(server: Server, opened: Opener) -> 
         server(f"for line in sys.stdin: print(json.dumps({answer}), flush=True)"),
         **LINES, path="r[].f", start="r[].l", end="r[].l", tokens="bill.tokens",
     )  # fmt: skip
-    got = ask(session, "q", 1, WATCHDOG)
+    got = query_session(session, "q", 1, WATCHDOG)
     assert (got.hits, got.cost) == ((Hit("a.py", 2, 2),), Cost(tokens=12))
 
 
 def test_lines_can_be_asked_in_text(server: Server, opened: Opener) -> None:
     source = "for line in sys.stdin: print(json.dumps([line.rstrip('\\n') + '.py']), flush=True)"
     session = opened(server(source), mode="lines", request="find {k} {query}")
-    assert ask(session, "a b", 3, WATCHDOG).hits == (Hit("find 3 a b.py"),)
+    assert query_session(session, "a b", 3, WATCHDOG).hits == (Hit("find 3 a b.py"),)
 
 
 @pytest.mark.parametrize("mode", ["lines", "prompt"])
@@ -90,15 +90,15 @@ def test_text_request_stays_one_line_whatever_the_query(server: Server, opened: 
     source = f"{shell}for line in sys.stdin: print(json.dumps([line.strip()]), end={end}, flush=True)"
     session = opened(server(source), request="{query}", **({"mode": "lines"} if mode == "lines" else PROMPT))
     for broken in ("a\nb", "a\r\nb", "a\rb", "a\u2028b", "a\x85b", "a\x0bb"):
-        first, second = ask(session, broken, 3, WATCHDOG), ask(session, "next", 3, WATCHDOG)
+        first, second = query_session(session, broken, 3, WATCHDOG), query_session(session, "next", 3, WATCHDOG)
         assert (first.hits, first.notes) == ((Hit("a b"),), (FLATTENED,))
         assert (second.hits, second.notes) == ((Hit("next"),), ())
 
 
 def test_text_request_that_cannot_be_written_is_an_error_and_the_next_works(server: Server, opened: Opener) -> None:
     session = opened(server(SHELL), **PROMPT)
-    assert "cannot be sent" in str(ask(session, "lone \ud800", 3, WATCHDOG).error)
-    assert ask(session, "a", 3, WATCHDOG).hits == (Hit("a.py", 3, 3),)
+    assert "cannot be sent" in str(query_session(session, "lone \ud800", 3, WATCHDOG).error)
+    assert query_session(session, "a", 3, WATCHDOG).hits == (Hit("a.py", 3, 3),)
 
 
 def test_lines_pass_over_talk_and_tell_it(server: Server, opened: Opener) -> None:
@@ -106,7 +106,7 @@ def test_lines_pass_over_talk_and_tell_it(server: Server, opened: Opener) -> Non
         "for line in sys.stdin: print('Loading...'); print(end='10%\\r'); print(end='\\x1b[32m');"
         " print(json.dumps(['a.py']) + '\\x1b[0m', flush=True)"
     )
-    answer = ask(opened(server(source), **LINES), "q", 3, WATCHDOG)
+    answer = query_session(opened(server(source), **LINES), "q", 3, WATCHDOG)
     assert answer.hits == (Hit("a.py"),)
     assert any("Loading" in note for note in answer.notes)
     assert any("10%" in note for note in answer.notes)
@@ -123,7 +123,7 @@ for line in sys.stdin:
     session = opened(
         server(source), mode="lines", request={"q": "{query}", "id": "{id}"}, answer_id="id", path="results[]"
     )
-    assert [ask(session, "x", 3, WATCHDOG).hits for _ in range(3)] == [(Hit(f"x{n}.py"),) for n in (1, 2, 3)]
+    assert [query_session(session, "x", 3, WATCHDOG).hits for _ in range(3)] == [(Hit(f"x{n}.py"),) for n in (1, 2, 3)]
 
 
 def test_lines_without_an_id_never_read_what_came_before_the_question(
@@ -131,9 +131,9 @@ def test_lines_without_an_id_never_read_what_came_before_the_question(
 ) -> None:
     more = "flush=True); print(json.dumps(['stale.py']), flush=True); open(sys.argv[1], 'w')"
     session = opened([*server(ECHO.replace("flush=True)", more)), str(tmp_path / "stale")], **LINES)
-    assert ask(session, "a", 1, WATCHDOG).hits == (Hit("a.py", 1),)
+    assert query_session(session, "a", 1, WATCHDOG).hits == (Hit("a.py", 1),)
     wait_until((tmp_path / "stale").exists, "an answer that nobody asked for")
-    answer = ask(session, "b", 1, WATCHDOG)
+    answer = query_session(session, "b", 1, WATCHDOG)
     assert answer.hits == (Hit("b.py", 1),)
     assert "came before it was asked" in answer.notes[0]
 
@@ -141,24 +141,24 @@ def test_lines_without_an_id_never_read_what_came_before_the_question(
 def test_lines_answer_that_cannot_be_read_is_an_error_and_the_program_stays(server: Server, opened: Opener) -> None:
     session = opened(server(ECHO), **LINES)
     for code in ("print('{\"results\": ', flush=True)", "print('{\"answer\": 42}', flush=True)"):
-        assert ask(session, "!" + code, 1, WATCHDOG).status == Status.ERROR
-    answer = ask(session, "a", 1, WATCHDOG)
+        assert query_session(session, "!" + code, 1, WATCHDOG).status == Status.ERROR
+    answer = query_session(session, "a", 1, WATCHDOG)
     assert (answer.hits, answer.notes) == ((Hit("a.py", 1),), ())
 
 
 def test_prompt_reads_all_up_to_the_next_prompt(server: Server, opened: Opener) -> None:
     session = opened(server(SHELL), **PROMPT)
-    assert ask(session, "a", 3, WATCHDOG).hits == (Hit("a.py", 3, 3),)
-    many = ask(session, "!for n in range(2000): print(f'x{n}.py:1')", 3, WATCHDOG)
+    assert query_session(session, "a", 3, WATCHDOG).hits == (Hit("a.py", 3, 3),)
+    many = query_session(session, "!for n in range(2000): print(f'x{n}.py:1')", 3, WATCHDOG)
     assert many.hits == tuple(Hit(f"x{n}.py", 1, 1) for n in range(2000))
-    assert ask(session, "!pass", 3, WATCHDOG).hits == ()
+    assert query_session(session, "!pass", 3, WATCHDOG).hits == ()
 
 
 def test_prompt_in_the_middle_of_an_answer_does_not_end_it(server: Server, opened: Opener) -> None:
     session = opened(server(SHELL), **PROMPT)
-    answer = ask(session, "!print('a.py:1\\n> quoted\\nb.py:2')", 3, WATCHDOG)
+    answer = query_session(session, "!print('a.py:1\\n> quoted\\nb.py:2')", 3, WATCHDOG)
     assert answer.hits == (Hit("a.py", 1, 1), Hit("b.py", 2, 2))
-    assert ask(session, "c", 3, WATCHDOG).hits == (Hit("c.py", 3, 3),)
+    assert query_session(session, "c", 3, WATCHDOG).hits == (Hit("c.py", 3, 3),)
 
 
 def test_prompt_may_be_coloured_and_a_banner_may_look_like_one(server: Server, opened: Opener) -> None:
@@ -167,7 +167,7 @@ def test_prompt_may_be_coloured_and_a_banner_may_look_like_one(server: Server, o
         "print(end='> ', flush=True); time.sleep(0.05); print('ok\\n> \\x1b[0m', end='', flush=True)",
     )
     session = opened(server(source), **PROMPT, ready="^ok$|> ok")
-    answer = ask(session, "a", 3, WATCHDOG)
+    answer = query_session(session, "a", 3, WATCHDOG)
     assert (answer.hits, answer.notes) == ((Hit("a.py", 3, 3),), ())
 
 
@@ -200,14 +200,14 @@ def test_failure_costs_one_query_and_the_next_starts_the_program_again(
 ) -> None:
     code, seconds, status, words = FAILURES[failure]
     session = opened(server(ECHO), **LINES) if mode == "lines" else opened(server(SHELL), **PROMPT)
-    assert ask(session, "a", 3, WATCHDOG).status == Status.OK
-    answer = ask(session, "!" + code, 3, seconds)
+    assert query_session(session, "a", 3, WATCHDOG).status == Status.OK
+    answer = query_session(session, "!" + code, 3, seconds)
     assert (answer.status, answer.hits) == (status, ())
     assert words in str(answer.error)
-    after = ask(session, "b", 3, WATCHDOG)
+    after = query_session(session, "b", 3, WATCHDOG)
     assert after.hits[0].path == "b.py"
     assert [RESTARTED in note for note in after.notes] == [True]
-    assert ask(session, "c", 3, WATCHDOG).notes == ()
+    assert query_session(session, "c", 3, WATCHDOG).notes == ()
 
 
 @pytest.mark.parametrize("mode", ["lines", pytest.param("prompt", marks=pytest.mark.nightly)])
@@ -217,15 +217,15 @@ def test_answer_of_a_program_that_is_asked_to_end_is_never_read_as_the_next_one(
     session = opened(server(ECHO), **LINES) if mode == "lines" else opened(server(SHELL), **PROMPT)
     late = "print('[\"late.py\"]', flush=True)" if mode == "lines" else "print('late.py\\n> ', flush=True)"
     code = f"signal.signal(signal.SIGTERM, lambda *_: ({late}, os._exit(0)))"
-    assert ask(session, f"!{code}; {HANGING}", 3, 0.1).status == Status.TIMEOUT
-    assert ask(session, "b", 3, WATCHDOG).hits[0].path == "b.py"
+    assert query_session(session, f"!{code}; {HANGING}", 3, 0.1).status == Status.TIMEOUT
+    assert query_session(session, "b", 3, WATCHDOG).hits[0].path == "b.py"
 
 
 def test_program_that_ended_between_queries_is_started_again_without_a_failure(server: Server, opened: Opener) -> None:
     session = opened(server(ECHO), **LINES)
-    answer = ask(session, "!print(json.dumps([str(os.getpid())]), flush=True); sys.exit()", 3, WATCHDOG)
+    answer = query_session(session, "!print(json.dumps([str(os.getpid())]), flush=True); sys.exit()", 3, WATCHDOG)
     assert wait_until_gone(int(answer.hits[0].path))
-    answer = ask(session, "b", 1, WATCHDOG)
+    answer = query_session(session, "b", 1, WATCHDOG)
     assert answer.hits == (Hit("b.py", 1),)
     assert [RESTARTED in note for note in answer.notes] == [True]
 
@@ -235,7 +235,7 @@ def test_program_that_cannot_be_started_again_is_left_alone(server: Server, open
     broken = f"if os.path.exists({str(tmp_path / 'broken')!r}): sys.exit('cannot start')\n"
     session = opened(server(once + broken + SHELL), **PROMPT, restarts=2)
     (tmp_path / "broken").touch()
-    errors = [ask(session, "!sys.exit(1)", 3, WATCHDOG).error for _ in range(6)]
+    errors = [query_session(session, "!sys.exit(1)", 3, WATCHDOG).error for _ in range(6)]
     assert (tmp_path / "starts").read_text() == "x" * 3
     assert ["lost 3 times in a row" in str(error) for error in errors] == [False] * 3 + [True] * 3
     assert "cannot start" in str(errors[1])
@@ -244,20 +244,20 @@ def test_program_that_cannot_be_started_again_is_left_alone(server: Server, open
 def test_program_that_answers_between_its_failures_is_started_again_each_time(server: Server, opened: Opener) -> None:
     session = opened(server(ECHO), **LINES, restarts=1)
     for _ in range(3):
-        assert ask(session, "!os.abort()", 3, WATCHDOG).status == Status.CRASH
-        assert ask(session, "a", 3, WATCHDOG).status == Status.OK
+        assert query_session(session, "!os.abort()", 3, WATCHDOG).status == Status.CRASH
+        assert query_session(session, "a", 3, WATCHDOG).status == Status.OK
 
 
 def slow_to_start(server: Server, opened: Opener, limit: float, more: str = "") -> TimedSession:
     """Open a program that takes longer to start than a query may take, and lose it."""
     session = opened(server(f"time.sleep({1.5 * limit})\n{more}{SHELL}"), **PROMPT)
-    assert ask(session, "!os.abort()", 3, WATCHDOG).status == Status.CRASH
+    assert query_session(session, "!os.abort()", 3, WATCHDOG).status == Status.CRASH
     return session
 
 
 def test_restart_is_no_part_of_the_query_and_is_told(server: Server, opened: Opener) -> None:
     def attempt(limit: float) -> QueryOutcome:
-        answer = ask(slow_to_start(server, opened, limit), "b", 3, limit)
+        answer = query_session(slow_to_start(server, opened, limit), "b", 3, limit)
         told = re.search(r"the (\d+\.\d) s are no part of its time", "".join(answer.notes))
         assert answer.status != Status.OK or (told is not None and float(told[1]) >= round(1.5 * limit, 1))
         return answer
@@ -272,9 +272,9 @@ def test_restart_is_no_part_of_a_query_that_fails_either(server: Server, opened:
 
     def attempt(limit: float) -> bool:
         session = slow_to_start(server, opened, limit, broken)
-        failed = ask(session, "!os.abort()", 3, limit)
+        failed = query_session(session, "!os.abort()", 3, limit)
         (tmp_path / "broken").touch()
-        unstarted = ask(session, "b", 3, limit)
+        unstarted = query_session(session, "b", 3, limit)
         (tmp_path / "broken").unlink()
         assert "cannot start" in str(unstarted.error)
         # A start takes longer than that alone.
@@ -292,7 +292,7 @@ def test_start_is_awaited_and_timed_apart(server: Server, opened: Opener) -> Non
         ready="^now ready",
     )
     assert (session_usage(session).startup_seconds or 0) >= 0.1
-    answer = ask(session, "a", 1, WATCHDOG)
+    answer = query_session(session, "a", 1, WATCHDOG)
     assert (answer.hits, answer.notes) == ((Hit("a.py", 1),), ())
     assert session_usage(opened(server(ECHO), **LINES)).startup_seconds is None
 
@@ -319,7 +319,7 @@ def test_index_is_made_before_the_program_starts(
     source = "text = open('index.db').read()\nfor line in sys.stdin: print(json.dumps([text]), flush=True)"
     index = [sys.executable, "-c", "open('index.db', 'w').write('built')"]
     session = opened(server(source), corpus_of({"a.py": ""}), **LINES, index=index)
-    assert ask(session, "q", 1, WATCHDOG).hits == (Hit("built"),)
+    assert query_session(session, "q", 1, WATCHDOG).hits == (Hit("built"),)
 
 
 @pytest.mark.parametrize(
@@ -341,11 +341,11 @@ def test_update_starts_the_program_anew(
     ]
     corpus = corpus_of({"a.py": ""})
     session = opened(server(source), corpus, **LINES, index=index, update=update)
-    before = ask(session, "q", 2, WATCHDOG).hits
+    before = query_session(session, "q", 2, WATCHDOG).hits
     answer = update_session(session, corpus, WATCHDOG)
     assert answer is not None
     assert answer.status == Status.OK
-    after = ask(session, "q", 2, WATCHDOG)
+    after = query_session(session, "q", 2, WATCHDOG)
     assert [before[0].path, after.hits[0].path] == ["1", expected]
     assert before[1] != after.hits[1]
     assert after.notes == ()
@@ -364,18 +364,18 @@ def test_filters_are_added_to_the_request(server: Server, opened: Opener) -> Non
         server(source), mode="lines", request={"q": "{query}", "f": {"own": 1}},
         path_filter={"f": {"in": ["{path}"]}}, language_filter={"f": {"lang": "{language}"}},
     )  # fmt: skip
-    answer = ask_filtered(session, "q", 1, SearchFilter(("src/**", "{k}"), ("python",)), WATCHDOG)
+    answer = query_filtered(session, "q", 1, SearchFilter(("src/**", "{k}"), ("python",)), WATCHDOG)
     assert answer is not None
     assert json.loads(answer.hits[0].path) == {"own": 1, "in": ["src/**", "{k}"], "lang": "python"}
-    assert json.loads(ask(session, "q", 1, WATCHDOG).hits[0].path) == {"own": 1}
+    assert json.loads(query_session(session, "q", 1, WATCHDOG).hits[0].path) == {"own": 1}
 
 
 def test_usage_tells_memory_store_and_complaints(server: Server, opened: Opener) -> None:
     source = "open(sys.argv[1] + '/db', 'wb').write(b'x' * 5000); block = b'x' * 80_000_000\n"
     source += "print('hello', file=sys.stderr)\n"
     session = opened([*server(source + ECHO), "{store}"], **LINES)
-    assert ask(session, "!print('oh no', file=sys.stderr); os.abort()", 1, WATCHDOG).status == Status.CRASH
-    assert ask(session, "a", 1, WATCHDOG).status == Status.OK
+    assert query_session(session, "!print('oh no', file=sys.stderr); os.abort()", 1, WATCHDOG).status == Status.CRASH
+    assert query_session(session, "a", 1, WATCHDOG).status == Status.OK
     usage = session_usage(session)
     assert usage.store_bytes == 5000
     assert usage.stderr == "[last failure]\nhello\noh no\n[program]\nhello"
@@ -406,8 +406,8 @@ for line in sys.stdin:
     sys.exit(1) if asked['q'] == 'die' else print(json.dumps([asked['r']]), flush=True)
 """
     session = opened(server(source), mode="lines", request={"q": "{query}", "t": "{env:A_TOKEN}", "r": "{root}"})
-    assert ask(session, "a", 1, WATCHDOG).hits == (Hit(str(corpus.root)),)
-    error = str(ask(session, "die", 1, WATCHDOG).error)
+    assert query_session(session, "a", 1, WATCHDOG).hits == (Hit(str(corpus.root)),)
+    error = str(query_session(session, "die", 1, WATCHDOG).error)
     assert error.startswith(f"{sys.executable} ended with exit code 1: *** →")
     assert "s3cret" not in repr(session_usage(session))
 

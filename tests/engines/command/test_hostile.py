@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.normalise import normalise
-from assay.engines.runner import ask, close_session, session_usage
+from assay.engines.normalize import normalize
+from assay.engines.runner import close_session, query_session, session_usage
 from assay.processes import ANSWER_BYTES
 from assay.types import Corpus, Hit, Status
 from tests.engines.command.conftest import Opener
@@ -67,7 +67,7 @@ class Victim:
 
     def goes_on(self) -> None:
         """See that the next query is answered, and that after the end nothing runs."""
-        assert ask(self.session, "next", 1, WATCHDOG).hits == (Hit("next.py"),)
+        assert query_session(self.session, "next", 1, WATCHDOG).hits == (Hit("next.py"),)
         assert close_session(self.session) is None
         pids = [int(pid) for pid in self._pids.read_text().split()]
         assert pids
@@ -81,7 +81,7 @@ def victim(request: pytest.FixtureRequest, server: Server, opened: Opener, tmp_p
 
 
 def test_hang_is_a_timeout(victim: Victim) -> None:
-    assert ask(victim.session, "!" + HANGING, 1, 0.1).status == Status.TIMEOUT
+    assert query_session(victim.session, "!" + HANGING, 1, 0.1).status == Status.TIMEOUT
     victim.goes_on()
 
 
@@ -90,7 +90,8 @@ def test_hang_that_ignores_the_request_to_end_is_killed_with_its_children(victim
     code = "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
     code += f"keep(subprocess.Popen(['sh', '-c', 'trap \"\" TERM; sleep {HANG}; sleep {HANG}']).pid); "
     code += f"open({str(victim.stuck)!r}, 'w'); {HANGING}"
-    answer = time_out(lambda limit: ask(victim.session, "!" + code, 1, limit), lambda _: victim.stuck.exists())
+    stuck = victim.stuck
+    answer = time_out(lambda limit: query_session(victim.session, "!" + code, 1, limit), lambda _: stuck.exists())
     assert answer.status == Status.TIMEOUT
     victim.goes_on()
 
@@ -99,7 +100,7 @@ def flood(victim: Victim, newline: str) -> None:
     """Let it print without end, and see that it was stopped."""
     code = f"block = 'x' * 999_999 + '{newline}'; count = open({str(victim.stuck)!r}, 'wb', 0)\n"
     code += "while True: sys.stdout.write(block); count.write(b'x')"
-    answer = ask(victim.session, f"!exec({code!r})", 1, WATCHDOG)
+    answer = query_session(victim.session, f"!exec({code!r})", 1, WATCHDOG)
     assert answer.status == Status.ERROR
     assert "printed more than 32,000,000 bytes" in str(answer.error)
 
@@ -134,7 +135,7 @@ def test_flood_is_not_held(victim: Victim, newline: str) -> None:
 
 def test_death_midway_is_a_crash(victim: Victim) -> None:
     code = "print(end='[{\"path\": \"README.md\"}', flush=True); print('oh', file=sys.stderr, flush=True); os.abort()"
-    answer = ask(victim.session, "!" + code, 1, WATCHDOG)
+    answer = query_session(victim.session, "!" + code, 1, WATCHDOG)
     assert (answer.status, answer.hits) == (Status.CRASH, ())
     assert "died by SIGABRT: oh" in str(answer.error)
     assert "oh" in session_usage(victim.session).stderr
@@ -146,7 +147,7 @@ def test_colours_and_progress_among_the_answer_are_left_out_and_told(victim: Vic
     code += (
         "print('\\x1b[1m' + json.dumps([{'path': '\\x1b[31mREADME.md\\x1b[0m', 'line': 1}]) + '\\x1b[0m', flush=True)"
     )
-    answer = ask(victim.session, "!" + code, 1, WATCHDOG)
+    answer = query_session(victim.session, "!" + code, 1, WATCHDOG)
     assert (answer.status, answer.hits) == (Status.OK, (Hit("README.md", 1),))
     assert any("left out" in note for note in answer.notes)
     victim.goes_on()
@@ -154,8 +155,8 @@ def test_colours_and_progress_among_the_answer_are_left_out_and_told(victim: Vic
 
 def test_paths_outside_the_corpus_are_kept_as_they_are_and_told(victim: Victim, corpus: Corpus) -> None:
     outside = ["../../etc/passwd", "/etc/passwd", "json/../../x.py", "README.md"]
-    answer = ask(victim.session, f"!say({outside!r})", 4, WATCHDOG)
-    cleaned = normalise(answer.hits, corpus, 4)
+    answer = query_session(victim.session, f"!say({outside!r})", 4, WATCHDOG)
+    cleaned = normalize(answer.hits, corpus, 4)
     assert [hit.path for hit in cleaned.hits] == ["../../etc/passwd", "/etc/passwd", "json/../../x.py", "README.md"]
     assert cleaned.notes == ("3 of 4 paths not in the corpus, e.g. ../../etc/passwd",)
     victim.goes_on()
@@ -163,9 +164,9 @@ def test_paths_outside_the_corpus_are_kept_as_they_are_and_told(victim: Victim, 
 
 def test_ten_thousand_results_are_cut_to_what_was_asked_for(victim: Victim, corpus: Corpus) -> None:
     code = "say([{'path': 'README.md', 'line': 1, 'text': 'x' * 500}] * 10_000)"
-    answer = ask(victim.session, "!" + code, 3, WATCHDOG)
+    answer = query_session(victim.session, "!" + code, 3, WATCHDOG)
     assert len(answer.hits) == 10_000
-    cleaned = normalise(answer.hits, corpus, 3)
+    cleaned = normalize(answer.hits, corpus, 3)
     assert len(cleaned.hits) == 3
     assert any("10000 results where 3 were asked for" in note for note in cleaned.notes)
     victim.goes_on()
@@ -174,14 +175,14 @@ def test_ten_thousand_results_are_cut_to_what_was_asked_for(victim: Victim, corp
 def test_closed_pipe_is_noticed(victim: Victim) -> None:
     seconds, status = (0.1, Status.TIMEOUT) if victim.mode == "once" else (WATCHDOG, Status.ERROR)
     code = f"sys.stdout.flush(); os.close(1); os.close(2); {HANGING}"
-    assert ask(victim.session, "!" + code, 1, seconds).status == status
+    assert query_session(victim.session, "!" + code, 1, seconds).status == status
     victim.goes_on()
 
 
 def test_input_that_is_not_read_is_a_timeout(server: Server, opened: Opener, tmp_path: Path) -> None:
     victim = Victim("lines", server, opened, tmp_path)
     victim.session.search_within(f"!say([]); {HANGING}", 1, WATCHDOG)
-    assert ask(victim.session, "x" * 3_000_000, 1, 0.1).status == Status.TIMEOUT
+    assert query_session(victim.session, "x" * 3_000_000, 1, 0.1).status == Status.TIMEOUT
     victim.goes_on()
 
 
@@ -201,7 +202,7 @@ def test_daemon_that_keeps_the_pipe_is_ended(victim: Victim, leaves: bool) -> No
     if leaves and sys.platform != "linux":
         pytest.skip("LOUD: who holds a pipe is known on Linux only")
     code = f"keep(subprocess.Popen(['sleep', '{HANG}'], start_new_session={leaves}).pid); say(['README.md'])"
-    assert ask(victim.session, "!" + code, 1, WATCHDOG).hits == (Hit("README.md"),)
+    assert query_session(victim.session, "!" + code, 1, WATCHDOG).hits == (Hit("README.md"),)
     victim.goes_on()
 
 
@@ -209,11 +210,11 @@ def test_daemon_that_keeps_the_pipe_is_ended(victim: Victim, leaves: bool) -> No
 def test_death_that_leaves_a_daemon_with_the_pipe_is_noticed(victim: Victim) -> None:
     leaving = "start_new_session=sys.platform == 'linux'"
     code = f"keep(subprocess.Popen(['sleep', '{HANG}'], {leaving}).pid); os.kill(os.getpid(), 9)"
-    assert ask(victim.session, "!" + code, 1, WATCHDOG).status == Status.CRASH
+    assert query_session(victim.session, "!" + code, 1, WATCHDOG).status == Status.CRASH
     victim.goes_on()
 
 
 def test_flood_on_stderr_blocks_nothing(victim: Victim) -> None:
     code = "[sys.stderr.write('y' * 100_000) for _ in range(100)]; say(['README.md'])"
-    assert ask(victim.session, "!" + code, 1, WATCHDOG).hits == (Hit("README.md"),)
+    assert query_session(victim.session, "!" + code, 1, WATCHDOG).hits == (Hit("README.md"),)
     victim.goes_on()

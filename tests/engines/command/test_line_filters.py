@@ -9,7 +9,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import SearchFilter
-from assay.engines.runner import ask, ask_filtered, close_session, open_session
+from assay.engines.runner import close_session, open_session, query_filtered, query_session
 from assay.errors import ConfigError
 from assay.types import Corpus
 from tests.waiting import WATCHDOG
@@ -39,9 +39,9 @@ def asked(tmp_path: Path, corpus: Corpus, wanted: SearchFilter, **settings: obje
     session = open_session(engine, corpus, WATCHDOG).session
     try:
         answer = (
-            ask_filtered(session, "q", 3, wanted, WATCHDOG)
+            query_filtered(session, "q", 3, wanted, WATCHDOG)
             if wanted != SearchFilter()
-            else ask(session, "q", 3, WATCHDOG)
+            else query_session(session, "q", 3, WATCHDOG)
         )
         return None if answer is None else answer.error or [hit.path for hit in answer.hits]
     finally:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.normalise import normalise
-from assay.engines.runner import QueryOutcome, ask, close_session, open_session, session_notes
+from assay.engines.normalize import normalize
+from assay.engines.runner import QueryOutcome, close_session, open_session, query_session, session_notes
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Hit, Status
 from tests.processes import HANG, pids_in, time_out, wait_until_gone
@@ -26,7 +26,7 @@ def answer_of(
 ) -> QueryOutcome:
     """Ask one query through the whole path that the runner takes."""
     engine = make_engine({"kind": "command", "argv": argv, **settings})
-    return ask(open_session(engine, corpus).session, query, 3, timeout)
+    return query_session(open_session(engine, corpus).session, query, 3, timeout)
 
 
 def test_command_reads_text_locations(program: Program, corpus: Corpus) -> None:
@@ -61,7 +61,7 @@ def test_command_fills_k_root_and_here_and_runs_in_the_corpus(program: Program, 
 def test_command_splits_a_text_without_a_shell(corpus: Corpus) -> None:
     code = "import sys; print(sys.argv[1] + '.py')"
     engine = make_engine(f'command:{sys.executable} -c "{code}" {{query}}')
-    assert ask(open_session(engine, corpus).session, "a;b|c", 3).hits == (Hit("a;b|c.py"),)
+    assert query_session(open_session(engine, corpus).session, "a;b|c", 3).hits == (Hit("a;b|c.py"),)
 
 
 @pytest.fixture
@@ -82,14 +82,14 @@ def test_command_takes_a_relative_program_from_where_assay_runs(
 def test_command_takes_programs_and_here_from_the_folder_of_the_settings(tool: Path, corpus: Corpus) -> None:
     settings = {"argv": ["./tool", "{query}", "{here}/asked"], "index": ["./tool", "x", "{here}/indexed"]}
     engine = make_engine({"kind": "command", **settings}, folder=tool)
-    assert ask(open_session(engine, corpus).session, "q", 1).hits == (Hit("README.md"),)
+    assert query_session(open_session(engine, corpus).session, "q", 1).hits == (Hit("README.md"),)
     assert (tool / "asked").read_text() == (tool / "indexed").read_text() == f"{tool}/tool\n"
 
 
 def test_command_leaves_a_linked_program_its_name(tool: Path, corpus: Corpus) -> None:
     (tool / "alias").symlink_to("tool")  # as python is in a virtual environment
     engine = make_engine({"kind": "command", "argv": ["./alias", "{query}", "{here}/asked"]}, folder=tool)
-    assert ask(open_session(engine, corpus).session, "q", 1).status == Status.OK
+    assert query_session(open_session(engine, corpus).session, "q", 1).status == Status.OK
     assert (tool / "asked").read_text() == f"{tool}/alias\n"
 
 
@@ -97,7 +97,7 @@ def test_command_keeps_environment_values_out_of_its_configuration(program: Prog
     argv = program("print(os.environ['TOKEN_OF_TOOL'] + '.py')")
     spec = {"kind": "command", "argv": argv, "env": {"TOKEN_OF_TOOL": "s3cret"}}
     engine = make_engine(spec)
-    assert ask(open_session(engine, corpus).session, "q", 3).hits == (Hit("s3cret.py"),)
+    assert query_session(open_session(engine, corpus).session, "q", 3).hits == (Hit("s3cret.py"),)
     assert engine.config["env"] == ["TOKEN_OF_TOOL"]
     assert "s3cret" not in repr(engine.config) + repr(engine) + repr(open_session(engine, corpus).session)
 
@@ -139,7 +139,7 @@ def test_command_runs_its_index_step_once_when_opened(program: Program, corpus_o
     argv = program("print(open('index.db').read().strip() + '.py')")
     engine = make_engine({"kind": "command", "argv": argv, "index": index})
     session = open_session(engine, corpus).session
-    assert [ask(session, "q", 1).hits for _ in range(2)] == [(Hit("built.py"),)] * 2
+    assert [query_session(session, "q", 1).hits for _ in range(2)] == [(Hit("built.py"),)] * 2
     failing = make_engine(
         {"kind": "command", "argv": argv, "index": [sys.executable, "-c", "raise SystemExit('no disk')"]}
     )
@@ -262,7 +262,7 @@ def test_command_hostile_hang_times_out_and_its_children_die_too(
 
 def test_command_own_timeout_holds_when_it_is_shorter(program: Program, corpus: Corpus) -> None:
     engine = make_engine({"kind": "command", "argv": program(f"time.sleep({HANG})"), "timeout": 0.1})
-    assert ask(open_session(engine, corpus).session, "q", 1, WATCHDOG).status == Status.TIMEOUT
+    assert query_session(open_session(engine, corpus).session, "q", 1, WATCHDOG).status == Status.TIMEOUT
 
 
 def test_command_hostile_closed_stdout_and_exit_is_an_answer_without_results(program: Program, corpus: Corpus) -> None:
@@ -293,7 +293,7 @@ def test_command_hostile_garbage_is_an_error_not_an_empty_answer(program: Progra
 
 def test_command_hostile_absolute_paths_are_read_and_noted(program: Program, corpus: Corpus) -> None:
     answer = answer_of(program("print(os.path.abspath('README.md')); print('/etc/passwd')"), corpus)
-    cleaned = normalise(answer.hits, corpus, 3)
+    cleaned = normalize(answer.hits, corpus, 3)
     assert [hit.path for hit in cleaned.hits] == ["README.md", "/etc/passwd"]
     assert len(cleaned.notes) == 2
 
@@ -301,7 +301,7 @@ def test_command_hostile_absolute_paths_are_read_and_noted(program: Program, cor
 def test_command_hostile_ten_thousand_results_are_cut(program: Program, corpus: Corpus) -> None:
     answer = answer_of(program("for n in range(10000): print(f'json/encoder.py:{n + 1}')"), corpus)
     assert len(answer.hits) == 10_000
-    assert len(normalise(answer.hits, corpus, 3).hits) == 3
+    assert len(normalize(answer.hits, corpus, 3).hits) == 3
 
 
 def test_command_hostile_exit_code_without_results_is_an_error(program: Program, corpus: Corpus) -> None:
@@ -335,7 +335,7 @@ def test_command_silent_exit_code_of_a_grep_means_no_results(
     program: Program, corpus: Corpus, source: str, settings: dict[str, object], status: Status
 ) -> None:
     engine = make_engine({"kind": "command", "argv": program(source), **settings})
-    answer = ask(open_session(engine, corpus).session, "q", 3, WATCHDOG)
+    answer = query_session(open_session(engine, corpus).session, "q", 3, WATCHDOG)
     assert (answer.status, answer.hits) == (status, ())
     assert ("ok_codes" in str(answer.error)) == (status == Status.ERROR)
 
@@ -377,7 +377,7 @@ def test_command_corpus_that_vanished_is_told(
     session = open_session(make_engine({"kind": "command", "argv": program("print('a.py')")}), corpus).session
     (corpus.root / "a.py").unlink()
     corpus.root.rmdir()
-    assert "the corpus folder is gone" in str(ask(session, "q", 1).error)
+    assert "the corpus folder is gone" in str(query_session(session, "q", 1).error)
 
 
 def test_results_before_a_failure_are_taken_and_told(program: Program, corpus: Corpus) -> None:
@@ -400,7 +400,7 @@ def test_processes_that_were_left_are_ended_and_told(program: Program, corpus: C
     daemon = "subprocess.Popen(['sleep', '1000'], start_new_session=True, stdout=-3, stderr=-3)"
     argv = program(f"open({str(tmp_path / 'pid')!r}, 'w').write(str({daemon}.pid)); print('README.md')")
     session = open_session(make_engine({"kind": "command", "argv": argv}), corpus).session
-    assert ask(session, "q", 3, WATCHDOG).hits == (Hit("README.md"),)
+    assert query_session(session, "q", 3, WATCHDOG).hits == (Hit("README.md"),)
     assert close_session(session) is None
     wait_until_gone(int((tmp_path / "pid").read_text()))
     assert session_notes(session) == ("left 1 process running, which was ended",)

@@ -13,7 +13,14 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import SearchFilter, UpdatingSession
-from assay.engines.runner import ask, ask_filtered, close_session, open_session, session_usage, update_session
+from assay.engines.runner import (
+    close_session,
+    open_session,
+    query_filtered,
+    query_session,
+    session_usage,
+    update_session,
+)
 from assay.errors import ConfigError, EngineError, SetupError
 from assay.types import Corpus, Hit, SourceFile, Status
 from tests.engines.command.conftest import Opener
@@ -44,7 +51,7 @@ def test_store_is_an_empty_folder_for_index_and_queries_and_is_measured_and_remo
         {"kind": "command", "argv": argv, "index": index, "env": {"DB": "{store}/db"}, "pattern": "(?P<path>.+)"}
     )
     session = open_session(engine, corpus).session
-    inside, seen, store = [hit.path for hit in ask(session, "q", 3, WATCHDOG).hits]
+    inside, seen, store = [hit.path for hit in query_session(session, "q", 3, WATCHDOG).hits]
     assert (inside, seen) == (f"{store}/db", "True")
     assert session_usage(session).store_bytes == 123
     assert not store.startswith(str(corpus.root))
@@ -72,7 +79,8 @@ def test_environment_is_filled_and_its_secrets_are_known(
     assert engine.secrets == ("s3cret-one", "Bearer {env:A_TOKEN}", "s3cret-two")
     assert "s3cret" not in repr(engine) + repr(engine.config)
     session = opened(argv, env=env, pattern="(?P<path>.+)")
-    assert [hit.path for hit in ask(session, "q", 2, WATCHDOG).hits] == ["Bearer s3cret-one.py", "s3cret-one.py"]
+    paths = [hit.path for hit in query_session(session, "q", 2, WATCHDOG).hits]
+    assert paths == ["Bearer s3cret-one.py", "s3cret-one.py"]
     monkeypatch.delenv("A_TOKEN")
     with pytest.raises(ConfigError, match="variable A_TOKEN is not set"):
         make_engine({"kind": "command", "argv": argv})
@@ -84,7 +92,7 @@ def test_secret_of_an_argument_is_struck_out_of_messages_and_complaints(
     monkeypatch.setenv("A_TOKEN", "s3cret-one")
     argv = [*program("sys.exit('refused ' + sys.argv[4])"), "{env:A_TOKEN}"]
     session = opened(argv)
-    assert "exit code 1: refused ***" in str(ask(session, "q", 2, WATCHDOG).error)
+    assert "exit code 1: refused ***" in str(query_session(session, "q", 2, WATCHDOG).error)
     assert session_usage(session).stderr == "[last failure]\nrefused ***"
 
 
@@ -100,7 +108,7 @@ def test_preset_folder_and_interpreter_of_a_program_can_be_named(
     from assay.engines.command import make
 
     engine = make(settings, EngineContext(preset=tmp_path))
-    assert ask(open_session(engine, corpus).session, "q", 1, WATCHDOG).hits == (Hit("q.py"),)
+    assert query_session(open_session(engine, corpus).session, "q", 1, WATCHDOG).hits == (Hit("q.py"),)
     with pytest.raises(ConfigError, match=r"argv has {preset}"):
         make(settings, EngineContext())
     missing = make({"argv": ["{python:no-such-tool}", "{query}"]}, EngineContext())
@@ -124,9 +132,9 @@ def test_version_is_the_first_line_that_is_printed(opened: Opener, code: str, ve
 def test_usage_tells_what_was_said(program: Program, opened: Opener) -> None:
     argv = program("print('README.md') if sys.argv[2] == 'a' else sys.exit('no such ' + sys.argv[2])")
     session = opened(argv, index=run("import sys; print('indexed 3 files', file=sys.stderr)"))
-    assert ask(session, "b", 1, WATCHDOG).status == Status.ERROR
-    assert ask(session, "c", 1, WATCHDOG).status == Status.ERROR
-    assert ask(session, "a", 1, WATCHDOG).status == Status.OK
+    assert query_session(session, "b", 1, WATCHDOG).status == Status.ERROR
+    assert query_session(session, "c", 1, WATCHDOG).status == Status.ERROR
+    assert query_session(session, "a", 1, WATCHDOG).status == Status.OK
     usage = session_usage(session)
     assert usage.stderr == "[index]\nindexed 3 files\n[last failure]\nno such c"
     assert (usage.startup_seconds, usage.store_bytes) == (None, None)
@@ -138,7 +146,7 @@ def test_usage_tells_the_most_memory_of_all_runs(program: Program, opened: Opene
     ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     size = ours + 60_000_000  # more than we hold: then the kernel's own figure counts, however short the program was
     session = opened(program("print('README.md')"), index=run(f"block = b'x' * {size}"))
-    assert ask(session, "a", 1, WATCHDOG).status == Status.OK
+    assert query_session(session, "a", 1, WATCHDOG).status == Status.OK
     assert (session_usage(session).peak_bytes or 0) > size
 
 
@@ -147,7 +155,7 @@ def test_usage_keeps_what_was_said_by_a_run_that_was_ended(program: Program, ope
     session = opened(argv)
 
     def attempt(limit: float) -> str:
-        assert ask(session, "q", 1, limit).status == Status.TIMEOUT
+        assert query_session(session, "q", 1, limit).status == Status.TIMEOUT
         return session_usage(session).stderr
 
     assert time_out(attempt, bool) == "[last failure]\nwaiting for a lock"
@@ -155,8 +163,8 @@ def test_usage_keeps_what_was_said_by_a_run_that_was_ended(program: Program, ope
 
 def test_usage_keeps_what_was_said_by_the_last_run_that_said_something(program: Program, opened: Opener) -> None:
     session = opened(program("print('README.md'); sys.stderr.write('old model' if sys.argv[2] == 'a' else '')"))
-    assert ask(session, "a", 1, WATCHDOG).status == Status.OK
-    assert ask(session, "b", 1, WATCHDOG).status == Status.OK
+    assert query_session(session, "a", 1, WATCHDOG).status == Status.OK
+    assert query_session(session, "b", 1, WATCHDOG).status == Status.OK
     assert session_usage(session).stderr == "[program]\nold model"
 
 
@@ -171,18 +179,20 @@ def test_update_runs_its_command_or_the_index_again(
         answer = update_session(session, corpus, WATCHDOG)
         assert answer is not None
         assert answer.status == Status.OK
-        assert ask(session, "q", 1, WATCHDOG).hits == (Hit(log),)
+        assert query_session(session, "q", 1, WATCHDOG).hits == (Hit(log),)
 
 
 def test_update_is_nothing_to_do_without_an_index_and_impossible_without_a_command(
     program: Program, opened: Opener, corpus: Corpus
 ) -> None:
     session = opened(program("print('new file')"))
-    assert ask(session, "q", 1, WATCHDOG).status == Status.ERROR  # a blank in a path is taken from the corpus only
+    assert (
+        query_session(session, "q", 1, WATCHDOG).status == Status.ERROR
+    )  # a blank in a path is taken from the corpus only
     more = replace(corpus, files=(*corpus.files, SourceFile("new file", 0, "code", None)))
     answer = update_session(session, more, WATCHDOG)
     assert answer is not None
-    assert ask(session, "q", 1, WATCHDOG).hits == (Hit("new file"),)
+    assert query_session(session, "q", 1, WATCHDOG).hits == (Hit("new file"),)
     indexed = opened(program("print('a.py')"), index=["true"])
     assert not isinstance(indexed, UpdatingSession)
     assert update_session(indexed, corpus, WATCHDOG) is None
@@ -204,16 +214,16 @@ def test_filters_are_added_once_for_each_value_and_before_a_double_dash(program:
     wanted = SearchFilter(("src/**", "{k}"), ("python",))
     added = ["--in", "src/**", "--in", "{k}", "--lang=python", "-3"]
     for tail, expected in ((["--", "{query}"], [*added, "--", "--"]), (["{query}"], ["--", *added])):
-        answer = ask_filtered(opened([*show, *tail], **filters, path="[]", format="json"), "--", 3, wanted, WATCHDOG)
+        answer = query_filtered(opened([*show, *tail], **filters, path="[]", format="json"), "--", 3, wanted, WATCHDOG)
         assert answer is not None
         assert [hit.path for hit in answer.hits] == ["--k=3", *expected]
 
 
 def test_filters_that_are_not_declared_are_not_had(program: Program, opened: Opener) -> None:
     session = opened(program("print('a.py')"), path_filter="--in={path}")
-    assert ask_filtered(session, "q", 1, SearchFilter(languages=("python",)), WATCHDOG) is None
-    assert ask_filtered(session, "q", 1, SearchFilter(("src/**",)), WATCHDOG) is not None
-    assert ask_filtered(opened(program("print('a.py')")), "q", 1, SearchFilter(("src/**",)), WATCHDOG) is None
+    assert query_filtered(session, "q", 1, SearchFilter(languages=("python",)), WATCHDOG) is None
+    assert query_filtered(session, "q", 1, SearchFilter(("src/**",)), WATCHDOG) is not None
+    assert query_filtered(opened(program("print('a.py')")), "q", 1, SearchFilter(("src/**",)), WATCHDOG) is None
 
 
 @pytest.mark.parametrize(

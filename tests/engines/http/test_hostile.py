@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.engines.runner import ask, open_session
+from assay.engines.runner import open_session, query_session
 from assay.errors import EngineTimeoutError
 from assay.types import Hit, Status
 from tests.engines.http.conftest import TOKEN, engine_of
@@ -99,8 +99,8 @@ ALSO_SLOW = ("drips headers", "drips a body")
 def test_hostile_server_is_one_failed_query(opened, talk, status, said):
     settings = {"token_env": "SHOP_TOKEN", "retries": 0, "format": "json", "path": "[]"}
     with talking(talk, saying(GOOD)) as server, opened(url=server.url, **settings) as session:
-        failed = ask(session, "question", 5, 0.2 if status is Status.TIMEOUT else WATCHDOG)
-        after = ask(session, "question", 5, WATCHDOG)
+        failed = query_session(session, "question", 5, 0.2 if status is Status.TIMEOUT else WATCHDOG)
+        after = query_session(session, "question", 5, WATCHDOG)
     assert failed.status is status
     assert said in str(failed.error)
     assert not failed.hits
@@ -113,7 +113,7 @@ def test_hostile_server_is_one_failed_query(opened, talk, status, said):
 def test_hostile_server_that_recovers_is_asked_again(opened, status):
     replies = in_turn(Reply("busy", status, {"Retry-After": "0"}), Reply(["README.md"]))
     with serving(replies) as server, opened(url=server.url + ASK) as session:
-        answer = ask(session, "x", 1, WATCHDOG)
+        answer = query_session(session, "x", 1, WATCHDOG)
     assert (answer.status, answer.notes) == (Status.OK, (f"asked 2 times: {status}",))
     assert server.connections == 1
 
@@ -123,7 +123,7 @@ def test_hostile_server_is_asked_no_longer_than_the_limit(opened, naps):
         serving(in_turn(Reply("busy", 503))) as server,
         opened(url=server.url + ASK, retries=999) as session,
     ):
-        answer = ask(session, "x", 1, WATCHDOG)
+        answer = query_session(session, "x", 1, WATCHDOG)
     assert (answer.status, answer.hits) == (Status.ERROR, ())
     assert "answered 503" in str(answer.error)
     assert WATCHDOG / 2 < sum(naps) < WATCHDOG
@@ -131,7 +131,7 @@ def test_hostile_server_is_asked_no_longer_than_the_limit(opened, naps):
 
 def test_hostile_server_that_stays_and_then_goes_is_no_failure(opened):
     with talking(saying(GOOD)) as server, opened(url=server.url) as session:
-        answers = [ask(session, "x", 1, WATCHDOG) for _ in range(3)]
+        answers = [query_session(session, "x", 1, WATCHDOG) for _ in range(3)]
     assert [answer.status for answer in answers] == [Status.OK] * 3
     assert not any(answer.notes for answer in answers)
 
@@ -140,7 +140,7 @@ def test_hostile_redirect_does_not_get_the_token(opened):
     with serving(in_turn(Reply(["README.md"]))) as other:
         elsewhere = Reply("", 307, {"Location": f"{other.url}/search?key={TOKEN}"})
         with serving(in_turn(elsewhere)) as server, opened(url=server.url + ASK, token_env="SHOP_TOKEN") as session:
-            answer = ask(session, "x", 1, WATCHDOG)
+            answer = query_session(session, "x", 1, WATCHDOG)
     assert not other.asked
     assert "redirects are not followed" in str(answer.error)
     assert f"{other.url}/search" in str(answer.error)

@@ -10,7 +10,7 @@ import pytest
 
 from assay.engines import as_engine
 from assay.engines.base import EngineReply, FilteringSession, MeasuredSession, SearchFilter, UpdatingSession
-from assay.engines.runner import ask
+from assay.engines.runner import query_session
 from assay.errors import EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 from tests.engines.http.conftest import FIELDS, TOKEN, engine_of
@@ -75,7 +75,7 @@ def test_http_engine_sends_a_question_as_it_is(opened):
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_http_engine_sends_half_a_character_as_well_as_it_can(opened, way):
     with serving(Searcher()) as server, opened(**{**way, "url": server.url + way["url"]}, **FIELDS) as session:
-        assert ask(session, "json \ud800", 3, WATCHDOG).status is Status.OK
+        assert query_session(session, "json \ud800", 3, WATCHDOG).status is Status.OK
 
 
 def test_http_engine_sends_numbers_as_numbers(opened):
@@ -280,7 +280,7 @@ def test_http_engine_keeps_to_its_rate(opened):
 
 def test_http_engine_does_not_time_out_for_its_own_rate(opened, naps):
     with serving(in_turn(Answer([]))) as server, opened(url=server.url + ASK, rate=0.001) as session:
-        answers = [ask(session, "x", 1, WATCHDOG) for _ in range(3)]
+        answers = [query_session(session, "x", 1, WATCHDOG) for _ in range(3)]
     assert [answer.status for answer in answers] == [Status.OK] * 3
     assert all(answer.seconds < WATCHDOG for answer in answers)
     assert sum(naps) > 2 * (1000 - WATCHDOG)

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.base import FullEngine
-from assay.engines.normalise import Normaliser
-from assay.engines.runner import QueryOutcome, ask, close_session, open_session, session_notes
-from assay.engines.sharing import SharedCache, SharingEngine, sharing
+from assay.engines.base import FullEngine, SharedCache, SharingEngine, sharing_engine
+from assay.engines.normalize import Normalizer
+from assay.engines.runner import QueryOutcome, close_session, open_session, query_session, session_notes
 from assay.types import Corpus, Hit
 from tests.engines.conftest import CorpusOf
 from tests.waiting import WATCHDOG
@@ -70,7 +69,7 @@ def code(corpus_of: CorpusOf) -> Corpus:
 
 def shared(engine: FullEngine) -> SharingEngine:
     """Give what can share."""
-    found = sharing(engine)
+    found = sharing_engine(engine)
     assert found is not None
     return found
 
@@ -83,13 +82,13 @@ def answers(
         session: Any = open_session(engine, corpus, WATCHDOG).session
     else:
         session = shared(engine).open_shared(corpus, shelf, WATCHDOG)
-    found = [ask(session, question, k, WATCHDOG) for question in QUESTIONS]
+    found = [query_session(session, question, k, WATCHDOG) for question in QUESTIONS]
     assert close_session(session) is None
     return found, session_notes(session)
 
 
 def hits(found: list[QueryOutcome], corpus: Corpus) -> list[tuple[Hit, ...]]:
     """Give the results as records have them."""
-    normalise = Normaliser(corpus)
+    normalize = Normalizer(corpus)
     assert not [answer.error for answer in found if answer.error]
-    return [tuple(normalise(answer.hits, 3).hits) for answer in found]
+    return [tuple(normalize(answer.hits, 3).hits) for answer in found]

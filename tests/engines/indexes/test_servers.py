@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.base import FullEngine
-from assay.engines.sharing import SharedCache
+from assay.engines.base import FullEngine, SharedCache
 from assay.errors import EngineError
 from assay.store import ArtifactStore
 from assay.types import Corpus

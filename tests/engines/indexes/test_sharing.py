@@ -13,8 +13,8 @@ from typing import cast
 import pytest
 
 from assay.engines import make_engine
+from assay.engines.base import SharedCache, sharing_engine
 from assay.engines.shared_index import WROTE
-from assay.engines.sharing import SharedCache, sharing
 from assay.errors import ConfigError, EngineError
 from assay.store import ArtifactStore
 from assay.types import Corpus
@@ -186,7 +186,7 @@ def test_presets_and_python_engines_are_seen_through(tool: Make, tmp_path: Path)
     )
     preset = make_engine("./mine.toml", folder=tmp_path)
     assert [step.name for step in shared(preset).steps()] == ["index", "ranking"]
-    assert sharing(make_engine("python:os.path:join")) is None
+    assert sharing_engine(make_engine("python:os.path:join")) is None
 
 
 def test_secrets_of_a_file_are_in_no_record_and_no_message(

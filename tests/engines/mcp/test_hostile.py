@@ -16,8 +16,8 @@ import pytest
 
 from assay.engines.base import EngineCrash
 from assay.engines.mcp.engine import Settings
-from assay.engines.normalise import normalise
-from assay.engines.runner import ask
+from assay.engines.normalize import normalize
+from assay.engines.runner import query_session
 from assay.errors import EngineError, EngineTimeoutError
 from assay.processes import ANSWER_BYTES
 from assay.types import Corpus, Status
@@ -29,13 +29,13 @@ from tests.waiting import WATCHDOG, wait_until
 def test_mcp_server_that_dies_costs_one_query_and_is_started_and_indexed_again(corpus: Corpus, pids: Any) -> None:
     index = {"tool": "index", "arguments": {"root": "{root}"}}
     with opened(corpus, tool="behave", index=index) as session:
-        crash = ask(session, "crash", 3, WATCHDOG)
+        crash = query_session(session, "crash", 3, WATCHDOG)
         assert crash.status is Status.CRASH
         assert "the server died by SIGKILL: out of luck" in str(crash.error)
-        after = ask(session, "fine", 3, WATCHDOG)
+        after = query_session(session, "fine", 3, WATCHDOG)
         assert (after.status, [hit.path for hit in after.hits]) == (Status.OK, ["README.md"])
         assert "the server was started again before this query" in after.notes[0]
-        assert ask(session, "fine", 3, WATCHDOG).notes == ()
+        assert query_session(session, "fine", 3, WATCHDOG).notes == ()
     assert all(map(wait_until_gone, pids()))
     assert len(pids()) == 2
 
@@ -86,8 +86,8 @@ def test_mcp_server_that_babbles_fails_and_lies_is_heard_through(
             session.search_within("token", 3, WATCHDOG)
         many = session.search_within("many", 3, WATCHDOG)
         assert len(many.hits) == 10_000
-        assert "10000 results where 3 were asked for" in " ".join(normalise(many.hits, corpus, 3).notes)
-        outside = normalise(session.search_within("outside", 3, WATCHDOG).hits, corpus, 3)
+        assert "10000 results where 3 were asked for" in " ".join(normalize(many.hits, corpus, 3).notes)
+        outside = normalize(session.search_within("outside", 3, WATCHDOG).hits, corpus, 3)
         assert [hit.path for hit in outside.hits] == ["/etc/passwd", "../../secret.py"]
         assert "2 of 2 paths not in the corpus" in outside.notes[0]
 

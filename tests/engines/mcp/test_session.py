@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.engines.base import UpdatingSession
-from assay.engines.runner import ask, close_session, open_session, session_usage, update_session
+from assay.engines.runner import close_session, open_session, query_session, session_usage, update_session
 from assay.errors import EngineError, EngineTimeoutError
 from assay.types import Corpus, Status
 from tests.engines.mcp.conftest import BARE, engine_of, opened
@@ -48,7 +48,7 @@ def test_mcp_update_starts_the_server_anew(corpus: Corpus, pids: Any, update: st
         assert answer is not None
         assert (answer.status, answer.error) == (Status.OK, None)
         assert session.usage().store_bytes == runs
-        after = ask(session, "q", 2, WATCHDOG)
+        after = query_session(session, "q", 2, WATCHDOG)
     assert (after.status, after.notes) == (Status.OK, ())
     assert len(pids()) == 2
 
@@ -71,7 +71,7 @@ def test_mcp_update_that_fails_is_told_and_the_next_query_is_answered(corpus: Co
         assert answer is not None
         assert "updating failed" in str(answer.error)
         assert "locked" in str(answer.error)
-        assert ask(session, "q", 2, WATCHDOG).status == Status.OK
+        assert query_session(session, "q", 2, WATCHDOG).status == Status.OK
 
 
 def test_mcp_program_is_looked_for_from_the_users_folder(corpus: Corpus, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_mcp_program_is_looked_for_from_the_users_folder(corpus: Corpus, tmp_pat
     (tmp_path / "serve").chmod(0o755)
     engine = make({"tool": "search", "command": "./serve"}, EngineContext(folder=tmp_path))
     session = engine.open_within(corpus, WATCHDOG)
-    assert ask(session, "q", 2, WATCHDOG).status == Status.OK
+    assert query_session(session, "q", 2, WATCHDOG).status == Status.OK
     session.close()
 
 

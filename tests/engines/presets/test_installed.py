@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.presets import Preset, ProbeLimits, check_needs, look, read_preset, tool_version
+from assay.engines.presets import Preset, ProbeLimits, check_installed, check_needs, read_preset, tool_version
 from assay.errors import EngineError
 from tests.waiting import WATCHDOG
 
@@ -68,13 +68,13 @@ def test_a_variable_that_is_not_set_is_told_unless_the_user_sets_it_for_the_tool
     needy = preset(tmp_path)
     put_on_path(tmp_path, monkeypatch)
     monkeypatch.delenv("NOWHERE_URL", raising=False)
-    assert look(needy).unset == ("NOWHERE_URL",)
+    assert check_installed(needy).unset == ("NOWHERE_URL",)
     with pytest.raises(EngineError, match="NOWHERE_URL is not set"):
         check_needs(needy, {})
     check_needs(needy, {"env": {"NOWHERE_URL": "y"}})
     monkeypatch.setenv("NOWHERE_URL", "x")
     check_needs(needy, {})
-    assert look(needy).ready
+    assert check_installed(needy).ready
 
 
 @pytest.mark.parametrize(

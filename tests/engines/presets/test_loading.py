@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.presets import find_preset, read_preset, settings_of
-from assay.engines.runner import ask, close_session, open_session
+from assay.engines.presets import find_preset, preset_settings, read_preset
+from assay.engines.runner import close_session, open_session, query_session
 from assay.errors import ConfigError
 from assay.settings import merge
 from assay.types import Corpus, Hit
@@ -51,7 +51,7 @@ def test_an_engine_is_made_from_a_file_relative_to_the_folder_and_tells_where_it
     engine = make_engine("./mine.toml", folder=preset_file.parent)
     assert engine.notes == ("preset mine, unverified: written from version 1.0", "finds one thing")
     session = open_session(engine, corpus).session
-    assert ask(session, "x", 3).hits == (Hit("json/encoder.py", 2, 3),)
+    assert query_session(session, "x", 3).hits == (Hit("json/encoder.py", 2, 3),)
     assert close_session(session) is None
 
 
@@ -100,7 +100,7 @@ def test_keys_override_those_of_a_preset_and_tables_are_changed_key_by_key(prese
     assert changed.config["env"] == ["ONE", "THREE", "TWO"]
     assert merge({"env": {"a": 1}, "k": 1}, {"env": {"b": 2}, "k": 2}) == {"env": {"a": 1, "b": 2}, "k": 2}
     preset = read_preset(preset_file)
-    assert settings_of(preset, {"env": {"TWO": "3"}})["env"] == {"ONE": "1", "TWO": "3"}
+    assert preset_settings(preset, {"env": {"TWO": "3"}})["env"] == {"ONE": "1", "TWO": "3"}
     assert preset.settings["env"] == {"ONE": "1", "TWO": "2"}
 
 
@@ -111,9 +111,9 @@ def test_the_kind_of_a_preset_cannot_be_changed(preset_file: Path) -> None:
 
 def test_a_command_of_a_preset_is_asked_for_its_version_unless_told_otherwise() -> None:
     preset = find_preset("semble-cli")
-    assert settings_of(preset, {})["version"] == ["semble", "--version"]
-    assert settings_of(preset, {"version": "x"})["version"] == "x"
-    assert "version" not in settings_of(find_preset("semble-mcp"), {})
+    assert preset_settings(preset, {})["version"] == ["semble", "--version"]
+    assert preset_settings(preset, {"version": "x"})["version"] == "x"
+    assert "version" not in preset_settings(find_preset("semble-mcp"), {})
 
 
 @pytest.mark.parametrize(

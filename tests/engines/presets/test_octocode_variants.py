@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.runner import ask
-from assay.engines.sharing import SharedCache, sharing
+from assay.engines.base import SharedCache, sharing_engine
+from assay.engines.runner import query_session
 from assay.types import Corpus
 from tests.waiting import WATCHDOG
 
@@ -54,10 +54,10 @@ def test_variants_of_the_search_share_one_index(home: Path, corpus: Corpus) -> N
     shelf, first = SharedCache(corpus), []
     for search in changes:
         engine = make_engine({"preset": "octocode-variants", "config": {"edits": {"search": search}}})
-        able = sharing(engine)
+        able = sharing_engine(engine)
         assert able is not None
         session = able.open_shared(corpus, shelf, WATCHDOG)
-        first.append(ask(session, "where", 10, WATCHDOG).hits[0].path)
+        first.append(query_session(session, "where", 10, WATCHDOG).hits[0].path)
         session.close()
     shelf.close()
     assert first == ["json/encoder.py", "README.md", "json/encoder.py", "README.md"]

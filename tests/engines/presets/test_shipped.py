@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from assay.engines import make_engine
 from assay.engines.base import EngineContext
 from assay.engines.kinds import KINDS
-from assay.engines.presets import find_preset, look, preset_names, preset_notes, settings_of
+from assay.engines.presets import check_installed, find_preset, preset_names, preset_notes, preset_settings
 from assay.engines.templates import PATH_PLACEHOLDERS, QUERY_PLACEHOLDERS
 from assay.settings import read_settings
 
@@ -51,11 +50,11 @@ def test_preset_can_be_made_into_an_engine_without_its_tool(name: str, monkeypat
     preset = find_preset(name)
     for variable in preset.facts.variables:
         monkeypatch.setenv(variable, "a-value-of-a-variable")
-    module = import_module(KINDS[preset.kind].module)
-    if preset.kind == "keywords":  # looks for its counter at once
-        read_settings(module.Settings, settings_of(preset, {}), name)
+    kind = KINDS[preset.kind]
+    if preset.kind == "keywords":  # checks its backend at once
+        read_settings(kind.settings_class(), preset_settings(preset, {}), name)
     else:
-        made = module.make(settings_of(preset, {}), EngineContext(preset=preset.path.parent))
+        made = kind.make_engine(preset_settings(preset, {}), EngineContext(preset=preset.path.parent))
         assert made.config["kind"] == preset.kind
 
 
@@ -107,7 +106,7 @@ def test_assay_is_asked_by_the_python_that_runs_it(monkeypatch: pytest.MonkeyPat
     from assay import __version__
 
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = look(find_preset("assay-mcp"))
+    found = check_installed(find_preset("assay-mcp"))
     assert (found.ready, found.version) == (True, __version__)
 
 
@@ -126,7 +125,7 @@ def test_preset_is_short_and_tells_about_itself_first(name: str) -> None:
 
 def test_a_tool_that_is_not_here_is_missing_and_has_no_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = look(find_preset("colgrep"))
+    found = check_installed(find_preset("colgrep"))
     assert (found.ready, found.missing, found.version) == (False, ("colgrep",), "")
 
 

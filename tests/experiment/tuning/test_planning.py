@@ -6,7 +6,7 @@ import pytest
 
 from assay.engines.base import EngineContext
 from assay.engines.builtin import BuiltinEngine, ablations, make
-from assay.engines.kinds import Component, parts_of
+from assay.engines.kinds import Component, list_components
 from assay.errors import ConfigError, GoldError
 from assay.experiment.ablation import ABLATING, dev_data, plan_ablation, switched_off
 from assay.experiment.spec import Spec, Sweep
@@ -78,8 +78,8 @@ def test_signals_are_all_parts_but_those_that_never_speak():
 
 
 def test_other_engines_name_no_parts_of_their_own():
-    assert parts_of({"kind": "command", "argv": ["x"]}) == ()
-    assert parts_of({"kind": "builtin"})
+    assert list_components({"kind": "command", "argv": ["x"]}) == ()
+    assert list_components({"kind": "builtin"})
 
 
 def test_a_sweep_names_the_parts_of_any_engine():
@@ -106,7 +106,7 @@ def test_the_engine_that_is_meant_is_found():
 
 def test_variants_are_run_beside_the_engine_alone():
     base = find_base(Spec(baseline="keywords", sweeps={}), None)
-    spec = spec_with(base, plan_ablation(parts_of(base.settings), base.name).variants)
+    spec = spec_with(base, plan_ablation(list_components(base.settings), base.name).variants)
     assert spec.claim().baseline == "builtin"
     names = [subject.name for subject in spec.subjects()]
     assert names[0] == "builtin"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from assay.cli.output import emit
 
 if TYPE_CHECKING:
-    from assay.engines.presets import Installed, Preset
+    from assay.engines.presets import InstalledTool, Preset
     from assay.report.render.document import Cell, Document
 
 
@@ -53,18 +53,18 @@ def handle(args: argparse.Namespace) -> int:
     from concurrent.futures import ThreadPoolExecutor
 
     from assay.engines import KINDS
-    from assay.engines.presets import find_preset, look, preset_names
+    from assay.engines.presets import check_installed, find_preset, preset_names
 
     presets = [find_preset(name) for name in sorted(preset_names())]
     with ThreadPoolExecutor(LISTING.at_once) as pool:
-        rows = [_row(preset, found) for preset, found in zip(presets, pool.map(look, presets), strict=True)]
+        rows = [_row(preset, found) for preset, found in zip(presets, pool.map(check_installed, presets), strict=True)]
     kinds = [{"name": kind.name, "main": kind.main, "about": kind.about} for _, kind in sorted(KINDS.items())]
     data = {"schema": "assay/engines/1", "kinds": kinds, "presets": [asdict(row) for row in rows]}
     emit(args, _document(kinds, rows), data)
     return 0
 
 
-def _row(preset: Preset, found: Installed) -> PresetRow:
+def _row(preset: Preset, found: InstalledTool) -> PresetRow:
     facts = preset.facts
     return PresetRow(
         name=preset.name,

@@ -60,13 +60,13 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
 def _toml(name: str) -> tuple[str, str | None]:
     from pathlib import Path
 
-    from assay.engines import KINDS, describe
-    from assay.engines.presets import named_preset, preset_names
+    from assay.engines import KINDS, describe_kinds
+    from assay.engines.presets import load_preset, preset_names
 
     if name in KINDS:
-        page = next(page for page in describe() if page.name == name)
+        page = next(page for page in describe_kinds() if page.name == name)
         return "\n".join(_skeleton(page)) + "\n", None
-    preset = named_preset(name, Path())
+    preset = load_preset(name, Path())
     # A copy lies elsewhere, and the small programs that some presets run stay where they are.
     text = preset.text.replace("{preset}", str(preset.path.parent)) if name in preset_names() else preset.text
     return text, str(preset.path)

@@ -24,7 +24,7 @@ from assay.engines.config_files import (
 )
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.output import OutputLayout, make_layout, parse_document, parse_output
-from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
+from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
     IndexBuilder,
@@ -199,7 +199,7 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> McpTemplates:
         () if isinstance(settings.update, str) else _read_calls(settings.update or settings.index, folders, "update"),
     )
     _check_search(settings)
-    check_written_out(WHERE, {**named_templates(settings, templates), "token_env": settings.token_env or ""})
+    check_literal_secrets(WHERE, {**named_templates(settings, templates), "token_env": settings.token_env or ""})
     return templates
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.digests import digest_of
 from assay.engines.base import FullEngine
-from assay.engines.kinds import kind_named
+from assay.engines.kinds import find_kind
 from assay.gold import gold_hash
 from assay.store import code_digest
 
@@ -51,9 +51,9 @@ class EngineIdentity:
 def engine_identity(engine: FullEngine, settings: object) -> EngineIdentity:
     """Say who an engine is. One whose identity nobody knows is what is seen of it, until the run is finished."""
     identity, config = engine.identity, engine.config
-    kind = kind_named(config.get("kind"))
+    kind = find_kind(config.get("kind"))
     known_by = [identity, "", ""] if identity is not None else [engine.fingerprint, dict(config), settings]
-    return EngineIdentity(known_by, engine.oversample, identity is not None, kind is not None and kind.told)
+    return EngineIdentity(known_by, engine.oversample, identity is not None, kind is not None and kind.uses_gold)
 
 
 def cell_key(who: EngineIdentity, ground: CorpusSnapshot, k: int) -> CellKey:

@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 from assay.digests import digest_of
-from assay.engines.base import FullEngine
-from assay.engines.kinds import kind_named
-from assay.engines.sharing import SharedStep, sharing
+from assay.engines.base import FullEngine, SharedStep, sharing_engine
+from assay.engines.kinds import find_kind
 from assay.experiment.cells.keys import CellKey, EngineIdentity, cell_key, engine_identity
 from assay.experiment.cells.records import CellId, CorpusSnapshot
 from assay.experiment.cells.working import CellTask, CorpusAccess
@@ -42,8 +41,8 @@ class PlannedEngine:
     @cached_property
     def ours(self) -> bool:
         """Whether it is a part of Assay."""
-        kind = kind_named(self.kind)
-        return kind is not None and kind.ours
+        kind = find_kind(self.kind)
+        return kind is not None and kind.shipped
 
     @cached_property
     def who(self) -> EngineIdentity:
@@ -53,13 +52,13 @@ class PlannedEngine:
     @cached_property
     def steps(self) -> tuple[SharedStep, ...]:
         """The way from corpus to ranking; an engine that shares nothing has a way of its own."""
-        shares = sharing(self.engine)
+        shares = sharing_engine(self.engine)
         return shares.steps() if shares else (SharedStep("ranking", digest_of([self.recipe.spec, self.recipe.name])),)
 
     @cached_property
     def company(self) -> str:
         """Name whom it is sent with: those of its index, or ours that need none. A stranger goes alone: it may die."""
-        if sharing(self.engine) is not None:
+        if sharing_engine(self.engine) is not None:
             return self.steps[0].digest
         return "" if self.ours else self.recipe.name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.engines.sharing import STEP_KINDS, SharedStep, kept_steps, sharing
+from assay.engines.base import STEP_KINDS, SharedStep, cached_steps, sharing_engine
 from assay.experiment.cells.keeping import CellStore
 from assay.experiment.cells.planning import RunPlan
 from assay.experiment.cells.records import CellId, CorpusSnapshot
@@ -63,7 +63,8 @@ def kept_indexes(
     return frozenset(
         place
         for place, engine in found.items()
-        if (shares := sharing(engine)) and kept_steps(shares, grounds[place[0]].facts.digest, store) >= set(STEP_KINDS)
+        if (shares := sharing_engine(engine))
+        and cached_steps(shares, grounds[place[0]].facts.digest, store) >= set(STEP_KINDS)
     )
 
 
@@ -72,9 +73,9 @@ def _path(plan: RunPlan, name: str, grounds: Mapping[str, CorpusSnapshot], keepe
     if keeper is None:
         return _Path(name, one.steps, (0,) * len(one.steps), 0)
     cells = sum(keeper.has(plan.key(CellId(gold, name), ground)) for gold, ground in grounds.items())
-    shares = sharing(one.engine)
+    shares = sharing_engine(one.engine)
     store = ArtifactStore()
-    there = [kept_steps(shares, ground.facts.digest, store) if shares else frozenset() for ground in grounds.values()]
+    there = [cached_steps(shares, ground.facts.digest, store) if shares else frozenset() for ground in grounds.values()]
     kept = tuple(sum(step.name in found for found in there) for step in one.steps)
     return _Path(name, one.steps, kept, cells)
 

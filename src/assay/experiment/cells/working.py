@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.clock import today
-from assay.engines.base import FullEngine, TimedEngine
-from assay.engines.sharing import SharedCache
+from assay.engines.base import FullEngine, SharedCache, TimedEngine
 from assay.errors import CorpusError, SetupError
 from assay.experiment.cells.keeping import CellStore
 from assay.experiment.cells.keys import CellKey

@@ -10,11 +10,18 @@ from functools import cached_property
 from typing import Literal
 
 from assay.corpus.copying import folder_bytes
-from assay.engines.base import FullEngine, Session, SessionUsage, TimedEngine
-from assay.engines.normalise import Normaliser
-from assay.engines.resources import AddedMemory
-from assay.engines.runner import QueryOutcome, ask, close_session, open_session, session_notes, session_usage, summarize
-from assay.engines.sharing import SharedCache, sharing, with_cache
+from assay.engines.base import FullEngine, Session, SessionUsage, SharedCache, TimedEngine, sharing_engine, with_cache
+from assay.engines.normalize import Normalizer
+from assay.engines.runner import (
+    AddedMemory,
+    QueryOutcome,
+    close_session,
+    open_session,
+    query_session,
+    session_notes,
+    session_usage,
+    summarize,
+)
 from assay.errors import EngineError, SetupError
 from assay.experiment.corpora import PhrasedQuery, PreparedGold, workplace
 from assay.redaction import make_redactor
@@ -104,7 +111,7 @@ class _Order:
 def _desk(name: str, engine: FullEngine, order: _Order) -> Iterator[_EngineSlot]:
     place = order.place
     order.tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
-    shares = order.shelf is not None and sharing(engine) is not None
+    shares = order.shelf is not None and sharing_engine(engine) is not None
     with nullcontext(place.corpus) if shares else workplace(engine, place.corpus) as corpus:
         desk = _EngineSlot(name, engine, corpus, order)
         try:
@@ -189,7 +196,7 @@ class _EngineSlot:
         if self._limits.give_up and self._timeouts >= self._limits.give_up:
             return QueryOutcome(Status.TIMEOUT, error=f"not asked: {self._timeouts} queries in a row ran out of time")
         with self._watching():
-            asked = ask(self._session, question.text, self._k * self.engine.oversample, self._limits.query)
+            asked = query_session(self._session, question.text, self._k * self.engine.oversample, self._limits.query)
         self._timeouts = self._timeouts + 1 if asked.status is Status.TIMEOUT else 0
         if self._timeouts and self._timeouts == self._limits.give_up:
             self._tell_trouble(f"is asked no more: {self._timeouts} queries in a row ran out of time")
@@ -204,7 +211,7 @@ class _EngineSlot:
         self._tell(Progress(self.name, self._place.gold.name, done, total, "trouble", text))
 
     def _keep(self, question: PhrasedQuery, answer: QueryOutcome) -> None:
-        normal = self._normaliser(answer.hits, self._k, oversample=self.engine.oversample)
+        normal = self._normalizer(answer.hits, self._k, oversample=self.engine.oversample)
         shown = [Hit(self._clean_path(hit.path), hit.start, hit.end, hit.score) for hit in normal.hits]
         ours = [hit.path for hit in shown if self._place.is_ours(hit.path)]
         kept = [hit for hit in shown if hit.path not in ours]
@@ -225,9 +232,9 @@ class _EngineSlot:
             self._tell(Progress(self.name, self._place.gold.name, done, total, "search"))
 
     @cached_property
-    def _normaliser(self) -> Normaliser:
+    def _normalizer(self) -> Normalizer:
         original = self._place.corpus.root
-        return Normaliser(self._corpus, lambda path: len(self._place.sizes.lines(path)), also=(original,))
+        return Normalizer(self._corpus, lambda path: len(self._place.sizes.lines(path)), also=(original,))
 
     def _resources(self, usage: SessionUsage) -> Resources:
         sizes = [size for size in (self._left, usage.store_bytes) if size is not None]

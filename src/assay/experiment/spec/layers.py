@@ -250,13 +250,13 @@ def with_environment(settings: Settings, folder: Path = Path(), flags: Sequence[
     """Return the settings of an engine; those of the built-in one with what the environment says and no flag does."""
     if not _variables() or not _is_builtin(settings, folder):
         return settings
-    from assay.engines import table_of
+    from assay.engines import engine_table
     from assay.engines.builtin import environment_settings
 
     given = environment_settings(os.environ)
     flagged = {setting for flag in flags for setting in _settings(flag)}
     changes = {key: value for key, value in given.items() if parts(key) not in flagged}
-    return apply_overrides(table_of(settings) if isinstance(settings, str) else settings, changes)
+    return apply_overrides(engine_table(settings) if isinstance(settings, str) else settings, changes)
 
 
 def environment_note(spec: Spec) -> str:
@@ -271,16 +271,16 @@ def _variables() -> list[str]:
 
 
 def _is_builtin(settings: Settings, folder: Path) -> bool:
-    from assay.engines import table_of
+    from assay.engines import engine_table
 
-    table: Mapping[str, Any] = table_of(settings) if isinstance(settings, str) else settings
+    table: Mapping[str, Any] = engine_table(settings) if isinstance(settings, str) else settings
     if "preset" not in table:
         return table.get("kind") == _KIND
-    from assay.engines.presets import named_preset
+    from assay.engines.presets import load_preset
     from assay.errors import ConfigError
 
     try:
-        return named_preset(str(table["preset"]), folder).kind == _KIND
+        return load_preset(str(table["preset"]), folder).kind == _KIND
     except ConfigError:  # an unknown preset is reported where the engine is made
         return False
 

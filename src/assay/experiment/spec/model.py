@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -324,20 +323,20 @@ class EngineFactory:
 
 
 def _check_settings(spec: str | Mapping[str, object], folder: Path) -> None:
-    from assay.engines import KINDS, table_of
-    from assay.engines.presets import named_preset, place, settings_of
+    from assay.engines import KINDS, engine_table
+    from assay.engines.presets import add_location, load_preset, preset_settings
 
-    table = table_of(spec) if isinstance(spec, str) else spec
+    table = engine_table(spec) if isinstance(spec, str) else spec
     rest = {name: value for name, value in table.items() if name not in ("kind", "preset")}
-    preset = named_preset(str(table["preset"]), folder) if "preset" in table else None
+    preset = load_preset(str(table["preset"]), folder) if "preset" in table else None
     kind = preset.kind if preset else str(table["kind"])
     if kind not in KINDS:
         raise unknown("unknown kind of engine", kind, sorted(KINDS), "kinds")
-    record: type[object] = import_module(KINDS[kind].module).Settings
+    record = KINDS[kind].settings_class()
     try:
-        read_settings(record, settings_of(preset, rest) if preset else rest, f"engine {kind}")
+        read_settings(record, preset_settings(preset, rest) if preset else rest, f"engine {kind}")
     except ConfigError as problem:
-        raise (place(problem, preset, rest) if preset else problem) from problem
+        raise (add_location(problem, preset, rest) if preset else problem) from problem
 
 
 def check_writable(names: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache, partial
-from importlib import import_module, metadata
+from importlib import metadata
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -328,9 +328,9 @@ def _variant(
 
 
 def _table(settings: Settings) -> Mapping[str, Any]:
-    from assay.engines import table_of
+    from assay.engines import engine_table
 
-    return table_of(settings) if isinstance(settings, str) else settings
+    return engine_table(settings) if isinstance(settings, str) else settings
 
 
 def own_value(settings: Settings, key: str) -> object:
@@ -344,7 +344,7 @@ def own_value(settings: Settings, key: str) -> object:
 def _default(kind: str, key: str) -> object:
     from assay.engines import KINDS
 
-    record = getattr(import_module(KINDS[kind].module), "Settings", None) if kind in KINDS else None
+    record = KINDS[kind].settings_class() if kind in KINDS else None
     names = parts(key)
     first = {f.name: f for f in fields(record)}.get(names[0]) if is_dataclass(record) else None
     if first is None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engines.normalise import Normaliser, normalise
+from assay.engines.normalize import Normalizer, normalize
 from assay.errors import EngineError
 from assay.types import Corpus, CorpusSpec, Hit, SourceFile
 
 PATHS = ("a.py", "src/a.py", "src/deep/b.py", "odd\\name.py", "empty.py")
 LINES = {"a.py": 10, "src/a.py": 3, "src/deep/b.py": 100, "odd\\name.py": 5, "empty.py": 0}
 CORPUS = Corpus(Path("/srv/code"), CorpusSpec("path", "."), tuple(SourceFile(p, 1, "code") for p in PATHS), "d")
-CLEAN = Normaliser(CORPUS, LINES.__getitem__)
+CLEAN = Normalizer(CORPUS, LINES.__getitem__)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ CLEAN = Normaliser(CORPUS, LINES.__getitem__)
         ("/srv/code/./src//a.py", "src/a.py"),
     ],
 )
-def test_normalise_writes_paths_as_the_corpus_does(given: str, path: str) -> None:
+def test_normalize_writes_paths_as_the_corpus_does(given: str, path: str) -> None:
     cleaned = CLEAN([Hit(given)], 10)
     assert cleaned.hits[0].path == path
     assert not any("not in the corpus" in note for note in cleaned.notes)
@@ -42,22 +42,22 @@ def test_normalise_writes_paths_as_the_corpus_does(given: str, path: str) -> Non
 @pytest.mark.parametrize(
     "path", ["../a.py", "/etc/passwd", "b.py", "deep/b.py", "/srv/codex/a.py", "A.PY", "", "/", "."]
 )
-def test_normalise_keeps_what_is_not_in_the_corpus_out_of_it_and_says_so(path: str) -> None:
+def test_normalize_keeps_what_is_not_in_the_corpus_out_of_it_and_says_so(path: str) -> None:
     cleaned = CLEAN([Hit("a.py"), Hit(path)], 10)
     assert cleaned.hits[1].path not in PATHS
     assert cleaned.notes[-1].startswith("1 of 2 paths not in the corpus, e.g.")
 
 
-def test_normalise_notes_absolute_paths_under_the_root() -> None:
+def test_normalize_notes_absolute_paths_under_the_root() -> None:
     cleaned = CLEAN([Hit("/srv/code/a.py"), Hit("/srv/code/src/a.py")], 10)
     assert cleaned.notes == ("2 of 2 paths absolute, read as relative to the corpus root, e.g. /srv/code/a.py",)
 
 
-def test_normalise_sees_through_a_linked_root(tmp_path: Path) -> None:
+def test_normalize_sees_through_a_linked_root(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     corpus = replace(CORPUS, root=tmp_path / "link")
-    assert normalise([Hit(f"{tmp_path}/real/a.py"), Hit(f"{tmp_path}/link/a.py")], corpus, 5).hits == (Hit("a.py"),) * 2
+    assert normalize([Hit(f"{tmp_path}/real/a.py"), Hit(f"{tmp_path}/link/a.py")], corpus, 5).hits == (Hit("a.py"),) * 2
 
 
 @pytest.mark.parametrize(
@@ -80,39 +80,39 @@ def test_normalise_sees_through_a_linked_root(tmp_path: Path) -> None:
         (1, float("inf"), (None, None), "whole numbers"),
     ],
 )
-def test_normalise_repairs_ranges(start: Any, end: Any, fixed: tuple[Any, Any], note: str | None) -> None:
+def test_normalize_repairs_ranges(start: Any, end: Any, fixed: tuple[Any, Any], note: str | None) -> None:
     cleaned = CLEAN([Hit("a.py", start, end)], 10)
     assert (cleaned.hits[0].start, cleaned.hits[0].end) == fixed
     assert (len(cleaned.notes) == 1 and note in cleaned.notes[0]) if note else cleaned.notes == ()
 
 
-def test_normalise_gives_an_empty_file_no_range() -> None:
+def test_normalize_gives_an_empty_file_no_range() -> None:
     assert CLEAN([Hit("empty.py", 1, 1)], 10).hits == (Hit("empty.py"),)
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), "high", True])
-def test_normalise_drops_scores_that_are_no_numbers(score: Any) -> None:
+def test_normalize_drops_scores_that_are_no_numbers(score: Any) -> None:
     cleaned = CLEAN([Hit("a.py", score=score)], 10)
     assert cleaned.hits == (Hit("a.py"),)
     assert "scores" in cleaned.notes[0]
 
 
-def test_normalise_drops_snippets_that_are_no_texts() -> None:
+def test_normalize_drops_snippets_that_are_no_texts() -> None:
     assert CLEAN([Hit("a.py", snippet=b"x")], 10).hits == (Hit("a.py"),)  # type: ignore[arg-type]
 
 
-def test_normalise_cuts_what_was_not_asked_for() -> None:
+def test_normalize_cuts_what_was_not_asked_for() -> None:
     cleaned = CLEAN([Hit("a.py")] * 10_000, 10, oversample=2)
     assert len(cleaned.hits) == 20
     assert cleaned.notes == ("10000 results where 20 were asked for: the rest is cut",)
 
 
-def test_normalise_counts_lines_of_the_corpus_by_itself(corpus: Corpus) -> None:
-    assert normalise([Hit("README.md", 1, 9)], corpus, 5).hits == (Hit("README.md", 1, 1),)
+def test_normalize_counts_lines_of_the_corpus_by_itself(corpus: Corpus) -> None:
+    assert normalize([Hit("README.md", 1, 9)], corpus, 5).hits == (Hit("README.md", 1, 1),)
 
 
 @pytest.mark.parametrize("junk", [None, "a.py", 3, Hit(None), Hit(b"a.py")])  # type: ignore[arg-type]
-def test_normalise_refuses_what_is_no_hit(junk: Any) -> None:
+def test_normalize_refuses_what_is_no_hit(junk: Any) -> None:
     with pytest.raises(EngineError):
         CLEAN([junk], 10)
 
@@ -126,7 +126,7 @@ _hits = st.lists(st.builds(Hit, _paths, _numbers, _numbers, _numbers, st.none())
 
 
 @given(_hits, st.integers(1, 10), st.integers(1, 3))
-def test_normalise_is_idempotent_and_in_bounds(hits: list[Hit], k: int, oversample: int) -> None:
+def test_normalize_is_idempotent_and_in_bounds(hits: list[Hit], k: int, oversample: int) -> None:
     once = CLEAN(hits, k, oversample=oversample)
     assert CLEAN(once.hits, k, oversample=oversample).hits == once.hits
     assert len(once.hits) == min(len(hits), k * oversample)
@@ -139,7 +139,7 @@ def test_normalise_is_idempotent_and_in_bounds(hits: list[Hit], k: int, oversamp
 
 
 @given(st.sampled_from(PATHS), st.integers(1, 12))
-def test_normalise_never_matches_the_end_of_a_path(path: str, cut: int) -> None:
+def test_normalize_never_matches_the_end_of_a_path(path: str, cut: int) -> None:
     tail = path[cut:]
     allowed = {tail, posixpath.normpath(tail), posixpath.normpath(tail.replace("\\", "/"))} & set(PATHS)
     found = CLEAN([Hit(tail)], 1).hits[0].path

@@ -31,7 +31,7 @@ BAD_SNIPPET = "not a text, dropped"
 
 
 @dataclass(frozen=True, slots=True)
-class Normalised:
+class NormalizedHits:
     """Hits for scoring, and notes on contract violations."""
 
     hits: tuple[Hit, ...]
@@ -41,12 +41,12 @@ class Normalised:
 _Violation = tuple[str, str, str]  # subject (paths, ranges, scores, snippets), problem, example
 
 
-def normalise(hits: Iterable[Hit], corpus: Corpus, k: int, *, oversample: int = 1) -> Normalised:
-    """Normalize one answer; for many on one corpus use a `Normaliser`."""
-    return Normaliser(corpus)(hits, k, oversample=oversample)
+def normalize(hits: Iterable[Hit], corpus: Corpus, k: int, *, oversample: int = 1) -> NormalizedHits:
+    """Normalize one answer; for many on one corpus use a `Normalizer`."""
+    return Normalizer(corpus)(hits, k, oversample=oversample)
 
 
-class Normaliser:
+class Normalizer:
     """Normalizes answers on one corpus; file lengths are read once."""
 
     def __init__(self, corpus: Corpus, lines: Callable[[str], int] | None = None, *, also: Sequence[Path] = ()) -> None:
@@ -56,7 +56,7 @@ class Normaliser:
         self._listed = tuple(ListedPaths(corpus, root) for root in (corpus.root, *also))
         self._lines = cache(lines or (lambda path: count_lines(read_text(corpus, path))))
 
-    def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> Normalised:
+    def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> NormalizedHits:
         """Repair an answer of at most k × oversample hits, with notes on violations."""
         given = tuple(hits)
         kept = given[: k * oversample]
@@ -65,7 +65,7 @@ class Normaliser:
         notes = _notes(violations, len(kept))
         if len(given) > len(kept):
             notes = (*notes, f"{len(given)} results where {len(kept)} were asked for: the rest is cut")
-        return Normalised(hits, notes)
+        return NormalizedHits(hits, notes)
 
     def path(self, text: str) -> str:
         """Return the path as the corpus lists it if that is certain, else unchanged."""

@@ -1,0 +1,158 @@
+"""Reference engines: `random` is the floor of every table, `oracle` the ceiling.
+
+The random order is a hash of seed, query and path: every order is equally likely, and adding or removing a file does
+not change the order of the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.corpus import read_text
+from assay.engines.base import EngineContext, InProcessDefaults, Session
+from assay.engines.fingerprints import identity_of
+from assay.errors import ConfigError, EngineError
+from assay.settings import check_counts, read_settings
+from assay.syntax.symbols import symbols
+from assay.syntax.text import line_bytes
+from assay.types import Corpus, Hit, Role, Span, Suite, Target
+
+
+@dataclass(frozen=True, slots=True)
+class RandomSettings:
+    """Settings of `kind = "random"`."""
+
+    seed: int = field(default=0, metadata={"about": "seed of the order; default: the seed of the run"})
+    window: int = field(
+        default=40,  # the size of the reference engine's chunk
+        metadata={"about": "lines of a result"},
+    )
+
+    def __post_init__(self) -> None:
+        check_counts("engine random", window=self.window)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomEngine(InProcessDefaults):
+    """Files in random order, each with a random window."""
+
+    settings: RandomSettings
+    oversample: int = 1
+    role: Role = "floor"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        return {"kind": "random", "draw": "hash", "seed": self.settings.seed, "window": self.settings.window}
+
+    @property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed
+        return identity_of(self.config, "engines/references.py")
+
+    def open(self, corpus: Corpus) -> Session:
+        return RandomSession(self.settings, corpus, tuple(sorted(file.path for file in corpus.files)))
+
+
+@dataclass(frozen=True, slots=True)
+class RandomSession:
+    """Random rankings on one corpus, determined by seed and query; the top 5 are a prefix of the top 10."""
+
+    settings: RandomSettings
+    corpus: Corpus
+    paths: tuple[str, ...]
+
+    def search(self, query: str, k: int) -> Sequence[Hit]:
+        keys = {path: random_keys(self.settings.seed, query, path) for path in self.paths}
+        first = heapq.nsmallest(max(k, 0), self.paths, key=lambda path: (keys[path][0], path))
+        return tuple(self._hit(path, keys[path][1]) for path in first)
+
+    def _hit(self, path: str, number: int) -> Hit:
+        lines, window = len(line_bytes(read_text(self.corpus, path))), self.settings.window
+        start = 1 + number % (max(lines - window, 0) + 1)
+        return Hit(path, start, min(start + window - 1, lines)) if lines else Hit(path)
+
+    def close(self) -> None:
+        pass
+
+
+def random_keys(seed: int, query: str, path: str) -> tuple[int, int]:
+    """Return two independent numbers for a file: the sort key of its rank, and one for its window."""
+    # not `hash`, which differs between processes
+    digest = hashlib.sha256(f"{seed}\0{query}\0{path}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big")
+
+
+def make_random(settings: Mapping[str, object], context: EngineContext) -> RandomEngine:
+    """Make the engine; the default seed is that of the run."""
+    return RandomEngine(read_settings(RandomSettings, {"seed": context.seed, **settings}, "engine random"))
+
+
+@dataclass(frozen=True, slots=True)
+class OracleSettings:
+    """Settings of `kind = "oracle"`: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OracleEngine(InProcessDefaults):
+    """The targets of the gold sets as rankings."""
+
+    suite: Suite
+    oversample: int = 1
+    role: Role = "ceiling"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        return {"kind": "oracle"}
+
+    @property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed
+        return identity_of(self.config, "engines/references.py")
+
+    def open(self, corpus: Corpus) -> Session:
+        targets: dict[str, list[Target]] = {}
+        for gold in self.suite.golds:
+            if gold.corpus == corpus.spec:
+                for query in gold.queries:
+                    for text in query.forms.values():
+                        targets.setdefault(text, []).extend(query.targets)
+        return OracleSession(corpus, {file.path: file.language for file in corpus.files}, targets)
+
+
+@dataclass(frozen=True, slots=True)
+class OracleSession:
+    """The targets on one corpus, by the text of the query."""
+
+    corpus: Corpus
+    languages: Mapping[str, str | None]  # by path
+    targets: Mapping[str, Sequence[Target]]
+
+    def search(self, query: str, k: int) -> Sequence[Hit]:
+        """Return existing targets, highest grade first, then in gold order, without repeats."""
+        if query not in self.targets:
+            raise EngineError("the oracle knows no such query on this corpus", hint="ask only queries of the gold set")
+        existing = [target for target in self.targets[query] if target.span.path in self.languages]
+        ranked = sorted(existing, key=lambda target: -target.grade)  # stable: gold order decides ties
+        spans = dict.fromkeys(span for target in ranked for span in self._spans(target))
+        return tuple(Hit(span.path, span.start, span.end) for span in list(spans)[: max(k, 0)])
+
+    def _spans(self, target: Target) -> list[Span]:
+        if target.symbol is None or target.span.start is not None:
+            return [target.span]
+        path = target.span.path
+        found = symbols(path, read_text(self.corpus, path), self.languages[path])
+        return [Span(path, symbol.start, symbol.end) for symbol in found if symbol.name == target.symbol]
+
+    def close(self) -> None:
+        pass
+
+
+def make_oracle(settings: Mapping[str, object], context: EngineContext) -> OracleEngine:
+    """Make the engine for the gold sets of the run."""
+    read_settings(OracleSettings, settings, "engine oracle")
+    if context.suite is None:
+        raise ConfigError("the oracle needs a gold set to answer from", hint="give one with --gold")
+    return OracleEngine(context.suite)
