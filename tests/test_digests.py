@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from assay.digests import digest_of, text_digest
 from assay.experiment.records import config_hash
-from assay.gold.building import gold_hash
+from assay.gold.build import gold_hash
 from assay.types import CorpusSpec, GoldSet, Query
 
 

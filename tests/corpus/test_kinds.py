@@ -8,14 +8,14 @@ import pytest
 
 from assay.corpus import parse_spec
 from assay.corpus.kinds import KINDS, Kind, kind_examples
-from assay.gold.native import nodes
+from assay.gold.formats import native
 from assay.types import CorpusKind
 
 
 def test_kinds_are_those_of_the_shared_records_and_of_gold_files() -> None:
-    assert set(KINDS) == set(get_args(CorpusKind)) == set(nodes.CORPUS)
+    assert set(KINDS) == set(get_args(CorpusKind)) == set(native.CORPUS)
     for kind in KINDS.values():
-        assert set(nodes.CORPUS[kind.name].known) == {kind.name, *kind.keys}
+        assert set(native.CORPUS[kind.name].known) == {kind.name, *kind.keys}
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.building import GoldSource
-from assay.gold.native import nodes
-from assay.gold.native.layers import read_native
+from assay.gold.build import GoldSource
+from assay.gold.formats import native
+from assay.gold.formats.native import read_native
 from assay.types import FORMS
 from tests.properties import examples
 
@@ -51,7 +51,7 @@ VALUES: list[Any] = [
         [], {}, ["x"], [""], [[]], {"x": "y"}, {"": "y"}, {"x": ""}, {"x": []}, {"stdlib": "true"}, {"path": "."},
         {"stdlib": "no"}, {"pypi": "x==1"}, {"npm": "x@1", "path": "."}, {"stdlib": "true", "root": "x"},
 ]  # fmt: skip
-KEYS = [*FORMS, *nodes.QUERY.known, *nodes.DOCUMENT.known, "root", "rev", "stdlib", "path", "extra", "2", "02"]
+KEYS = [*FORMS, *native.QUERY.known, *native.DOCUMENT.known, "root", "rev", "stdlib", "path", "extra", "2", "02"]
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -130,11 +130,11 @@ def test_schema_is_a_schema_and_takes_the_full_document():
 def test_schema_has_the_words_of_the_reader():
     query = SCHEMA["$defs"]["query"]["properties"]
     adversary = query["interference"]["items"]["properties"]
-    assert adversary["relationship"]["enum"] == list(nodes.RELATIONSHIPS)
-    assert adversary["strength"]["enum"] == list(nodes.STRENGTHS)
+    assert adversary["relationship"]["enum"] == list(native.RELATIONSHIPS)
+    assert adversary["strength"]["enum"] == list(native.STRENGTHS)
     assert list(query["cognitive"]["properties"]) == list(FORMS)
-    assert set(query) == set(nodes.QUERY.known)
-    assert set(SCHEMA["properties"]) == set(nodes.DOCUMENT.known)
+    assert set(query) == set(native.QUERY.known)
+    assert set(SCHEMA["properties"]) == set(native.DOCUMENT.known)
 
 
 def test_schema_takes_what_editors_type_implicitly():

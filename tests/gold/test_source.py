@@ -11,7 +11,7 @@ from assay.cli.main import main
 from assay.errors import AssayError, GoldError
 from assay.files import read_utf8
 from assay.gold import load_gold
-from assay.gold.building import read_source
+from assay.gold.build import read_source
 from assay.gold.formats.rows import open_source
 from assay.gold.mining.traces import read_shell
 

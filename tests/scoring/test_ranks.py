@@ -12,7 +12,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.building import GoldLocation, build_query
+from assay.gold.build import GoldLocation, build_query
 from assay.scoring import AP, RR, Displacement, Hit, Judged, P, R, nDCG, score
 from assay.types import Hit as Result
 from assay.types import Query, Run, Span, Target

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.building import GoldLocation, parse_target
+from assay.gold.anchors import parse_target
+from assay.gold.build import GoldLocation
 from assay.syntax.grammars import GRAMMARS
 from assay.syntax.outline import Definition
 from assay.syntax.symbols import is_supported, parse_problem, qualified_names, symbols

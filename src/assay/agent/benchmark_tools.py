@@ -145,7 +145,7 @@ class Benchmarks:
 
     def _specified(self, order: BenchmarkRequest) -> Spec:
         from assay.experiment.spec import Spec, override
-        from assay.gold.loading import SHIPPED
+        from assay.gold.load import SHIPPED
 
         root, named = self._roots.folders[0], order.gold
         if order.gold is not None and order.gold not in SHIPPED:

@@ -150,7 +150,7 @@ def read_results(text: str) -> Run:
 
 def split_today(suite: Suite) -> Suite:
     """Give the queries of a run the parts that their sets have now: a run from before the split tells no less."""
-    from assay.gold.loading import reload_set
+    from assay.gold.load import reload_set
     from assay.gold.split import TAG, part_of
 
     golds = []
@@ -165,7 +165,7 @@ def split_today(suite: Suite) -> Suite:
 def log_look(args: argparse.Namespace, run: Run, command: str) -> None:
     """Write down that results on sealed queries are shown once more."""
     from assay.cli.output import info
-    from assay.gold.loading import log_reaccess
+    from assay.gold.load import log_reaccess
     from assay.gold.split import sealed_queries
 
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)

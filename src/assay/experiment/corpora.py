@@ -20,8 +20,8 @@ from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE, KEYS, TABLES, Spec
 from assay.experiment.spec.layers import DROP, EXTENDS, PRESET
 from assay.gold import resolve
-from assay.gold.loading import SHIPPED, load_gold, reload_set
-from assay.gold.looks import looks_file
+from assay.gold.access_log import access_log_path
+from assay.gold.load import SHIPPED, load_gold, reload_set
 from assay.settings import leaves
 from assay.store import scratch
 from assay.syntax.text import approx4, line_bytes, sizes_of
@@ -97,7 +97,7 @@ def files_of(spec: Spec) -> tuple[Path, ...]:
     gold = [file for source in spec.gold if source not in SHIPPED for file in _gold_files(Path(source))]
     if not gold:
         return ()
-    beside = [looks_file(file) for file in gold]
+    beside = [access_log_path(file) for file in gold]
     others = experiments_near(dict.fromkeys((spec.folder, *(file.parent for file in gold))))
     return tuple(dict.fromkeys((*gold, *beside, *map(Path, spec.files), *others, *ledgers_above(spec.folder))))
 
@@ -305,7 +305,7 @@ def _own_files(spec: CorpusSpec, base: Path | None, source: str | None) -> list[
     if source is None:
         return []
     folder = Path(source).parent
-    return inside(spec, base, [Path(source), looks_file(Path(source)), folder / FILE])
+    return inside(spec, base, [Path(source), access_log_path(Path(source)), folder / FILE])
 
 
 class CorpusTexts:

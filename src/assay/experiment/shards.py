@@ -36,7 +36,7 @@ from assay.experiment.running.asking import Tell
 from assay.experiment.running.matrix import ExecutionOptions, cell_store, executor_for, plan_of
 from assay.experiment.spec import Spec
 from assay.files import atomic_stream
-from assay.gold.looks import log_access
+from assay.gold.access_log import log_access
 from assay.types import Suite
 
 T = TypeVar("T")

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay.gold.anchors import AnchorProblem, Resolution, resolve
-    from assay.gold.building import gold_hash, query_hash
+    from assay.gold.build import gold_hash, query_hash
+    from assay.gold.formats.native import write_native
     from assay.gold.leaks import leakage, overlaps
-    from assay.gold.loading import TagRule, join, load_gold
-    from assay.gold.native.layers import write_native
+    from assay.gold.load import TagRule, join, load_gold
 
 #: Modules of the public names, imported on first use: a report needs no gold formats.
 _HOMES = {
     "AnchorProblem": "anchors",
     "Resolution": "anchors",
-    "TagRule": "loading",
-    "gold_hash": "building",
-    "join": "loading",
+    "TagRule": "load",
+    "gold_hash": "build",
+    "join": "load",
     "leakage": "leaks",
-    "load_gold": "loading",
+    "load_gold": "load",
     "overlaps": "leaks",
-    "query_hash": "building",
+    "query_hash": "build",
     "resolve": "anchors",
-    "write_native": "native.layers",
+    "write_native": "formats.native",
 }
 
 __all__ = [

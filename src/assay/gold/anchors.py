@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,9 +12,10 @@ from typing import Literal
 
 from assay.corpus.copying import ListedPaths
 from assay.errors import GoldError, closest_match
+from assay.gold.build import GoldLocation
 from assay.syntax.symbols import enclosing, is_supported, parse_problem, symbols
 from assay.syntax.text import split_lines
-from assay.types import Corpus, GoldSet, Query, Span, Symbol, Target
+from assay.types import PRIMARY, Corpus, GoldSet, Query, Span, Symbol, Target
 
 #: Hex digits, 48 bits: two of a million ranges collide in about one of a hundred sets of that size.
 DIGEST_LENGTH = 12
@@ -30,6 +32,71 @@ def places(lines: Sequence[str], digest: str, length: int) -> Iterator[int]:
     for start in range(1, len(lines) - length + 2):
         if content_digest(lines[start - 1 : start - 1 + length]) == digest:
             yield start
+
+
+_SYNTAX = "a target is written path, path:10-42 or path::Scope.symbol"
+_RANGE = re.compile(r"(?P<path>.*):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})(?:#(?P<digest>.*))?", re.DOTALL)
+_DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST_LENGTH}}}")
+_REPEAT = re.compile(r"~([0-9]+)$")
+
+
+def parse_target(text: str, place: GoldLocation, *, grade: int = PRIMARY) -> Target:
+    """Parse a target; a symbol anchor has no lines yet."""
+    path, colons, symbol = text.partition("::")
+    if colons:
+        return Target(Span(check_path(path, place)), grade, _check_symbol(symbol, text, place))
+    ranged = _RANGE.fullmatch(text)
+    if ranged is None:
+        return Target(Span(check_path(text, place)), grade)
+    span, digest = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), place), ranged["digest"]
+    if digest is not None and not _DIGEST.fullmatch(digest):
+        message = f"'{text}' has no content hash of {DIGEST_LENGTH} hex digits behind its '#'"
+        raise place.error(message, "leave it out, and let `assay gold reanchor --digest` write it")
+    return Target(span, grade, digest=digest)
+
+
+def ranged_span(path: str, start: int, end: int, place: GoldLocation) -> Span:
+    """Return the span of lines `start` to `end`, counted from 1, both included."""
+    if start < 1:
+        raise place.error(f"'{path}:{start}-{end}' begins before line 1", "lines are counted from 1")
+    if start > end:
+        raise place.error(f"'{path}:{start}-{end}' ends before it begins", f"write {path}:{end}-{start}?")
+    return Span(check_path(path, place), start, end)
+
+
+def check_path(path: str, place: GoldLocation) -> str:
+    """Return a path that is POSIX, relative to the corpus root, and cannot leave it."""
+    problem = path_problem(path)
+    if problem:
+        raise place.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root, with '/'")
+    return place.text(path, "the path of a target")
+
+
+def path_problem(path: str) -> str | None:
+    """Return what is wrong with a path, if anything."""
+    checks = {
+        "has no path": not path,
+        "has a backslash in it": "\\" in path,
+        "is an absolute path": path.startswith("/"),
+        "has blanks around its path": path != path.strip(),
+        "has a control character in its path": any(ord(character) < 32 or character == "\x7f" for character in path),
+        "names a folder": path.endswith("/"),
+        "has a ':' in its path": ":" in path,
+        "climbs with '..'": ".." in path.split("/"),
+        "has an empty or '.' step in its path": not {"", "."}.isdisjoint(path.split("/")),
+    }
+    return next((problem for problem, found in checks.items() if found), None)
+
+
+def _check_symbol(symbol: str, text: str, place: GoldLocation) -> str:
+    if ":" in symbol:
+        raise place.error(f"'{text}' has a ':' in its symbol", f"scopes are joined by '.': {symbol.replace('::', '.')}")
+    if not all(symbol.split(".")) or any(character.isspace() for character in symbol):
+        raise place.error(f"'{text}' does not name a symbol", _SYNTAX)
+    repeat = _REPEAT.search(symbol)
+    if repeat and (repeat[1].startswith("0") or repeat[1] == "1"):
+        raise place.error(f"'{text}' counts from ~2", "the first definition of a name has no number")
+    return place.text(symbol, "the symbol of a target")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,13 @@ from assay.locks import FileLock
 if TYPE_CHECKING:
     import yaml
 
-    from assay.gold.native.nodes import YamlNode
+    from assay.gold.yaml_nodes import YamlNode
 
 
 T = TypeVar("T")
+
+#: The directory of the review of a gold file, beside the file.
+REVIEW_SUFFIX = ".review"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,7 @@ def _row(path: Path, number: int, line: bytes) -> YamlNode:
     """Parse a line into YAML nodes with locations, so that readers of gold apply."""
     import yaml
 
-    from assay.gold.native.nodes import YamlNode
+    from assay.gold.yaml_nodes import YamlNode
 
     try:
         value = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)

@@ -14,7 +14,7 @@ from assay.errors import AssayError
 from assay.experiment.corpora import corpus_texts
 from assay.experiment.records.merge import comparability_of
 from assay.experiment.tracing import explainable
-from assay.gold.loading import log_reaccess
+from assay.gold.load import log_reaccess
 from assay.gold.split import SEALED, part_of
 from assay.report.analysis import analyse_case
 from assay.report.explorer import PageLimits, build_page

@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.corpus import cache_dir
 from assay.gold.history import now
 from assay.gold.journal import JournalCache, opened, read_rows
-from assay.gold.native.nodes import MappingKeys, YamlNode
+from assay.gold.yaml_nodes import MappingKeys, YamlNode
 from assay.store.paths import SEATS
 from assay.web.server import HttpError, Response, WebRequest
 

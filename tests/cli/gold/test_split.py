@@ -7,7 +7,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.looks import read_looks
+from assay.gold.access_log import read_access_log
 from assay.gold.split import part_of
 
 
@@ -74,7 +74,7 @@ def test_dividing_anew_after_a_look_is_told_and_written_down(divided, capsys):
     before = part("sealed")
     for seed in range(6):
         assert "were seen before" not in call(capsys, "gold", "split", "gold.yaml", *flags, "--seed", str(seed))[1]
-    assert read_looks(divided / "gold.yaml") == ()
+    assert read_access_log(divided / "gold.yaml") == ()
     assert run(capsys, "--split", "sealed")[0] == 0
     before, said = part("sealed"), []
     for seed in range(6):
@@ -82,7 +82,7 @@ def test_dividing_anew_after_a_look_is_told_and_written_down(divided, capsys):
         if part("sealed") != before:
             break
     assert "results on sealed queries were seen before this; 1 left the sealed part, 1 came in" in said[-1]
-    look, *anew = read_looks(divided / "gold.yaml")
+    look, *anew = read_access_log(divided / "gold.yaml")
     assert (look.command, look.divided) == ("run", "")
     assert [(one.command, one.sealed) for one in anew] == [("gold split --force", 1)]
     out = call(capsys, "gold", "looks", "gold.yaml")[1]
@@ -154,16 +154,16 @@ def test_a_run_leaves_sealed_queries_out_and_says_so(divided, capsys):
     assert code == 0
     assert "1 sealed query left out; --split sealed asks them and logs the look" in err
     assert asked() == {part("dev"), part("test")}
-    assert read_looks(divided / "gold.yaml") == ()
+    assert read_access_log(divided / "gold.yaml") == ()
 
 
 def test_a_run_of_the_sealed_part_is_a_look(divided, capsys):
     assert run(capsys, "--split", "sealed")[0] == 0
     assert asked() == {part("sealed")}
-    assert [look.command for look in read_looks(divided / "gold.yaml")] == ["run"]
+    assert [look.command for look in read_access_log(divided / "gold.yaml")] == ["run"]
     assert call(capsys, "score", "results")[0] == 0
     assert call(capsys, "compare", "results")[0] in (0, 2)  # a single engine has nobody to compare with
-    looks = read_looks(divided / "gold.yaml")
+    looks = read_access_log(divided / "gold.yaml")
     assert [look.command for look in looks] == ["run", "score", "compare"]
     code, out, _ = call(capsys, "gold", "looks", "gold.yaml")
     assert code == 0

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from assay.corpus import open_corpus
 from assay.errors import GoldError
 from assay.gold import load_gold, resolve
-from assay.gold.formats.beir import read_beir_folder, write_beir
-from assay.gold.formats.documents import FOLDER, documents
+from assay.gold.formats.beir_trec import FOLDER, documents, read_beir_folder, write_beir
 from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
-from tests.gold.native.test_writing import golds, unplaced
+from tests.gold.formats.test_native_write import golds, unplaced
 from tests.properties import examples
 
 QUERIES = """\

@@ -4,7 +4,7 @@ import pytest
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.formats.completion import LEAK
+from assay.gold.formats.benchmarks import LEAK
 from assay.types import CorpusSpec
 from tests.gold.formats.data_sets import CROSSCODEEVAL, lines
 from tests.gold.formats.files import write

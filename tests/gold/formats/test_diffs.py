@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.building import GoldLocation
+from assay.gold.build import GoldLocation
 from assay.gold.formats.diffs import FileDiff, OldLines, read_diff
 from tests.gold.formats.breaking import broken
 from tests.gold.formats.data_sets import PATCH

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.building import GoldSource, read_source
+from assay.gold.build import GoldSource, read_source
 from assay.gold.formats.registry import find_format
 from assay.types import GoldSet
 from tests.gold.formats.breaking import VALUES, broken, places, replaced

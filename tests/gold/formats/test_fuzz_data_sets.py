@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.building import GoldSource, read_source
-from assay.gold.formats.beir import read_beir_folder
+from assay.gold.build import GoldSource, read_source
+from assay.gold.formats.beir_trec import read_beir_folder, read_trec
 from assay.gold.formats.registry import find_format
-from assay.gold.formats.trec import read_trec
 from assay.types import CorpusSpec, GoldSet
 from tests.gold.formats import test_beir, test_trec
 from tests.gold.formats.breaking import VALUES, broken, places, refused, replaced

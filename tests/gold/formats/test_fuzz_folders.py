@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold import load_gold
-from assay.gold.formats.beir import read_beir_folder
-from assay.gold.formats.documents import documents
+from assay.gold.formats.beir_trec import documents, read_beir_folder
 from assay.gold.formats.semble import read_semble_folder
 from assay.types import CorpusSpec, GoldSet
 from tests.gold.formats import test_beir

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.building import GoldLocation
-from assay.gold.formats.export import describe_renames, safe_ids
+from assay.gold.build import GoldLocation, describe_renames, safe_ids
 
 IDS = st.lists(st.text(st.sampled_from("ab-/ \t2"), min_size=1, max_size=5).filter(str.strip), max_size=8)
 

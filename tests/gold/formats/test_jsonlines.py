@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.building import GoldSource
+from assay.gold.build import GoldSource
 from assay.gold.formats.rows import read_entries, unread
 
 VALUES = st.recursive(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import GoldError
-from assay.gold.formats.export import lacks_lines, resolve_lines
+from assay.gold.formats.losses import lacks_lines, resolve_lines
 from assay.types import GoldSet, Query, Span, Target
 from tests.gold.formats.files import HERE
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.formats.export import KINDS
+from assay.gold.formats.losses import KINDS
 from assay.gold.formats.registry import FORMATS, Format, find_format
 from assay.types import Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Rationale, Span, Suite, Target
-from tests.gold.native.test_writing import TEXT, golds, unplaced
+from tests.gold.formats.test_native_write import TEXT, golds, unplaced
 from tests.properties import examples
 
 WRITTEN = [known.name for known in FORMATS if known.write is not None]

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.building import read_source
-from assay.gold.formats.trec import read_trec, write_trec
+from assay.gold.build import read_source
+from assay.gold.formats.beir_trec import read_trec, write_trec
 from assay.types import GoldSet, Query, Rationale, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
 from tests.gold.formats.test_beir import LOST, heads
-from tests.gold.native.test_writing import golds, unplaced
+from tests.gold.formats.test_native_write import golds, unplaced
 from tests.properties import examples
 
 QRELS = "1 0 shop/price.py::total 2\n1\tQ0\tshop/tax.py:1-9   1\n\n1 0 shop/no.py 0\n2 0 shop/tax.py 1\r\n3 0 x.py -2\n"

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.corpus import open_corpus
-from assay.gold.building import GoldLocation, parse_target
+from assay.gold.anchors import parse_target
+from assay.gold.build import GoldLocation
 from assay.gold.lint.registry import lint
 from assay.gold.lint.rules import LintDependencies, LintReport
 from assay.types import SECONDARY, Adversary, Corpus, CorpusSpec, GoldSet, Query

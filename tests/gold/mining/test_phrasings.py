@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.chat import Endpoint
-from assay.gold.building import GoldLocation, build_query, parse_target
+from assay.gold.anchors import parse_target
+from assay.gold.build import GoldLocation, build_query
 from assay.gold.leaks import replacements
 from assay.gold.lint.registry import RuleSelection, lint
 from assay.gold.mining import CodeIndex, ask_phrasings, mine_phrasings

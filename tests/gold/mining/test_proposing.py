@@ -6,7 +6,8 @@ import pytest
 
 from assay.chat import Endpoint
 from assay.errors import AssayError
-from assay.gold.building import GoldLocation, parse_target
+from assay.gold.anchors import parse_target
+from assay.gold.build import GoldLocation
 from assay.gold.mining import Intake, ProposalInfo, propose
 from assay.gold.mining.config import PROPOSING, TEXTS
 from assay.gold.mining.endpoint import modules, read_queries

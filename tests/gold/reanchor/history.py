@@ -42,7 +42,8 @@ def located(folder: Path, before: Files, after: Files) -> RepoCommits:
 
 def target(anchor: str) -> Target:
     """Parse an anchor."""
-    from assay.gold.building import GoldLocation, parse_target
+    from assay.gold.anchors import parse_target
+    from assay.gold.build import GoldLocation
 
     return parse_target(anchor, GoldLocation("gold.yaml", 1))
 

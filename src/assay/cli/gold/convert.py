@@ -21,7 +21,7 @@ from assay.cli.output import emit, info, warn
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.gold.formats.export import LineAnchored
+    from assay.gold.formats.losses import LineAnchored
     from assay.gold.formats.registry import Format
     from assay.report.render.document import Document
     from assay.types import CorpusSpec, GoldSet, Suite
@@ -67,7 +67,7 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _warn(known: Format, converted: _Converted) -> None:
-    from assay.gold.formats.export import unseals
+    from assay.gold.formats.losses import unseals
 
     for sentence in converted.lost:
         warn(f"WARNING: {sentence}" if unseals(sentence) else f"{known.name} does not hold: {sentence}")
@@ -102,8 +102,8 @@ def _writable(name: str) -> Format:
 
 
 def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converted:
-    from assay.gold.formats.documents import unpack
-    from assay.gold.formats.export import FieldLoss, describe_losses
+    from assay.gold.formats.beir_trec import unpack
+    from assay.gold.formats.losses import FieldLoss, describe_losses
 
     out = Path(args.out)
     ready = [_with_lines(args, gold, known) for gold in suite.golds]
@@ -127,7 +127,7 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
 
 def _with_lines(args: argparse.Namespace, gold: GoldSet, known: Format) -> LineAnchored:
     from assay.corpus import open_corpus
-    from assay.gold.formats.export import LineAnchored, lacks_lines, resolve_lines
+    from assay.gold.formats.losses import LineAnchored, lacks_lines, resolve_lines
 
     if not lacks_lines(gold, symbols=known.symbols, whole_files=known.whole_files):
         return LineAnchored(gold)
@@ -166,7 +166,7 @@ def _check_out(out: Path, known: Format, *, force: bool) -> None:
 
 def _write(converted: _Converted, *, force: bool) -> None:
     from assay.files import write_atomic
-    from assay.gold.formats.documents import is_ours, write_documents
+    from assay.gold.formats.beir_trec import is_ours, write_documents
 
     for folder in converted.documents:
         if folder.exists() and not is_ours(folder):

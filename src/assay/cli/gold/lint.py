@@ -112,7 +112,7 @@ def _codes(text: str) -> tuple[str, ...]:
 def _load(args: argparse.Namespace) -> Suite:
     from assay.corpus import parse_spec
     from assay.gold import load_gold
-    from assay.gold.loading import join
+    from assay.gold.load import join
 
     if not args.sets:
         return _declared(args)
@@ -153,7 +153,7 @@ def _lint(args: argparse.Namespace, gold: GoldSet, rules: _Rules) -> _Linted:
 
 
 def _save(old: GoldSet, new: GoldSet) -> None:
-    from assay.gold.native.editing import save
+    from assay.gold.formats.native_edit import save
 
     written = _written_corpus(old)
     saved = save(replace(old, corpus=written), replace(new, corpus=written))
@@ -162,9 +162,9 @@ def _save(old: GoldSet, new: GoldSet) -> None:
 
 
 def _written_corpus(gold: GoldSet) -> CorpusSpec:
-    from assay.gold.building import read_source
+    from assay.gold.build import read_source
+    from assay.gold.formats.native import read_native
     from assay.gold.formats.registry import detect
-    from assay.gold.native.layers import read_native
 
     source = read_source(Path(gold.source or ""))
     return read_native(source).corpus if detect(source).name == "native" else gold.corpus

@@ -17,14 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Show who looked, when, with what."""
-    from assay.gold.looks import looks_file, read_looks
+    from assay.gold.access_log import access_log_path, read_access_log
     from assay.report.render.document import Document, Paragraph, table
 
     path = Path(args.set)
-    if not path.is_file() and not looks_file(path).is_file():
+    if not path.is_file() and not access_log_path(path).is_file():
         wrong = "is a folder" if path.is_dir() else "there is no such file"
         raise GoldError(wrong, file=path, hint="name the gold file")
-    looks = read_looks(path)
+    looks = read_access_log(path)
     rows = [
         [look.when, look.who, look.command, look.divided or ", ".join(look.engines), str(look.sealed)] for look in looks
     ]

@@ -80,7 +80,7 @@ def _assumed(args: argparse.Namespace, gold: GoldSet) -> tuple[str, ...]:
 
 def _one(args: argparse.Namespace) -> GoldSet:
     from assay.gold import load_gold
-    from assay.gold.formats.multi_repo import NO_CORPUS
+    from assay.gold.build import NO_CORPUS
     from assay.types import CorpusSpec
 
     try:
@@ -100,7 +100,7 @@ def _one(args: argparse.Namespace) -> GoldSet:
 
 def _written(args: argparse.Namespace, gold: GoldSet, applied: ReanchoredGold | None) -> tuple[str, ...]:
     from assay.cli.gold.convert import missing_folder, named_from
-    from assay.gold.native.editing import save
+    from assay.gold.formats.native_edit import save
 
     if applied is None:
         return ()

@@ -58,8 +58,8 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _save(args: argparse.Namespace, suite: Suite, divided: SplitSuite, division: SplitOptions) -> list[str]:
-    from assay.gold.looks import log_division, looks_file
-    from assay.gold.native.editing import save
+    from assay.gold.access_log import access_log_path, log_division
+    from assay.gold.formats.native_edit import save
     from assay.gold.split import store_split_method
 
     warnings = []
@@ -68,7 +68,7 @@ def _save(args: argparse.Namespace, suite: Suite, divided: SplitSuite, division:
             continue
         changed = log_division(old, new, "gold split --force") if args.force else ""
         if changed:
-            log = looks_file(Path(old.source or args.set)).name
+            log = access_log_path(Path(old.source or args.set)).name
             warnings.append(f"{old.name}: results on sealed queries were seen before this; {changed}. {log} says so.")
         warnings += save(old, store_split_method(new, division)).notes
     return warnings

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
     """Open the review of a gold file."""
     from assay.corpus import parse_spec
-    from assay.gold.loading import beside
+    from assay.gold.load import beside
     from assay.gold.review.viewing import ReviewWorkspace
 
     if path.is_dir():

@@ -69,7 +69,7 @@ def _claim(args: argparse.Namespace, run: Run) -> AnalysisPlan:
 
 
 def _log_looks(run: Run, engine: str) -> None:
-    from assay.gold.loading import log_reaccess
+    from assay.gold.load import log_reaccess
     from assay.gold.split import sealed_queries
 
     suite = split_today(run.suite)

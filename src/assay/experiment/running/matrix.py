@@ -19,7 +19,7 @@ from assay.experiment.executors.base import Fleet, SerialExecutor
 from assay.experiment.executors.processes import ProcessExecutor
 from assay.experiment.running.asking import EngineLimits, Tell
 from assay.experiment.spec import RunEntry, Spec, missing_requirement, recipe_of
-from assay.gold.looks import log_access
+from assay.gold.access_log import log_access
 from assay.gold.split import select
 from assay.types import Run, Suite
 

@@ -21,7 +21,7 @@ from assay.experiment.environment import environment
 from assay.experiment.running.asking import EngineLimits, Progress, Tell, run_interleaved
 from assay.experiment.running.engine_runs import engine_run
 from assay.experiment.spec.model import check_writable
-from assay.gold.looks import log_access
+from assay.gold.access_log import log_access
 from assay.gold.split import select
 from assay.redaction import declare_values
 from assay.types import TIME_LIMITS, GoldSet, Hit, Run, Suite, VariantInfo

@@ -36,7 +36,7 @@ from assay.experiment.spec.model import (
     check_writable,
 )
 from assay.experiment.spec.variants import OWN, reject_duplicates
-from assay.gold.loading import SHIPPED
+from assay.gold.load import SHIPPED
 from assay.redaction import declare
 from assay.settings import coerce, is_required
 from assay.toml import line_of

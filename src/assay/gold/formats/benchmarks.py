@@ -3,16 +3,123 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from assay.gold.building import GoldSource, build_query, path_problem, ranged_span
+from assay.gold.anchors import check_path, path_problem, ranged_span
+from assay.gold.build import (
+    GoldLocation,
+    GoldSource,
+    Omitted,
+    build_gold,
+    build_query,
+    corpus_hint,
+    describe_renames,
+    left_out,
+    safe_ids,
+)
 from assay.gold.formats.diffs import FileDiff, read_diff
-from assay.gold.formats.export import describe_renames, safe_ids
-from assay.gold.formats.multi_repo import Omitted, RepoQuery, RepoRevision, from_github, github_code
 from assay.gold.formats.rows import CsvRow, Record, header, json_has, parse, read_entries, read_table, unread
-from assay.types import CorpusSpec, GoldSet, Span, Target
+from assay.types import CorpusSpec, GoldSet, Query, Span, Target
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_.-]*[A-Za-z0-9_-]")
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_SHORT = 12  # digits of a commit in the name of a set: two commits of a repository never share so many
+
+
+@dataclass(frozen=True, slots=True)
+class RepoRevision:
+    """A repository, and a commit where the file names one."""
+
+    repository: str
+    commit: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its part of the name of a gold set."""
+        return f"{self.repository}-{self.commit[:_SHORT]}" if self.commit else self.repository
+
+
+@dataclass(frozen=True, slots=True)
+class RepoQuery:
+    """A query and the code it asks about."""
+
+    code: RepoRevision
+    query: Query
+
+
+def github_code(repository: str, commit: str, place: GoldLocation) -> RepoRevision:
+    """Return a GitHub repository and commit after checking both."""
+    if not _REPOSITORY.fullmatch(repository):
+        raise place.error(f"'{repository}' is not a repository of GitHub", "write it as owner/name")
+    if not _COMMIT.fullmatch(commit):
+        raise place.error(f"'{commit}' is not a commit", "write the hexadecimal id of a commit")
+    return RepoRevision(repository, commit)
+
+
+def from_github(
+    source: GoldSource,
+    name: str,
+    corpus: CorpusSpec | None,
+    entries: Sequence[RepoQuery | Omitted],
+    provenance: Mapping[str, str],
+) -> list[GoldSet]:
+    """Return one gold set per GitHub repository and commit; a given corpus must be the only one asked about."""
+    queries = [entry for entry in entries if isinstance(entry, RepoQuery)]
+    codes = {one.code for one in queries}
+    if corpus is not None and len(codes) > 1:
+        raise source.at(1).error(
+            f"the file asks about {len(codes)} repositories or commits, and the corpus given can be only one of them",
+            "leave the corpus out: the file names them itself",
+        )
+    omitted = left_out([entry for entry in entries if isinstance(entry, Omitted)])
+
+    def spec(code: RepoRevision) -> CorpusSpec:
+        return corpus or CorpusSpec("git", f"https://github.com/{code.repository}", rev=code.commit)
+
+    return split(source, name, queries, spec, {**provenance, **omitted})
+
+
+def in_folders(source: GoldSource, corpus: CorpusSpec | None) -> Callable[[RepoRevision], CorpusSpec]:
+    """Return where repositories are that a file only names: each in a directory of the given corpus."""
+    if corpus is None:
+        raise source.at(1).error(
+            "the file names its repositories, not where they are",
+            corpus_hint(source.path, several=True) + "; FOLDER holds each repository in a folder of its name",
+        )
+    above = f"{corpus.root.strip('/')}/" if corpus.root else ""
+    return lambda code: replace(corpus, root=f"{above}{code.repository}")
+
+
+def split(
+    source: GoldSource,
+    name: str,
+    queries: Sequence[RepoQuery],
+    spec: Callable[[RepoRevision], CorpusSpec],
+    provenance: Mapping[str, str],
+) -> list[GoldSet]:
+    """Return one gold set per revision, in order of first use; a single one keeps the name of the file."""
+    groups: dict[RepoRevision, list[Query]] = {}
+    for one in queries:
+        groups.setdefault(one.code, []).append(one.query)
+    if not groups:
+        reason = provenance.get("left out", "nothing")
+        raise source.at(1).error(f"no query of the file can be asked: {reason}", "check that this is the right file")
+    labels = safe_ids(f"{name}-{code.label}" for code in groups)
+    return [
+        build_gold(
+            labels[f"{name}-{code.label}"] if len(groups) > 1 else name,
+            spec(code),
+            asked,
+            source.at(asked[0].line),
+            provenance,
+        )
+        for code, asked in groups.items()
+    ]
+
 
 _Entries = list[RepoQuery | Omitted]
 
@@ -226,3 +333,89 @@ def _parse_judgment(row: CsvRow) -> tuple[_Question, Span, int]:
     code = github_code(url["repository"], url["commit"], row.place)
     span = ranged_span(unquote(url["path"]), int(url["start"]), int(url["end"] or url["start"]), row.place)
     return _Question(code, row.text("Language"), row.text("Query")), span, int(row.text("Relevance"))
+
+
+#: In the provenance of every such set, and as a tag of each query, so that reports can separate its scores.
+LEAK = "the query is text of its target's file, word for word: an engine that finds it recognises, it does not search"
+_TAGS = {"leak": "verbatim"}
+_QUERY_LINES = 10  # the last of the prompt; CrossCodeEval's own retrieval uses as many
+_REPOEVAL_LINE = ("line_no", "lineno")  # of lines and API calls; of functions
+_REPOEVAL_KEYS = ("prompt", "metadata", "task_id", "ground_truth", "fpath_tuple", *_REPOEVAL_LINE)
+_CROSSCODEEVAL_ENTRY = ("prompt", "groundtruth", "metadata")
+_CROSSCODEEVAL_KEYS = (*_CROSSCODEEVAL_ENTRY, "task_id", "repository", "file", "groundtruth_start_lineno")
+
+
+def is_repoeval(source: GoldSource) -> bool:
+    """Return whether a file has the keys of RepoEval."""
+    return json_has(source, "[{", "prompt", "metadata", "fpath_tuple", "ground_truth")
+
+
+def is_crosscodeeval(source: GoldSource) -> bool:
+    """Return whether a file has the keys of CrossCodeEval."""
+    return json_has(source, "[{", *_CROSSCODEEVAL_ENTRY, "repository", "groundtruth_start_lineno")
+
+
+def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
+    """Read one completion per entry, one gold set per repository; repositories are directories of the corpus."""
+
+    def parse(_record: Record, task: Record) -> tuple[str, Target]:
+        steps = task.entries("fpath_tuple")
+        if len(steps) < 2 or not all(isinstance(step, str) for step in steps):
+            raise task.place.error(
+                f"'fpath_tuple' of {task.what} is not a repository and a path",
+                'write it as ["repo", "folder", "file.py"]',
+            )
+        repository, *path = (str(step) for step in steps)
+        check_path(repository, task.place)
+        key = next((key for key in _REPOEVAL_LINE if key in task.values), _REPOEVAL_LINE[0])
+        text = task.verbatim("ground_truth")
+        return repository, _completed("/".join(path), task.number(key), text, task.place)
+
+    return _read(source, name, corpus, _REPOEVAL_KEYS, parse)
+
+
+def read_crosscodeeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
+    """Read one completion per entry, one gold set per repository; repositories are directories of the corpus."""
+
+    def parse(record: Record, task: Record) -> tuple[str, Target]:
+        before = task.number("groundtruth_start_lineno")
+        target = _completed(task.text("file"), before, record.verbatim("groundtruth"), task.place)
+        return check_path(task.text("repository"), task.place), target
+
+    return _read(source, name, corpus, _CROSSCODEEVAL_KEYS, parse)
+
+
+def _read(
+    source: GoldSource,
+    name: str,
+    corpus: CorpusSpec | None,
+    keys: Sequence[str],
+    parse: Callable[[Record, Record], tuple[str, Target]],
+) -> list[GoldSet]:
+    spec = in_folders(source, corpus)
+    records = read_entries(source)
+    tasks = [record.mapping("metadata") for record in records]
+    originals = _number_repeats([task.text("task_id") for task in tasks])
+    ids = safe_ids(originals)
+    queries: list[RepoQuery] = []
+    for record, task, original in zip(records, tasks, originals, strict=True):
+        repository, target = parse(record, task)
+        prompt = record.verbatim("prompt").rstrip().split("\n")
+        forms = {"human": "\n".join(prompt[-_QUERY_LINES:]).strip("\r\n")}
+        query = build_query(ids[original], forms, [target], record.place, tags=_TAGS)
+        queries.append(RepoQuery(RepoRevision(repository), query))
+    provenance = {"leak": LEAK, **unread([*records, *tasks], keys), **describe_renames(ids)}
+    return split(source, name, queries, spec, provenance)
+
+
+def _completed(path: str, before: int, text: str, place: GoldLocation) -> Target:
+    return Target(ranged_span(path, before + 1, before + 1 + text.rstrip("\r\n").count("\n"), place))
+
+
+def _number_repeats(task_ids: Sequence[str]) -> list[str]:
+    times, seen = Counter(task_ids), Counter[str]()
+    numbered: list[str] = []
+    for task_id in task_ids:
+        seen[task_id] += 1
+        numbered.append(f"{task_id}/{seen[task_id]}" if times[task_id] > 1 else task_id)
+    return numbered

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.gold.building import GoldSource, build_gold, build_query, check_path, parse_target, read_source
-from assay.gold.formats.export import describe_renames, safe_ids
+from assay.gold.anchors import check_path, parse_target
+from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, read_source, safe_ids
+from assay.gold.formats.native import RATIONALE, RELATIONSHIPS, RETRIEVAL, STRENGTHS
 from assay.gold.formats.rows import yaml_has
-from assay.gold.native import nodes as schema
-from assay.gold.native.nodes import MappingKeys, YamlNode, compose
+from assay.gold.yaml_nodes import MappingKeys, YamlNode, compose
 from assay.types import FORMS, PRIMARY, SECONDARY, Adversary, CorpusSpec, GoldSet, Query, Rationale, Span, Target
 
 _CORPUS_FILE = "corpus.yaml"
@@ -185,7 +185,7 @@ def _check_flag(flag: YamlNode, adversaries: int, query_id: str) -> None:
 
 
 _ADVERSARY = ("file", "target", "relationship", "type", "strength", "confusion", "confusion_type")
-_STRENGTHS = {"high": "strong", "low": "weak"} | {word: word for word in schema.STRENGTHS}
+_STRENGTHS = {"high": "strong", "low": "weak"} | {word: word for word in STRENGTHS}
 
 
 def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
@@ -207,7 +207,7 @@ def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
         notes.assume(f"the confusion of adversaries is '{_NOT_SAID}' where it is missing")
     return Adversary(
         parse_target(target.text(), target.place),
-        relationship.one_of(schema.RELATIONSHIPS),
+        relationship.one_of(RELATIONSHIPS),
         _STRENGTHS[fields["strength"].one_of(tuple(_STRENGTHS))] if "strength" in fields else "medium",
         confusion.text().strip() if confusion else _NOT_SAID,
     )
@@ -245,7 +245,7 @@ def _forms(fields: Mapping[str, YamlNode], query_id: str, entry: YamlNode, notes
 def _targets(field: YamlNode | None, query_id: str, entry: YamlNode) -> list[Target]:
     if field is None:
         raise entry.place.error(f"query '{query_id}' has no retrieval layer", "name its primary files")
-    field.mapping(schema.RETRIEVAL)
+    field.mapping(RETRIEVAL)
     fields = _present(field)
     grades = (("primary", PRIMARY), ("secondary", SECONDARY))
     entries = [(one, grade) for key, grade in grades for one in _entries(fields.get(key))]
@@ -258,8 +258,8 @@ def _rationale(field: YamlNode | None, notes: _Notes) -> Rationale | None:
     if not _is_mapping(field):
         return Rationale(reason=field.text().strip())
     fields = _present(field)
-    notes.skip(fields, schema.RATIONALE.optional, " of rationale")
-    return Rationale(**{key: fields[key].text().strip() for key in schema.RATIONALE.optional if key in fields})
+    notes.skip(fields, RATIONALE.optional, " of rationale")
+    return Rationale(**{key: fields[key].text().strip() for key in RATIONALE.optional if key in fields})
 
 
 _METRIC_KEYS = ("metrics", "metric_families", "families", "measures")

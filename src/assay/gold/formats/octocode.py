@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
-from assay.gold.building import GoldLocation, GoldSource, build_gold, build_query, ranged_span, read_source, row_id
-from assay.gold.formats.export import WriterOutput, comes_from, corpus_losses, file_name, render_like, verify_output
-from assay.gold.formats.multi_repo import require_corpus
+from assay.gold.anchors import ranged_span
+from assay.gold.build import GoldLocation, GoldSource, build_gold, build_query, require_corpus, row_id
+from assay.gold.formats.losses import WriterOutput, comes_from, corpus_losses, file_name, read_back, verify_output
 from assay.gold.formats.rows import CsvRow, header, read_table, render_table
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Suite, Target
 
@@ -56,12 +59,7 @@ def _target(result: str, place: GoldLocation) -> Target:
 def write_octocode(suite: Suite) -> WriterOutput:
     """Write one CSV per set: the headline of each query and its targets, which must have lines."""
     files = {file_name(gold, ".csv"): _render(gold) for gold in suite.golds}
-
-    def read(folder: Path) -> list[GoldSet]:
-        sources = [(read_source(folder / file_name(gold, ".csv")), gold) for gold in suite.golds]
-        return [read_octocode(source, gold.name, gold.corpus) for source, gold in sources]
-
-    return verify_output(suite, files, read, lost=corpus_losses(suite, matches))
+    return verify_output(suite, files, read_back(suite, ".csv", read_octocode), lost=corpus_losses(suite, matches))
 
 
 def _render(gold: GoldSet) -> str:
@@ -71,7 +69,7 @@ def _render(gold: GoldSet) -> str:
     most = max(before, *(len(query.targets) for query in gold.queries))
     columns = ["query", *(f"result{number}" for number in range(1, most + 1))]
     filled = {name: row + [""] * (len(columns) - len(row)) for name, row in rows.items()}
-    return render_like(source, columns, filled) if source else render_table(columns, filled.values())
+    return _render_like(source, columns, filled) if source else render_table(columns, filled.values())
 
 
 def _result(target: Target, query: Query, gold: GoldSet) -> str:
@@ -81,3 +79,38 @@ def _result(target: Target, query: Query, gold: GoldSet) -> str:
             "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
         )
     return f"{target.span}:{PRIMARY if target in query.primaries else SECONDARY}"
+
+
+def _render_like(source: GoldSource, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
+    """Return the CSV of rows by id, with the quotes, blank lines and line ends of an existing file."""
+    table = read_table(source)
+    end = "\r\n" if source.text.partition("\n")[0].endswith("\r") else "\n"
+    lines = [f"{line}\n" for line in source.text.removesuffix("\n").split("\n")]
+    starts = [1, *(row.place.line or 1 for row in table.rows), len(lines) + 1]
+    head, *raw = ["".join(lines[start - 1 : stop - 1]) for start, stop in pairwise(starts)]
+    before = {row_id(number): pair for number, pair in enumerate(zip(table.rows, raw, strict=True), 1)}
+    written = [_render_row(cells, before.get(name), end) for name, cells in rows.items()]
+    head = head if list(table.columns) == list(columns) else _render_line(columns, end)
+    return "".join(part if part.endswith("\n") else part + end for part in (head, *written))
+
+
+def _render_row(cells: Sequence[str], before: tuple[CsvRow, str] | None, end: str) -> str:
+    def content(cells: Sequence[str]) -> tuple[str, list[str]]:
+        return cells[0], sorted(cell for cell in cells[1:] if cell)
+
+    if before is None:
+        return _render_line(cells, end)
+    row, raw = before
+    if content(cells) == content(list(row.cells.values())):
+        return raw
+    blank_lines = raw[len(raw.rstrip("\r\n")) :].partition("\n")[2]
+    return _render_line(cells, end, quoted=raw.startswith('"')) + blank_lines
+
+
+def _render_line(cells: Sequence[str], end: str, *, quoted: bool = False) -> str:
+    text = render_table(cells, ())
+    if not quoted or text.startswith('"'):
+        return text.removesuffix("\n") + end
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="", quoting=csv.QUOTE_ALL).writerow(cells[:1])
+    return f"{stream.getvalue()},{render_table(cells[1:], ())}".removesuffix("\n") + end

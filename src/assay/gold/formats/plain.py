@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
-from assay.gold.building import GoldSource, build_gold, build_query, parse_target, read_source, row_id
-from assay.gold.formats.export import WriterOutput, corpus_losses, describe_renames, file_name, safe_ids, verify_output
-from assay.gold.formats.multi_repo import require_corpus
+from assay.gold.anchors import parse_target
+from assay.gold.build import (
+    GoldSource,
+    build_gold,
+    build_query,
+    describe_renames,
+    require_corpus,
+    row_id,
+    safe_ids,
+    suggest,
+)
+from assay.gold.formats.losses import WriterOutput, corpus_losses, file_name, read_back, verify_output
 from assay.gold.formats.rows import (
     CsvRow,
     CsvTable,
@@ -24,7 +32,6 @@ from assay.gold.formats.rows import (
     read_table,
     render_table,
 )
-from assay.gold.native.nodes import suggest
 from assay.types import FORMS, PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Suite, Target
 
 COLUMNS = ("query", "path", "id", "form", "grade", "cluster")
@@ -137,12 +144,7 @@ def write_plain(suite: Suite) -> WriterOutput:
         file_name(gold, ".csv"): render_table(_WRITTEN, [row for query in gold.queries for row in _rows(query)])
         for gold in suite.golds
     }
-
-    def read(folder: Path) -> list[GoldSet]:
-        sources = [(read_source(folder / file_name(gold, ".csv")), gold) for gold in suite.golds]
-        return [read_plain(source, gold.name, gold.corpus) for source, gold in sources]
-
-    return verify_output(suite, files, read, lost=corpus_losses(suite, matches))
+    return verify_output(suite, files, read_back(suite, ".csv", read_plain), lost=corpus_losses(suite, matches))
 
 
 def _rows(query: Query) -> Iterator[list[str]]:

@@ -11,9 +11,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.gold.building import GoldSource, build_gold, build_query, parse_target, row_id
-from assay.gold.formats.export import describe_renames, safe_ids
-from assay.gold.formats.multi_repo import require_corpus
+from assay.gold.anchors import parse_target
+from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, require_corpus, row_id, safe_ids
 from assay.gold.formats.rows import JsonListing, Record, json_has, opening, read_entries, read_listing, unread
 from assay.types import CorpusSpec, GoldSet, Query
 

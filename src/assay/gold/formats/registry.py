@@ -7,23 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import ConfigError
-from assay.gold.building import GoldSource, read_source
+from assay.gold.build import GoldSource, suggest
 from assay.gold.formats import (
-    beir,
+    beir_trec,
     benchmarks,
-    completion,
     karta,
     octocode,
     plain,
     pyckle,
     semble,
     siacode,
-    trec,
 )
-from assay.gold.formats.export import WriterOutput, comes_from, file_name, verify_output
+from assay.gold.formats.losses import WriterOutput, comes_from, file_name, read_back, verify_output
+from assay.gold.formats.native import read_native, write_native
 from assay.gold.formats.rows import yaml_has
-from assay.gold.native.layers import read_native, write_native
-from assay.gold.native.nodes import suggest
 from assay.types import CorpusSpec, GoldSet, Suite
 
 _YAML = (".yaml", ".yml")
@@ -58,7 +55,7 @@ def _matches_native(source: GoldSource) -> bool:
 
 def _write_native(suite: Suite) -> WriterOutput:
     files = {file_name(gold, ".yaml"): write_native(gold) for gold in suite.golds}
-    return verify_output(suite, files, lambda folder: [read_native(read_source(folder / name)) for name in files])
+    return verify_output(suite, files, read_back(suite, ".yaml", lambda source, _name, _corpus: read_native(source)))
 
 
 FORMATS: tuple[Format, ...] = (
@@ -125,15 +122,15 @@ FORMATS: tuple[Format, ...] = (
         "repoeval",
         'JSON lines {"prompt", "metadata": {"task_id", "ground_truth", "fpath_tuple", "line_no"}}',
         _DATA_SETS,
-        completion.is_repoeval,
-        completion.read_repoeval,
+        benchmarks.is_repoeval,
+        benchmarks.read_repoeval,
     ),
     Format(
         "crosscodeeval",
         'JSON lines {"prompt", "groundtruth", "metadata": {"repository", "file", "groundtruth_start_lineno"}}',
         _DATA_SETS,
-        completion.is_crosscodeeval,
-        completion.read_crosscodeeval,
+        benchmarks.is_crosscodeeval,
+        benchmarks.read_crosscodeeval,
     ),
     Format(
         "contextbench",
@@ -154,20 +151,20 @@ FORMATS: tuple[Format, ...] = (
         "a folder with corpus.jsonl, queries.jsonl and qrels/*.tsv",
         (),
         lambda _source: False,
-        beir.read_beir,
-        folder=beir.is_beir_folder,
-        read_folder=beir.read_beir_folder,
-        write=beir.write_beir,
+        beir_trec.read_beir,
+        folder=beir_trec.is_beir_folder,
+        read_folder=beir_trec.read_beir_folder,
+        write=beir_trec.write_beir,
     ),
     Format(
         "trec",
         "lines of: query 0 document relevance, with the topics beside them in NAME.topics or topics.tsv",
-        (trec.QRELS,),
-        trec.matches,
-        trec.read_trec,
-        folder=trec.is_trec_folder,
-        read_folder=trec.read_trec_folder,
-        write=trec.write_trec,
+        (beir_trec.QRELS,),
+        beir_trec.is_trec,
+        beir_trec.read_trec,
+        folder=beir_trec.is_trec_folder,
+        read_folder=beir_trec.read_trec_folder,
+        write=beir_trec.write_trec,
     ),
     Format(
         "plain",

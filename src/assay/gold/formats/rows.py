@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import GoldError, SetupError, install_hint
-from assay.gold.building import GoldLocation, GoldSource, SourceLimits, read_source
-from assay.gold.native.nodes import suggest
+from assay.gold.build import GoldLocation, GoldSource, SourceLimits, read_source, suggest
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -11,17 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.corpus.spec import is_url, spec_text
-from assay.gold.building import (
-    GoldLocation,
-    GoldSource,
-    build_gold,
-    build_query,
-    check_path,
-    ranged_span,
-    read_source,
-    row_id,
-)
-from assay.gold.formats.export import FieldLoss, WriterOutput, file_name, verify_output
+from assay.gold.anchors import check_path, ranged_span
+from assay.gold.build import GoldLocation, GoldSource, build_gold, build_query, read_source, row_id
+from assay.gold.formats.losses import FieldLoss, WriterOutput, file_name, verify_output
 from assay.gold.formats.rows import Record, json_has, read_records
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Span, Suite, Target
 

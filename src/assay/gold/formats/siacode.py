@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.gold.building import GoldSource, build_gold, build_query, parse_target
-from assay.gold.formats.export import describe_renames, safe_ids
-from assay.gold.formats.multi_repo import require_corpus
+from assay.gold.anchors import parse_target
+from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, require_corpus, safe_ids
 from assay.gold.formats.rows import Record, json_has, read_listing
 from assay.types import CorpusSpec, GoldSet, Query, Target
 

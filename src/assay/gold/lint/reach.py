@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.gold.building import GoldLocation, read_source
+from assay.gold.build import GoldLocation, read_source
 from assay.gold.lint.rules import EngineReach, LintContext, LintFinding, LintRule, written_anchor
 from assay.syntax.outline import Outline
 from assay.types import Span, Target

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from assay.errors import ConfigError, GoldError, closest_match
-from assay.gold.building import GoldLocation, build_query, parse_target
+from assay.gold.anchors import parse_target
+from assay.gold.build import GoldLocation, build_query
 from assay.gold.lint import anchors, coverage, definitions, overlaps, reach, wording
 from assay.gold.lint.rules import (
     DEFAULT,

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
+from assay.gold.formats.native import STRENGTHS
 from assay.gold.mining.codebase import CodeIndex, DefinitionRef, name_key, stems
 from assay.gold.mining.config import ADVERSARIES
 from assay.gold.mining.intake import Intake, IntakeResult
 from assay.gold.mining.questions import ADDED, word_set
-from assay.gold.native.nodes import STRENGTHS
 from assay.gold.review.items import Item, Origin
 from assay.gold.synth.survey import is_peripheral
 from assay.syntax.identifiers import parts, split

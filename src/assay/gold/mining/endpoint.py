@@ -12,7 +12,8 @@ from typing import Final
 
 from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
 from assay.errors import GoldError
-from assay.gold.building import GoldLocation, parse_target
+from assay.gold.anchors import parse_target
+from assay.gold.build import GoldLocation
 from assay.gold.leaks import replacements
 from assay.gold.mining.codebase import CodeIndex, DefinitionRef
 from assay.gold.mining.config import PHRASINGS, PROPOSING, TEXTS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from assay.corpus.spec import spec_text, without_credentials
 from assay.errors import GoldError
-from assay.gold.building import GoldLocation, build_query
+from assay.gold.build import GoldLocation, build_query
 from assay.gold.leaks import leakage
 from assay.gold.lint.registry import lint
 from assay.gold.lint.rules import LintDependencies

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from assay.errors import GoldError
 from assay.files import write_atomic
 from assay.gold.anchors import AnchorProblem
-from assay.gold.building import GoldLocation, build_query
+from assay.gold.build import GoldLocation, build_query
 from assay.gold.journal import opened, read_rows
-from assay.gold.native.nodes import MappingKeys
 from assay.gold.review.items import ItemKind, Queue, make_item
 from assay.gold.review.standing import AGAINST, ItemStatus, ReviewRules, standings
 from assay.gold.review.votes import all_votes, read_decisions
+from assay.gold.yaml_nodes import MappingKeys
 from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query, Target
 
 if TYPE_CHECKING:
-    from assay.gold.native.nodes import YamlNode
+    from assay.gold.yaml_nodes import YamlNode
 
 #: Finds problems of a set: lint, or the look-up of its anchors.
 Check = Callable[[GoldSet], Sequence[AnchorProblem]]
@@ -92,8 +92,8 @@ def accept(
     on: str,
 ) -> Acceptance:
     """Write the settled items into the set and record them; after a kill in between, the next call completes it."""
-    from assay.gold.native.editing import save
-    from assay.gold.native.layers import write_native
+    from assay.gold.formats.native import write_native
+    from assay.gold.formats.native_edit import save
 
     queue.prepare()
     with opened(_accepted_file(queue)) as journal:  # one writer of the set at a time

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from assay.errors import GoldError
 from assay.files import write_atomic
-from assay.gold.journal import JournalCache, opened, read_row, read_rows
-from assay.gold.native.nodes import MappingKeys
+from assay.gold.journal import REVIEW_SUFFIX, JournalCache, opened, read_row, read_rows
+from assay.gold.yaml_nodes import MappingKeys
 from assay.types import PRIMARY, Adversary, Query, Target
 
 if TYPE_CHECKING:
-    from assay.gold.native.nodes import YamlNode
+    from assay.gold.yaml_nodes import YamlNode
 
 
 ItemKind = Literal["query", "target", "adversary", "phrasing"]
@@ -31,7 +31,6 @@ How = Literal[
 HOWS: tuple[How, ...] = get_args(How)
 
 ID_DIGITS = 12  # 48 bits: among 100,000 proposals of one set two share an id once in 50,000 sets
-SUFFIX = ".review"
 
 _ITEM = MappingKeys(("id", "kind", "query", "origin"), ("on", "commit", "notes"))
 _ORIGIN = MappingKeys(("how",), ("source", "shown_by"))
@@ -113,7 +112,7 @@ def _digest(kind: ItemKind, query: Query) -> str:
 
 def item_mapping(item: Item) -> dict[str, object]:
     """Return an item as the keys of its line."""
-    from assay.gold.native.layers import query_mapping
+    from assay.gold.formats.native import query_mapping
 
     origin = {"how": item.origin.how, "source": item.origin.source, "shown_by": list(item.origin.shown_by)}
     extra = {"on": item.on, "commit": item.commit, "notes": list(item.notes)}
@@ -128,7 +127,7 @@ def item_mapping(item: Item) -> dict[str, object]:
 
 def read_item(row: YamlNode, number: int) -> Item:
     """Parse a line of the queue; an id that does not match its content is an error."""
-    from assay.gold.native.layers import read_query
+    from assay.gold.formats.native import read_query
 
     fields = row.mapping(_ITEM)
     kind = cast(ItemKind, fields["kind"].one_of(KINDS))
@@ -176,7 +175,7 @@ class Queue:
 
     def __init__(self, gold_file: Path) -> None:
         self.gold_file = gold_file
-        self.folder = gold_file.with_name(gold_file.stem + SUFFIX)
+        self.folder = gold_file.with_name(gold_file.stem + REVIEW_SUFFIX)
         self._items = JournalCache(self.path, self._read)
 
     @property

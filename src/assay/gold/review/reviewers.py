@@ -13,8 +13,8 @@ from typing import Final
 from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
 from assay.clock import today
 from assay.errors import ConfigError, GoldError
-from assay.gold.anchors import AnchorIndex, UnresolvedTarget
-from assay.gold.building import GoldLocation, parse_target
+from assay.gold.anchors import AnchorIndex, UnresolvedTarget, parse_target
+from assay.gold.build import GoldLocation
 from assay.gold.history import now
 from assay.gold.review.accepting import read_closed
 from assay.gold.review.items import Item, ItemKind, Origin, Queue, make_item

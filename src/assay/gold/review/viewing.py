@@ -11,7 +11,7 @@ from assay.errors import GoldError
 from assay.gold.anchors import AnchorIndex, UnresolvedTarget
 from assay.gold.history import commit_of
 from assay.gold.journal import truncated_bytes
-from assay.gold.loading import load_gold
+from assay.gold.load import load_gold
 from assay.gold.review.items import Item, Queue
 from assay.gold.review.votes import question_for, values_for
 from assay.types import Corpus, CorpusSpec, GoldSet, Target
@@ -124,7 +124,7 @@ def shows_origin(item: Item) -> bool:
 
 def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
     """Return a view as JSON data, with the engines that returned it only on request."""
-    from assay.gold.native.layers import query_mapping
+    from assay.gold.formats.native import query_mapping
 
     item = view.item
     shown = shows_origin(item)

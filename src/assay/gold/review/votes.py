@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final, Literal, cast, get_args
 from assay.errors import ConfigError, GoldError
 from assay.gold.history import now
 from assay.gold.journal import JournalCache, opened, read_row, read_rows
-from assay.gold.native.nodes import MappingKeys
 from assay.gold.review.items import Item, ItemKind, Queue, optional_text
+from assay.gold.yaml_nodes import MappingKeys
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assay.gold.native.nodes import YamlNode
+    from assay.gold.yaml_nodes import YamlNode
 
 Reader = Literal["human", "model"]
 READERS: tuple[Reader, ...] = get_args(Reader)

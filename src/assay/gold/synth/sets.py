@@ -14,10 +14,10 @@ from assay.corpus import read_bytes
 from assay.corpus.git import find_top
 from assay.errors import ConfigError, InputError, SetupError
 from assay.files import atomic_folder
+from assay.gold.build import suggest
+from assay.gold.formats.native import write_native
 from assay.gold.history import Commit, list_commits
-from assay.gold.loading import SYNTHETIC_MARK
-from assay.gold.native.layers import write_native
-from assay.gold.native.nodes import suggest
+from assay.gold.load import SYNTHETIC_MARK
 from assay.gold.synth.survey import (
     SENTENCES,
     TARGET_KINDS,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from assay.corpus import read_text
-from assay.gold.building import path_problem
+from assay.gold.anchors import path_problem
 from assay.gold.history import ChangedLines, changes, old_texts
 from assay.syntax.grammars import grammar_name, load_grammar
 from assay.syntax.outline import Definition, outline

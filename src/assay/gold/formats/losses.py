@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 
 from assay.corpus import read_text
 from assay.corpus.spec import spec_text
 from assay.errors import GoldError
 from assay.gold.anchors import AnchorIndex, UnresolvedTarget
-from assay.gold.building import GoldLocation, GoldSource, read_source, row_id
-from assay.gold.formats.rows import CsvRow, read_table, render_table
+from assay.gold.build import GoldLocation, GoldSource, read_source
 from assay.gold.split import SEALED, TAG
 from assay.syntax.text import count_lines
-from assay.types import Corpus, GoldSet, Query, Span, Suite, Target
+from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Suite, Target
 
 _LONGEST_NAME = 200  # bytes; file systems allow 255, and the temporary name of a write is longer
 
@@ -110,6 +105,15 @@ def verify_output(
                 f"this format cannot hold the set '{gold.name}': {error.message}", file=gold.source, hint=error.hint
             ) from error
     return WriterOutput(files, describe_losses([*lost, *_suite_losses(suite, back)]))
+
+
+def read_back(
+    suite: Suite, suffix: str, read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet]
+) -> Callable[[Path], list[GoldSet]]:
+    """Return a reader of the file that was written for each set."""
+    return lambda folder: [
+        read(read_source(folder / file_name(gold, suffix)), gold.name, gold.corpus) for gold in suite.golds
+    ]
 
 
 def corpus_losses(suite: Suite, matches: Callable[[GoldSource], bool] | None = None) -> list[FieldLoss]:
@@ -226,71 +230,6 @@ def _target_losses(query: Query, back: Query) -> Iterator[FieldLoss]:
 
 def _unequal_keys(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-
-
-def render_like(source: GoldSource, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """Return the CSV of rows by id, with the quotes, blank lines and line ends of an existing file."""
-    table = read_table(source)
-    end = "\r\n" if source.text.partition("\n")[0].endswith("\r") else "\n"
-    lines = [f"{line}\n" for line in source.text.removesuffix("\n").split("\n")]
-    starts = [1, *(row.place.line or 1 for row in table.rows), len(lines) + 1]
-    head, *raw = ["".join(lines[start - 1 : stop - 1]) for start, stop in pairwise(starts)]
-    before = {row_id(number): pair for number, pair in enumerate(zip(table.rows, raw, strict=True), 1)}
-    written = [_render_row(cells, before.get(name), end) for name, cells in rows.items()]
-    head = head if list(table.columns) == list(columns) else _render_line(columns, end)
-    return "".join(part if part.endswith("\n") else part + end for part in (head, *written))
-
-
-def _render_row(cells: Sequence[str], before: tuple[CsvRow, str] | None, end: str) -> str:
-    def content(cells: Sequence[str]) -> tuple[str, list[str]]:
-        return cells[0], sorted(cell for cell in cells[1:] if cell)
-
-    if before is None:
-        return _render_line(cells, end)
-    row, raw = before
-    if content(cells) == content(list(row.cells.values())):
-        return raw
-    blank_lines = raw[len(raw.rstrip("\r\n")) :].partition("\n")[2]
-    return _render_line(cells, end, quoted=raw.startswith('"')) + blank_lines
-
-
-def _render_line(cells: Sequence[str], end: str, *, quoted: bool = False) -> str:
-    text = render_table(cells, ())
-    if not quoted or text.startswith('"'):
-        return text.removesuffix("\n") + end
-    stream = io.StringIO(newline="")
-    csv.writer(stream, lineterminator="", quoting=csv.QUOTE_ALL).writerow(cells[:1])
-    return f"{stream.getvalue()},{render_table(cells[1:], ())}".removesuffix("\n") + end
-
-
-_UNSAFE = re.compile(r"[\s/]+")
-_LISTED = 20  # renamed ids that are listed; more are counted, since the rule is the same
-
-
-def safe_ids(originals: Iterable[str]) -> dict[str, str]:
-    """Map each id to one without blanks and slashes, which become `-`; repeated results get `-2`, `-3`."""
-    distinct = list(dict.fromkeys(originals))
-    ids = {original: original for original in distinct if not _UNSAFE.search(original)}
-    taken = set(ids)
-    for original in distinct:
-        if original not in ids:
-            wanted = free = _UNSAFE.sub("-", original).strip("-") or "id"
-            number = 1
-            while free in taken:
-                number += 1
-                free = f"{wanted}-{number}"
-            ids[original] = free
-            taken.add(free)
-    return ids
-
-
-def describe_renames(ids: Mapping[str, str]) -> dict[str, str]:
-    """Return a provenance entry that lists the ids that `safe_ids` changed, if any."""
-    changed = [f"'{old}' is {new}" for old, new in ids.items() if old != new]
-    if not changed:
-        return {}
-    more = f" and {len(changed) - _LISTED} more" if len(changed) > _LISTED else ""
-    return {"ids": f"blanks and slashes became '-': {', '.join(changed[:_LISTED])}{more}"}
 
 
 @dataclass(frozen=True, slots=True)

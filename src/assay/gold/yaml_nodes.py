@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import closest_match
-from assay.gold.building import GoldLocation, GoldSource
+from assay.gold.build import GoldLocation, GoldSource, suggest
 from assay.syntax.text import line_at
-from assay.types import CorpusKind
 
 if TYPE_CHECKING:
     import yaml
-
-
-VERSION = "1"
-RELATIONSHIPS = ("interface", "parent", "child", "mock", "config", "sibling", "caller", "test", "namesake")
-STRENGTHS = ("strong", "medium", "weak")
-
-#: A grade as a key; 0 is judged and irrelevant.
-GRADE = re.compile("0|[1-9][0-9]{0,8}")
-#: `name(params)@k`; scoring checks whether the measure exists.
-MEASURE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\(.+\))?(@[1-9][0-9]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +24,6 @@ class MappingKeys:
     def known(self) -> tuple[str, ...]:
         """Required and optional keys."""
         return (*self.required, *self.optional)
-
-
-DOCUMENT = MappingKeys(("assay", "name", "corpus", "queries"), ("provenance",))
-QUERY = MappingKeys(("id", "retrieval", "cognitive"), ("interference", "rationale", "evaluation", "tags", "labels"))
-RETRIEVAL = MappingKeys((), ("primary", "secondary", "grades"))
-ADVERSARY = MappingKeys(("target", "relationship", "strength", "confusion"))
-RATIONALE = MappingKeys((), ("owner", "reason", "boundary"))
-EVALUATION = MappingKeys(("measures",))
-LABEL = MappingKeys(("target",), ("by", "on", "commit", "shown_by"))
-CORPUS: dict[CorpusKind, MappingKeys] = {
-    "stdlib": MappingKeys(("stdlib",), ("root", "include", "exclude")),
-    "path": MappingKeys(("path",), ("root", "include", "exclude")),
-    "git": MappingKeys(("git",), ("rev", "root", "include", "exclude")),
-    "pypi": MappingKeys(("pypi",), ("root", "include", "exclude")),
-    "npm": MappingKeys(("npm",), ("root", "include", "exclude")),
-}
-
-
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Return the hint for an unknown word: the closest known one, or all of them."""
-    words = list(known)
-    near = closest_match(word, words)
-    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(words)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.building import GoldSource
-from assay.gold.loading import load_gold
-from assay.gold.native.editing import rewrite, save
-from assay.gold.native.layers import read_native
+from assay.gold.build import GoldSource
+from assay.gold.formats.native import read_native
+from assay.gold.formats.native_edit import rewrite, save
+from assay.gold.load import load_gold
 from assay.types import GoldSet, LabelProvenance, Query, Span, Target
 
 TEXT = """\

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold import load_gold, write_native
-from assay.gold.building import GoldSource
-from assay.gold.native.layers import read_native
-from assay.gold.native.nodes import RELATIONSHIPS, STRENGTHS
+from assay.gold.build import GoldSource
+from assay.gold.formats.native import RELATIONSHIPS, STRENGTHS, read_native
 from assay.types import FORMS, Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Rationale, Span, Target
 from tests.properties import examples
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from assay.errors import GoldError
 from assay.files import write_atomic
-from assay.gold.building import GoldSource, read_source
-from assay.gold.native.layers import gold_mapping, query_mapping, read_native, to_flow, to_yaml, write_native
-from assay.gold.native.nodes import compose
+from assay.gold.build import GoldSource, read_source
+from assay.gold.formats.native import gold_mapping, query_mapping, read_native, to_flow, to_yaml, write_native
+from assay.gold.yaml_nodes import compose
 from assay.types import GoldSet, Query, Suite
 
 if TYPE_CHECKING:

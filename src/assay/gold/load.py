@@ -10,12 +10,12 @@ from pathlib import Path
 
 from assay.corpus import parse_spec
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError
-from assay.gold.building import GoldLocation
+from assay.gold.access_log import SUFFIX as ACCESS_LOG_SUFFIX
+from assay.gold.access_log import log_access
+from assay.gold.build import GoldLocation
 from assay.gold.formats.registry import FORMATS, SUFFIXES, Format, detect, detect_folder, find_format, is_aside
 from assay.gold.formats.rows import open_source
-from assay.gold.looks import SUFFIX as LOOKS
-from assay.gold.looks import log_access
-from assay.gold.review.items import SUFFIX as REVIEW
+from assay.gold.journal import REVIEW_SUFFIX
 from assay.gold.split import TAG, sealed_queries
 from assay.types import CorpusSpec, GoldSet, Query, Suite
 
@@ -86,7 +86,7 @@ def _read_folder(folder: Path, known: Format | None, corpus: CorpusSpec | None) 
     """Read the gold below a directory in path order; review queues, access logs and hidden files are skipped."""
     suffixes = known.suffixes if known else SUFFIXES
     for base, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(REVIEW))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(REVIEW_SUFFIX))
         whole = detect_folder(Path(base), (known,) if known else FORMATS)
         if whole is not None and whole.read_folder is not None:
             folders.clear()
@@ -95,7 +95,7 @@ def _read_folder(folder: Path, known: Format | None, corpus: CorpusSpec | None) 
         if SYNTHETIC_MARK in files:
             folders.clear()
         for name in sorted(files):
-            if not name.startswith(".") and not name.endswith(LOOKS) and Path(name).suffix in suffixes:
+            if not name.startswith(".") and not name.endswith(ACCESS_LOG_SUFFIX) and Path(name).suffix in suffixes:
                 yield from _read_file(Path(base, name), known, corpus, walked=True)
 
 

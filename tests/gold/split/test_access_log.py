@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.errors import GoldError
-from assay.gold.looks import log_access, looks_file, read_looks
+from assay.gold.access_log import access_log_path, log_access, read_access_log
 from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 from tests.waiting import WATCHDOG
 
@@ -29,7 +29,7 @@ def test_a_look_says_who_when_with_what_and_at_how_much(tmp_path, monkeypatch):
     path = tmp_path / "gold.yaml"
     files = log_access(Suite((gold(path, "dev", "sealed", "sealed"),)), "run", ["mine", "keywords"])
     assert files == (tmp_path / "gold.looks.jsonl",)
-    (look,) = read_looks(path)
+    (look,) = read_access_log(path)
     assert (look.who, look.command, look.engines, look.sealed) == ("Ada Example", "run", ("mine", "keywords"), 2)
     assert len(look.gold) == 16
     assert look.when.endswith("+00:00")
@@ -40,8 +40,8 @@ def test_looks_add_up_and_unsealed_sets_have_none(tmp_path):
     for _ in range(3):
         log_access(Suite((gold(path, "sealed"),)), "score", [])
     log_access(Suite((gold(path, "dev"),)), "run", [])
-    assert [look.command for look in read_looks(path)] == ["score"] * 3
-    assert read_looks(tmp_path / "other.yaml") == ()
+    assert [look.command for look in read_access_log(path)] == ["score"] * 3
+    assert read_access_log(tmp_path / "other.yaml") == ()
 
 
 def test_a_set_without_a_file_has_nowhere_to_write(tmp_path):
@@ -50,9 +50,9 @@ def test_a_set_without_a_file_has_nowhere_to_write(tmp_path):
 
 
 def test_a_damaged_log_is_told_with_its_line(tmp_path):
-    looks_file(tmp_path / "gold.yaml").write_text("no JSON\n")
+    access_log_path(tmp_path / "gold.yaml").write_text("no JSON\n")
     with pytest.raises(GoldError, match="not a line of JSON") as caught:
-        read_looks(tmp_path / "gold.yaml")
+        read_access_log(tmp_path / "gold.yaml")
     assert caught.value.line == 1
 
 
@@ -62,19 +62,19 @@ def test_half_a_line_of_a_log_is_told_and_not_overwritten(tmp_path, damage):
     path.touch()
     suite = Suite((gold(path, "sealed"),))
     log_access(suite, "run", [])
-    with open(looks_file(path), "ab") as log:
+    with open(access_log_path(path), "ab") as log:
         log.write(damage)
     for _ in range(2):
         with pytest.raises(GoldError) as caught:
-            read_looks(path)
+            read_access_log(path)
         assert caught.value.line == 2
         log_access(suite, "score", [])
-    assert damage in looks_file(path).read_bytes()
+    assert damage in access_log_path(path).read_bytes()
 
 
 LOOKER = """\
 import sys
-from assay.gold.looks import log_access
+from assay.gold.access_log import log_access
 from assay.gold import load_gold
 suite = load_gold(sys.argv[1])
 for _ in range(10):
@@ -90,7 +90,7 @@ def test_looks_from_several_processes_are_all_kept(tmp_path):
     )
     children = [subprocess.Popen([sys.executable, "-c", LOOKER, str(path)]) for _ in range(2)]
     assert [child.wait(WATCHDOG) for child in children] == [0, 0]
-    assert len(read_looks(path)) == 20
+    assert len(read_access_log(path)) == 20
 
 
 def seal(shop: Path, name: str) -> None:
@@ -105,10 +105,10 @@ def test_a_run_of_the_python_interface_leaves_sealed_queries_out_and_logs_those_
     engine = {"mine": lambda text, k: ["shop/cart.py"]}
     run = assay.run(engine, suite)
     assert {r.query for r in run.engines[0].rankings} == {"cart-total", "tax-lookup"}
-    assert read_looks(shop / "gold.yaml") == ()
+    assert read_access_log(shop / "gold.yaml") == ()
     run = assay.run(engine, suite, split=["sealed"])
     assert {r.query for r in run.engines[0].rankings} == {"retry-wait"}
-    (look,) = read_looks(shop / "gold.yaml")
+    (look,) = read_access_log(shop / "gold.yaml")
     assert (look.command, look.engines, look.sealed) == ("run", ("mine",), 1)
 
 

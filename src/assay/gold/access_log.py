@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from assay.gold.building import gold_hash
+from assay.gold.build import gold_hash
 from assay.gold.history import now, user_name
 from assay.gold.journal import append, read_whole
-from assay.gold.native.nodes import MappingKeys
 from assay.gold.split import sealed_queries
+from assay.gold.yaml_nodes import MappingKeys
 from assay.types import GoldSet, Suite
 
 SUFFIX = ".looks.jsonl"
@@ -32,15 +32,15 @@ class SealedAccess:
     divided: str = ""  # what a new division changed; such a line is not an access to results
 
 
-def looks_file(gold_file: Path) -> Path:
+def access_log_path(gold_file: Path) -> Path:
     """Return the access log of a gold file."""
     return gold_file.with_name(gold_file.stem + SUFFIX)
 
 
-def read_looks(gold_file: Path) -> tuple[SealedAccess, ...]:
+def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:
     """Read all accesses in order; raise if the log is damaged."""
     looks = []
-    for row in read_whole(looks_file(gold_file)):
+    for row in read_whole(access_log_path(gold_file)):
         fields = row.mapping(_ACCESS)
         sealed = fields["sealed"].text()
         looks.append(
@@ -63,7 +63,7 @@ def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path
     for gold in suite.golds:
         access = _access(gold, command, engines)
         if access is not None and gold.source is not None and Path(gold.source).is_file():
-            files.append(looks_file(Path(gold.source)))
+            files.append(access_log_path(Path(gold.source)))
             _append(files[-1], access)
     return tuple(files)
 
@@ -75,14 +75,14 @@ def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
     """
     if old.source is None:
         return ""
-    seen = [access for access in read_looks(Path(old.source)) if not access.divided]
+    seen = [access for access in read_access_log(Path(old.source)) if not access.divided]
     now_sealed, was_sealed = ({query.id for query in sealed_queries(gold)} for gold in (new, old))
     if not seen or now_sealed == was_sealed:
         return ""
     changed = f"{len(was_sealed - now_sealed)} left the sealed part, {len(now_sealed - was_sealed)} came in"
     access = _access(new, command, ()) or _access(old, command, ())
     if access is not None:
-        _append(looks_file(Path(old.source)), replace(access, divided=changed))
+        _append(access_log_path(Path(old.source)), replace(access, divided=changed))
     return changed
 
 

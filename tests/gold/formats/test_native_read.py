@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.building import GoldSource, SourceLimits, read_source
-from assay.gold.native.layers import read_native
-from assay.gold.native.nodes import NodeLimits, compose
+from assay.gold.build import GoldSource, SourceLimits, read_source
+from assay.gold.formats.native import read_native
+from assay.gold.yaml_nodes import NodeLimits, compose
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, Rationale, Span
 from tests.gold.conftest import NATIVE
 from tests.properties import examples

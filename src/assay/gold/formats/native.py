@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING
 
 from assay.errors import closest_match
-from assay.gold.building import GoldSource, build_gold, build_query, parse_target
-from assay.gold.native import nodes as schema
-from assay.gold.native.nodes import YamlNode, compose
+from assay.gold.anchors import parse_target
+from assay.gold.build import GoldSource, build_gold, build_query
+from assay.gold.yaml_nodes import MappingKeys, YamlNode, compose
 from assay.types import (
     FORMS,
     PRIMARY,
     SECONDARY,
     Adversary,
+    CorpusKind,
     CorpusSpec,
     GoldSet,
     LabelProvenance,
@@ -28,7 +30,33 @@ if TYPE_CHECKING:
     import yaml
 
 
-_ONE_SOURCE = f"give exactly one of {', '.join(schema.CORPUS)}"
+VERSION = "1"
+RELATIONSHIPS = ("interface", "parent", "child", "mock", "config", "sibling", "caller", "test", "namesake")
+STRENGTHS = ("strong", "medium", "weak")
+
+#: A grade as a key; 0 is judged and irrelevant.
+GRADE = re.compile("0|[1-9][0-9]{0,8}")
+#: `name(params)@k`; scoring checks whether the measure exists.
+MEASURE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\(.+\))?(@[1-9][0-9]*)?")
+
+
+DOCUMENT = MappingKeys(("assay", "name", "corpus", "queries"), ("provenance",))
+QUERY = MappingKeys(("id", "retrieval", "cognitive"), ("interference", "rationale", "evaluation", "tags", "labels"))
+RETRIEVAL = MappingKeys((), ("primary", "secondary", "grades"))
+ADVERSARY = MappingKeys(("target", "relationship", "strength", "confusion"))
+RATIONALE = MappingKeys((), ("owner", "reason", "boundary"))
+EVALUATION = MappingKeys(("measures",))
+LABEL = MappingKeys(("target",), ("by", "on", "commit", "shown_by"))
+CORPUS: dict[CorpusKind, MappingKeys] = {
+    "stdlib": MappingKeys(("stdlib",), ("root", "include", "exclude")),
+    "path": MappingKeys(("path",), ("root", "include", "exclude")),
+    "git": MappingKeys(("git",), ("rev", "root", "include", "exclude")),
+    "pypi": MappingKeys(("pypi",), ("root", "include", "exclude")),
+    "npm": MappingKeys(("npm",), ("root", "include", "exclude")),
+}
+
+
+_ONE_SOURCE = f"give exactly one of {', '.join(CORPUS)}"
 
 
 def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet:
@@ -37,12 +65,12 @@ def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet
     version = document.mapping().get("assay")
     if version is None:
         raise document.place.error("the gold set lacks the key 'assay'", "start a native gold file with 'assay: 1'")
-    if version.text() != schema.VERSION:
+    if version.text() != VERSION:
         raise version.place.error(
             f"version '{version.text()}' of the gold format is not supported",
-            f"this Assay reads version {schema.VERSION}; upgrade it, or write 'assay: {schema.VERSION}'",
+            f"this Assay reads version {VERSION}; upgrade it, or write 'assay: {VERSION}'",
         )
-    fields = document.mapping(schema.DOCUMENT)
+    fields = document.mapping(DOCUMENT)
     written = _corpus(fields["corpus"])
     queries = [read_query(entry, n) for n, entry in enumerate(fields["queries"].sequence(), 1)]
     name = fields["name"].place.name(fields["name"].text(), "the name of the gold set")
@@ -52,12 +80,12 @@ def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet
 
 def _corpus(field: YamlNode) -> CorpusSpec:
     written = field.mapping()
-    kinds = [kind for kind in schema.CORPUS if kind in written]
+    kinds = [kind for kind in CORPUS if kind in written]
     if len(kinds) != 1:
         found = "names no source" if not kinds else f"names {' and '.join(kinds)}"
         raise field.place.error(f"the corpus {found}", _source_hint(written) if not kinds else _ONE_SOURCE)
     kind = kinds[0]
-    fields = field.mapping(schema.CORPUS[kind])
+    fields = field.mapping(CORPUS[kind])
     value = fields[kind].text()
     if kind == "stdlib" and value != "true":
         raise fields["stdlib"].place.error(f"stdlib is '{value}'", "write 'stdlib: true'")
@@ -72,14 +100,14 @@ def _corpus(field: YamlNode) -> CorpusSpec:
 
 
 def _source_hint(written: Iterable[str]) -> str:
-    known = {key for keys in schema.CORPUS.values() for key in keys.known}
-    near = [(key, *closest_match(key, schema.CORPUS)) for key in written if key not in known]
+    known = {key for keys in CORPUS.values() for key in keys.known}
+    near = [(key, *closest_match(key, CORPUS)) for key in written if key not in known]
     return next((f"did you mean '{one[1]}' by '{one[0]}'?" for one in near if len(one) > 1), _ONE_SOURCE)
 
 
 def read_query(entry: YamlNode, number: int) -> Query:
     """Read one query."""
-    fields = entry.mapping(schema.QUERY)
+    fields = entry.mapping(QUERY)
     name = fields["id"].place.name(fields["id"].text(), f"the id of query {number}")
     return build_query(
         name,
@@ -96,14 +124,14 @@ def read_query(entry: YamlNode, number: int) -> Query:
 
 
 def _forms(field: YamlNode) -> dict[str, str]:
-    forms = {name: value.text() for name, value in field.mapping(schema.MappingKeys(optional=FORMS)).items()}
+    forms = {name: value.text() for name, value in field.mapping(MappingKeys(optional=FORMS)).items()}
     if not forms:
         raise field.place.error("a query has no phrasing", f"write at least one of {', '.join(FORMS)}")
     return forms
 
 
 def _targets(field: YamlNode) -> list[Target]:
-    fields = field.mapping(schema.RETRIEVAL)
+    fields = field.mapping(RETRIEVAL)
     if "primary" not in fields and "grades" not in fields:
         raise field.place.error(f"{field.what} lacks the key 'primary'", "name the code that answers the query")
     if "primary" in fields and not fields["primary"].sequence():
@@ -111,7 +139,7 @@ def _targets(field: YamlNode) -> list[Target]:
     grades = (("primary", PRIMARY), ("secondary", SECONDARY))
     lists = [(fields[key], grade) for key, grade in grades if key in fields]
     for key, value in fields["grades"].mapping().items() if "grades" in fields else ():
-        if not schema.GRADE.fullmatch(key):
+        if not GRADE.fullmatch(key):
             raise value.place.error(f"'{key}' is not a grade", "a grade is a whole number, as in 3: [src/price.py]")
         lists.append((value, int(key)))
     entries = [(entry, grade) for named, grade in lists for entry in named.sequence()]
@@ -119,11 +147,11 @@ def _targets(field: YamlNode) -> list[Target]:
 
 
 def _adversary(entry: YamlNode) -> Adversary:
-    fields = entry.mapping(schema.ADVERSARY)
+    fields = entry.mapping(ADVERSARY)
     return Adversary(
         target=parse_target(fields["target"].text(), fields["target"].place),
-        relationship=fields["relationship"].one_of(schema.RELATIONSHIPS),
-        strength=fields["strength"].one_of(schema.STRENGTHS),
+        relationship=fields["relationship"].one_of(RELATIONSHIPS),
+        strength=fields["strength"].one_of(STRENGTHS),
         confusion=fields["confusion"].text(),
     )
 
@@ -131,15 +159,15 @@ def _adversary(entry: YamlNode) -> Adversary:
 def _rationale(field: YamlNode | None) -> Rationale | None:
     if field is None:
         return None
-    return Rationale(**{name: value.text() for name, value in field.mapping(schema.RATIONALE).items()})
+    return Rationale(**{name: value.text() for name, value in field.mapping(RATIONALE).items()})
 
 
 def _measures(field: YamlNode | None) -> tuple[str, ...]:
     if field is None:
         return ()
-    entries = field.mapping(schema.EVALUATION)["measures"]
+    entries = field.mapping(EVALUATION)["measures"]
     for entry in entries.sequence():
-        if not schema.MEASURE.fullmatch(entry.text()):
+        if not MEASURE.fullmatch(entry.text()):
             raise entry.place.error(
                 f"'{entry.text()}' is not a measure", "write it like nDCG@10 or nDCG(level=lines)@10"
             )
@@ -147,7 +175,7 @@ def _measures(field: YamlNode | None) -> tuple[str, ...]:
 
 
 def _label(entry: YamlNode) -> LabelProvenance:
-    fields = entry.mapping(schema.LABEL)
+    fields = entry.mapping(LABEL)
     return LabelProvenance(
         target=fields["target"].text(),
         by=fields["by"].texts() if "by" in fields else (),

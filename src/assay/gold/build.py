@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.digests import text_digest
-from assay.errors import GoldError
+from assay.errors import GoldError, closest_match
 from assay.files import read_utf8
-from assay.gold.anchors import DIGEST_LENGTH
-from assay.types import PRIMARY, Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Rationale, Span, Target
+from assay.types import PRIMARY, Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Rationale, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,71 +73,6 @@ def read_source(path: Path, limits: SourceLimits | None = None) -> GoldSource:
     if size > most:
         raise GoldError(f"the file has {size} bytes; a gold file has at most {most}", file=path, hint="split the set")
     return GoldSource(path, read_utf8(path, GoldError))
-
-
-_SYNTAX = "a target is written path, path:10-42 or path::Scope.symbol"
-_RANGE = re.compile(r"(?P<path>.*):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})(?:#(?P<digest>.*))?", re.DOTALL)
-_DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST_LENGTH}}}")
-_REPEAT = re.compile(r"~([0-9]+)$")
-
-
-def parse_target(text: str, place: GoldLocation, *, grade: int = PRIMARY) -> Target:
-    """Parse a target; a symbol anchor has no lines yet."""
-    path, colons, symbol = text.partition("::")
-    if colons:
-        return Target(Span(check_path(path, place)), grade, _check_symbol(symbol, text, place))
-    ranged = _RANGE.fullmatch(text)
-    if ranged is None:
-        return Target(Span(check_path(text, place)), grade)
-    span, digest = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), place), ranged["digest"]
-    if digest is not None and not _DIGEST.fullmatch(digest):
-        message = f"'{text}' has no content hash of {DIGEST_LENGTH} hex digits behind its '#'"
-        raise place.error(message, "leave it out, and let `assay gold reanchor --digest` write it")
-    return Target(span, grade, digest=digest)
-
-
-def ranged_span(path: str, start: int, end: int, place: GoldLocation) -> Span:
-    """Return the span of lines `start` to `end`, counted from 1, both included."""
-    if start < 1:
-        raise place.error(f"'{path}:{start}-{end}' begins before line 1", "lines are counted from 1")
-    if start > end:
-        raise place.error(f"'{path}:{start}-{end}' ends before it begins", f"write {path}:{end}-{start}?")
-    return Span(check_path(path, place), start, end)
-
-
-def check_path(path: str, place: GoldLocation) -> str:
-    """Return a path that is POSIX, relative to the corpus root, and cannot leave it."""
-    problem = path_problem(path)
-    if problem:
-        raise place.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root, with '/'")
-    return place.text(path, "the path of a target")
-
-
-def path_problem(path: str) -> str | None:
-    """Return what is wrong with a path, if anything."""
-    checks = {
-        "has no path": not path,
-        "has a backslash in it": "\\" in path,
-        "is an absolute path": path.startswith("/"),
-        "has blanks around its path": path != path.strip(),
-        "has a control character in its path": any(ord(character) < 32 or character == "\x7f" for character in path),
-        "names a folder": path.endswith("/"),
-        "has a ':' in its path": ":" in path,
-        "climbs with '..'": ".." in path.split("/"),
-        "has an empty or '.' step in its path": not {"", "."}.isdisjoint(path.split("/")),
-    }
-    return next((problem for problem, found in checks.items() if found), None)
-
-
-def _check_symbol(symbol: str, text: str, place: GoldLocation) -> str:
-    if ":" in symbol:
-        raise place.error(f"'{text}' has a ':' in its symbol", f"scopes are joined by '.': {symbol.replace('::', '.')}")
-    if not all(symbol.split(".")) or any(character.isspace() for character in symbol):
-        raise place.error(f"'{text}' does not name a symbol", _SYNTAX)
-    repeat = _REPEAT.search(symbol)
-    if repeat and (repeat[1].startswith("0") or repeat[1] == "1"):
-        raise place.error(f"'{text}' counts from ~2", "the first definition of a name has no number")
-    return place.text(symbol, "the symbol of a target")
 
 
 def build_query(
@@ -269,3 +204,82 @@ def gold_hash(gold: GoldSet) -> str:
 
 def _digest(value: object) -> str:
     return text_digest(json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":")))
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return the hint for an unknown word: the closest known one, or all of them."""
+    words = list(known)
+    near = closest_match(word, words)
+    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(words)}"
+
+
+_UNSAFE = re.compile(r"[\s/]+")
+_LISTED = 20  # renamed ids that are listed; more are counted, since the rule is the same
+
+
+def safe_ids(originals: Iterable[str]) -> dict[str, str]:
+    """Map each id to one without blanks and slashes, which become `-`; repeated results get `-2`, `-3`."""
+    distinct = list(dict.fromkeys(originals))
+    ids = {original: original for original in distinct if not _UNSAFE.search(original)}
+    taken = set(ids)
+    for original in distinct:
+        if original not in ids:
+            wanted = free = _UNSAFE.sub("-", original).strip("-") or "id"
+            number = 1
+            while free in taken:
+                number += 1
+                free = f"{wanted}-{number}"
+            ids[original] = free
+            taken.add(free)
+    return ids
+
+
+def describe_renames(ids: Mapping[str, str]) -> dict[str, str]:
+    """Return a provenance entry that lists the ids that `safe_ids` changed, if any."""
+    changed = [f"'{old}' is {new}" for old, new in ids.items() if old != new]
+    if not changed:
+        return {}
+    more = f" and {len(changed) - _LISTED} more" if len(changed) > _LISTED else ""
+    return {"ids": f"blanks and slashes became '-': {', '.join(changed[:_LISTED])}{more}"}
+
+
+NO_CORPUS = "a gold set in this format names no corpus"
+_EXAMPLES = 5  # omitted items that are named; the rest is counted
+
+
+def require_corpus(source: GoldSource, corpus: CorpusSpec | None) -> CorpusSpec:
+    """Return the given corpus, or raise for a format that has no place for one."""
+    if corpus is None:
+        raise source.at(1).error(NO_CORPUS, corpus_hint(source.path))
+    return corpus
+
+
+def corpus_hint(path: Path, *, several: bool = False) -> str:
+    """Return a hint on how to name the corpus that is true of every command: only some have --corpus."""
+    stem = path.parent / (path.stem or path.resolve().stem)
+    where = "FOLDER" if several else "PATH"
+    names = shlex.join([str(path), f"{stem}-native/" if several else f"{stem}.yaml"])
+    return (
+        f"convert it to native first: assay gold convert {names} --to native --corpus {where}; "
+        f"run, gold lint and gold review take --corpus {where} themselves, Python takes corpus=..."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Omitted:
+    """Something of a file that is in no gold set: the kind that is counted, and its name."""
+
+    kind: str
+    which: str
+
+
+def left_out(omitted: Sequence[Omitted]) -> dict[str, str]:
+    """Return a provenance entry that counts the omitted items by kind and names the first of each."""
+    kinds: dict[str, list[str]] = {}
+    for one in omitted:
+        kinds.setdefault(one.kind, []).append(one.which)
+    counts = [
+        f"{kind}: {len(names)} ({', '.join(names[:_EXAMPLES])}{', ...' if len(names) > _EXAMPLES else ''})"
+        for kind, names in kinds.items()
+    ]
+    return {"left out": "; ".join(counts)} if counts else {}

@@ -1,0 +1,438 @@
+"""BEIR directories and TREC files: topics, judged documents, and BEIR documents as the files of a corpus.
+
+A BEIR set has `corpus.jsonl`, `queries.jsonl` and judgments in `qrels/*.tsv`. A TREC set has judgments as
+`query 0 document relevance`, and topics beside them as `query<TAB>text` or in classic `<top>`.
+
+A document is a target as in other formats: `path`, `path:10-42`, `path::Scope.symbol`. Without a given corpus, the
+documents of a BEIR set are its corpus, one file each.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.corpus.spec import document_paths
+from assay.errors import GoldError
+from assay.files import atomic_folder
+from assay.gold.anchors import parse_target
+from assay.gold.build import (
+    GoldLocation,
+    GoldSource,
+    Omitted,
+    build_gold,
+    build_query,
+    corpus_hint,
+    describe_renames,
+    left_out,
+    read_source,
+    require_corpus,
+    safe_ids,
+)
+from assay.gold.formats.losses import WriterOutput, corpus_losses, file_name, read_back, verify_output
+from assay.gold.formats.rows import Record, open_source, read_entries, unread
+from assay.syntax.text import line_at
+from assay.types import CorpusSpec, GoldSet, Query, Rationale, Span, Suite, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """The relevance of a document for a query, and where it is written."""
+
+    query: str
+    document: str
+    score: int
+    place: GoldLocation
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """The phrasings of a query, and where they are written."""
+
+    forms: Mapping[str, str]
+    place: GoldLocation
+    rationale: Rationale | None = None
+
+
+def _parse_judgment(query: str, document: str, score: str, place: GoldLocation) -> Judgment:
+    if not score.removeprefix("-").isdecimal() or not score.isascii() or len(score) > 9:
+        raise place.error(f"'{score}' is not a score", "a score is a whole number, as in 2, 1 or 0")
+    return Judgment(place.text(query, "the id of the query"), place.text(document, "the document"), int(score), place)
+
+
+def _target_in_corpus(judgment: Judgment, grade: int) -> Target:
+    return parse_target(judgment.document, judgment.place, grade=grade)
+
+
+def _judge(
+    topics: Mapping[str, Topic],
+    judgments: Sequence[Judgment],
+    target: Callable[[Judgment, int], Target] = _target_in_corpus,
+) -> tuple[list[Query], dict[str, str]]:
+    """Return the queries in the order of their topics, and the provenance of what is left out or changed."""
+    by_query: dict[str, dict[str, Judgment]] = {}
+    for one in judgments:
+        first = by_query.setdefault(one.query, {}).setdefault(one.document, one)
+        if first is not one:
+            raise one.place.error(
+                f"'{one.document}' is judged twice for '{one.query}', first in line {first.place.line}", "keep one"
+            )
+    ids = safe_ids(topics)
+    omitted = [Omitted("queries without a judgment", name) for name in topics if name not in by_query]
+    omitted += [Omitted("judged queries without a text", name) for name in by_query if name not in topics]
+    queries: list[Query] = []
+    judged = {name: by_query[name] for name in topics if name in by_query}
+    for name, found in judged.items():
+        if not any(one.score > 0 for one in found.values()):
+            omitted.append(Omitted("queries without a relevant document", name))
+            continue
+        targets: list[Target] = []
+        for one in found.values():
+            try:
+                targets.append(target(one, max(one.score, 0)))
+            except GoldError:
+                if one.score > 0:
+                    raise
+                omitted.append(Omitted("irrelevant documents that are not in the corpus", f"{one.document} for {name}"))
+        topic = topics[name]
+        queries.append(build_query(ids[name], topic.forms, targets, topic.place, rationale=topic.rationale, least=1))
+    negative = sum(one.score < 0 for found in judged.values() for one in found.values())
+    assumed = {"assumed": f"negative scores are 0: {negative}"} if negative else {}
+    return queries, {**assumed, **describe_renames(ids), **left_out(omitted)}
+
+
+def _set_names(folder: Path, files: Sequence[Path]) -> list[str]:
+    """Return a name for the set of each file; a single one is named after the directory."""
+    name = "-".join(folder.resolve().name.split())
+    return [name] if len(files) == 1 else [f"{name}-{'-'.join(path.stem.split())}" for path in files]
+
+
+_CORPUS = "corpus.jsonl"
+_QUERIES = "queries.jsonl"
+_QRELS_FOLDER = "qrels"
+_HEADER = ("query-id", "corpus-id", "score")
+_TSV_HINT = "a line is: query, tab, document, tab, score"
+_SPLIT = "test.tsv"  # the split that BEIR's own tools read by default
+_NO_TEXT = "the text of {} documents: a gold set has places, not text; fill in corpus.jsonl to index it elsewhere"
+
+
+def is_beir_folder(folder: Path) -> bool:
+    """Return whether a directory has the files of a BEIR set."""
+    return (folder / _QUERIES).is_file() and (folder / _QRELS_FOLDER).is_dir()
+
+
+def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> GoldSet:
+    """Raise for a single file of a set."""
+    raise source.at().error("a BEIR set is a folder", f"name the folder that holds {_QUERIES} and {_QRELS_FOLDER}/")
+
+
+def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
+    """Read one gold set per split."""
+    source = open_source(folder / _QUERIES)
+    files = sorted(path for path in (folder / _QRELS_FOLDER).glob("*.tsv") if not path.name.startswith("."))
+    if not files:
+        raise source.at().error(
+            f"there are no judgments in {_QRELS_FOLDER}/ beside it", f"put them into {_QRELS_FOLDER}/{_SPLIT}"
+        )
+    records = read_entries(source)
+    topics: dict[str, Topic] = {}
+    for record in records:
+        key = record.verbatim("_id")
+        if key in topics:
+            first = topics[key].place.line
+            raise record.place.error(f"the query '{key}' appears twice, first in line {first}", "keep one")
+        topics[key] = Topic({"human": record.verbatim("text")}, record.place)
+    target = _target_in_corpus if corpus else _target_in_documents(folder)
+    golds: list[GoldSet] = []
+    for path, name in zip(files, _set_names(folder, files), strict=True):
+        queries, provenance = _judge(topics, _read_tsv(read_source(path)), target)
+        if not queries:
+            raise source.at(1).error(f"no query has a relevant document in {path.name}", "check the ids in both files")
+        ignored = unread(records, ("_id", "text"))
+        golds.append(build_gold(name, corpus or DOCUMENTS, queries, source.at(), {**ignored, **provenance}))
+    return golds
+
+
+def _read_tsv(source: GoldSource) -> list[Judgment]:
+    found: list[Judgment] = []
+    for number, line in enumerate(source.text.split("\n"), 1):
+        place = source.at(number)
+        try:
+            cells = next(csv.reader([line.rstrip("\r")], delimiter="\t", strict=True), [])
+        except csv.Error as error:
+            raise place.error(f"not a line of a table: {error}", "check the quotes in it") from error
+        if not line.strip() or (number == 1 and tuple(cells) == _HEADER):
+            continue
+        if len(cells) != len(_HEADER):
+            raise place.error(f"the line has {len(cells)} cells, not 3", _TSV_HINT)
+        found.append(_parse_judgment(cells[0], cells[1], cells[2], place))
+    if not found:
+        raise source.at(1).error("there is no judgment in the file", _TSV_HINT)
+    return found
+
+
+def _target_in_documents(folder: Path) -> Callable[[Judgment, int], Target]:
+    names = document_paths(_read_documents(folder))
+
+    def target(judgment: Judgment, grade: int) -> Target:
+        if judgment.document not in names:
+            raise judgment.place.error(
+                f"the document '{judgment.document}' is not in {_CORPUS}", "add it, take the line out, or give a corpus"
+            )
+        return Target(Span(names[judgment.document]), grade)
+
+    return target
+
+
+def write_beir(suite: Suite) -> WriterOutput:
+    """Write one directory per set; its documents are the targets, without text, since a gold set has none."""
+    files: dict[str, str | bytes] = {}
+    every: set[str] = set()
+    for gold in suite.golds:
+        folder = file_name(gold, "")
+        judged = [(q.id, t.anchor, t.grade) for q in gold.queries for t in (*q.targets, *q.irrelevant)]
+        anchors = dict.fromkeys(anchor for _, anchor, _ in judged)
+        every |= anchors.keys()
+        table = io.StringIO(newline="")
+        csv.writer(table, delimiter="\t", lineterminator="\n").writerows([_HEADER, *judged])
+        documents = [{"_id": anchor, "title": anchor, "text": ""} for anchor in anchors]
+        queries = [{"_id": query.id, "text": query.headline} for query in gold.queries]
+        for name, entries in ((_CORPUS, documents), (_QUERIES, queries)):
+            files[f"{folder}/{name}"] = "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
+        files[f"{folder}/{_QRELS_FOLDER}/{_SPLIT}"] = table.getvalue()
+
+    def read(root: Path) -> list[GoldSet]:
+        return [back for gold in suite.golds for back in read_beir_folder(root / file_name(gold, ""), gold.corpus)]
+
+    written = verify_output(suite, files, read, lost=corpus_losses(suite))
+    return replace(written, lost=(*written.lost, _NO_TEXT.format(len(every))))
+
+
+#: The directory of the documents of a BEIR set, beside the gold set, and the corpus of a set that has no other.
+FOLDER = "documents"
+DOCUMENTS = CorpusSpec("path", FOLDER)
+_IGNORE_FILE = ".assayignore"
+_IGNORE_NOTHING = f"# Every file here is a document of the set, whatever its name.\n!*\n/{_IGNORE_FILE}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """The corpus of each set by name, and the directories of documents to write beside the sets."""
+
+    corpora: Mapping[str, CorpusSpec]
+    folders: Mapping[str, Mapping[str, str]]  # relative directory -> path in it -> text
+    notes: tuple[str, ...] = ()  # sentences about documents without text and about renamed ones
+
+
+def unpack(golds: Sequence[GoldSet]) -> Unpacked:
+    """Return the documents of the sets whose corpus is their BEIR directory."""
+    folders = {gold.name: Path(gold.source).parent for gold in golds if gold.source and gold.corpus == DOCUMENTS}
+    found = {name: folder for name, folder in folders.items() if (folder / _CORPUS).is_file()}
+    several = len(set(found.values())) > 1
+    places = {folder: f"{FOLDER}/{folder.name}" if several else FOLDER for folder in found.values()}
+    return Unpacked(
+        {name: replace(DOCUMENTS, value=places[folder]) for name, folder in found.items()},
+        {place: documents(folder) for folder, place in places.items()},
+        tuple(note for folder in places for note in _document_notes(folder)),
+    )
+
+
+def _document_notes(folder: Path) -> Iterator[str]:
+    records = _read_documents(folder)
+    empty = sum(not record.values.get("text") for record in records.values())
+    if empty:
+        yield (
+            f"{empty} of {len(records)} documents in {folder / _CORPUS} have no text, so their files hold a title at "
+            "most; if they stand for places in code, say where it is: --corpus PATH"
+        )
+    renamed = {name: path for name, path in document_paths(records).items() if name != path}
+    if renamed:
+        name, path = next(iter(renamed.items()))
+        yield (
+            f"document ids in {folder / _CORPUS} that cannot be file names: {len(renamed)}, such as {name!r:.80}, "
+            f"which is {path:.80}; run files may use either"
+        )
+
+
+def documents(folder: Path) -> Mapping[str, str]:
+    """Return the documents of a BEIR directory as text by path, and an ignore file that hides none of them."""
+    records = _read_documents(folder)
+    files = {_IGNORE_FILE: _IGNORE_NOTHING}
+    for name, path in document_paths(records).items():
+        parts = [str(records[name].values.get(key) or "") for key in ("title", "text")]
+        files[path] = "\n\n".join(part for part in parts if part)
+    return files
+
+
+def _read_documents(folder: Path) -> dict[str, Record]:
+    path = folder / _CORPUS
+    if not path.is_file():
+        raise GoldError(f"there is no {_CORPUS}", file=folder, hint=corpus_hint(folder))
+    records: dict[str, Record] = {}
+    for record in read_entries(open_source(path)):
+        if records.setdefault(record.verbatim("_id"), record) is not record:
+            raise record.place.error(f"the document '{record.values['_id']}' appears twice", "keep one")
+    return records
+
+
+def is_ours(folder: Path) -> bool:
+    """Return whether Assay wrote a directory of documents: only then may it be replaced."""
+    mark = folder / _IGNORE_FILE
+    return mark.is_file() and mark.read_bytes() == _IGNORE_NOTHING.encode("utf-8")
+
+
+def write_documents(folder: Path, files: Mapping[str, str]) -> None:
+    """Write a directory of documents atomically."""
+    with atomic_folder(folder) as work:
+        for path, text in files.items():
+            (work / path).parent.mkdir(parents=True, exist_ok=True)
+            (work / path).write_text(text, "utf-8", newline="")
+
+
+QRELS = ".qrels"
+_TOPICS = ".topics"
+_LINE = re.compile(r"[^ \t]+[ \t]+[0-9Q]+[ \t]+[^ \t]+[ \t]+-?[0-9]+[ \t]*")
+_BESIDE = ("topics.tsv", "topics.txt", "topics")
+_TOP = re.compile(r"<top>(?P<fields>.*?)</top>", re.DOTALL)
+#: The fields of a topic; anything else in angle brackets is text.
+_FIELD = re.compile(r"</?(num|title|desc|narr|head|dom|smry|con|fac|def|nat|time)>")
+_FIELDS_READ = ("num", "title", "desc", "narr")
+_LABEL = re.compile(r"^(Number|Topic|Description|Narrative):\s*")
+_QRELS_HINT = "a line is: query 0 document relevance"
+_TOPICS_HINT = "a line is the id of a query, a tab, and its text"
+
+
+def is_trec(source: GoldSource) -> bool:
+    """Return whether a file has the suffix or the first line of judgments."""
+    first = next((line for line in source.text.split("\n") if line.strip()), "")
+    return source.path.suffix == QRELS or _LINE.fullmatch(first.rstrip("\r")) is not None
+
+
+def is_trec_folder(folder: Path) -> bool:
+    """Return whether a directory holds judgments and topics under their usual names."""
+    return bool(_qrels_files(folder)) and _topics_file(folder, "qrels") is not None
+
+
+def read_trec_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
+    """Read one gold set per file of judgments."""
+    files = _qrels_files(folder)
+    names = zip(files, _set_names(folder, files), strict=True)
+    return [read_trec(read_source(path), name, corpus) for path, name in names]
+
+
+def _qrels_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("qrels*") if path.is_file() and path.suffix != QRELS)
+
+
+def _topics_file(folder: Path, stem: str) -> Path | None:
+    names = (f"{stem}{_TOPICS}", f"{stem}{_TOPICS}.tsv", f"{stem}{_TOPICS}.txt", *_BESIDE)
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
+    """Read judgments and the topics beside them."""
+    spec = require_corpus(source, corpus)
+    path = _topics_file(source.path.parent, source.path.stem)
+    if path is None:
+        raise source.at().error(
+            "there are no topics beside the judgments", f"put them into {source.path.stem}{_TOPICS} or {_BESIDE[0]}"
+        )
+    judgments: list[Judgment] = []
+    for place, line in _lines(source):
+        cells = re.split(r"[ \t]+", line.strip(" \t"))
+        if len(cells) != 4:
+            raise place.error(f"the line has {len(cells)} words, not 4", _QRELS_HINT)
+        judgments.append(_parse_judgment(cells[0], cells[2], cells[3], place))
+    if not judgments:
+        raise source.at(1).error("there is no judgment in the file", _QRELS_HINT)
+    beside = read_source(path)
+    classic = beside.text.lstrip().startswith("<top>")
+    topics: dict[str, Topic] = {}
+    for key, topic in _classic_topics(beside) if classic else _tabbed_topics(beside):
+        if key in topics:
+            first = topics[key].place.line
+            raise topic.place.error(f"the topic '{key}' appears twice, first in line {first}", "keep one")
+        topics[key] = topic
+    # A set has one file, so the location of a query is its first judgment; errors in topics are raised above.
+    places = {one.query: one.place for one in reversed(judgments)}
+    topics = {key: replace(topic, place=places.get(key, topic.place)) for key, topic in topics.items()}
+    queries, provenance = _judge(topics, judgments)
+    if not queries:
+        raise source.at(1).error("no topic has a relevant document", "check that topics and judgments belong together")
+    fields = sorted(set(_FIELD.findall(beside.text)).difference(_FIELDS_READ)) if classic else []
+    ignored = {"not read": ", ".join(fields)} if fields else {}
+    return build_gold(name, spec, queries, source.at(), {**ignored, **provenance})
+
+
+def _lines(source: GoldSource) -> Iterator[tuple[GoldLocation, str]]:
+    for number, line in enumerate(source.text.split("\n"), 1):
+        if line.strip():
+            yield source.at(number), line.rstrip("\r")
+
+
+def _tabbed_topics(source: GoldSource) -> Iterator[tuple[str, Topic]]:
+    for place, line in _lines(source):
+        name, tab, text = line.partition("\t")
+        if not tab:
+            raise place.error("the line has no tab in it", _TOPICS_HINT)
+        yield place.text(name.strip(), "the id of the topic"), Topic({"human": _one_line(text, place)}, place)
+
+
+def _classic_topics(source: GoldSource) -> Iterator[tuple[str, Topic]]:
+    end = 0
+    for top in _TOP.finditer(source.text):
+        _check_blank(source, end, top.start())
+        end, place = top.end(), source.at(line_at(source.text, top.start()))
+        if "<top>" in top["fields"]:
+            raise place.error("another topic begins before this one ends", "end each with </top>")
+        before, *parts = _FIELD.split(top["fields"])
+        fields: dict[str, str] = {}
+        for key, value in zip(parts[0::2], parts[1::2], strict=True):
+            if value.strip() and key in fields:
+                raise place.error(f"the field '{key}' of the topic appears twice", "keep one")
+            if value.strip():
+                fields[key] = _LABEL.sub("", value.strip())
+        if before.strip():
+            raise place.error("the topic begins with text outside of any field", "begin it with <num>")
+        title, description = _one_line(fields.get("title", ""), place), fields.get("desc")
+        forms = {"human": _one_line(description, place), "keyword": title} if description else {"human": title}
+        narrative = " ".join(fields.get("narr", "").split())
+        number = place.text(fields.get("num", ""), "the number of the topic")
+        number = number.lstrip("0") or "0" if number.isdecimal() else number
+        yield number, Topic(forms, place, Rationale(reason=narrative) if narrative else None)
+    _check_blank(source, end, len(source.text))
+
+
+def _check_blank(source: GoldSource, start: int, end: int) -> None:
+    rest = source.text[start:end].lstrip()
+    if rest:
+        place = source.at(line_at(source.text, end - len(rest)))
+        raise place.error("this is outside of any topic", "put each topic between <top> and </top>")
+
+
+def _one_line(text: str, place: GoldLocation) -> str:
+    return place.text(" ".join(text.split()), "the text of the topic")
+
+
+def write_trec(suite: Suite) -> WriterOutput:
+    """Write `NAME.qrels` and `NAME.topics` for each set."""
+    files: dict[str, str | bytes] = {}
+    for gold in suite.golds:
+        lines: list[str] = []
+        for query in gold.queries:
+            targets = [t for t in (*query.targets, *query.irrelevant) if not any(c.isspace() for c in t.anchor)]
+            if not any(target in targets for target in query.primaries):
+                raise GoldLocation(gold.source or gold.name, query.line).error(
+                    f"a TREC line has no place for the blank in the targets of query '{query.id}'",
+                    "write BEIR or CSV instead",
+                )
+            lines += [f"{query.id} 0 {target.anchor} {target.grade}\n" for target in targets]
+        files[file_name(gold, QRELS)] = "".join(lines)
+        topics = (f"{query.id}\t{' '.join(query.headline.split())}\n" for query in gold.queries)
+        files[file_name(gold, _TOPICS)] = "".join(topics)
+    return verify_output(suite, files, read_back(suite, QRELS, read_trec), lost=corpus_losses(suite))

@@ -1,1 +1,0 @@
-"""The native format: YAML in five layers, read as nodes, written, and changed in place."""
