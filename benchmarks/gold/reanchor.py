@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.files import write_atomic
-from assay.gold.reanchor import CONFIDENCES, Moves, locate, reanchor
+from assay.gold.reanchor.moves import CONFIDENCES, Moves, locate, reanchor
 from benchmarks.gold.judged import judgement
 from benchmarks.pages import Section, table
 from benchmarks.quality.sources import octocode

@@ -6,7 +6,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from assay.gold.reanchor import GitRepository, Move, Moves, RepoCommits, reanchor
+from assay.gold.reanchor.commits import GitRepository
+from assay.gold.reanchor.moves import Move, Moves, RepoCommits, reanchor
 from assay.types import CorpusSpec, GoldSet, Query, Span, Target
 
 Files = Mapping[str, str]

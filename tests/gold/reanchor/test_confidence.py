@@ -2,9 +2,10 @@
 
 import pytest
 
+from assay.gold.reanchor.commits import Reanchoring
 from assay.gold.reanchor.matching import MoveCandidate
 from assay.gold.reanchor.moves import judge
-from assay.gold.reanchor.records import OldRange, Reanchoring
+from assay.gold.reanchor.sections import OldRange
 from assay.types import Span
 
 OLD = OldRange("a.py", 11, 40)  # 30 lines

@@ -6,7 +6,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.reanchor import GitRepository, RepoCommits, reanchor
+from assay.gold.reanchor.commits import GitRepository
+from assay.gold.reanchor.moves import RepoCommits, reanchor
 from assay.types import Span
 from tests.gold.reanchor.history import commit, gold_of, lines_of, module, moved, target
 from tests.properties import examples

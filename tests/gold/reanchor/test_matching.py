@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.reanchor.matching import align
-from assay.gold.reanchor.sheets import Fingerprint, containment, has_word, similarity, title_similarity
+from assay.gold.reanchor.sections import Fingerprint, containment, has_word, similarity, title_similarity
 
 LINES = st.lists(st.sampled_from(["a = 1", "b = 22", "}", "", "return x", "call(one)"]), max_size=12)
 MANY = 10_000

@@ -26,7 +26,7 @@ from assay.cli.output import emit, info
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.reanchor import Confidence, Lines, Lost, Move, Moves, ReanchoredGold
+    from assay.gold.reanchor.moves import Confidence, Lines, Lost, Move, Moves, ReanchoredGold
     from assay.report.render.document import Block, Document
     from assay.types import GoldSet
 
@@ -54,9 +54,9 @@ def handle(args: argparse.Namespace) -> int:
         if not args.digest:
             raise ConfigError("there is nothing to do", hint="name the commit to move to with --to, or use --digest")
         return _hash(args, gold)
-    from assay.gold.reanchor import apply, locate, made_at, reanchor
+    from assay.gold.reanchor.moves import apply, labeled_revision, locate, reanchor
 
-    old = args.old or made_at(gold)
+    old = args.old or labeled_revision(gold)
     info(args, f"comparing {old} with {args.new}")
     moves = reanchor(gold, locate(gold, args.repo, old, args.new))
     applied = None
@@ -69,12 +69,12 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _assumed(args: argparse.Namespace, gold: GoldSet) -> tuple[str, ...]:
-    from assay.gold.reanchor import made_at, unlabelled
+    from assay.gold.reanchor.moves import count_unlabeled, labeled_revision
 
-    count = unlabelled(gold)
+    count = count_unlabeled(gold)
     if args.old or gold.corpus.rev or not count:
         return ()
-    said = made_at(gold)[:12]
+    said = labeled_revision(gold)[:12]
     return (f"anchors without a label that says their commit: {count}; taken as made at {said}, as the others are",)
 
 
@@ -113,10 +113,10 @@ def _written(args: argparse.Namespace, gold: GoldSet, applied: ReanchoredGold | 
 
 
 def _hash(args: argparse.Namespace, gold: GoldSet) -> int:
-    from assay.gold.reanchor import with_digests
+    from assay.gold.reanchor.moves import add_digests
     from assay.report.render.document import Document, Paragraph
 
-    applied = with_digests(gold, _reader(args, gold))
+    applied = add_digests(gold, _reader(args, gold))
     notes = applied.notes + (_written(args, gold, applied) if args.out or args.in_place else ())
     count = sum(target.digest is not None for query in applied.gold.queries for target in query.targets)
     said = f"{count} line anchors of {gold.name} carry a content hash"
@@ -127,7 +127,8 @@ def _hash(args: argparse.Namespace, gold: GoldSet) -> int:
 
 def _reader(args: argparse.Namespace, gold: GoldSet) -> Lines:
     from assay.corpus import open_corpus, read_text
-    from assay.gold.reanchor import DEFAULT, locate, read_tree
+    from assay.gold.reanchor.commits import DEFAULT, read_tree
+    from assay.gold.reanchor.moves import locate
     from assay.syntax.text import split_lines
 
     if args.old or args.repo:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Final, Literal
 
-from assay.gold.reanchor.records import OldRange
-from assay.gold.reanchor.sheets import (
+from assay.gold.reanchor.commits import CommitPair
+from assay.gold.reanchor.sections import (
+    OldRange,
     ParsedFile,
     RangePart,
     Section,
@@ -19,7 +20,6 @@ from assay.gold.reanchor.sheets import (
     split_range,
     title_similarity,
 )
-from assay.gold.reanchor.trees import CommitPair
 from assay.types import Span
 
 #: Evidence for a new range. lines: lines that stayed, in file order. scattered: lines found elsewhere.
@@ -51,10 +51,20 @@ class MoveCandidate:
 
 def find_candidates(pair: CommitPair, old: OldRange) -> list[MoveCandidate]:
     """Return where a range may have moved to, best first."""
-    pieces = split_range(pair.before(old.path), old.start, old.end, pair.config.slack)
+    before = pair.before(old.path)
+    pieces = split_range(before, old.start, old.end, pair.config.slack)
     found = [one for other in pair.successors(old.path) for one in _find_in_successor(pair, old, pieces, other)]
     if not any(one.exact or one.likeness >= pair.config.sure for one in found):
-        found += _find_in_other_files(pair, old, pieces)
+        whole = pieces[0].whole if len(pieces) == 1 else None
+        mate = find_elsewhere(pair, old.path, whole) if whole is not None else None
+        if whole is not None and mate is not None:
+            new = _place_on(pair, old.path, pieces[0], whole, mate)
+            found.append(_candidate(pair, old, new.span(mate.path), new.by, new.reason))
+        scattered = find_scattered(pair, old, whole=whole is not None)
+        found += [_candidate(pair, old, span, "scattered", "some of its lines") for span in scattered]
+        if whole is not None:
+            similar = pair.by_words.nearest(before.text(old.start, old.end), pair.config.listed)
+            found += [_candidate(pair, old, span, "words", "similar words") for span in similar]
 
     def order(one: MoveCandidate) -> tuple[bool, float, bool, Span]:
         worth = one.likeness + pair.config.better * (one.by in ("name", "new name", "lines"))
@@ -69,48 +79,47 @@ def find_candidates(pair: CommitPair, old: OldRange) -> list[MoveCandidate]:
 def _find_in_successor(
     pair: CommitPair, old: OldRange, pieces: Sequence[RangePart], other: str
 ) -> Iterator[MoveCandidate]:
+    before, after = pair.before(old.path), pair.after(other)
     stayed = pair.line_map(old.path, other)
     first, last = stayed.get(old.start), stayed.get(old.end)
     if first is not None and last is not None:
         block = all(stayed.get(line + 1, -1) == stayed.get(line, -2) + 1 for line in range(old.start, old.end))
-        if block and _is_same_code(pair, old, other, first, last):
+        # Repeated lines must be in the same definition.
+        if block and (
+            before.distinct(old.start, old.end) or _scope(before, old.start, old.end) == _scope(after, first, last)
+        ):
             yield _candidate(pair, old, Span(other, first, last), "lines", "unchanged lines")
             return
-    wanted = [line.rstrip() for line in pair.before(old.path).text(old.start, old.end)]
+    wanted = [line.rstrip() for line in before.text(old.start, old.end)]
     if sum(len(normalize_blanks(line)) for line in wanted) >= pair.config.distinctive:
-        lines = [line.rstrip() for line in pair.after(other).lines]
+        lines = [line.rstrip() for line in after.lines]
         starts = [at for at, line in enumerate(lines) if line == wanted[0] and lines[at : at + len(wanted)] == wanted]
         if len(starts) == 1:
             span = Span(other, starts[0] + 1, starts[0] + len(wanted))
             yield _candidate(pair, old, span, "lines", "same text")
     placed = [(piece, new) for piece in pieces if (new := _place(pair, old.path, piece, other)) is not None]
+    for piece in pieces if not placed else ():
+        mate = find_in_file(pair, old.path, piece.holder, other) if piece.holder is not None else None
+        if mate is not None:
+            placed.append((piece, _Placement(mate.part.start, mate.part.end, "around", "enclosing definition")))
     if not placed:
-        placed = [(piece, new) for piece in pieces if (new := _place_around(pair, old.path, piece, other)) is not None]
-    if placed:
-        yield _join_placements(pair, old, placed, other)
+        return
+    # The largest group of placements that are close together is one range.
+    groups: list[list[tuple[RangePart, _Placement]]] = []
+    for piece, new in sorted(placed, key=lambda one: (one[1].start, one[1].end)):
+        if groups and new.start - max(p.end for _, p in groups[-1]) <= pair.config.grown_lines:
+            groups[-1].append((piece, new))
+        else:
+            groups.append([(piece, new)])
+    best = max(groups, key=lambda group: sum(piece.end - piece.start + 1 for piece, _ in group))
+    span = Span(other, min(p.start for _, p in best), max(p.end for _, p in best))
+    main = max(best, key=lambda one: one[0].end - one[0].start)[1]
+    yield _candidate(pair, old, span, main.by, main.reason)
 
 
-def _is_same_code(pair: CommitPair, old: OldRange, other: str, first: int, last: int) -> bool:
-    """Return whether lines that stayed belong to the range: repeated lines must be in the same definition."""
-    before, after = pair.before(old.path), pair.after(other)
-    if before.distinct(old.start, old.end):
-        return True
-    outer = (find_enclosing(before.parts, old.start, old.end), find_enclosing(after.parts, first, last))
-    here, there = (part.plain if part else None for part in outer)
-    return here == there
-
-
-def _find_in_other_files(pair: CommitPair, old: OldRange, pieces: Sequence[RangePart]) -> Iterator[MoveCandidate]:
-    whole = pieces[0].whole if len(pieces) == 1 else None
-    mate = find_elsewhere(pair, old.path, whole) if whole is not None else None
-    if whole is not None and mate is not None:
-        new = _place_on(pair, old.path, pieces[0], whole, mate)
-        yield _candidate(pair, old, Span(mate.path, new.start, new.end), new.by, new.reason)
-    for span in find_scattered(pair, old, whole=whole is not None):
-        yield _candidate(pair, old, span, "scattered", "some of its lines")
-    if whole is not None:
-        for span in pair.by_words.nearest(pair.before(old.path), old, pair.config.listed):
-            yield _candidate(pair, old, span, "words", "similar words")
+def _scope(file: ParsedFile, start: int, end: int) -> str | None:
+    part = find_enclosing(file.parts, start, end)
+    return part.plain if part else None
 
 
 def _candidate(pair: CommitPair, old: OldRange, new: Span, by: Evidence, reason: str) -> MoveCandidate:
@@ -131,15 +140,15 @@ class Counterpart:
 
     @property
     def order(self) -> tuple[float, bool, str, int]:
-        """Sort key: the best is the largest."""
+        """The sort key; the best is the largest."""
         return (self.likeness, self.named, self.path, -self.part.start)
 
 
 def find_in_file(pair: CommitPair, path: str, part: Section, other: str) -> Counterpart | None:
     """Find a section in a successor of its file: same scopes and name, same name, else a renamed one."""
-    sheet = pair.after(other)
-    full = [new for new in sheet.parts if new.plain == part.plain]
-    named = full or [new for new in sheet.parts if new.last == part.last and _same_family(new, part)]
+    sections = pair.after(other).parts
+    full = [new for new in sections if new.plain == part.plain]
+    named = full or [new for new in sections if new.last == part.last and _same_family(new, part)]
     if named:
         best = max((_score(pair, path, part, other, new) for new in named), key=lambda one: one.order)
         if full or best.likeness >= pair.config.moved:
@@ -209,9 +218,9 @@ def _format_name(part: Section) -> str:
 
 def find_scattered(pair: CommitPair, old: OldRange, *, whole: bool) -> Iterator[Span]:
     """Yield the range of each changed file with most of the old lines; a whole section where the old range was one."""
-    sheet = pair.before(old.path)
-    lines = {normalize_blanks(line) for line in sheet.text(old.start, old.end)}
-    distinct = sheet.distinct(old.start, old.end)
+    before = pair.before(old.path)
+    lines = {normalize_blanks(line) for line in before.text(old.start, old.end)}
+    distinct = before.distinct(old.start, old.end)
     votes: dict[str, dict[int, float]] = defaultdict(dict)
     for line in sorted(lines):
         places = pair.by_line.get(line, ())
@@ -219,32 +228,26 @@ def find_scattered(pair: CommitPair, old: OldRange, *, whole: bool) -> Iterator[
             votes[path][number] = 1 / len(places)
     length = int(pair.config.grown * old.length)
     for path, weights in sorted(votes.items()):
-        after = pair.after(path)
-        window = _heaviest_window(weights, length)
-        # one line of many is chance, and so are lines that the old file repeats
+        after, numbers = pair.after(path), sorted(weights)
+        window, most, at, total = [numbers[0]], 0.0, 0, 0.0  # the heaviest one
+        for to, number in enumerate(numbers):
+            total += weights[number]
+            while number - numbers[at] >= length:
+                total -= weights[numbers[at]]
+                at += 1
+            if total > most + 1e-9:
+                window, most = numbers[at : to + 1], total
+        # One line of many is chance, and so are lines that the old file repeats.
         if len(window) < min(2, len(lines)) or distinct.isdisjoint(
             normalize_blanks(after.lines[number - 1]) for number in window
         ):
             continue
-        most = [p for p in after.parts if 2 * sum(p.start <= line <= p.end for line in window) > len(window)]
-        part = min(most, key=lambda part: (part.length, part), default=None) if whole else None
+        holding = [p for p in after.parts if 2 * sum(p.start <= line <= p.end for line in window) > len(window)]
+        part = min(holding, key=lambda part: (part.length, part), default=None) if whole else None
         if part is not None and part.length <= length + pair.config.grown_lines:
             yield Span(path, part.start, part.end)
         else:
             yield Span(path, window[0], window[-1])
-
-
-def _heaviest_window(weights: Mapping[int, float], length: int) -> list[int]:
-    numbers = sorted(weights)
-    best, most, at, total = [numbers[0]], 0.0, 0, 0.0
-    for to, number in enumerate(numbers):
-        total += weights[number]
-        while number - numbers[at] >= length:
-            total -= weights[numbers[at]]
-            at += 1
-        if total > most + 1e-9:
-            best, most = numbers[at : to + 1], total
-    return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +269,9 @@ def _place(pair: CommitPair, path: str, piece: RangePart, other: str) -> _Placem
         return _place_lines(pair, path, piece, piece.holder, other)
     mate = find_in_file(pair, path, piece.whole, other)
     if mate is None:
-        return _place_lines(pair, path, piece, pair.before(path).enclosing(piece.whole), other)
+        others = [part for part in pair.before(path).parts if part != piece.whole]
+        holder = find_enclosing(others, piece.whole.start, piece.whole.end)
+        return _place_lines(pair, path, piece, holder, other)
     placed = _place_on(pair, path, piece, piece.whole, mate)
     if piece.whole.kind != "section":
         return _extend_split(pair, path, piece, placed, other)
@@ -280,17 +285,12 @@ def _place(pair: CommitPair, path: str, piece: RangePart, other: str) -> _Placem
     return replace(closer, by=placed.by, reason=f"{placed.reason}, unchanged part")
 
 
-def _place_around(pair: CommitPair, path: str, piece: RangePart, other: str) -> _Placement | None:
-    mate = find_in_file(pair, path, piece.holder, other) if piece.holder is not None else None
-    return _Placement(mate.part.start, mate.part.end, "around", "enclosing definition") if mate is not None else None
-
-
 def _place_on(pair: CommitPair, path: str, piece: RangePart, whole: Section, mate: Counterpart) -> _Placement:
     """Place a whole section on its counterpart, without the leading comments that the old range left out."""
     start = mate.part.start
     if piece.start > whole.start:
-        sheet, lines = pair.after(mate.path), range(mate.part.start, mate.part.end)
-        start = next((line for line in lines if not sheet.is_filler(line, line)), start)
+        after, lines = pair.after(mate.path), range(mate.part.start, mate.part.end)
+        start = next((line for line in lines if not after.is_filler(line, line)), start)
         start = min(start, _align_sections(pair, path, whole, mate).get(piece.start, start))
     return _Placement(start, mate.part.end, "name" if mate.named else "new name", mate.reason)
 
@@ -307,13 +307,13 @@ def _place_lines(
 
 def _extend_split(pair: CommitPair, path: str, piece: RangePart, placed: _Placement, other: str) -> _Placement:
     """Extend a definition by adjacent new definitions that hold text of the old one."""
-    old, sheet = Span(path, piece.start, piece.end), pair.after(other)
-    unknown = _unknown_sections(pair.before(path), sheet)
+    old, after = Span(path, piece.start, piece.end), pair.after(other)
+    unknown = _unknown_sections(pair.before(path), after)
     while True:
         wider: list[tuple[float, int, _Placement]] = []
         for new in unknown:
-            below = new.start > placed.end and sheet.is_filler(placed.end + 1, new.start - 1)
-            above = new.end < placed.start and sheet.is_filler(new.end + 1, placed.start - 1)
+            below = new.start > placed.end and after.is_filler(placed.end + 1, new.start - 1)
+            above = new.end < placed.start and after.is_filler(new.end + 1, placed.start - 1)
             if below or above:
                 start, end = min(placed.start, new.start), max(placed.end, new.end)
                 share = pair.contained(old, Span(other, start, end))
@@ -322,22 +322,6 @@ def _extend_split(pair: CommitPair, path: str, piece: RangePart, placed: _Placem
         if not wider:
             return placed
         placed = max(wider, key=lambda one: one[:2])[2]
-
-
-def _join_placements(
-    pair: CommitPair, old: OldRange, placed: Iterable[tuple[RangePart, _Placement]], other: str
-) -> MoveCandidate:
-    """Return the largest group of placements that are close together as one range."""
-    groups: list[list[tuple[RangePart, _Placement]]] = []
-    for piece, new in sorted(placed, key=lambda one: (one[1].start, one[1].end)):
-        if groups and new.start - max(p.end for _, p in groups[-1]) <= pair.config.grown_lines:
-            groups[-1].append((piece, new))
-        else:
-            groups.append([(piece, new)])
-    best = max(groups, key=lambda group: sum(piece.end - piece.start + 1 for piece, _ in group))
-    span = Span(other, min(p.start for _, p in best), max(p.end for _, p in best))
-    main = max(best, key=lambda one: one[0].end - one[0].start)[1]
-    return _candidate(pair, old, span, main.by, main.reason)
 
 
 def _fit_range(
@@ -417,26 +401,23 @@ def align(old: Sequence[str], new: Sequence[str], compared: int) -> list[tuple[i
 
     Blocks without a unique line are compared line by line, unless that takes more than `compared` pairs.
     """
-    return sorted(_align(old, new, 0, 0, compared))
-
-
-def _align(old: Sequence[str], new: Sequence[str], here: int, there: int, most: int) -> Iterator[tuple[int, int]]:
     once_old, once_new = ({line for line, n in Counter(lines).items() if n == 1} for lines in (old, new))
     place = {line: position for position, line in enumerate(new)}
     unique = [(at, place[line]) for at, line in enumerate(old) if line in once_old and line in once_new]
-    fixed = _longest_increasing(unique)
-    if not fixed:
-        if len(old) * len(new) <= most:
+    found: list[tuple[int, int]] = []
+    if not unique:
+        if len(old) * len(new) <= compared:
             for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
-                yield from ((here + block.a + n, there + block.b + n) for n in range(block.size))
-        return
-    last_old, last_new = 0, 0
-    for a, b in [*fixed, (len(old), len(new))]:
-        if a > last_old and b > last_new:
-            yield from _align(old[last_old:a], new[last_new:b], here + last_old, there + last_new, most)
+                found += [(block.a + n, block.b + n) for n in range(block.size)]
+        return found
+    here, there = 0, 0
+    for a, b in [*_longest_increasing(unique), (len(old), len(new))]:
+        if a > here and b > there:
+            found += [(here + i, there + j) for i, j in align(old[here:a], new[there:b], compared)]
         if a < len(old):
-            yield here + a, there + b
-        last_old, last_new = a + 1, b + 1
+            found.append((a, b))
+        here, there = a + 1, b + 1
+    return found
 
 
 def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

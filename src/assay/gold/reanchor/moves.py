@@ -1,28 +1,172 @@
-"""Decide where a target moved: lines, symbols and whole files, each with a confidence."""
+"""Move the labels of a gold set from one commit to another: lines, symbols and whole files, with a confidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from pathlib import PurePosixPath
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal
 
+from assay.corpus import ArchiveLimits, cache_dir
+from assay.corpus.cache import CorpusCache
+from assay.corpus.git import git
+from assay.corpus.git_source import fetch_commit
+from assay.corpus.spec import is_url
+from assay.errors import GoldError
 from assay.gold.anchors import content_digest, places
-from assay.gold.reanchor.matching import (
-    Counterpart,
-    MoveCandidate,
-    find_candidates,
-    find_elsewhere,
-    find_in_file,
-    find_scattered,
-)
-from assay.gold.reanchor.records import Confidence, Move, MoveSuggestion, OldRange, Reanchoring
-from assay.gold.reanchor.sheets import Section
-from assay.gold.reanchor.trees import CommitPair
-from assay.types import Span, Target
+from assay.gold.reanchor.commits import DEFAULT, CommitPair, GitRepository, Reanchoring, read_tree
+from assay.gold.reanchor.matching import MoveCandidate, find_candidates, find_elsewhere, find_in_file, find_scattered
+from assay.gold.reanchor.sections import OldRange
+from assay.types import GoldSet, Query, Span, Target
+
+_SHORT = 12  # digits of a commit in a message
+_NAMED = 3  # commits that a message names; the rest is counted
+Role = Literal["target", "adversary"]
+Lost = Literal["refuse", "drop", "keep"]
+#: Returns the lines of a file of the corpus, or None without such a file.
+Lines = Callable[[str], Sequence[str] | None]
+Confidence = Literal["unchanged", "exact", "sure", "low", "lost"]
+#: From best to worst. Unchanged: same lines, same text. Exact: same text elsewhere. Sure: found by name, or by lines of
+#: which most are left. Low: some evidence, needs review. Lost: not enough evidence.
+CONFIDENCES: Final[Sequence[Confidence]] = ("unchanged", "exact", "sure", "low", "lost")
 
 
-def relocate(pair: CommitPair, target: Target) -> Move:
-    """Return where a target of the old commit is in the new one."""
+@dataclass(frozen=True, slots=True)
+class MoveSuggestion:
+    """A place that a target may have moved to."""
+
+    span: Span
+    likeness: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The move of a target; a lost one has no new target, but candidates if there are any, best first."""
+
+    old: Target
+    new: Target | None
+    confidence: Confidence
+    likeness: float
+    reason: str
+    candidates: tuple[MoveSuggestion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMove:
+    """The move of one target or adversary of one query."""
+
+    query: str
+    role: Role
+    move: Move
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The moves of all targets of a gold set between two commits."""
+
+    gold: GoldSet
+    old: str  # commits
+    new: str
+    rows: tuple[LabelMove, ...]
+    digests: Mapping[Target, str] = field(default_factory=dict, repr=False)  # of the new lines of each old target
+
+    @property
+    def counts(self) -> dict[Confidence, int]:
+        """The number of targets by confidence."""
+        found = Counter(row.move.confidence for row in self.rows)
+        return {confidence: found[confidence] for confidence in CONFIDENCES}
+
+
+@dataclass(frozen=True, slots=True)
+class RepoCommits:
+    """A repository and two of its commits."""
+
+    repository: GitRepository
+    old: str
+    new: str
+
+
+def locate(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCommits:
+    """Find the repository that holds both revisions: the given one, else the corpus of the set."""
+    corpus, root = gold.corpus, gold.corpus.root or ""
+    old = old or labeled_revision(gold)
+    if repo is not None:
+        repository = GitRepository(Path(repo), root)
+    elif corpus.kind == "git" and is_url(corpus.value):
+        store = CorpusCache(cache_dir().absolute())
+        with store.lock(f"mirror {corpus.value}"):
+            first, last = (fetch_commit(store, corpus.value, rev, ArchiveLimits()) for rev in (old, new))
+        return RepoCommits(GitRepository(last.folder, root), first.commit, last.commit)
+    elif corpus.kind in ("git", "path"):
+        folder = (Path(gold.source).parent if gold.source else Path()) / Path(corpus.value).expanduser()
+        if corpus.kind == "path" and folder.is_dir():
+            found = git("rev-parse", "--show-prefix", cwd=folder, limits=ArchiveLimits())
+            prefix = "" if found.code else found.out.decode("utf-8", "surrogateescape").strip().rstrip("/")
+            root = "/".join(part for part in (prefix, root) if part)
+        repository = GitRepository(folder, root)
+    else:
+        raise GoldError(
+            f"the corpus of '{gold.name}' is {corpus.repository}, which has no history",
+            file=gold.source,
+            hint="set the git repository it was made from with --repo",
+        )
+    return RepoCommits(repository, repository.commit(old), repository.commit(new))
+
+
+def labeled_revision(gold: GoldSet) -> str:
+    """Return the revision that a set was made at: that of its corpus, else the one commit of all its labels."""
+    if gold.corpus.rev is not None:
+        return gold.corpus.rev
+    commits = Counter(label.commit for query in gold.queries for label in query.labels)
+    if gold.corpus.kind in ("git", "path") and len(commits) == 1 and any(commits):
+        return next(iter(commits))
+    listed = ", ".join(f"{commit[:_SHORT] or 'none'} ({count})" for commit, count in sorted(commits.items())[:_NAMED])
+    more = f" and {len(commits) - _NAMED} more" if len(commits) > _NAMED else ""
+    labels = f": its labels name {listed}{more}" if any(commits) else ""
+    raise GoldError(
+        f"'{gold.name}' does not state the commit it was made at{labels}",
+        file=gold.source,
+        hint="set it with --from",
+    )
+
+
+def count_unlabeled(gold: GoldSet) -> int:
+    """Count the anchors without a label, whose commit is therefore unknown."""
+    return sum(
+        len({target.anchor for _, target in _targets(query)} - {label.target for label in query.labels})
+        for query in gold.queries
+    )
+
+
+def _targets(query: Query) -> Iterator[tuple[Role, Target]]:
+    for target in query.targets:
+        yield "target", target
+    for adversary in query.adversaries:
+        yield "adversary", adversary.target
+
+
+def reanchor(gold: GoldSet, located: RepoCommits, config: Reanchoring = DEFAULT) -> Moves:
+    """Find where each target and adversary of a gold set moved between two commits."""
+    old, new = (read_tree(located.repository, commit, config.file_bytes) for commit in (located.old, located.new))
+    pair = CommitPair(old, new, config)
+    known: dict[Target, Move] = {}
+    rows: list[LabelMove] = []
+    for query in gold.queries:
+        for role, target in _targets(query):
+            if target not in known:
+                known[target] = _relocate(pair, target)
+            rows.append(LabelMove(query.id, role, known[target]))
+    digests = {one: _digest(pair, move.new.span) for one, move in known.items() if move.new and _has_lines(move.new)}
+    return Moves(gold, located.old, located.new, tuple(rows), digests)
+
+
+def _has_lines(target: Target) -> bool:
+    return target.symbol is None and target.span.start is not None
+
+
+def _relocate(pair: CommitPair, target: Target) -> Move:
     if target.span.path not in pair.old:
         return _lost(target, f"{target.span.path} is not in the old revision")
     if target.symbol is not None:
@@ -32,8 +176,7 @@ def relocate(pair: CommitPair, target: Target) -> Move:
     return _move_lines(pair, target, target.span.start, target.span.end)
 
 
-def digest_of(pair: CommitPair, span: Span) -> str:
-    """Return the content hash of lines of the new commit."""
+def _digest(pair: CommitPair, span: Span) -> str:
     return content_digest(pair.after(span.path).text(span.start or 1, span.end or 1))
 
 
@@ -80,7 +223,7 @@ def _move_lines(pair: CommitPair, target: Target, start: int, end: int) -> Move:
     confidence = judge(old, best, pair.config)
     if confidence == "lost":
         return _lost(target, "no sufficiently similar code", (*_suggest(pair, found[:1]), *others), best.likeness)
-    new = replace(target, span=best.span, unit=None, digest=target.digest and digest_of(pair, best.span))
+    new = replace(target, span=best.span, unit=None, digest=target.digest and _digest(pair, best.span))
     return Move(target, new, confidence, best.likeness, best.reason, others if confidence == "low" else ())
 
 
@@ -101,17 +244,16 @@ def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> Move:
     if best is None:
         nearest = _suggest(pair, find_candidates(pair, OldRange(path, part.start, part.end)))
         return _lost(target, "the definition was removed", nearest)
-    new = Target(Span(best.path), target.grade, best.part.name)
-    return Move(target, new, _judge_symbol(pair, path, part, best), best.likeness, best.reason)
-
-
-def _judge_symbol(pair: CommitPair, path: str, part: Section, mate: Counterpart) -> Confidence:
-    if pair.before(path).text(part.start, part.end) == pair.after(mate.path).text(mate.part.start, mate.part.end):
-        return "unchanged" if (mate.path, mate.part.name) == (path, part.name) else "exact"
-    if not mate.named:
-        return "sure" if mate.likeness >= pair.config.renamed_sure else "low"
-    old, new = Span(path, part.start, part.end), Span(mate.path, mate.part.start, mate.part.end)
-    return "sure" if max(mate.likeness, pair.contained(old, new)) >= pair.config.sure else "low"
+    old, new = Span(path, part.start, part.end), Span(best.path, best.part.start, best.part.end)
+    confidence: Confidence
+    if pair.before(path).text(part.start, part.end) == pair.after(best.path).text(best.part.start, best.part.end):
+        confidence = "unchanged" if (best.path, best.part.name) == (path, part.name) else "exact"
+    elif not best.named:
+        confidence = "sure" if best.likeness >= pair.config.renamed_sure else "low"
+    else:
+        confidence = "sure" if max(best.likeness, pair.contained(old, new)) >= pair.config.sure else "low"
+    moved = Target(Span(best.path), target.grade, best.part.name)
+    return Move(target, moved, confidence, best.likeness, best.reason)
 
 
 def _move_file(pair: CommitPair, target: Target) -> Move:
@@ -128,17 +270,118 @@ def _move_file(pair: CommitPair, target: Target) -> Move:
         exact = pair.before(path).lines == pair.after(other).lines
         confidence = "exact" if exact else "sure" if alike >= pair.config.sure else "low"
         return Move(target, replace(target, span=Span(other)), confidence, alike, f"renamed to {other}")
-    return _lost(target, "the file was removed", _suggest_files(pair, path))
-
-
-def _suggest_files(pair: CommitPair, path: str) -> list[MoveSuggestion]:
     name = PurePosixPath(path).name
     named = {other for other in pair.new.blobs if PurePosixPath(other).name == name}
     lines = OldRange(path, 1, len(pair.before(path).lines))
     holding = {span.path for span in find_scattered(pair, lines, whole=False)}
-    scored = [(-pair.alike(Span(path), Span(other)), other) for other in named | holding]
-    return [
+    scored = [(-pair.alike(old, Span(other)), other) for other in named | holding]
+    suggested = [
         MoveSuggestion(Span(other), -alike, "same file name" if other in named else "some of its lines")
         for alike, other in sorted(scored)[: pair.config.listed]
         if -alike >= pair.config.candidate
     ]
+    return _lost(target, "the file was removed", suggested)
+
+
+@dataclass(frozen=True, slots=True)
+class ReanchoredGold:
+    """A gold set at the new commit, with notes on dropped labels."""
+
+    gold: GoldSet
+    notes: tuple[str, ...] = ()
+
+
+def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> ReanchoredGold:
+    """Return the gold set at the new commit; refuse, drop or keep lost targets."""
+    gone = sum(row.move.confidence == "lost" for row in moves.rows)
+    if gone and lost == "refuse":
+        what = "anchor" if gone == 1 else "anchors"
+        raise GoldError(
+            f"{gone} {what} of '{moves.gold.name}' could not be moved, so nothing is written",
+            file=moves.gold.source,
+            hint="list them without --in-place and --out; correct them, or use --drop-lost or --keep-lost",
+        )
+    placed: dict[Target, Target | None] = {}
+    for move in (row.move for row in moves.rows):
+        placed[move.old] = move.new
+        if move.new is None and lost == "keep":
+            placed[move.old] = move.old
+        elif move.new is not None and digest and _has_lines(move.new):
+            placed[move.old] = replace(move.new, digest=moves.digests[move.old])
+    notes: list[str] = []
+    queries = [new for query in moves.gold.queries if (new := _move_query(query, placed, moves.new, notes)) is not None]
+    if not queries:
+        raise GoldError(
+            f"no query of '{moves.gold.name}' is left at {moves.new[:_SHORT]}",
+            file=moves.gold.source,
+            hint="check the repository; set it with --repo",
+        )
+    corpus = moves.gold.corpus
+    if corpus.kind == "git":
+        corpus = replace(corpus, rev=moves.new)
+    return ReanchoredGold(replace(moves.gold, corpus=corpus, queries=tuple(queries)), tuple(notes))
+
+
+def _move_query(query: Query, placed: Mapping[Target, Target | None], commit: str, notes: list[str]) -> Query | None:
+    targets: dict[str, Target] = {}
+    for old in query.targets:
+        new = placed[old]
+        if new is None:
+            notes.append(f"query '{query.id}': {old.anchor} was lost and is dropped")
+        elif new.anchor in targets:
+            notes.append(f"query '{query.id}': {old.anchor} is now {new.anchor}, which the query already has")
+        else:
+            targets[new.anchor] = new
+    if all(placed[target] is None for target in query.primaries):
+        notes.append(f"query '{query.id}' has no primary target left and is removed")
+        return None
+    adversaries = {}
+    for adversary in query.adversaries:
+        new = placed[adversary.target]
+        if new is None:
+            notes.append(f"query '{query.id}': the adversary {adversary.target.anchor} was lost and is dropped")
+        elif new.anchor in adversaries or any(_is_conflict(new, target) for target in targets.values()):
+            notes.append(f"query '{query.id}': the adversary {new.anchor} duplicates another label and is dropped")
+        else:
+            adversaries[new.anchor] = replace(adversary, target=new)
+    anchors = {old.anchor: placed[old] for _, old in _targets(query)}
+    labels = tuple(
+        replace(label, target=new.anchor, commit=commit if label.commit else "")
+        for label in query.labels
+        if (new := anchors.get(label.target)) is not None
+    )
+    return replace(query, targets=tuple(targets.values()), adversaries=tuple(adversaries.values()), labels=labels)
+
+
+def _is_conflict(wrong: Target, right: Target) -> bool:
+    whole = any(one.symbol is None and one.span.start is None for one in (wrong, right))
+    return wrong.anchor == right.anchor or (whole and wrong.span.path == right.span.path)
+
+
+def add_digests(gold: GoldSet, lines: Lines) -> ReanchoredGold:
+    """Return a set whose line anchors have content hashes, with notes on anchors outside the corpus."""
+    notes: list[str] = []
+
+    def add_digest(target: Target, query: Query) -> Target:
+        start, end = target.span.start, target.span.end
+        if target.symbol is not None or start is None or end is None or target.digest is not None:
+            return target
+        text = lines(target.span.path)
+        if text is None or end > len(text):
+            notes.append(f"query '{query.id}': {target.anchor} is not in the corpus, so it gets no hash")
+            return target
+        return replace(target, digest=content_digest(text[start - 1 : end]))
+
+    queries: list[Query] = []
+    for query in gold.queries:
+        new = {old.anchor: add_digest(old, query) for old in query.targets}
+        wrong = {one.target.anchor: add_digest(one.target, query) for one in query.adversaries}
+        anchors = {old: target.anchor for old, target in (new | wrong).items()}
+        changed = replace(
+            query,
+            targets=tuple(new[old.anchor] for old in query.targets),
+            adversaries=tuple(replace(one, target=wrong[one.target.anchor]) for one in query.adversaries),
+            labels=tuple(replace(label, target=anchors.get(label.target, label.target)) for label in query.labels),
+        )
+        queries.append(changed)
+    return ReanchoredGold(replace(gold, queries=tuple(queries)), tuple(notes))

@@ -1,4 +1,4 @@
-"""Files as re-anchoring compares them: lines, definitions or sections, and fingerprints of text."""
+"""Definitions of programs and sections of documents, and the similarity of their texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Final
 
 from assay.corpus.languages import detect
-from assay.gold.reanchor.records import OldRange
 from assay.syntax.identifiers import split
 from assay.syntax.prose import DocHeading, headings
 from assay.syntax.symbols import symbols
@@ -22,6 +21,23 @@ _COMMENT: Final = re.compile(r"\s*(?://|#|/\*|\*|--|;|%|@|'''|\"\"\"|<!--)")
 _CLOSING: Final = re.compile(r"[\s)\]}>;,]*(?:end)?[\s)\]}>;,]*")
 _REPEAT: Final = re.compile(r"~[0-9]+$")
 _WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class OldRange:
+    """A range of lines of the old commit."""
+
+    path: str
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        return Span(self.path, self.start, self.end)
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start + 1
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,22 +51,21 @@ class Section:
 
     @property
     def length(self) -> int:
-        """Number of lines."""
         return self.end - self.start + 1
 
     @property
     def plain(self) -> str:
-        """Name without the number of a repeated one, which changes when another is added above."""
+        """The name without the number of a repeated one, which changes when another is added above."""
         return _REPEAT.sub("", self.name)
 
     @property
     def last(self) -> str:
-        """Name without scopes."""
+        """The name without scopes."""
         return self.plain.rpartition("\n" if self.kind == "section" else ".")[2]
 
 
 class ParsedFile:
-    """The lines of a file and the definitions or sections in it."""
+    """The lines of a file and its definitions or sections."""
 
     def __init__(self, path: str, lines: Sequence[str]) -> None:
         self.path = path
@@ -62,7 +77,7 @@ class ParsedFile:
     def parts(self) -> tuple[Section, ...]:
         """Definitions or sections in file order; empty for unsupported languages."""
         if self.is_document:
-            return tuple(_sections(self.lines))
+            return tuple(_document_sections(self.lines))
         text = "\n".join(self.lines) + "\n"
         return tuple(Section(s.start, s.end, s.name, s.kind) for s in symbols(self.path, text, self.language))
 
@@ -75,10 +90,6 @@ class ParsedFile:
         place = self._places[part]
         before = self.parts[place - 1] if place else None
         return before, self.parts[place + 1] if place + 1 < len(self.parts) else None
-
-    def enclosing(self, part: Section) -> Section | None:
-        """Return the innermost other part that encloses a part."""
-        return find_enclosing([one for one in self.parts if one != part], part.start, part.end)
 
     def text(self, start: int, end: int) -> tuple[str, ...]:
         """Return lines from start to end, both included."""
@@ -107,7 +118,7 @@ class ParsedFile:
         )
 
 
-def _sections(lines: Sequence[str]) -> Iterator[Section]:
+def _document_sections(lines: Sequence[str]) -> Iterator[Section]:
     found = list(headings(lines))
     outer: list[DocHeading] = []
     seen: Counter[str] = Counter()
@@ -115,17 +126,16 @@ def _sections(lines: Sequence[str]) -> Iterator[Section]:
         while outer and outer[-1].level >= heading.level:
             outer.pop()
         outer.append(heading)
-        name = "\n".join(_normalize_title(one.title) for one in outer)
+        names: list[str] = []
+        for one in outer:
+            unnumbered = re.sub(r"^[\W_]*(?:\d+[.)]\s+)?", "", one.title.casefold())
+            names.append(" ".join(re.findall(r"\w[\w.'-]*", unnumbered)) or one.title)
+        name = "\n".join(names)
         seen[name] += 1
         end = next((later.line - 1 for later in found[nth + 1 :] if later.level <= heading.level), len(lines))
         while end > heading.line and not lines[end - 1].strip():
             end -= 1
         yield Section(heading.line, end, name if seen[name] == 1 else f"{name}~{seen[name]}", "section")
-
-
-def _normalize_title(title: str) -> str:
-    unnumbered = re.sub(r"^[\W_]*(?:\d+[.)]\s+)?", "", title.casefold())
-    return " ".join(re.findall(r"\w[\w.'-]*", unnumbered)) or title
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,50 +148,46 @@ class RangePart:
     holder: Section | None
 
 
-def split_range(sheet: ParsedFile, start: int, end: int, slack: int) -> tuple[RangePart, ...]:
+def split_range(file: ParsedFile, start: int, end: int, slack: int) -> tuple[RangePart, ...]:
     """Split a range into the sections in it and the rest; one part if it is a section or contains none."""
-    whole = [part for part in sheet.parts if _is_section(sheet, part, start, end, slack)]
+    whole = [part for part in file.parts if _is_section(file, part, start, end, slack)]
     if whole:
         return (RangePart(start, end, max(whole, key=lambda part: (part.length, part)), None),)
-    holder = find_enclosing(sheet.parts, start, end)
+    holder = find_enclosing(file.parts, start, end)
     tops: list[Section] = []
-    for part in sorted(sheet.parts, key=lambda part: (part.start, -part.end, part.name)):
+    for part in sorted(file.parts, key=lambda part: (part.start, -part.end, part.name)):
         inside = part != holder and (holder is None or holder.start <= part.start <= part.end <= holder.end)
         if inside and (not tops or part.start > tops[-1].end):
             tops.append(part)
-    tops = [part for part in tops if part.start <= end and start <= part.end]
-    pieces = tuple(_split_at(sheet, tops, start, end, slack, holder))
-    if holder is not None and not any(piece.whole for piece in pieces):
-        return (RangePart(start, end, None, holder),)
-    return pieces
-
-
-def _split_at(
-    sheet: ParsedFile, tops: Sequence[Section], start: int, end: int, slack: int, holder: Section | None
-) -> Iterator[RangePart]:
+    pieces: list[RangePart] = []
     line = start
     for part in tops:
-        if part.start > line and not sheet.is_filler(line, part.start - 1):
-            yield RangePart(line, part.start - 1, None, holder)
+        if part.start > end or start > part.end:
+            continue
+        if part.start > line and not file.is_filler(line, part.start - 1):
+            pieces.append(RangePart(line, part.start - 1, None, holder))
         first, last = max(line, part.start), min(end, part.end)
         if first <= last:
-            whole = part if _is_section(sheet, part, first, last, slack) else None
-            yield RangePart(first, last, whole, None if whole else part)
+            is_whole = _is_section(file, part, first, last, slack)
+            pieces.append(RangePart(first, last, part if is_whole else None, None if is_whole else part))
         line = max(line, part.end + 1)
-    if line <= end and (line == start or not sheet.is_filler(line, end)):
-        yield RangePart(line, end, None, holder)
+    if line <= end and (line == start or not file.is_filler(line, end)):
+        pieces.append(RangePart(line, end, None, holder))
+    if holder is not None and not any(piece.whole for piece in pieces):
+        return (RangePart(start, end, None, holder),)
+    return tuple(pieces)
 
 
-def _is_section(sheet: ParsedFile, part: Section, start: int, end: int, slack: int) -> bool:
+def _is_section(file: ParsedFile, part: Section, start: int, end: int, slack: int) -> bool:
     if start <= part.start:
-        begins = part.start - start <= slack and sheet.is_filler(start, part.start - 1)
+        begins = part.start - start <= slack and file.is_filler(start, part.start - 1)
     else:
-        begins = start <= part.end and sheet.is_filler(part.start, start - 1)
+        begins = start <= part.end and file.is_filler(part.start, start - 1)
     if not begins:
         return False
     if end >= part.end:
-        return end - part.end <= slack and sheet.is_filler(part.end + 1, end)
-    return part.end - end <= slack and end >= part.start and sheet.is_filler(end + 1, part.end)
+        return end - part.end <= slack and file.is_filler(part.end + 1, end)
+    return part.end - end <= slack and end >= part.start and file.is_filler(end + 1, part.end)
 
 
 def find_enclosing(parts: Iterable[Section], start: int, end: int) -> Section | None:
@@ -218,8 +224,12 @@ def similarity(one: Fingerprint, other: Fingerprint) -> float:
 
 def containment(old: Fingerprint, new: Fingerprint) -> float:
     """Average the shares of the old lines and of the old words that the new text contains."""
-    words = _share(old.words, new.words)
-    return (_share(old.lines, new.lines) + words) / 2 if old.lines else words
+
+    def share(before: Counter[str], after: Counter[str]) -> float:
+        return (before & after).total() / before.total() if before else 1.0
+
+    words = share(old.words, new.words)
+    return (share(old.lines, new.lines) + words) / 2 if old.lines else words
 
 
 def title_similarity(one: str, other: str) -> float:
@@ -240,45 +250,35 @@ def _dice(one: Counter[str], other: Counter[str]) -> float:
     return 2 * (one & other).total() / total if total else 1.0
 
 
-def _share(old: Counter[str], new: Counter[str]) -> float:
-    return (old & new).total() / old.total() if old else 1.0
-
-
-@dataclass(frozen=True, slots=True)
 class WordIndex:
     """An inverted index of tf-idf vectors of sections, normalized to length 1."""
 
-    spans: tuple[Span, ...]
-    rarity: Mapping[str, float]
-    holders: Mapping[str, list[tuple[int, float]]]
+    def __init__(self, files: Iterable[ParsedFile], most: int) -> None:
+        """Index the sections of files, stopping after the file that reaches `most`."""
+        found: list[tuple[Span, Counter[str]]] = []
+        for file in files:
+            found += [(Span(file.path, p.start, p.end), _count_words(file.text(p.start, p.end))) for p in file.parts]
+            if len(found) >= most:
+                break
+        counts = Counter(word for _, words in found for word in words)
+        self._spans = [span for span, _ in found]
+        self._rarity = {word: math.log(len(found) / count) for word, count in counts.items()}
+        self._postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for place, (_, words) in enumerate(found):
+            for word, weight in self._vector(words).items():
+                self._postings[word].append((place, weight))
 
-    def nearest(self, sheet: ParsedFile, old: OldRange, most: int) -> list[Span]:
-        """Return the sections most similar to a range by cosine, best first."""
+    def nearest(self, lines: Sequence[str], most: int) -> list[Span]:
+        """Return the sections most similar to a text by cosine, best first."""
         scores: dict[int, float] = defaultdict(float)
-        for word, weight in _vector(_count_words(sheet.text(old.start, old.end)), self.rarity).items():
-            for place, held in self.holders.get(word, ()):
-                scores[place] += weight * held
-        best = sorted(scores, key=lambda place: (-scores[place], self.spans[place]))
-        return [self.spans[place] for place in best[:most]]
+        for word, weight in self._vector(_count_words(lines)).items():
+            for place, other in self._postings.get(word, ()):
+                scores[place] += weight * other
+        best = sorted(scores, key=lambda place: (-scores[place], self._spans[place]))
+        return [self._spans[place] for place in best[:most]]
 
-
-def index_words(sheets: Iterable[ParsedFile], most: int) -> WordIndex:
-    """Index the sections of files, stopping after the file that reaches `most`."""
-    found: list[tuple[Span, Counter[str]]] = []
-    for sheet in sheets:
-        found += [(Span(sheet.path, p.start, p.end), _count_words(sheet.text(p.start, p.end))) for p in sheet.parts]
-        if len(found) >= most:
-            break
-    counts = Counter(word for _, words in found for word in words)
-    rarity = {word: math.log(len(found) / count) for word, count in counts.items()}
-    holders: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for place, (_, words) in enumerate(found):
-        for word, weight in _vector(words, rarity).items():
-            holders[word].append((place, weight))
-    return WordIndex(tuple(span for span, _ in found), rarity, holders)
-
-
-def _vector(words: Counter[str], rarity: Mapping[str, float]) -> dict[str, float]:
-    raw = {word: (1 + math.log(count)) * rarity[word] for word, count in words.items() if rarity.get(word)}
-    norm = math.sqrt(sum(weight * weight for weight in raw.values()))
-    return {word: weight / norm for word, weight in raw.items()} if norm else {}
+    def _vector(self, words: Mapping[str, int]) -> dict[str, float]:
+        rarity = self._rarity
+        raw = {word: (1 + math.log(count)) * rarity[word] for word, count in words.items() if rarity.get(word)}
+        norm = math.sqrt(sum(weight * weight for weight in raw.values()))
+        return {word: weight / norm for word, weight in raw.items()} if norm else {}

@@ -1,11 +1,11 @@
-"""Two commits of a git repository: their files, which became which, and which lines stayed."""
+"""Two commits of a Git repository: their files, renames, and the lines that stayed."""
 
 from __future__ import annotations
 
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -14,15 +14,13 @@ from typing import Final
 from assay.corpus import ArchiveLimits, decode_text
 from assay.corpus.git import git, git_stream
 from assay.errors import CorpusError
-from assay.gold.reanchor.records import Reanchoring
-from assay.gold.reanchor.sheets import (
+from assay.gold.reanchor.sections import (
     Fingerprint,
     ParsedFile,
     Section,
     WordIndex,
     containment,
     has_word,
-    index_words,
     normalize_blanks,
     similarity,
 )
@@ -30,13 +28,83 @@ from assay.syntax.text import split_lines
 from assay.types import Span
 
 _HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-#: No programs that the repository configures.
+#: Options that run no programs which the repository configures.
 _PLAIN: Final = ("--no-ext-diff", "--no-textconv", "--ignore-submodules")
 
 
 @dataclass(frozen=True, slots=True)
+class Reanchoring:
+    """Thresholds of evidence. Likeness is `sections.similarity`, from 0 to 1."""
+
+    #: Percent of a file that is left in a renamed or copied one. git's default of 50 misses files that were split;
+    #: a low value is harmless, since the lines are compared afterwards.
+    rename_percent: int = 30
+    #: Files that may be compared as renames; git gives up silently beyond its default of 1,000.
+    rename_limit: int = 5_000
+    #: Likeness from which a place found by name, or by lines that stayed, is sure.
+    #: Unrelated functions of one program reach 0.2 to 0.35.
+    sure: float = 0.5
+    #: Share of the old lines and words that such a place must contain; below it, only the name is left.
+    named: float = 0.2
+    #: Likeness that a definition of the same name in another scope or file needs: `new` and `run` are everywhere.
+    moved: float = 0.35
+    #: Bonus of a renamed definition: up to `title` for words that the names share, and `neighbor` for each adjacent
+    #: definition with the same name.
+    title: float = 0.3
+    neighbor: float = 0.15
+    #: Likeness that a renamed definition needs, without and with the bonus ...
+    renamed: float = 0.4
+    renamed_sum: float = 0.55
+    #: ... and the same for a section of a document, whose text is rewritten more freely; without a common word in
+    #: the title it needs `retitled`.
+    section: float = 0.05
+    section_sum: float = 0.45
+    retitled: float = 0.25
+    #: Likeness from which a renamed definition is sure.
+    renamed_sure: float = 0.6
+    #: Likeness that a place with only some of the lines needs for low confidence and for sure.
+    scattered: float = 0.5
+    scattered_sure: float = 0.75
+    #: Bonus for names and lines that stayed when places are compared. It is limited because bodies move out of
+    #: functions that stay as one-line wrappers.
+    better: float = 0.25
+    #: A section is placed on the lines that stayed, not on all of the new section, if that adds this much likeness ...
+    closer: float = 0.15
+    #: ... and contains at least this share: a heading was removed, so the section absorbed the next one's text.
+    held: float = 0.9
+    #: Share of the old text that an adjacent new definition must add to be included: bodies are split up.
+    split_off: float = 0.05
+    #: Characters that a text needs to be searched for: shorter texts are found everywhere.
+    distinctive: int = 60
+    #: Comments, blanks and closing brackets allowed between the edges of a range and a definition, in lines.
+    slack: int = 3
+    #: Share of its old length below which a range is no longer sure: two of three lines are elsewhere.
+    shrunk: float = 0.34
+    #: A new range longer than this many times the old, plus `grown_lines`, includes something else.
+    grown: float = 3.0
+    grown_lines: int = 30
+    #: difflib ratio from which a line is an edited other line; one with a word of four renamed has about that.
+    like_line: float = 0.7
+    #: Most places of a line that counts as evidence; `return None` is everywhere.
+    common: int = 8
+    #: Candidates listed for a lost target.
+    listed: int = 3
+    #: Likeness from which a candidate is listed.
+    candidate: float = 0.2
+    #: Definitions of changed files that are compared by words; ten times that takes a minute and a gigabyte.
+    indexed: int = 50_000
+    #: Pairs of lines compared where no line is unique; long tables take minutes otherwise.
+    compared: int = 4_000_000
+    #: Largest file that is read, in bytes; longer ones are generated.
+    file_bytes: int = 1_000_000
+
+
+DEFAULT = Reanchoring()
+
+
+@dataclass(frozen=True, slots=True)
 class GitRepository:
-    """A git repository, bare or not, and the directory in it that the gold set's paths are relative to."""
+    """A Git repository, bare or not, and the directory in it that the gold set's paths are relative to."""
 
     folder: Path
     root: str = ""
@@ -66,10 +134,10 @@ class GitRepository:
 
     def run(self, *arguments: str) -> bytes:
         """Run git and return its output."""
-        answer = git("-c", "core.quotePath=false", *arguments, cwd=self.folder, limits=ArchiveLimits())
-        if answer.code:
-            raise CorpusError(f"git cannot compare the revisions: {answer.last_words}", file=self.folder)
-        return answer.out
+        result = git("-c", "core.quotePath=false", *arguments, cwd=self.folder, limits=ArchiveLimits())
+        if result.code:
+            raise CorpusError(f"git cannot compare the revisions: {result.last_words}", file=self.folder)
+        return result.out
 
     def inside(self, path: str) -> str | None:
         """Return a path relative to the root; None when it is outside."""
@@ -132,49 +200,64 @@ class CommitPair:
 
     def __init__(self, old: Tree, new: Tree, config: Reanchoring) -> None:
         self.old, self.new, self.config = old, new, config
-        self._sheets: dict[tuple[bool, str], ParsedFile] = {}
+        self._parsed: dict[tuple[bool, str], ParsedFile] = {}
         self._maps: dict[tuple[str, str], dict[int, int]] = {}
         self._prints: dict[tuple[bool, Span], Fingerprint] = {}
 
     def before(self, path: str) -> ParsedFile:
         """Return a file of the old commit."""
-        return self._sheet(path, old=True)
+        return self._parse(path, old=True)
 
     def after(self, path: str) -> ParsedFile:
         """Return a file of the new commit."""
-        return self._sheet(path, old=False)
+        return self._parse(path, old=False)
 
-    def _sheet(self, path: str, *, old: bool) -> ParsedFile:
-        if (old, path) not in self._sheets:
-            self._sheets[old, path] = ParsedFile(path, (self.old if old else self.new).lines(path))
-        return self._sheets[old, path]
+    def _parse(self, path: str, *, old: bool) -> ParsedFile:
+        if (old, path) not in self._parsed:
+            self._parsed[old, path] = ParsedFile(path, (self.old if old else self.new).lines(path))
+        return self._parsed[old, path]
 
     def line_map(self, path: str, other: str) -> dict[int, int]:
         """Return the lines of an old file that stayed in a new one, ignoring whitespace: old number -> new number."""
         if (path, other) not in self._maps:
-            before, after = len(self.old.lines(path)), len(self.new.lines(other))
-            blobs = self.old.blobs[path], self.new.blobs[other]
-            if blobs[0] == blobs[1]:
-                found = {line: line for line in range(1, before + 1)}
-            else:
-                options = ("--histogram", "-w", "-U0", "--no-color", *_PLAIN)
-                found = dict(_parse_diff(self.old.repository.run("diff", *options, *blobs), before, after))
-            self._maps[path, other] = found
+            self._maps[path, other] = self._compare_lines(path, other)
         return self._maps[path, other]
 
+    def _compare_lines(self, path: str, other: str) -> dict[int, int]:
+        before, after = len(self.old.lines(path)), len(self.new.lines(other))
+        blobs = self.old.blobs[path], self.new.blobs[other]
+        if blobs[0] == blobs[1]:
+            return {line: line for line in range(1, before + 1)}
+        printed = self.old.repository.run("diff", "--histogram", "-w", "-U0", "--no-color", *_PLAIN, *blobs)
+        found: dict[int, int] = {}
+        if re.search(rb"^Binary files ", printed, re.M):
+            return found
+        here, there = 1, 1
+        for line in printed.split(b"\n"):
+            hunk = _HUNK.match(line)
+            if hunk is not None:
+                removed, added = int(hunk[2] or 1), int(hunk[4] or 1)
+                stop = int(hunk[1]) + (removed == 0)  # a hunk that only adds has the number of the line before it
+                found.update(zip(range(here, stop), range(there, there + stop - here), strict=True))
+                there += stop - here + added
+                here = stop + removed
+        found.update(zip(range(here, before + 1), range(there, after + 1), strict=False))
+        return found
+
     def successors(self, path: str) -> tuple[str, ...]:
-        """Return the new files that may continue an old one: the same path first, then git's renames and copies."""
-        same = (path,) if path in self.new else ()
-        found = (*same, *(other for other in self._files[0].get(path, ()) if other != path))
-        return found or self._find_namesake(path)
+        """Return the new files that may continue an old one.
 
-    def _find_namesake(self, path: str) -> tuple[str, ...]:
-        """Return the one new file of the same name nearest to the old path, or of the same stem in its directory.
-
-        git sees no rename if a tree moved below `src/` and was rewritten, or a document changed its markup.
+        The same path comes first, then git's renames and copies, else the one new file of the same name nearest to
+        the old path, or of the same stem in its directory: git sees no rename if a tree moved below `src/` and was
+        rewritten, or a document changed its markup.
         """
+        renamed, changed = self._changes
+        same = (path,) if path in self.new else ()
+        found = (*same, *(other for other in renamed.get(path, ()) if other != path))
+        if found:
+            return found
         old = PurePosixPath(path)
-        fresh = [PurePosixPath(other) for other in self._files[1] if other not in self.old]
+        fresh = [PurePosixPath(other) for other in changed if other not in self.old]
         named = {other: _common_tail(old, other) for other in fresh if other.name == old.name}
         best = [other for other, count in named.items() if count == max(named.values())]
         best = best or [other for other in fresh if other.parent == old.parent and other.stem == old.stem]
@@ -190,12 +273,12 @@ class CommitPair:
 
     def _print(self, span: Span, *, old: bool) -> Fingerprint:
         if (old, span) not in self._prints:
-            sheet = self._sheet(span.path, old=old)
-            self._prints[old, span] = Fingerprint(sheet.text(span.start or 1, span.end or len(sheet.lines)))
+            file = self._parse(span.path, old=old)
+            self._prints[old, span] = Fingerprint(file.text(span.start or 1, span.end or len(file.lines)))
         return self._prints[old, span]
 
     @cached_property
-    def _files(self) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    def _changes(self) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
         """New paths of each renamed or copied file, most similar first; and all new or changed paths."""
         config, repository = self.config, self.old.repository
         similar = (f"-M{config.rename_percent}%", f"-C{config.rename_percent}%", f"-l{config.rename_limit}")
@@ -203,21 +286,25 @@ class CommitPair:
         printed = repository.run(
             "diff-tree", "-r", "-z", "--raw", *similar, *_PLAIN, self.old.commit, self.new.commit, *below
         )
-        became: dict[str, list[tuple[int, str]]] = {}
+        renamed: dict[str, list[tuple[int, str]]] = {}
         changed: set[str] = set()
-        for status, source, path in _parse_raw(printed.decode("utf-8", "surrogateescape")):
-            here, there = repository.inside(source), repository.inside(path)
+        rest = iter(printed.decode("utf-8", "surrogateescape").split("\0"))
+        for about in rest:
+            if not about.startswith(":"):
+                continue
+            status, source = about.rsplit(" ", 1)[1], next(rest)
+            here, there = repository.inside(source), repository.inside(next(rest) if status[0] in "RC" else source)
             if there is not None and there in self.new:
                 changed.add(there)
                 if here is not None and status[0] in "RC":
-                    became.setdefault(here, []).append((-int(status[1:] or 0), there))
-        return {path: tuple(p for _, p in sorted(found)) for path, found in became.items()}, tuple(sorted(changed))
+                    renamed.setdefault(here, []).append((-int(status[1:] or 0), there))
+        return {path: tuple(p for _, p in sorted(found)) for path, found in renamed.items()}, tuple(sorted(changed))
 
     @cached_property
     def changed(self) -> tuple[str, ...]:
         """New or changed files, where code may have moved to."""
-        self.new.read(self._files[1])
-        return self._files[1]
+        self.new.read(self._changes[1])
+        return self._changes[1]
 
     @cached_property
     def by_name(self) -> dict[str, list[tuple[str, Section]]]:
@@ -241,32 +328,7 @@ class CommitPair:
     @cached_property
     def by_words(self) -> WordIndex:
         """Index of the words of the changed files' sections."""
-        return index_words((self.after(path) for path in self.changed), self.config.indexed)
-
-
-def _parse_raw(printed: str) -> Iterator[tuple[str, str, str]]:
-    """Yield status, old path and new path from `git diff-tree -z --raw`."""
-    rest = iter(printed.split("\0"))
-    for about in rest:
-        if about.startswith(":"):
-            status, path = about.rsplit(" ", 1)[1], next(rest)
-            yield status, path, next(rest) if status[0] in "RC" else path
-
-
-def _parse_diff(printed: bytes, before: int, after: int) -> Iterator[tuple[int, int]]:
-    """Yield the lines that stayed from a diff without context."""
-    if re.search(rb"^Binary files ", printed, re.M):
-        return
-    here, there = 1, 1
-    for line in printed.split(b"\n"):
-        hunk = _HUNK.match(line)
-        if hunk is not None:
-            removed, added = int(hunk[2] or 1), int(hunk[4] or 1)
-            stop = int(hunk[1]) + (removed == 0)  # a hunk that only adds has the number of the line before it
-            yield from zip(range(here, stop), range(there, there + stop - here), strict=True)
-            there += stop - here + added
-            here = stop + removed
-    yield from zip(range(here, before + 1), range(there, after + 1), strict=False)
+        return WordIndex((self.after(path) for path in self.changed), self.config.indexed)
 
 
 def _common_tail(one: PurePosixPath, other: PurePosixPath) -> int:

@@ -6,8 +6,8 @@ import pytest
 
 from assay.errors import CorpusError, GoldError
 from assay.gold.anchors import content_digest
-from assay.gold.reanchor import GitRepository, Moves, apply, locate, reanchor, with_digests
-from assay.gold.reanchor.trees import read_tree
+from assay.gold.reanchor.commits import GitRepository, read_tree
+from assay.gold.reanchor.moves import Moves, add_digests, apply, locate, reanchor
 from assay.types import Adversary, CorpusSpec, GoldSet, LabelProvenance, Query
 from tests.gold.reanchor.history import commit, git, gold_of, located, module, target
 
@@ -110,9 +110,9 @@ def test_hashes_are_added_to_what_has_lines(tmp_path):
     assert anchors == [f"a.py:2-7#{digest}", "a.py::gamma", "b.py"]
 
 
-def test_with_digests_hashes_a_set_as_it_stands():
+def test_add_digests_hashes_a_set_as_it_stands():
     texts = {"a.py": OLD["a.py"].split("\n")[:-1]}
-    applied = with_digests(
+    applied = add_digests(
         GoldSet("g", CorpusSpec("path", "."), (query("one", "a.py:1-2", "a.py", wrong=("a.py:90-99",)),)), texts.get
     )
     (one,) = applied.gold.queries
