@@ -27,11 +27,11 @@ ALLOWED = {
     "http": {"errors", "clock", "redaction"},
     "chat": {"errors", "http"},
     "clock": set(),
-    "screen": set(),
+    "terminal": set(),
     "redaction": {"errors"},
     "processes": {"errors", "types"},
     "_version": set(),
-    "syntax": {"errors", "types"},
+    "syntax": {"errors", "types", "processes"},
     "corpus": {"errors", "types", "syntax", "files", "locks", "processes", "_version"},
     "store": {"errors", "files", "locks", "corpus"},
     "gold": {"errors", "types", "clock", "syntax", "corpus", "files", "digests", "locks", "chat"},
@@ -48,6 +48,7 @@ ALLOWED = {
         "locks",
         "http",
         "chat",
+        "processes",
         "redaction",
     },
     "engines": {
@@ -71,7 +72,7 @@ ALLOWED = {
     "browser": {"errors"},
 }
 ALLOWED["training"] = {
-    "errors", "types", "files", "digests", "settings", "toml", "syntax", "corpus", "store", "search",
+    "errors", "types", "files", "digests", "settings", "toml", "processes", "syntax", "corpus", "store", "search",
     "stats", "scoring",
 }  # fmt: skip
 ALLOWED["measures"] = {"scoring"}

@@ -16,11 +16,11 @@ import pytest
 
 from assay.corpus import WalkConfig, open_corpus, parse_spec
 from assay.engines.base import SharedCache
+from assay.processes.forks import Fork, ForkError
 from assay.search import Index, SearchConfig, chunking
 from assay.search.sharing import PartKeys, share_index
 from assay.store import ArtifactStore
 from assay.syntax import outline as outlines
-from assay.syntax.fork_guard import run_guarded
 from assay.syntax.outline import outline
 from assay.syntax.parsing import ParsingLimits, is_malformed, nesting_problem
 from tests.search.conftest import CorpusOf, write_files
@@ -161,24 +161,27 @@ def test_source_looks_torn_when_its_brackets_do_not_match_or_are_missing() -> No
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there we fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
-    assert run_guarded(lambda: {"a": 1}, int(WATCHDOG)) == {"a": 1}
-    assert run_guarded(lambda: os.kill(os.getpid(), signal.SIGKILL), int(WATCHDOG)) is None
-    assert run_guarded(lambda: 1 / 0, int(WATCHDOG)) is None
-    assert run_guarded(lambda: [random.random() for _ in iter(int, 1)], 1) is None
+    assert Fork(lambda: {"a": 1}).result() == {"a": 1}
+    with pytest.raises(ForkError):
+        Fork(lambda: os.kill(os.getpid(), signal.SIGKILL)).result()
+    with pytest.raises(ZeroDivisionError):
+        Fork(lambda: 1 / 0).result()
+    with pytest.raises(ForkError):
+        Fork(lambda: [random.random() for _ in iter(int, 1)], 1).result()
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_parser_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlines, "parse", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
-    monkeypatch.setattr(outlines, "can_guard", lambda: True)
+    monkeypatch.setattr(outlines, "can_fork", lambda: True)
     assert outline("(" * 20, "python").problem == "its parser failed"
 
 
 def test_guard_is_only_for_a_process_without_threads() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import threading, time; from assay.syntax.fork_guard import can_guard;"
-         "print(can_guard());"
-         "threading.Thread(target=time.sleep, args=(1,), daemon=True).start(); print(can_guard())"],
+        [sys.executable, "-c", "import threading, time; from assay.processes.forks import can_fork;"
+         "print(can_fork());"
+         "threading.Thread(target=time.sleep, args=(1,), daemon=True).start(); print(can_fork())"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.split() == [str(sys.platform.startswith("linux")), "False"]

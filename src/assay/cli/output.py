@@ -144,10 +144,10 @@ class ResultPrinter:
 
 def page() -> ResultPrinter:
     """Look at where stdout goes."""
-    from assay.screen import screen_of
+    from assay.terminal import detect_terminal
 
-    screen = screen_of(sys.stdout, LAYOUT.piped)
-    return ResultPrinter(screen.width, screen.colour)
+    terminal = detect_terminal(sys.stdout, LAYOUT.piped)
+    return ResultPrinter(terminal.width, terminal.color)
 
 
 def show_hit(

@@ -24,12 +24,13 @@ from assay.http import (
     HttpRequest,
     RawResponse,
     RetryPolicy,
+    failure,
     make_call,
     read_json,
     read_token,
+    retry_delay,
     send,
 )
-from assay.http.client import failure, retry_delay
 from assay.redaction import Redactor
 from assay.report.comparison import comparison_blocks
 from assay.report.evidence import Regression, loss_blocks, steadiness_blocks

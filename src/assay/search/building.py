@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
-import signal
-import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Final
@@ -26,6 +22,7 @@ from assay.corpus import StatCache, decode_text, open_corpus, parse_spec, read_b
 from assay.corpus.cache import cache_dir
 from assay.digests import digest_of
 from assay.errors import CorpusError, SetupError
+from assay.processes.forks import Fork, ForkError, can_fork
 from assay.search.analysis import FileInput, analyze
 from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
@@ -34,7 +31,6 @@ from assay.search.table import IndexTable, combine, pick, read_table, table_arra
 from assay.store import code_digest
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.paths import DESCRIPTIONS
-from assay.syntax.fork_guard import end_with
 from assay.syntax.grammars import grammar_name, load_grammar, packages
 from assay.syntax.outline import TIMED_OUT
 from assay.types import Corpus, SourceFile
@@ -189,10 +185,14 @@ def build_table(
         for language in sorted({file.language for file in files if file.language}):
             if grammar_name("", language, ""):
                 load_grammar(language)
-    children = [_fork(corpus, share, config) for share in shares[1:]]
+    children = [Fork(partial(_analyze, corpus, share, config)) for share in shares[1:]]
     try:
         tables = [_analyze(corpus, shares[0], config)]
         tables += [child.result() for child in children]
+    except ForkError as error:
+        raise SetupError(
+            "a process that was indexing ended without a result", hint="free some memory, or use --workers 1"
+        ) from error
     finally:
         for child in children:
             child.end()
@@ -205,7 +205,7 @@ def build_table(
 
 
 def _processes(files: Sequence[SourceFile], wanted: int | None) -> int:
-    if not sys.platform.startswith("linux") or threading.active_count() > 1:  # forking is not safe
+    if not can_fork():
         return 1
     most = max(1, sum(file.size for file in files) // SHARING.bytes)
     return min(wanted or len(os.sched_getaffinity(0)), most, max(len(files), 1))
@@ -244,53 +244,3 @@ def _inputs(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[FileInput]:
             raise
         source = SourceText(file.path, decode_text(data), file.kind, file.language)
         yield FileInput(source, hashlib.sha256(data).hexdigest())
-
-
-@dataclass(frozen=True, slots=True)
-class _Child:
-    """A process that analyzes a share and writes the table to a pipe."""
-
-    pid: int
-    pipe: int
-
-    def result(self) -> IndexTable:
-        with os.fdopen(os.dup(self.pipe), "rb") as stream:
-            data = stream.read()
-        try:
-            found = pickle.loads(data)  # noqa: S301 (written by our own child)
-        except (EOFError, pickle.UnpicklingError) as error:  # it wrote nothing, or not to the end
-            raise SetupError(
-                "a process that was indexing ended without a result", hint="free some memory, or use --workers 1"
-            ) from error
-        if isinstance(found, BaseException):
-            raise found
-        assert isinstance(found, IndexTable)
-        return found
-
-    def end(self) -> None:
-        os.close(self.pipe)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-
-
-def _fork(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> _Child:
-    reader, writer = os.pipe()
-    parent = os.getpid()
-    pid = os.fork()
-    if pid:
-        os.close(writer)
-        return _Child(pid, reader)
-    status = 1
-    try:
-        os.close(reader)
-        end_with(parent)
-        result: IndexTable | Exception
-        try:
-            result = _analyze(corpus, files, config)
-        except Exception as error:
-            result = error
-        with os.fdopen(writer, "wb") as stream:
-            stream.write(pickle.dumps(result, protocol=5))
-        status = 0
-    finally:
-        os._exit(status)

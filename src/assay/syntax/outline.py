@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from assay.syntax.fork_guard import can_guard, run_guarded
+from assay.processes.forks import Fork, ForkError, can_fork
 from assay.syntax.grammars import load_grammar
 from assay.syntax.parsing import (
     PARSING,
@@ -104,11 +104,12 @@ def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline
     if problem := nesting_problem(source, grammar):
         return _unknown(problem)
     load_grammar(grammar)
-    if not is_malformed(source, grammar) or not can_guard():
+    if not is_malformed(source, grammar) or not can_fork():
         return _outline(source, grammar, limits)
-    seconds = 2 + int(time_limit(source, limits))
-    found = run_guarded(partial(_outline, source, grammar, limits), seconds)
-    return _unknown("its parser failed") if found is None else found
+    try:
+        return Fork(partial(_outline, source, grammar, limits), 2 + int(time_limit(source, limits))).result()
+    except ForkError:
+        return _unknown("its parser failed")
 
 
 def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:

@@ -5,19 +5,13 @@ The child writes its files itself and returns a small record. Where forking is n
 
 from __future__ import annotations
 
-import os
-import pickle
 import selectors
-import signal
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from assay.errors import SetupError
-from assay.syntax.fork_guard import end_with
+from assay.processes.forks import Fork, ForkError, can_fork
 
 T = TypeVar("T")
 
@@ -47,75 +41,32 @@ class TaskResult(Generic[T]):
 
 def run_tasks(tasks: Sequence[WorkerTask[T]], workers: int) -> Iterator[TaskResult[T]]:
     """Run tasks in order, `workers` at a time; yield each when it ends."""
-    if workers < 2 or not sys.platform.startswith("linux") or threading.active_count() > 1:
-        yield from (TaskResult(task.name, *_attempt(task)) for task in tasks)
+    if workers < 2 or not can_fork():
+        yield from (_attempt(task.name, task.work) for task in tasks)
         return
-    running: dict[int, _Child[T]] = {}
+    running: dict[int, tuple[str, Fork[T]]] = {}
     waiting = list(reversed(tasks))
     with selectors.DefaultSelector() as selector:
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
-                    child = _fork(waiting.pop(), list(running))
-                    running[child.pipe] = child
-                    selector.register(child.pipe, selectors.EVENT_READ)
+                    task = waiting.pop()
+                    fork = Fork(task.work)
+                    running[fork.pipe] = task.name, fork
+                    selector.register(fork.pipe, selectors.EVENT_READ)
                 for key, _ in selector.select():
-                    if running[key.fd].read():
-                        selector.unregister(key.fd)
-                        yield running.pop(key.fd).done()
+                    selector.unregister(key.fd)
+                    name, fork = running.pop(key.fd)
+                    yield _attempt(name, fork.result)
         finally:
-            for child in running.values():
-                child.end()
+            for _, fork in running.values():
+                fork.end()
 
 
-class _Child(Generic[T]):
-    """A process that sends its result over a pipe."""
-
-    def __init__(self, name: str, pid: int, pipe: int) -> None:
-        self.name = name
-        self.pipe = pipe
-        self._pid = pid
-        self._answer = bytearray()
-
-    def read(self) -> bool:
-        piece = os.read(self.pipe, 1 << 16)
-        self._answer += piece
-        return not piece
-
-    def done(self) -> TaskResult[T]:
-        self.end()
-        try:
-            value, error = pickle.loads(self._answer)  # noqa: S301 (written by our own child over a private pipe)
-        except (EOFError, pickle.UnpicklingError):
-            return TaskResult(self.name, None, SetupError(f"the process that read {self.name} ended early"))
-        return TaskResult(self.name, value, error)
-
-    def end(self) -> None:
-        os.close(self.pipe)
-        with suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
-
-
-def _fork(task: WorkerTask[T], others: Sequence[int]) -> _Child[T]:
-    reader, writer = os.pipe()
-    parent = os.getpid()
-    pid = os.fork()
-    if pid:
-        os.close(writer)
-        return _Child(task.name, pid, reader)
+def _attempt(name: str, work: Callable[[], T]) -> TaskResult[T]:
     try:
-        for pipe in (reader, *others):
-            os.close(pipe)
-        end_with(parent)
-        with os.fdopen(writer, "wb") as stream:
-            pickle.dump(_attempt(task), stream, protocol=5)
-    finally:
-        os._exit(0)
-
-
-def _attempt(task: WorkerTask[T]) -> tuple[T | None, Exception | None]:
-    try:
-        return task.work(), None
+        return TaskResult(name, work(), None)
+    except ForkError:
+        return TaskResult(name, None, SetupError(f"the process that read {name} ended early"))
     except Exception as error:
-        return None, error
+        return TaskResult(name, None, error)

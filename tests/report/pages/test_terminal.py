@@ -25,7 +25,7 @@ from assay.report.render.document import (
 )
 from assay.report.render.markup import to_markdown
 from assay.report.render.terminal import print_document, render_document
-from assay.screen import Screen
+from assay.terminal import Terminal
 
 NAMES = ("builtin", "keywords", "weights:language=0.9,files=0.2,decay=0.5", "東京の検索")
 MEASURES = ("nDCG@10", "RR@10", "nDCG(level=lines)@10", "SpanR(iou=0.3)@10", "RecallAtTokens(2000)")
@@ -81,7 +81,7 @@ NUMBERS = re.compile(r"[+-]?\d+\.\d+|\d+/\d+/\d+|\d+%")
 
 
 def shown(width: int, document: Document = DOCUMENT, **how: bool) -> str:
-    return render_document(document, Screen(width, **how))
+    return render_document(document, Terminal(width, **how))
 
 
 def numbers_of(*tables: Table) -> list[str]:
@@ -122,7 +122,7 @@ def test_what_is_piped_has_no_escape_and_ends_lines_with_words(width, monkeypatc
     assert stream.getvalue() == shown(width)
 
 
-class Terminal(io.StringIO):
+class Tty(io.StringIO):
     encoding = "utf-8"
 
     def isatty(self):
@@ -137,7 +137,7 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch, name, value, escapes)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("COLUMNS", "70")
     monkeypatch.setenv(name, value)
-    stream = Terminal()
+    stream = Tty()
     print_document(DOCUMENT, stream)
     assert ("\x1b[" in stream.getvalue()) is escapes
     bare = re.sub(r"\x1b\[[\d;]*m", "", stream.getvalue())
@@ -150,7 +150,7 @@ def test_verdict_has_a_sign_beside_its_colour(tone, sign):
 
 
 def test_ascii_is_drawn_where_blocks_cannot_be_shown():
-    text = shown(80, drawn=False).replace("東京の検索", "")
+    text = shown(80, unicode=False).replace("東京の検索", "")
     assert text.isascii()
     assert [len(line) for line in text.split("\n")] == [
         len(line) for line in shown(80).replace("東京の検索", "").split("\n")
@@ -259,5 +259,5 @@ def test_names_steer_nothing():
         text = shown(width, evil)
         assert not set(text) & {"\x1b", "\x07", "\x00", "\u202e", "\ud800", "\r", "\x9b"}
         assert "[bold]x[/bold]" in "".join(text.split())
-    assert "\x1b]" not in shown(120, evil, colour=True)
+    assert "\x1b]" not in shown(120, evil, color=True)
     assert not set(to_markdown(evil)) & {"\x1b", "\x07", "\x00", "\u202e", "\ud800", "\x9b"}

@@ -75,7 +75,7 @@ def opened(api: Api, **settings: object) -> Iterator[tuple[Embedder, Server]]:
 def waits(monkeypatch) -> list[float]:
     """The waits between attempts, none of which is waited."""
     seen: list[float] = []
-    monkeypatch.setattr("assay.http.client.time.sleep", seen.append)
+    monkeypatch.setattr("assay.http.time.sleep", seen.append)
     return seen
 
 

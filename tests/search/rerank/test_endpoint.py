@@ -73,7 +73,7 @@ def test_endpoint_with_an_infinite_score_is_an_engine_error():
 
 
 def test_endpoint_that_fails_is_never_replaced_by_the_old_order(monkeypatch):
-    monkeypatch.setattr("assay.http.client.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("assay.http.time.sleep", lambda seconds: None)
     with serving(in_turn(Reply("down", 500, {"Retry-After": "0"}))) as server:
         ranker = make_reranker(f"rerank:{server.url}#m")
         with pytest.raises(EngineError, match="answered 500"):

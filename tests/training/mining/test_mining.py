@@ -204,7 +204,7 @@ def test_repository_that_fails_is_reported_and_tried_again(repositories, tmp_pat
 @pytest.fixture
 def forks(monkeypatch):
     """Fork though other tests may have left idle threads here; else tasks run, and crash, in this very process."""
-    monkeypatch.setattr("assay.training.forks.threading.active_count", lambda: 1)
+    monkeypatch.setattr("assay.processes.forks.threading.active_count", lambda: 1)
 
 
 @pytest.mark.usefixtures("forks")

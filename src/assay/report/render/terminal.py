@@ -34,7 +34,7 @@ from assay.report.render.document import (
     spark_text,
 )
 from assay.report.render.text import strip_control
-from assay.screen import Screen, screen_of
+from assay.terminal import Terminal, detect_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -322,24 +322,29 @@ _INDENT = "  "
 def print_document(document: Document, stream: IO[str] | None = None) -> None:
     """Print a report to a stream, by default stdout."""
     out = stream or sys.stdout
-    screen = screen_of(out, _PIPE_WIDTH)
-    out.write(render_document(document, screen))
+    terminal = detect_terminal(out, _PIPE_WIDTH)
+    out.write(render_document(document, terminal))
 
 
-def render_document(document: Document, screen: Screen) -> str:
+def render_document(document: Document, terminal: Terminal) -> str:
     """Write a report as it is shown on a screen."""
-    console = _console(screen)
+    console = _console(terminal)
     _say(console, _SIGNS[document.tone] + document.title, f"bold {STYLES[document.tone]}".strip())
     for block in document.blocks:
         _show(block, console)
-    return screen.written(console.file.getvalue() if isinstance(console.file, io.StringIO) else "")
+    return terminal.format(console.file.getvalue() if isinstance(console.file, io.StringIO) else "")
 
 
-def _console(screen: Screen) -> Console:
+def _console(terminal: Terminal) -> Console:
     from rich.console import Console
 
     return Console(
-        file=io.StringIO(), width=screen.width, force_terminal=screen.colour, highlight=False, emoji=False, markup=False
+        file=io.StringIO(),
+        width=terminal.width,
+        force_terminal=terminal.color,
+        highlight=False,
+        emoji=False,
+        markup=False,
     )
 
 

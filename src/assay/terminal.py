@@ -18,30 +18,30 @@ _TRAILING: Final = re.compile(r"[ \t]+(?=\n)")
 
 
 @dataclass(frozen=True, slots=True)
-class Screen:
+class Terminal:
     """A terminal, or another destination of text output."""
 
     width: int
-    colour: bool = False
-    drawn: bool = True  # whether it can show blocks, lines and arrows
+    color: bool = False
+    unicode: bool = True  # whether it can show blocks, lines and arrows
 
-    def written(self, text: str) -> str:
-        """Return a text without trailing spaces and without characters that cannot be shown."""
+    def format(self, text: str) -> str:
+        """Remove trailing spaces and replace characters that cannot be shown."""
         bare = _TRAILING.sub("", text)
-        return bare if self.drawn else bare.translate(_ASCII)
+        return bare if self.unicode else bare.translate(_ASCII)
 
 
-def screen_of(stream: IO[str], piped: int) -> Screen:
+def detect_terminal(stream: IO[str], piped: int) -> Terminal:
     """Return the properties of a stream; `piped` is the width without a terminal or COLUMNS.
 
     NO_COLOR and TERM=dumb turn off all escape sequences.
     """
-    terminal = stream.isatty()
-    width = shutil.get_terminal_size().columns if terminal or "COLUMNS" in os.environ else piped
+    interactive = stream.isatty()
+    width = shutil.get_terminal_size().columns if interactive or "COLUMNS" in os.environ else piped
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM", "").lower() in ("dumb", "unknown")
     try:
         _DRAWN.encode(getattr(stream, "encoding", None) or "utf-8")
-        drawn = True
+        unicode = True
     except (UnicodeEncodeError, LookupError):
-        drawn = False
-    return Screen(max(width, _MIN_WIDTH), terminal and not plain, drawn)
+        unicode = False
+    return Terminal(max(width, _MIN_WIDTH), interactive and not plain, unicode)

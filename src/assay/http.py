@@ -1,4 +1,8 @@
-"""Send HTTP requests with deadlines, retries and redaction; urllib3 keeps the connections."""
+"""HTTP requests with deadlines, retries, size limits and redacted tokens.
+
+The token is read from the environment for each call. Redirects are not followed, so that it never reaches another host.
+Certificates are verified. The proxies in `http_proxy`, `https_proxy` and `no_proxy` are used, as by curl.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,80 @@
+"""Forked children that return a result; a child may crash or never end, and dies with its parent."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class ForkError(Exception):
+    """A child ended without a result."""
+
+
+def can_fork() -> bool:
+    """Return whether forking is safe: on Linux, without other threads, whose locks a child would inherit."""
+    return sys.platform.startswith("linux") and threading.active_count() == 1
+
+
+class Fork(Generic[T]):
+    """A forked child that calls a function; `cpu_seconds` limits its processor time."""
+
+    def __init__(self, work: Callable[[], T], cpu_seconds: int | None = None) -> None:
+        self.pipe, writer = os.pipe()  # `pipe` becomes readable when the child has a result or died
+        self._open = True
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid:
+            os.close(writer)
+            return
+        try:
+            _prepare_child(parent, cpu_seconds)
+            outcome: tuple[T | None, Exception | None]
+            try:
+                outcome = work(), None
+            except Exception as error:
+                outcome = None, error
+            with os.fdopen(writer, "wb") as stream:
+                pickle.dump(outcome, stream, protocol=5)
+        finally:
+            os._exit(0)
+
+    def result(self) -> T:
+        """Wait for the child and return its result; raise its exception, or ForkError if it died."""
+        with os.fdopen(os.dup(self.pipe), "rb") as stream:
+            data = stream.read()
+        self.end()
+        try:
+            value, error = pickle.loads(data)  # noqa: S301 (written by our own child)
+        except (EOFError, pickle.UnpicklingError):
+            raise ForkError("the process ended without a result") from None
+        if error is not None:
+            raise error
+        return value  # type: ignore[no-any-return]
+
+    def end(self) -> None:
+        """Kill the child if it still runs."""
+        if self._open:
+            self._open = False
+            os.close(self.pipe)
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+
+
+def _prepare_child(parent: int, cpu_seconds: int | None) -> None:
+    import ctypes
+    import resource
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # killed before the call
+        os._exit(1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if cpu_seconds is not None:
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
