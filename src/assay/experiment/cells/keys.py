@@ -20,7 +20,7 @@ _FORMAT = 1
 #: The code that decides, beside an engine's own, what a cell holds. Words of a report do not.
 _DECIDING = (
     "clock.py", "corpus", "engines", "experiment/cells", "experiment/corpora.py",
-    "experiment/records/codec.py", "experiment/running", "files.py", "gold/anchors.py", "http", "processes",
+    "experiment/records/codec.py", "experiment/running", "files.py", "gold/anchors.py", "http.py", "processes",
     "redaction.py", "settings.py", "syntax", "types.py",
 )  # fmt: skip
 
