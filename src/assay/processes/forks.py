@@ -42,7 +42,7 @@ class Fork(Generic[T]):
             except Exception as error:
                 outcome = None, error
             with os.fdopen(writer, "wb") as stream:
-                pickle.dump(outcome, stream, protocol=5)
+                stream.write(pickle.dumps(outcome, protocol=5))
         finally:
             os._exit(0)
 
