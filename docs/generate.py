@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.gold.lint.registry import RULES
 from assay.scoring import MEASURES
-from assay.search.settings import config_schema
+from assay.search.config import config_schema
 from assay.training.adapt import AdaptConfig
 from assay.training.config import TrainConfig
 from assay.training.pipeline import settings_of

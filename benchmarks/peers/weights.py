@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.corpus import open_corpus
 from assay.errors import SetupError
-from assay.search.local_embedders import read_tensors
+from assay.search.embedders import read_tensors
 from assay.types import CorpusSpec
 from benchmarks.pages import Unavailable
 from benchmarks.search.standin import save_model

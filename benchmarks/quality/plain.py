@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from assay.corpus import read_text
-from assay.search.words import runs, terms
+from assay.search.query import runs, terms
 from assay.syntax.identifiers import STOP_WORDS, words
 from assay.types import Corpus, Hit
 

@@ -21,7 +21,7 @@ import assay
 from assay.corpus import open_corpus, parse_spec, read_text
 from assay.engines import make_engine
 from assay.search import Per
-from assay.search.settings import load_config
+from assay.search.config import load_config
 from assay.search.table import UNIT_KINDS, table_arrays
 from assay.syntax.symbols import symbols
 from assay.types import Corpus

@@ -14,7 +14,7 @@ from assay.search import Index, SearchConfig
 from assay.search.building import index_key
 from assay.search.config import DescriptionSettings, IndexConfig
 from assay.search.index_files import index_dir
-from assay.search.words import runs, terms
+from assay.search.query import runs, terms
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.samples import BY_WORDS

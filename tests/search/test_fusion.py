@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.search.fusion import Fusion, parse_fusion
+from assay.search.dense import Fusion, parse_fusion
 
 ALL = [Fusion("relative"), Fusion("max"), Fusion("zscore"), Fusion("rrf"), Fusion("rrf", 5)]
 #: Multiples of a quarter: differences survive the arithmetic, and ties happen.

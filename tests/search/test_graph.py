@@ -6,8 +6,8 @@ from math import log2
 
 import numpy as np
 
-from assay.search.names import Graph, GraphConfig, build_graph
 from assay.search.table import ReferenceTable
+from assay.search.view import Graph, GraphConfig, build_graph
 
 
 def mentions(*pairs: tuple[int, int]) -> ReferenceTable:

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from assay.search import Index, SearchConfig
 from assay.search.chunking import Chunk, SourceText, chunk_file
 from assay.search.config import FieldConfig, IndexConfig
-from assay.search.query import parse_query
+from assay.search.query import folder_name, parse_query, runs, stem_name, terms
 from assay.search.signals import Bm25
-from assay.search.words import folder_name, runs, stem_name, terms
 from assay.types import Corpus
 from tests.properties import examples
 from tests.search.samples import BY_WORDS, EDITS, SAMPLES

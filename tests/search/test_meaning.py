@@ -15,10 +15,9 @@ from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError
 from assay.search import Index, Per, SearchConfig
 from assay.search.config import DenseSettings
-from assay.search.dense import passage
-from assay.search.fusion import parse_fusion
+from assay.search.dense import parse_fusion, passage
+from assay.search.embedders import Model2Vec
 from assay.search.index_files import index_dir
-from assay.search.local_embedders import Model2Vec
 from assay.search.pipeline import retrieve
 from assay.search.query import parse_query
 from assay.search.vectors import Kind

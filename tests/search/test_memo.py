@@ -23,15 +23,15 @@ def test_value_is_made_once_for_each_question_and_key():
     for question in ("a", "b"):
         for key in (1, 2):
             for _ in range(3):
-                assert memo.of(question, key, counting(calls, (question, key))) == (question, key)
+                assert memo.get(question, key, counting(calls, (question, key))) == (question, key)
     assert calls == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
 
 
 def test_question_that_was_asked_longest_ago_is_forgotten():
-    memo = Memo(MemoLimits(questions=2))
+    memo = Memo(MemoLimits(queries=2))
     calls: list[object] = []
     for question in ("a", "b", "a", "c", "a", "b"):
-        memo.of(question, 1, counting(calls, question))
+        memo.get(question, 1, counting(calls, question))
     assert calls == ["a", "b", "c", "b"]
 
 
@@ -39,13 +39,13 @@ def test_what_has_no_room_is_made_every_time():
     memo = Memo(MemoLimits(bytes=2_000))
     calls: list[object] = []
     for _ in range(2):
-        memo.of("a", "small", counting(calls, np.zeros(100)))
-        memo.of("a", "large", counting(calls, (np.zeros(200), "text")))
+        memo.get("a", "small", counting(calls, np.zeros(100)))
+        memo.get("a", "large", counting(calls, (np.zeros(200), "text")))
     assert [type(value) for value in calls] == [np.ndarray, tuple, tuple]
 
 
 def test_nobody_can_change_what_is_remembered():
-    found = Memo().of("a", 1, lambda: np.zeros(3))
+    found = Memo().get("a", 1, lambda: np.zeros(3))
     with pytest.raises(ValueError, match="read-only"):
         found[0] = 1.0
 
@@ -53,17 +53,17 @@ def test_nobody_can_change_what_is_remembered():
 def test_maker_that_fails_leaves_nothing():
     memo = Memo()
     with pytest.raises(ZeroDivisionError):
-        memo.of("a", 1, lambda: 1 // 0)
-    assert memo.of("a", 1, lambda: 2) == 2
+        memo.get("a", 1, lambda: 1 // 0)
+    assert memo.get("a", 1, lambda: 2) == 2
 
 
 def test_threads_may_ask_at_once():
-    memo = Memo(MemoLimits(questions=1))
+    memo = Memo(MemoLimits(queries=1))
     wrong = []
 
     def ask(name):
         for number in range(300):
-            if memo.of(f"{name} {number % 3}", number % 2, partial(tuple, (name, number % 2))) != (name, number % 2):
+            if memo.get(f"{name} {number % 3}", number % 2, partial(tuple, (name, number % 2))) != (name, number % 2):
                 wrong.append(name)
 
     threads = [threading.Thread(target=ask, args=(name,)) for name in "abcd"]

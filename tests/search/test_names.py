@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from assay.search.analysis import NameRow, names_table
-from assay.search.names import Matches, NameIndex, Prefixes
-from assay.search.words import folder_name, stem_name, whole_hash
+from assay.search.query import folder_name, stem_name, whole_hash
+from assay.search.view import Matches, NameIndex, Prefixes
 
 _NAMES = ["parseArgs", "parse", "configuration", "read_config_file", "x"]
 _EXACT = Prefixes(weight=0.0)

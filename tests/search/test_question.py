@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.search.query import last_name, parse_query, query_kind
-from assay.search.words import whole_hash
+from assay.search.query import last_name, parse_query, query_kind, whole_hash
 
 _SYMBOLS = (
     "HTTPServer", "parse_args", "foo.bar()", "std::vector", "Foo::bar", "Cart.total", "__init__", "getUserById",

@@ -14,8 +14,17 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError
 from assay.search.chunking import ChunkConfig
-from assay.search.config import STAGES, IndexConfig, SearchConfig, flatten, setting_hints
-from assay.search.settings import config_schema, config_text, find_config, load_config
+from assay.search.config import (
+    STAGES,
+    IndexConfig,
+    SearchConfig,
+    config_schema,
+    config_text,
+    find_config,
+    flatten,
+    load_config,
+    setting_hints,
+)
 from assay.search.signals import Bm25, FileStem
 from assay.toml import line_of
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from assay.search.analysis import FileInput, analyze
 from assay.search.chunking import ChunkConfig, SourceText
 from assay.search.config import IndexConfig
-from assay.search.names import GraphConfig
 from assay.search.results import SpanGrowth, SpanHit, order_of, select_spans
-from assay.search.view import CorpusView
+from assay.search.view import CorpusView, GraphConfig
 from tests.properties import examples
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.search.words import RUN, runs, term_hash, terms
+from assay.search.query import RUN, runs, term_hash, terms
 from assay.syntax.identifiers import stem
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from assay.cli.main import main
+from assay.search.query import terms
 from assay.search.static import StaticEmbedder, open_static
-from assay.search.words import terms
 from assay.training.adapt import (
     AdaptConfig,
     HoldOutFiles,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.search.words import term_hash
+from assay.search.query import term_hash
 from assay.training.config import VocabularyConfig
 from assay.training.dataset import choose_vocabulary, make_vocabulary, read_vocabulary, write_vocabulary
 from tests.training.toy import make_shard

@@ -84,7 +84,7 @@ def _has_settings(folder: Path) -> bool:
 
 
 def _settings(folder: Path) -> SearchConfig:
-    from assay.search.settings import find_config, load_config
+    from assay.search.config import find_config, load_config
 
     return load_config((), find_config(folder), os.environ)
 

@@ -121,7 +121,7 @@ def _terminal() -> DoctorCheck:
 
 def _configuration() -> DoctorCheck:
     from assay.experiment.spec import FILE, load_spec
-    from assay.search.settings import load_config
+    from assay.search.config import load_config
 
     if not Path(FILE).is_file():
         return DoctorCheck(FILE, "missing", "none in this folder", "`assay init` writes one", required=False)

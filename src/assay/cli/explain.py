@@ -102,7 +102,7 @@ def _trace_json(trace: Trace, lost: LostFile | None) -> dict[str, Any]:
 
 
 def _waterfall(page: ResultPrinter, index: Index, trace: Trace) -> Iterator[str]:
-    from assay.search.query import translate_terms
+    from assay.search.trace import translate_terms
     from assay.types import Hit
 
     question = trace.question

@@ -83,7 +83,7 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def _show_config(args: argparse.Namespace) -> int:
-    from assay.search.settings import config_text
+    from assay.search.config import config_text
 
     if args.query is not None:
         raise ConfigError("--show-config does not search", hint="leave the query out")

@@ -49,7 +49,7 @@ def folder_of(text: str) -> Path:
 
 def config_of(args: argparse.Namespace, folder: Path) -> SearchConfig:
     """Put the configuration together."""
-    from assay.search.settings import find_config, load_config
+    from assay.search.config import find_config, load_config
 
     file = Path(args.config) if args.config else find_config(folder)
     return load_config(args.set, file, os.environ)

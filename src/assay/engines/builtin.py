@@ -18,8 +18,7 @@ from assay.engines.base import (
 from assay.engines.fingerprints import fingerprint_of
 from assay.engines.kinds import Component
 from assay.search import Index, Per, SearchConfig
-from assay.search.config import STAGES, flatten
-from assay.search.settings import TABLE, from_environment
+from assay.search.config import STAGES, TABLE, flatten, from_environment
 from assay.search.sharing import (
     PartKeys,
     candidates_digest,

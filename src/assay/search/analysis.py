@@ -16,6 +16,7 @@ import numpy as np
 from assay.search.chunking import Chunk, ChunkedFile, SourceText, chunk_file
 from assay.search.config import IndexConfig
 from assay.search.noise import file_noise, is_test_name
+from assay.search.query import RUN, folder_name, runs, stem_name, term_hash, terms, whole_hash
 from assay.search.table import (
     FILE_KINDS,
     UNIT_KINDS,
@@ -30,7 +31,6 @@ from assay.search.table import (
     offsets,
     ranges,
 )
-from assay.search.words import RUN, folder_name, runs, stem_name, term_hash, terms, whole_hash
 from assay.syntax.identifiers import split, stem
 from assay.syntax.outline import LineSpan
 

@@ -40,7 +40,7 @@ _ANALYZERS: Final = (
     "syntax",
     "search/chunking.py",
     "search/analysis.py",
-    "search/words.py",
+    "search/query.py",
     "search/noise.py",
     "search/table.py",
 )

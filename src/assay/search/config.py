@@ -1,19 +1,29 @@
-"""The configuration of the search engine: every number that shapes a ranking, with its reason."""
+"""The configuration of the search engine: every number that shapes a ranking, with its reason.
+
+    assay.toml           [search.stem]            in the searched directory, or the file that --config names
+                         files = 0.4
+    environment          ASSAY_SEARCH__STEM__FILES=0.4      two underscores for each dot, in capitals
+    command line         --set stem.files=0.4               (repeatable)
+
+Each overrides the one before it, setting by setting. Unknown keys are errors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from math import isfinite
+from math import inf, isfinite
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self, cast, get_args, get_origin, get_type_hints
 
 from assay.errors import ConfigError, closest_match
 from assay.search.chunking import ChunkConfig
-from assay.search.fusion import parse_fusion
-from assay.search.names import GraphConfig
+from assay.search.dense import parse_fusion
 from assay.search.results import SpanGrowth
 from assay.search.signals import (
     AdjacentChunks,
@@ -27,14 +37,20 @@ from assay.search.signals import (
     References,
     ScopeName,
 )
+from assay.search.static import SHIPPED
 from assay.search.vectors import Kind
+from assay.search.view import GraphConfig
+from assay.settings import apply_overrides, coerce, joined, leaves, read_settings
+from assay.toml import line_of, read_toml
 
-#: The model that ships with Assay.
-SHIPPED: Final = "static"
-#: The stages that `without` may name; a test compares them with the pipeline.
+#: The stages that `without` may name, in the order of the pipeline.
 STAGES: Final = (
     "coherence", "neighbours", "stem", "definition", "scope", "references", "identifier", "noise", "gaps",
 )  # fmt: skip
+FILE: Final = "assay.toml"
+TABLE: Final = "search"
+PREFIX: Final = "ASSAY_SEARCH__"
+_LIST_ALL: Final = "run `assay search --show-config` to list all settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +142,8 @@ class TranslationSettings:
 
     @property
     def folder(self) -> str | None:
-        """The folder of a model other than the shipped one."""
+        """Directory of a model other than the bundled one."""
         return self.model.removeprefix(SHIPPED).removeprefix(":") or None
-
-    def weight(self, kind: str) -> float:
-        """Return the weight of a translation for a kind of query."""
-        return {"symbol": self.symbol, "keywords": self.keywords, "language": self.language}[kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +240,12 @@ class SearchConfig:
     without: tuple[str, ...] = field(default=(), metadata={"about": "signals to leave out, by name"})
 
     def __post_init__(self) -> None:
-        violation = find_violation(flatten(self), setting_hints(SearchConfig))
+        violation = _find_violation(flatten(self))
         if violation:
             raise ConfigError(f"search setting {violation.message}", hint=violation.hint)
 
     def as_dict(self) -> Mapping[str, Any]:
-        """Return the settings by name, for records and hashes, with redacted addresses."""
+        """Return the settings by name, for records and hashes, with redacted URLs."""
         index = replace(self.index, description=self.index.description.redacted())
         return asdict(replace(self, index=index, dense=self.dense.redacted(), rerank=self.rerank.redacted()))
 
@@ -254,45 +266,8 @@ def _redact_url(url: str) -> str:
     return redact_url(url)
 
 
-class ConstraintViolation(NamedTuple):
-    """The settings that break a rule together, the likeliest culprit first, and what to say."""
-
-    keys: tuple[str, ...]
-    message: str
-    hint: str
-
-
-class _Constraint(NamedTuple):
-    holds: Callable[[Any], bool]
-    wanted: str
-
-
-_WEIGHT: Final = _Constraint(lambda value: isfinite(value) and value >= 0, "a number, 0 or more")
-_SHARE: Final = _Constraint(lambda value: 0 <= value <= 1, "a number from 0 to 1")
-_FACTOR: Final = _Constraint(lambda value: isfinite(value) and value >= 1, "a number, 1 or more")
-_COUNT: Final = _Constraint(lambda value: value >= 1, "a whole number, 1 or more")
-_SIZE: Final = _Constraint(lambda value: value >= 0, "a whole number, 0 or more")
-
-#: Settings by pattern, the first that matches; any other number is a weight or a count, so new ones are checked too.
-_CONSTRAINTS: Final[Mapping[str, _Constraint]] = {
-    "lexical.b": _SHARE,
-    "coherence.decay": _SHARE,
-    "*.prefix": _SHARE,
-    "references.least": _SHARE,
-    "noise.*": _SHARE,
-    "gaps.*": _SHARE,
-    "growth.neighbour": _SHARE,
-    "growth.times": _FACTOR,
-    "dense.reach": _SIZE,
-    "index.chunks.overlap": _SIZE,
-    "index.chunks.slack": _SIZE,
-    "index.chunks.shortest": _SIZE,
-    "index.chunks.whole_class": _SIZE,
-}
-
-
 def setting_hints(record: type[object]) -> Mapping[str, Any]:
-    """Return the types of the settings of a record class and of the records in it, by dotted name."""
+    """Return the types of all settings of a record class, by dotted name."""
     return _setting_hints(cast(Any, record))
 
 
@@ -312,48 +287,245 @@ def flatten(config: object) -> dict[str, object]:
     return {name: attrgetter(name)(config) for name in setting_hints(type(config))}
 
 
-def find_violation(values: Mapping[str, object], hints: Mapping[str, Any]) -> ConstraintViolation | None:
-    """Return the first rule that settings break: each setting alone, then those that must fit each other."""
-    return next(_violations(values, hints), None)
+class _Violation(NamedTuple):
+    keys: tuple[str, ...]  # the settings that conflict, the likeliest culprit first
+    message: str
+    hint: str
 
 
-def _violations(values: Mapping[str, object], hints: Mapping[str, Any]) -> Iterator[ConstraintViolation]:
+#: Bounds by pattern, the first match; other floats are at least 0, other integers at least 1.
+_BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
+    "lexical.b": (0, 1),
+    "coherence.decay": (0, 1),
+    "*.prefix": (0, 1),
+    "references.least": (0, 1),
+    "noise.*": (0, 1),
+    "gaps.*": (0, 1),
+    "growth.neighbour": (0, 1),
+    "growth.times": (1, inf),
+    "dense.reach": (0, inf),
+    "index.chunks.overlap": (0, inf),
+    "index.chunks.slack": (0, inf),
+    "index.chunks.shortest": (0, inf),
+    "index.chunks.whole_class": (0, inf),
+}
+
+
+def _find_violation(values: Mapping[str, object]) -> _Violation | None:
+    hints = setting_hints(SearchConfig)
     for name, value in values.items():
-        constraint = _constraint(name, hints[name])
-        if constraint and not constraint.holds(value):
-            yield ConstraintViolation((name,), f"{name} = {value!r}", f"{name} must be {constraint.wanted}")
+        if expected := _expected(name, value, hints[name]):
+            return _Violation((name,), f"{name}: expected {expected}, got {value!r}", _LIST_ALL)
     names = ("index.chunks.overlap", "index.chunks.size")
-    overlap, size = (cast(int, values.get(name, at)) for at, name in enumerate(names))
+    overlap, size = (cast(int, values[name]) for name in names)
     if overlap >= size:
-        message = f"{names[0]} = {overlap} with {names[1]} = {size}"
-        yield ConstraintViolation(names, message, "the overlap must be smaller than the size")
-    for stage in cast(tuple[str, ...], values.get("without", ())):
+        message = f"{names[0]} = {overlap} is not smaller than {names[1]} = {size}"
+        return _Violation(names, message, f"set {names[0]} to less than {size}")
+    for stage in cast(tuple[str, ...], values["without"]):
         if stage not in STAGES:
             near = closest_match(stage, STAGES)
-            meant = f"; did you mean {near[0]!r}?" if near else ""
-            message = f"without: unknown stage {stage!r}{meant}"
-            yield ConstraintViolation(("without",), message, f"stages: {', '.join(STAGES)}")
+            hint = f"did you mean {near[0]!r}?" if near else f"stages: {', '.join(STAGES)}"
+            return _Violation(("without",), f"without: unknown stage {stage!r}", hint)
     try:
-        parse_fusion(str(values.get("dense.fusion", "max")))
+        parse_fusion(str(values["dense.fusion"]))
     except ConfigError as error:
-        yield ConstraintViolation(("dense.fusion",), f"dense.fusion: {error.message}", error.hint or "")
+        return _Violation(("dense.fusion",), f"dense.fusion: {error.message}", error.hint or "")
     name = "translation.model"
-    spec = str(values.get(name, ""))
+    spec = str(values[name])
     if spec and spec.partition(":")[0] != SHIPPED:
-        hint = f"it is {SHIPPED}, {SHIPPED}:FOLDER, or empty for none"
-        yield ConstraintViolation((name,), f"{name} = {spec!r}", hint)
+        hint = f"use {SHIPPED}, {SHIPPED}:DIRECTORY, or an empty text for none"
+        return _Violation((name,), f"{name}: unknown model {spec!r}", hint)
+    return None
+
+
+def _expected(name: str, value: Any, hint: Any) -> str | None:  # noqa: ANN401 - a type hint is any object
+    if get_origin(hint) is Literal:
+        return None if value in get_args(hint) else "one of " + ", ".join(map(str, get_args(hint)))
+    if hint not in (int, float):
+        return None
+    low, high = _bounds(name, 1 if hint is int else 0)
+    number = isinstance(value, hint | int) and not isinstance(value, bool)
+    if number and isfinite(value) and low <= value <= high:
+        return None
+    noun = "a whole number" if hint is int else "a number"
+    return f"{noun}, {low} or more" if high == inf else f"{noun} from {low} to {high}"
 
 
 @cache
-def _constraint(name: str, hint: Any) -> _Constraint | None:  # noqa: ANN401 - a type hint is any object
-    if get_origin(hint) is Literal:
-        choices = get_args(hint)
-        return _Constraint(lambda value: value in choices, "one of " + ", ".join(map(str, choices)))
-    if hint not in (int, float):
+def _bounds(name: str, least: int) -> tuple[float, float]:
+    return next((bounds for pattern, bounds in _BOUNDS.items() if fnmatchcase(name, pattern)), (least, inf))
+
+
+def find_config(folder: Path) -> Path | None:
+    """Return the settings file of a directory, if it has one."""
+    path = folder / FILE
+    try:
+        return path if path.is_file() else None
+    except OSError:  # the walk reports unreadable directories
         return None
-    default = _COUNT if hint is int else _WEIGHT
-    number = next((each for pattern, each in _CONSTRAINTS.items() if fnmatchcase(name, pattern)), default)
-    kinds = (int,) if hint is int else (int, float)
-    return _Constraint(
-        lambda value: isinstance(value, kinds) and not isinstance(value, bool) and number.holds(value), number.wanted
-    )
+
+
+def load_config(
+    overrides: Sequence[str] = (), file: Path | None = None, environ: Mapping[str, str] | None = None
+) -> SearchConfig:
+    """Load the configuration; `overrides` are `key=value` texts, of which later ones win."""
+    values = _read_values([*_from_file(file), *_from_environment(environ or {}), *_from_flags(overrides)])
+    return read_settings(SearchConfig, apply_overrides({}, values), TABLE)
+
+
+def from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    """Return the settings in the environment by dotted key; raise ConfigError for unknown or invalid ones."""
+    return _read_values(_from_environment(environ))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A setting and its origin."""
+
+    key: str
+    value: object
+    where: str = ""  # a variable or a flag; empty for a file
+    file: Path | None = None
+    text: str = field(default="", repr=False)  # of the file
+
+    def error(self, message: str, hint: str) -> ConfigError:
+        line = _line(self.text, f"{TABLE}.{self.key}") if self.file else None
+        shown = f"{self.where}: {message}" if self.where else f"[{TABLE}] {message}"
+        return ConfigError(shown, file=self.file, line=line, hint=hint)
+
+
+class _Text(str):
+    """An unparsed value from the environment or a flag."""
+
+    __slots__ = ()
+
+
+def _from_file(path: Path | None) -> Iterator[_Given]:
+    if path is None:
+        return
+    file = read_toml(path)
+    table = file.data.get(TABLE, {})
+    if not isinstance(table, dict):
+        line = _line(file.text, TABLE)
+        raise ConfigError(f"expected a table [{TABLE}], got {table!r}", file=path, line=line, hint=f"write [{TABLE}]")
+    for names, value in leaves(table) if table else ():
+        yield _Given(joined(names), value, file=path, text=file.text)
+
+
+def _line(text: str, dotted: str) -> int | None:
+    while dotted:
+        line = line_of(text, dotted)
+        if line is not None:
+            return line
+        dotted = dotted.rpartition(".")[0]
+    return None
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[_Given]:
+    for name in sorted(environ):
+        if name.startswith(PREFIX):
+            yield _Given(name.removeprefix(PREFIX).replace("__", ".").lower(), _Text(environ[name]), name)
+        elif name.startswith(PREFIX[:-1]):
+            hint = f"write two underscores for each dot: {PREFIX}STEM__FILES=0.4"
+            raise ConfigError(f"{name}: unknown setting", hint=hint)
+
+
+def _from_flags(overrides: Sequence[str]) -> Iterator[_Given]:
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {text}: expected KEY=VALUE", hint="write --set stem.files=0.4")
+        yield _Given(key.strip(), _Text(value), f"--set {key.strip()}")
+
+
+def _read_values(sources: Iterable[_Given]) -> dict[str, object]:
+    hints = setting_hints(SearchConfig)
+    values: dict[str, object] = {}
+    origin: dict[str, _Given] = {}
+    for given in sources:
+        key = given.key
+        if key in hints:
+            value = _parse_text(given.value, hints[key]) if isinstance(given.value, _Text) else given.value
+            try:
+                values[key] = coerce(value, hints[key], key)
+            except ConfigError as error:
+                raise given.error(error.message, error.hint or _LIST_ALL) from error
+            origin[key] = given
+            continue
+        inside = [name for name in hints if name.startswith(f"{key}.")]
+        if inside and given.value != {}:
+            raise given.error(f"{key} is a table", f"set one of its settings: {', '.join(inside)}")
+        if not inside:
+            near = closest_match(key, hints)
+            siblings = [name for name in hints if name.rpartition(".")[0] == key.rpartition(".")[0]]
+            listed = f"settings there: {', '.join(siblings)}; {_LIST_ALL}" if siblings else _LIST_ALL
+            raise given.error(f"unknown setting {key!r}{f'; did you mean {near[0]!r}?' if near else ''}", listed)
+    violation = _find_violation(flatten(SearchConfig()) | values)
+    if violation:
+        culprit = next(origin[key] for key in violation.keys if key in origin)
+        raise culprit.error(violation.message, violation.hint)
+    return values
+
+
+def _parse_text(text: str, hint: Any) -> object:  # noqa: ANN401 - a type hint is any object
+    try:
+        value: object = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = str(text) if hint is str else text.strip()
+    if hint is str and not isinstance(value, str):
+        return str(text)
+    if get_origin(hint) is tuple and isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if get_origin(hint) is Literal and not isinstance(value, str):
+        return text.strip()
+    return value
+
+
+def config_text(config: SearchConfig) -> str:
+    """Return a configuration as TOML with comments; `load_config` reads it back."""
+    return "\n\n".join("\n".join(table) for table in _tables(config, TABLE)) + "\n"
+
+
+def _tables(record: Any, name: str) -> Iterator[list[str]]:  # noqa: ANN401 - any dataclass
+    shown = record.redacted() if hasattr(record, "redacted") else record
+    inner = [one for one in fields(record) if is_dataclass(getattr(record, one.name))]
+    lines = []
+    for one in fields(record):
+        if one not in inner:
+            value, about = getattr(shown, one.name), one.metadata.get("about")
+            text = json.dumps(value, ensure_ascii=False)
+            lines.append(f"{one.name} = {text}" + (f"  # {about}" if about else ""))
+    if lines:
+        yield [f"# {_summary(record)}", f"[{name}]", *lines]
+    for one in inner:
+        yield from _tables(getattr(record, one.name), f"{name}.{one.name}")
+
+
+def _summary(record: object) -> str:
+    return (type(record).__doc__ or "").partition("\n")[0]
+
+
+def config_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the [search] table, for editors."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The [search] table of assay.toml"}
+    return head | _schema(SearchConfig())
+
+
+def _schema(record: object) -> dict[str, Any]:
+    hints = get_type_hints(type(record))
+    properties = {}
+    for one in fields(cast(Any, record)):
+        value = getattr(record, one.name)
+        described = {"description": one.metadata["about"]} if "about" in one.metadata else {}
+        properties[one.name] = (
+            _schema(value) if is_dataclass(value) else _json_type(hints[one.name]) | {"default": value} | described
+        )
+    return {"type": "object", "description": _summary(record), "additionalProperties": False, "properties": properties}
+
+
+def _json_type(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - a type hint is any object
+    if get_origin(hint) is Literal:
+        return {"enum": list(hint.__args__)}
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _json_type(hint.__args__[0])}
+    return {"type": {int: "integer", float: "number", str: "string", bool: "boolean"}[hint]}

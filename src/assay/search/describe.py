@@ -19,8 +19,8 @@ from assay.digests import digest_of
 from assay.errors import EngineError
 from assay.files import write_atomic
 from assay.http import redact_url
+from assay.search.query import runs, term_hash, terms
 from assay.search.table import IndexTable, add_words, scope_text, unit_text
-from assay.search.words import runs, term_hash, terms
 
 if TYPE_CHECKING:
     from assay.search.config import DescriptionSettings

@@ -15,10 +15,11 @@ from assay.search.building import build_table, open_table, timeout_notes, update
 from assay.search.config import SearchConfig
 from assay.search.dense import embed_table
 from assay.search.pipeline import rank, rank_inside, retrieve
-from assay.search.query import Per, make_translator, parse_query
+from assay.search.query import Per, parse_query
 from assay.search.related import Related, find_related
 from assay.search.results import Filter, SpanHit, order_of, select_spans
 from assay.search.signals import QueryFeatures
+from assay.search.static import make_translator
 from assay.search.table import IndexTable, Values, unit_text
 from assay.search.trace import LostFile, StageTrace, Trace, find_lost_stage
 from assay.search.view import CorpusView

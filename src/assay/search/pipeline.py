@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from assay.search.config import STAGES, SearchConfig
-from assay.search.fusion import parse_fusion
+from assay.search.dense import parse_fusion
 from assay.search.query import ParsedQuery, Per
 from assay.search.signals import QueryFeatures, best, relative
 from assay.search.table import Values

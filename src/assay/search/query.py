@@ -1,32 +1,32 @@
-"""Parsing of queries: kind, words, identifiers, and translation of words to those of code."""
+"""Terms of texts and their hashes, shared by queries and the index, and the parsing of queries."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from pathlib import PurePosixPath
+from typing import Final, Literal
 from unicodedata import normalize
 
-from assay.search.words import runs, terms, whole_hash
-from assay.syntax.identifiers import STOP_WORDS, split, stem
-
-if TYPE_CHECKING:
-    from assay.search.config import TranslationSettings
-    from assay.search.static import Translation, TranslationTable
-    from assay.search.view import CorpusView
-
+from assay.syntax.identifiers import STOP_WORDS, split, stem, unspaced_pairs
 
 QueryKind = Literal["symbol", "keywords", "language"]
 Per = Literal["file", "span"]  # what is ranked
 
-_JOINTS = re.compile(r"::|->|[.#/\\]")
-_SYMBOL = re.compile(r"^[@$:&*]?[^\W\d][\w$]*(?:(?:::|->|[.#/\\])[\w$]+)*[!?]?(?:\(\))?$")
+#: Identifiers and words: everything but ASCII blanks and punctuation other than the underscore.
+_WORD: Final = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+")
+#: The same, and newlines, to count lines.
+RUN: Final = re.compile(rf"{_WORD.pattern}|\n")
+#: Generic file names; such files are named by their directory.
+_NAMELESS: Final = frozenset({"mod", "index", "__init__", "lib", "main", "init", "package-info", "__main__"})
+_JOINTS: Final = re.compile(r"::|->|[.#/\\]")
+_SYMBOL: Final = re.compile(r"^[@$:&*]?[^\W\d][\w$]*(?:(?:::|->|[.#/\\])[\w$]+)*[!?]?(?:\(\))?$")
 #: A single word with a capital, an underscore, a joint or brackets is a name.
-_NAMELIKE = re.compile(r"[A-Z_]|::|->|[.#/\\()$@!?]")
-_MOST_KEYWORDS = 5  # more words than this are a phrase
+_NAMELIKE: Final = re.compile(r"[A-Z_]|::|->|[.#/\\()$@!?]")
+_MOST_KEYWORDS: Final = 5  # more words than this are a phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,38 +35,36 @@ class ParsedQuery:
 
     text: str
     kind: QueryKind
-    terms: tuple[str, ...]  # to look up: stems and joined compounds, each once
-    joined: tuple[str, ...]  # adjacent words as one: `web socket` may be `websocket` in the code
-    words: tuple[str, ...]  # stems of its parts without stop words, each once
-    symbol: int | None  # hash of the name that the query consists of
+    terms: tuple[str, ...]  # stems and joined compounds, without duplicates
+    joined: tuple[str, ...]  # pairs of adjacent words: `web socket` may be `websocket` in the code
+    words: tuple[str, ...]  # stems of its parts without stop words or duplicates
+    symbol: int | None  # hash of the name, if the query is a name
     name: str  # that name as written, or ""
     identifiers: tuple[int, ...]  # hashes of the compound names in it
 
 
 @lru_cache(maxsize=16)  # lexical and dense retrieval parse the same text
 def parse_query(text: str) -> ParsedQuery:
-    """Parse a query; stop words count only when there is nothing else."""
+    """Parse a query; stop words count only in queries without other words."""
     text = normalize("NFC", text)
     found = runs(text)
     telling = [run for run in found if run.lower() not in STOP_WORDS] or found
     kind = query_kind(text)
+    name = last_name(text) if kind == "symbol" else ""
     parts = [split(run) for run in telling]
-    looked_up = tuple(dict.fromkeys(term for run in telling for term in terms(run)))
+    terms_ = tuple(dict.fromkeys(term for run in telling for term in terms(run)))
+    plain = [run.lower() if len(split(run)) == 1 and run.lower() not in STOP_WORDS else "" for run in found]
+    pairs = dict.fromkeys(stem(one + other) for one, other in pairwise(plain) if one and other)
     return ParsedQuery(
         text,
         kind,
-        looked_up,
-        tuple(pair for pair in dict.fromkeys(_pairs(found)) if pair not in looked_up),
+        terms_,
+        tuple(pair for pair in pairs if pair not in terms_),
         tuple(dict.fromkeys(stem(part) for found in parts for part in found)),
-        whole_hash(last_name(text)) if kind == "symbol" else None,
-        last_name(text) if kind == "symbol" else "",
+        whole_hash(name) if kind == "symbol" else None,
+        name,
         tuple(dict.fromkeys(whole_hash(run) for run, found in zip(telling, parts, strict=True) if len(found) > 1)),
     )
-
-
-def _pairs(found: list[str]) -> Iterator[str]:
-    plain = [run.lower() if len(split(run)) == 1 and run.lower() not in STOP_WORDS else "" for run in found]
-    return (stem(one + other) for one, other in pairwise(plain) if one and other)
 
 
 def query_kind(text: str) -> QueryKind:
@@ -83,40 +81,39 @@ def last_name(text: str) -> str:
     return _JOINTS.split(text.strip().removesuffix("()").rstrip("!?"))[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Translator:
-    """A table of translations, and its weights."""
-
-    settings: TranslationSettings
-    table: TranslationTable
-
-    def __call__(self, term: str, kind: QueryKind) -> tuple[Translation, ...]:
-        """Return the translations of a term, each with its weight relative to the term."""
-        weight = self.settings.weight(kind)
-        if not weight:
-            return ()
-        found = self.table.of(term, self.settings.most)
-        return tuple(one._replace(strength=weight * one.strength) for one in found)
+def runs(text: str) -> list[str]:
+    """Return the identifiers and words of a text as written."""
+    return _WORD.findall(text)
 
 
-def translate_terms(view: CorpusView, question: ParsedQuery) -> dict[str, list[str]]:
-    """Return the translations of each term of a query that occur in the corpus, the strongest first."""
-    if view.translator is None:
-        return {}
-    from assay.search.static import read_words
-
-    words = read_words(view.translator.settings.folder)
-    found = {
-        term: [words.get(one.term, "?") for one in view.translator(term, question.kind) if view.number(one.term) >= 0]
-        for term in question.terms
-    }
-    return {term: names for term, names in found.items() if names}
+def terms(run: str) -> tuple[str, ...]:
+    """Return the stems of the parts of an identifier and, when there are several, that of the compound."""
+    parts = split(run)
+    if len(parts) == 1:
+        found: tuple[str, ...] = (stem(parts[0]),)
+    else:
+        found = (*map(stem, parts), stem("".join(parts))) if parts else ()
+    return found if run.isascii() else (*found, *unspaced_pairs(normalize("NFC", run.lower())))
 
 
-def make_translator(settings: TranslationSettings) -> Translator | None:
-    """Open the table that the settings name; None when they name none."""
-    if not settings.model:
-        return None
-    from assay.search.static import TranslationTable, open_static
+def term_hash(term: str) -> int:
+    """Return 64 bits for a term: two of a million terms collide with a probability of 1 in 30 million."""
+    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
-    return Translator(settings, TranslationTable(open_static(settings.folder)))
+
+@lru_cache(maxsize=20_000)
+def whole_hash(text: str) -> int:
+    """Return the hash of a name as one lowercase word without joints."""
+    return term_hash("".join(part for run in runs(text) for part in split(run)))
+
+
+def stem_name(path: str) -> str:
+    """Return the name of a file without extension; `mod.rs`, `index.ts` and the like are named by their directory."""
+    parsed = PurePosixPath(path)
+    name = parsed.name.split(".")[0] or parsed.name.lstrip(".").split(".")[0]
+    return parsed.parent.name if name.lower() in _NAMELESS and parsed.parent.name else name
+
+
+def folder_name(path: str) -> str:
+    """Return the names of the directories of a file."""
+    return " ".join(PurePosixPath(path).parent.parts)

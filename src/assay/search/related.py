@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from assay.errors import ConfigError, closest_match
-from assay.search.query import parse_query
+from assay.search.query import parse_query, runs, term_hash, terms, whole_hash
 from assay.search.results import order_of
 from assay.search.table import own_names, unit_text
-from assay.search.words import runs, term_hash, terms, whole_hash
 from assay.syntax.identifiers import STOP_WORDS
 from assay.types import Hit
 

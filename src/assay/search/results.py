@@ -64,11 +64,11 @@ def select_spans(
     `wanted` has the lines of the definitions whose name is the query, by chunk.
     """
     taken = np.zeros(view.units, dtype=bool)
-    grows = growth.neighbour and view.apart
+    grows = growth.neighbour and view.disjoint
     for unit in _ranked(scores):
-        if taken[unit] or (not view.apart and _touches(unit, taken, view)):
+        if taken[unit] or (not view.disjoint and _touches(unit, taken, view)):
             continue
-        hit = _definition(unit, wanted[unit], taken, view, growth) if unit in wanted and view.apart else None
+        hit = _definition(unit, wanted[unit], taken, view, growth) if unit in wanted and view.disjoint else None
         hit = hit or (_grow(unit, scores, taken, view, growth) if grows else SpanHit(unit, unit, unit))
         taken[hit.first : hit.last + 1] = True
         yield hit

@@ -10,11 +10,10 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.names import Matches, NameIndex, Prefixes
 from assay.search.noise import ABOUT, NOISE
 from assay.search.query import ParsedQuery, Per
 from assay.search.table import UNIT_KINDS, IntArray, Values, ranges
-from assay.search.view import CorpusView, Lookup
+from assay.search.view import CorpusView, Lookup, Matches, NameIndex, Prefixes
 
 T = TypeVar("T")
 
@@ -262,7 +261,7 @@ class Bm25:
         wanted = [view.lookup(term, question.kind) for term in question.terms]
         if self.joined:
             pairs = (view.lookup(term, None) for term in question.joined)
-            wanted += [pair._replace(worth=pair.worth * np.float32(self.joined)) for pair in pairs]
+            wanted += [pair._replace(weight=pair.weight * np.float32(self.joined)) for pair in pairs]
         scores = np.zeros(view.units, dtype=np.float32)
         size = max(1, _ROOM // max(view.units, 1))
         for start in range(0, len(wanted), size):  # in the order of the query: float addition has one
@@ -272,7 +271,7 @@ class Bm25:
     def _summed(self, wanted: Sequence[Lookup], view: CorpusView) -> NDArray[np.float32]:
         postings, norm = view.table.postings, view.norm(self.k1, self.b)
         number = np.concatenate([one.number for one in wanted])
-        worth = np.concatenate([one.worth for one in wanted]) * np.float32(self.k1 + 1)
+        worth = np.concatenate([one.weight for one in wanted]) * np.float32(self.k1 + 1)
         term = np.arange(len(wanted)).repeat([len(one.number) for one in wanted])
         begin, end = postings.offset[number], postings.offset[number + 1]
         rows = ranges(begin, end)
@@ -300,7 +299,7 @@ class AdjacentChunks:
         beside = np.zeros(len(scores))
         beside[1:] = features.units[:-1] * follows
         beside[:-1] += features.units[1:] * follows
-        return np.asarray(scores + self.spans * beside / features.view.beside)
+        return np.asarray(scores + self.spans * beside / features.view.neighbor_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +389,7 @@ class PathNoise:
             return np.asarray(scores * np.array(table)[features.view.table.files.noise])
         test = table[NOISE.index("test")]
         both = [factor for plain in table for factor in (plain, test if plain == 1.0 else plain)]
-        return np.asarray(scores * np.array(both)[features.view.surroundings])
+        return np.asarray(scores * np.array(both)[features.view.roles])
 
 
 @dataclass(frozen=True, slots=True)

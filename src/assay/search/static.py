@@ -13,23 +13,27 @@ from hashlib import blake2b
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ConfigError
-from assay.search.embedders import Role
-from assay.search.query import parse_query
+from assay.search.query import QueryKind, folder_name, parse_query, runs, stem_name, term_hash, terms
 from assay.search.table import FileTable, IndexTable, IntArray, LongArray, Postings, offsets, ranges
 from assay.search.vectors import unit_rows
-from assay.search.words import folder_name, runs, stem_name, term_hash, terms
-from assay.store.array_file import IndexFormatError, Stored, read_store
+from assay.store.array_file import IndexFormatError, read_store
+
+if TYPE_CHECKING:
+    from assay.search.config import TranslationSettings
+    from assay.search.embedders import Role
 
 Hashes = NDArray[np.uint64]
 Rows = NDArray[np.int64]
 Matrix = NDArray[np.float32]
 
+#: The name of the bundled model.
+SHIPPED: Final = "static"
 WEIGHTS: Final = "weights.assay"
 VOCABULARY: Final = "vocabulary.txt"
 #: Raised when the meaning of the arrays changes.
@@ -89,27 +93,27 @@ def _open(folder: str) -> StaticModel:
 
 
 def _read(path: Path) -> StaticModel:
-    hint = "name the folder that `assay train` wrote; if it is Assay's own, install Assay again"
+    hint = "pass a directory that `assay train` wrote, or reinstall Assay if it is the bundled model"
     try:
         stored = read_store(path)
     except IndexFormatError as problem:
-        sentence = "no model here" if problem.kind == "missing" else f"not a model, or not whole ({problem.kind})"
-        raise ConfigError(sentence, file=path, hint=hint) from problem
+        reason = "no model found" if problem.kind == "missing" else f"invalid model file ({problem.kind})"
+        raise ConfigError(reason, file=path, hint=hint) from problem
     if stored.meta.get("format") != FORMAT:
-        raise ConfigError(f"a model of format {stored.meta.get('format')!r}", file=path, hint="train it again")
+        raise ConfigError(
+            f"expected model format {FORMAT}, got {stored.meta.get('format')!r}",
+            file=path,
+            hint="train the model again",
+        )
     if missing := [name for name in _ARRAYS if name not in stored.arrays]:
         raise ConfigError(f"the model lacks {', '.join(missing)}", file=path, hint=hint)
-    return _checked(stored, path)
-
-
-def _checked(stored: Stored, path: Path) -> StaticModel:
     arrays: dict[str, NDArray[Any]] = {name: stored.arrays[name] for name in _ARRAYS}
     model = StaticModel(f"static/{FORMAT} {stored.meta.get('identity')}", **arrays)
     words = len(model.term)
     fits = all(len(each) == words for each in (model.vector, model.scale, model.asked, model.said))
     fits = fits and model.vector.ndim == 2 and words > 0 and len(model.offset) == len(model.source) + 1
     if not fits or len(model.target) != len(model.strength) or int(model.offset[-1]) != len(model.target):
-        raise ConfigError("the parts of the model do not fit each other", file=path, hint="train it again")
+        raise ConfigError("the arrays of the model have inconsistent shapes", file=path, hint="train the model again")
     return model
 
 
@@ -176,19 +180,13 @@ class StaticEmbedder:
         sums = np.zeros((len(begin) - 1, self.dimension), dtype=np.float32)
         scaled = np.sqrt(count[known]) * self.model.said[row] * self.model.scale[row]
         first = np.flatnonzero(np.diff(owner, prepend=-1))
-        for part in _blocks(first, len(owner)):
-            rows = slice(int(first[part.start]), int(first[part.stop]) if part.stop < len(first) else len(owner))
+        edges = np.append(np.searchsorted(first, np.arange(0, len(owner), _BLOCK)), len(first))
+        for start, stop in pairwise(np.unique(edges).tolist()):
+            part = slice(start, stop)
+            rows = slice(int(first[start]), int(first[stop]) if stop < len(first) else len(owner))
             vectors = self.model.vector[row[rows]] * scaled[rows, None]
             sums[owner[first[part]]] = np.add.reduceat(vectors, first[part] - rows.start, axis=0)
         return sums
-
-
-def _blocks(first: NDArray[np.int64], total: int) -> list[slice]:
-    if not len(first):
-        return []
-    cuts = np.searchsorted(first, np.arange(0, total, _BLOCK))
-    edges = np.unique(np.append(cuts, len(first))).tolist()
-    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 class Translation(NamedTuple):
@@ -199,21 +197,34 @@ class Translation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TranslationTable:
-    """The learned table of translations."""
+class Translator:
+    """The learned translations of a model, weighted by the kind of query."""
 
+    settings: TranslationSettings
     model: StaticModel
 
-    def of(self, term: str, most: int) -> tuple[Translation, ...]:
+    def __call__(self, term: str, kind: QueryKind) -> tuple[Translation, ...]:
         """Return the translations of a term of a query, the strongest first."""
+        weight = {
+            "symbol": self.settings.symbol,
+            "keywords": self.settings.keywords,
+            "language": self.settings.language,
+        }[kind]
+        if not weight:
+            return ()
         model, wanted = self.model, np.uint64(term_hash(term))
         at = int(model.source.searchsorted(wanted))
         if at >= len(model.source) or model.source[at] != wanted:
             return ()
         begin, end = model.offset[at : at + 2].tolist()
-        rows = slice(begin, min(end, begin + most))
+        rows = slice(begin, min(end, begin + self.settings.most))
         pairs = zip(model.target[rows].tolist(), model.strength[rows].tolist(), strict=True)
-        return tuple(Translation(target, strength / 255) for target, strength in pairs)
+        return tuple(Translation(target, weight * (strength / 255)) for target, strength in pairs)
+
+
+def make_translator(settings: TranslationSettings) -> Translator | None:
+    """Open the configured translations; return None if they are disabled."""
+    return Translator(settings, open_static(settings.folder)) if settings.model else None
 
 
 @dataclass(frozen=True, slots=True)

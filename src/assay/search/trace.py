@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.search.query import ParsedQuery, Per
+from assay.search.query import RUN, ParsedQuery, Per, terms
 from assay.search.results import order_of
 from assay.search.table import LongArray, Values
 from assay.search.view import CorpusView
-from assay.search.words import RUN, terms
 from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
 
 
@@ -121,6 +120,20 @@ def _best_rank(stage: StageTrace, rows: list[int]) -> int:
     ranks = stage.ranks()[rows] if rows else np.zeros(0, dtype=np.int64)
     placed = ranks[ranks > 0]
     return int(placed.min()) if len(placed) else 0
+
+
+def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]]:
+    """Return the translations of each term of a query that occur in the corpus, the strongest first."""
+    if view.translator is None:
+        return {}
+    from assay.search.static import read_words
+
+    words = read_words(view.translator.settings.folder)
+    found = {
+        term: [words.get(one.term, "?") for one in view.translator(term, query.kind) if view.number(one.term) >= 0]
+        for term in query.terms
+    }
+    return {term: names for term, names in found.items() if names}
 
 
 @dataclass(frozen=True, slots=True)

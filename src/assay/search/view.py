@@ -1,32 +1,42 @@
-"""What queries need of a table, computed at first use and kept."""
+"""Query-time data of a table: term lookups, name indexes, the reference graph, and memoized values of a query."""
 
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from math import log1p
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.names import Graph, GraphConfig, NameIndex, build_graph
 from assay.search.noise import NOISE
-from assay.search.query import QueryKind, Translator
-from assay.search.table import UNIT_KINDS, IndexTable, LongArray, Values
-from assay.search.words import term_hash
+from assay.search.query import QueryKind, term_hash
+from assay.search.table import (
+    UNIT_KINDS,
+    IndexTable,
+    IntArray,
+    LongArray,
+    NameTable,
+    ReferenceTable,
+    Values,
+    offsets,
+    ranges,
+)
 from assay.syntax.outline import LineSpan
 
 if TYPE_CHECKING:
     from assay.search.dense import DenseScores
+    from assay.search.static import Translator
 
 T = TypeVar("T")
 
 
 class TableCache(Generic[T]):
-    """A property that the table alone decides: computed once, and shared by all views of the table."""
+    """A property of the table alone: computed once and shared by all views of the table."""
 
     def __init__(self, make: Callable[[CorpusView], T]) -> None:
         self._make = make
@@ -34,11 +44,10 @@ class TableCache(Generic[T]):
         self.__doc__ = make.__doc__
 
     def __get__(self, view: CorpusView, _owner: type[CorpusView]) -> T:
-        """Look it up; from then on Python finds it in the view itself."""
         if self._name not in view.known:
             view.known[self._name] = self._make(view)
         found: T = view.known[self._name]
-        view.__dict__[self._name] = found
+        view.__dict__[self._name] = found  # later reads bypass this descriptor
         return found
 
 
@@ -46,11 +55,11 @@ class Lookup(NamedTuple):
     """The numbers of a term and its translations in the corpus, and the weight of each."""
 
     number: LongArray
-    worth: NDArray[np.float32]
+    weight: NDArray[np.float32]
 
 
 class CorpusView:
-    """A table as queries read it; nothing here depends on one query."""
+    """A table prepared for queries; independent of any single query."""
 
     def __init__(
         self,
@@ -61,7 +70,7 @@ class CorpusView:
         known: dict[Hashable, Any] | None = None,
         memo: Memo | None = None,
     ) -> None:
-        """Create a view; views of one table may share `known`, and `memo` for queries in progress."""
+        """Create a view; views of one table may share `known` and the `memo` of queries in progress."""
         self.table = table
         self.dense = dense
         self.translator = translator
@@ -76,34 +85,34 @@ class CorpusView:
             ("lookups", translator and translator.settings), {}
         )
 
-    def recall(self, question: str, key: Hashable, make: Callable[[], T]) -> T:
-        """Return a value of a query from the memo, or compute it; `key` holds all that decides it."""
-        return make() if self.memo is None else self.memo.of(question, key, make)
+    def recall(self, query: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return a memoized value of a query, or compute it; `key` must cover all inputs of `make`."""
+        return make() if self.memo is None else self.memo.get(query, key, make)
 
     def term(self, term: str) -> int:
-        """Return the number of a term; -1 when no chunk holds it."""
+        """Return the number of a term; -1 if no chunk contains it."""
         found = self._terms.get(term)
         if found is None:
             found = self._terms[term] = self.number(term_hash(term))
         return found
 
     def number(self, wanted: int) -> int:
-        """Return the number of a term by its hash; -1 when no chunk holds it."""
+        """Return the number of a term by its hash; -1 if no chunk contains it."""
         hashes = self.table.postings.term
         at = int(hashes.searchsorted(np.uint64(wanted)))
         return at if at < len(hashes) and hashes[at] == wanted else -1
 
     def lookup(self, term: str, kind: QueryKind | None) -> Lookup:
-        """Return what to look up for a term of a kind of query; without a kind, the term alone."""
+        """Return a term with its translations for a kind of query; without a kind, the term alone."""
         known = self._lookups.get((term, kind))
         if known is not None:
             return known
         others = self.translator(term, kind) if self.translator and kind else ()
         number = np.array([self.term(term), *(self.number(one.term) for one in others)], dtype=np.int64)
-        rarity = np.array([self.idf(one) for one in number.tolist()])
+        idf = np.array([self.idf(one) for one in number.tolist()])
         share = np.array([1.0, *(one.strength for one in others)])
-        worth = (share * np.minimum(rarity, rarity[0])).astype(np.float32)
-        found = self._lookups[term, kind] = Lookup(number[number >= 0], worth[number >= 0])
+        weight = (share * np.minimum(idf, idf[0])).astype(np.float32)
+        found = self._lookups[term, kind] = Lookup(number[number >= 0], weight[number >= 0])
         return found
 
     def idf(self, number: int) -> float:
@@ -113,7 +122,7 @@ class CorpusView:
         return log1p((self.units - holders + 0.5) / (holders + 0.5))
 
     def holds(self, unit: int, term: str) -> bool:
-        """Return whether a chunk holds a term."""
+        """Return whether a chunk contains a term."""
         number = self.term(term)
         if number < 0:
             return False
@@ -122,7 +131,7 @@ class CorpusView:
         return at < end and int(self.table.postings.unit[at]) == unit
 
     def norm(self, k1: float, b: float) -> NDArray[np.float32]:
-        """Return BM25's k1 · (1 - b + b · length / mean length) of each chunk."""
+        """Return the length normalization of BM25 per chunk: k1 · (1 - b + b · length / mean length)."""
         found = self._norms.get((k1, b))
         if found is None:
             length = self.table.units.length
@@ -138,7 +147,7 @@ class CorpusView:
 
     @TableCache
     def scope(self) -> NameIndex:
-        """Names around chunks."""
+        """Names of the scopes around chunks."""
         return NameIndex(self.table.scope)
 
     @TableCache
@@ -148,7 +157,7 @@ class CorpusView:
 
     @property
     def graph(self) -> Graph:
-        """Which file uses which."""
+        """References between files."""
         key = ("graph", self._graph)
         if key not in self.known:
             self.known[key] = build_graph(self.table.defined, self.table.used, self.files, self._graph)
@@ -157,45 +166,45 @@ class CorpusView:
 
     @TableCache
     def docs(self) -> NDArray[np.bool_]:
-        """Which chunks are documentation."""
+        """Mask of the chunks of documentation."""
         return np.asarray(self.table.files.kind[self.table.units.file] == 1)
 
     @TableCache
     def declares(self) -> NDArray[np.bool_]:
-        """Which chunks only declare: text between definitions, constants, fields of a class."""
-        quiet = [UNIT_KINDS.index(kind) for kind in ("gap", "constant", "property")]
-        return np.isin(self.table.units.kind, quiet)
+        """Mask of the chunks that only declare: text between definitions, constants, class fields."""
+        kinds = [UNIT_KINDS.index(kind) for kind in ("gap", "constant", "property")]
+        return np.isin(self.table.units.kind, kinds)
 
     @TableCache
     def follows(self) -> NDArray[np.bool_]:
-        """Which chunks follow another chunk of the same file."""
+        """Mask of the chunks that follow another chunk of the same file."""
         file = self.table.units.file
         return np.concatenate([[False], file[1:] == file[:-1]])
 
     @TableCache
-    def beside(self) -> Values:
-        """How many neighbors each chunk has in its file, at least one."""
+    def neighbor_count(self) -> Values:
+        """Number of adjacent chunks in the same file, at least 1."""
         return np.maximum(self.follows + np.append(self.follows[1:], [False]).astype(np.float64), 1.0)[: self.units]
 
     @TableCache
-    def apart(self) -> bool:
-        """Whether no two chunks of a file share a line, as when they are cut by syntax."""
+    def disjoint(self) -> bool:
+        """Whether no two chunks of a file share a line, as when files are split by syntax."""
         units = self.table.units
         return not bool(np.any(self.follows[1:] & (units.start[1:] <= units.end[:-1])))
 
     @TableCache
-    def surroundings(self) -> NDArray[np.uint8]:
-        """The role of each chunk: twice the noise of its file, one more if its name is that of a test."""
-        noise = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
-        return np.where(self.docs, 2 * NOISE.index("docs"), noise).astype(np.uint8)  # documentation in any folder
+    def roles(self) -> NDArray[np.uint8]:
+        """Role of each chunk: twice the role of its file, plus one if its name is that of a test."""
+        role = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
+        return np.where(self.docs, 2 * NOISE.index("docs"), role).astype(np.uint8)  # documentation in any directory
 
     @TableCache
     def first_unit(self) -> LongArray:
-        """The first chunk of each file, and the number of chunks."""
+        """First chunk of each file, and the number of chunks."""
         return np.searchsorted(self.table.units.file, np.arange(self.files + 1))
 
     def units_of(self, file: int) -> tuple[int, int]:
-        """Return the first chunk of a file, and the one after its last."""
+        """Return the range of the chunks of a file: the first, and the one after the last."""
         first, stop = self.first_unit[file : file + 2].tolist()
         return first, stop
 
@@ -211,7 +220,7 @@ class CorpusView:
         return np.unique(self.table.own.owner[as_written or rows]).astype(np.int64)
 
     def definitions(self, name: int, text: str) -> dict[int, LineSpan]:
-        """Return the lines at which chunks define a name; in one chunk an exact spelling wins, then the longest."""
+        """Return the lines of a name's definition by chunk; an exact spelling wins, then the longest definition."""
         own = self.table.own
         order = sorted(
             self._named(name).tolist(),
@@ -228,14 +237,14 @@ class CorpusView:
 
 @dataclass(frozen=True, slots=True)
 class MemoLimits:
-    """How much is kept; no effect on results."""
+    """Limits of the memo; no effect on results."""
 
-    questions: int = 2  # the current one, and one that an abandoned thread may still compute
-    bytes: int = 256_000_000  # per query: 30 arrays of a million chunks; what exceeds it is computed every time
+    queries: int = 2  # the current one, and one that an abandoned thread may still compute
+    bytes: int = 256_000_000  # per query: 30 arrays of a million chunks; values beyond it are not memoized
 
 
 class Memo:
-    """Intermediate values of the current queries, shared by engines that differ in a few settings; thread-safe."""
+    """Intermediate values of current queries, shared by engines that differ in a few settings; thread-safe."""
 
     def __init__(self, limits: MemoLimits | None = None) -> None:
         self._limits = limits or MemoLimits()
@@ -243,30 +252,27 @@ class Memo:
         self._bytes: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def of(self, question: str, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a key, made if it is missing; arrays in it become read-only."""
+    def get(self, query: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of a key, computed if it is missing; its arrays become read-only."""
         with self._lock:
-            known = self._of_question(question)
+            if query not in self._values:
+                self._values[query], self._bytes[query] = {}, 0
+                if len(self._values) > self._limits.queries:
+                    del self._bytes[self._values.popitem(last=False)[0]]
+            self._values.move_to_end(query)
+            known = self._values[query]
             if key in known:
                 return cast(T, known[key])
         made = make()
         size = _freeze(made)
         with self._lock:
-            if question in self._bytes and self._bytes[question] + size <= self._limits.bytes:
-                self._values[question][key] = made
-                self._bytes[question] += size
+            if query in self._bytes and self._bytes[query] + size <= self._limits.bytes:
+                self._values[query][key] = made
+                self._bytes[query] += size
         return made
 
-    def _of_question(self, question: str) -> dict[Hashable, object]:
-        if question not in self._values:
-            self._values[question], self._bytes[question] = {}, 0
-            if len(self._values) > self._limits.questions:
-                del self._bytes[self._values.popitem(last=False)[0]]
-        self._values.move_to_end(question)
-        return self._values[question]
 
-
-def _freeze(value: Any) -> int:  # noqa: ANN401 - whatever stages make
+def _freeze(value: Any) -> int:  # noqa: ANN401 - any value of a stage
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
         return value.nbytes
@@ -275,3 +281,159 @@ def _freeze(value: Any) -> int:  # noqa: ANN401 - whatever stages make
     if is_dataclass(value):
         return sum(_freeze(getattr(value, field.name)) for field in fields(value))
     return 0
+
+
+_LAST: Final = "\U0010ffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """Rules for prefix matches between parts of names and words: config and configuration, parse and parser."""
+
+    inside: int = 4  # minimum common characters if one is a prefix of the other
+    apart: int = 5  # minimum common characters if their endings differ
+    weight: float = 0.9  # of the common share; 0 disables prefix matches
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Names that share a part with a query."""
+
+    owner: IntArray
+    precision: Values  # share of the name's characters that are matched
+    word: LongArray  # per match of a word with a part: the word,
+    row: LongArray  # the position of the name among the owners,
+    fit: Values  # and how well word and part match
+
+    def recall(self, weights: Values) -> Values:
+        """Return the weighted share of the query that each name matches, each word by its best part."""
+        flat = np.zeros(len(weights) * len(self.owner))
+        np.maximum.at(flat, self.word * len(self.owner) + self.row, self.fit)
+        best = flat.reshape(len(weights), len(self.owner))
+        total = float(weights.sum())
+        shares: Values = weights @ best / total if total else best.sum(axis=0)
+        return shares
+
+
+class NameIndex:
+    """Names indexed by their parts."""
+
+    def __init__(self, names: NameTable) -> None:
+        self._parts = names.parts
+        self._owner = names.owner
+        length = np.array([len(part) for part in names.parts], dtype=np.float64)
+        row = np.repeat(np.arange(len(names.owner)), np.diff(names.offset))
+        order = np.argsort(names.part, kind="stable")
+        self._row: LongArray = row[order]
+        self._begin: list[int] = np.searchsorted(names.part[order], np.arange(len(names.parts) + 1)).tolist()
+        self._total = np.bincount(row, weights=length[names.part], minlength=len(names.owner))
+
+    def match(self, words: Sequence[str], prefixes: Prefixes) -> Matches:
+        """Find the names that share a part with the words."""
+        found = [(w, part, fit) for w, word in enumerate(words) for part, fit in self._similar(word, prefixes)]
+        if not found:
+            return Matches(self._owner[:0], np.zeros(0), self._row[:0], self._row[:0], np.zeros(0))
+        held = [self._row[self._begin[part] : self._begin[part + 1]] for _, part, _ in found]
+        times = np.array([len(one) for one in held])
+        rows, row = _renumber(np.concatenate(held), len(self._owner))
+        matched = np.bincount(row, weights=self._characters(found).repeat(times), minlength=len(rows))
+        return Matches(
+            self._owner[rows],
+            np.minimum(matched / self._total[rows], 1.0),
+            np.array([word for word, _, _ in found]).repeat(times),
+            row,
+            np.array([fit for _, _, fit in found]).repeat(times),
+        )
+
+    def _characters(self, found: Sequence[tuple[int, int, float]]) -> Values:
+        best: dict[int, float] = {}
+        for _, part, fit in found:
+            best[part] = max(fit, best.get(part, 0.0))
+        return np.array([best.pop(part, 0.0) * len(self._parts[part]) for _, part, _ in found])
+
+    def _similar(self, word: str, prefixes: Prefixes) -> Iterator[tuple[int, float]]:
+        parts = self._parts
+        if not prefixes.weight or len(word) < prefixes.inside:
+            at = bisect_left(parts, word)
+            if at < len(parts) and parts[at] == word:
+                yield at, 1.0
+            return
+        head = word[: prefixes.inside]
+        for number in range(bisect_left(parts, head), bisect_left(parts, head + _LAST)):
+            part = parts[number]
+            if part == word:
+                yield number, 1.0
+            elif (common := _common(part, word, prefixes)) > 0:
+                yield number, prefixes.weight * common / max(len(part), len(word))
+
+
+def _renumber(values: LongArray, size: int) -> tuple[LongArray, LongArray]:
+    there = np.zeros(size, dtype=bool)
+    there[values] = True
+    listed = there.nonzero()[0]
+    place = np.empty(size, dtype=np.int64)
+    place[listed] = np.arange(len(listed))
+    return listed, place[values]
+
+
+def _common(one: str, other: str, prefixes: Prefixes) -> int:
+    shorter = min(len(one), len(other))
+    common = next((i for i in range(shorter) if one[i] != other[i]), shorter)
+    return common if common == shorter or common >= prefixes.apart else 0
+
+
+@dataclass(frozen=True, slots=True)
+class GraphConfig:
+    """Conditions for an edge between two files."""
+
+    definers: int = field(
+        default=3,  # a name that more files define is a common word
+        metadata={"about": "files that may define a name for references to it to count"},
+    )
+    strength: float = field(
+        default=0.2,  # below it two files share only common names
+        metadata={"about": "least sum of shared names for an edge, each name 1 / (definers x log2(2 + users))"},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """References between files, by source file."""
+
+    begin: LongArray
+    target: LongArray
+    incoming: LongArray
+
+    def votes(self, scores: Values, least: float) -> Values:
+        """Return the votes of files that score above `least` for the files they use, damped by popularity."""
+        voters = np.flatnonzero(scores > least)
+        begin, end = self.begin[voters], self.begin[voters + 1]
+        target = self.target[ranges(begin, end)]
+        given = np.bincount(target, weights=np.repeat(scores[voters], end - begin), minlength=len(scores))
+        return np.asarray(given / np.sqrt(self.incoming + 3.0))
+
+
+def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, config: GraphConfig) -> Graph:
+    """Return the graph of references to definitions."""
+    names, name = np.unique(defined.name, return_inverse=True)
+    definers = np.bincount(name, minlength=len(names))
+    at = np.minimum(np.searchsorted(names, used.name), max(len(names) - 1, 0))
+    known = names[at] == used.name if len(names) else np.zeros(len(used.name), dtype=bool)
+    user, what = used.file[known].astype(np.int64), at[known]
+    mentioners = np.bincount(what, minlength=len(names))
+    weight = 1.0 / (np.maximum(definers, 1) * np.log2(2.0 + mentioners))
+    rare = definers[what] <= config.definers
+    user, what = user[rare], what[rare]
+    by_name = defined.file[np.argsort(name, kind="stable")].astype(np.int64)
+    begin = offsets(definers)
+    target = by_name[ranges(begin[what], begin[what + 1])]
+    times = definers[what]
+    return _edges(np.repeat(user, times), target, np.repeat(weight[what], times), files, config)
+
+
+def _edges(source: LongArray, target: LongArray, weight: Values, files: int, config: GraphConfig) -> Graph:
+    other = source != target
+    key, nth = np.unique(source[other] * files + target[other], return_inverse=True)
+    tie = np.bincount(nth, weights=weight[other], minlength=len(key))
+    source, target = np.divmod(key[tie > config.strength], max(files, 1))
+    return Graph(np.searchsorted(source, np.arange(files + 1)), target, np.bincount(target, minlength=files))

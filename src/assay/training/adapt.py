@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ConfigError, InputError, SetupError
+from assay.search.query import term_hash
 from assay.search.static import StaticModel, open_static
 from assay.search.vectors import unit_rows
-from assay.search.words import term_hash
 from assay.stats import ComparisonRow, QueryValue, RunNames, ValueRange, Verdict, compare_values
 from assay.stats.config import DEFAULT
 from assay.syntax.grammars import GRAMMARS, load_grammar

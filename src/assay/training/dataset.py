@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.files import write_atomic
-from assay.search.words import term_hash
+from assay.search.query import term_hash
 from assay.store.array_file import read_store, write_store
 from assay.training.bags import as_matrix, join_bags, join_rows, keep_entries, row_keys, shared_entries, take_rows
 from assay.training.config import HardConfig, HeldOutConfig, SameFile, VocabularyConfig

@@ -53,7 +53,6 @@ _CODE: Final = (
     "training/shards.py",
     "training/config.py",
     "syntax",
-    "search/words.py",
     "search/query.py",
     "search/chunking.py",
     "corpus/languages.py",

@@ -16,7 +16,7 @@ from assay.corpus.config import ArchiveLimits
 from assay.corpus.git import git, git_stream
 from assay.corpus.languages import FileType, detect
 from assay.search.chunking import ChunkConfig, cut_sections
-from assay.search.words import runs, stem_name
+from assay.search.query import runs, stem_name
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition
 from assay.syntax.prose import (

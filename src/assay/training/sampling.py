@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from assay.search.query import parse_query
-from assay.search.words import folder_name, runs, stem_name, terms
+from assay.search.query import folder_name, parse_query, runs, stem_name, terms
 from assay.training.config import MiningConfig
 
 _CACHED: Final = 300_000  # runs; those of the largest repositories, some 100 MB

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.corpus import decode_text
 from assay.corpus.languages import FileType, detect
-from assay.search.words import runs
+from assay.search.query import runs
 from assay.syntax.grammars import GRAMMARS, grammar_name
 from assay.syntax.outline import Outline, outline
 from assay.syntax.secrets import secret_lines

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError, SetupError
-from assay.search.embedders import EmbedderConfig, Role, make_embedder
-from assay.search.local_embedders import read_tensors, wrap_fastembed
+from assay.search.embedders import EmbedderConfig, Role, make_embedder, read_tensors, wrap_fastembed
 from tests.search.dense.models import WORDS, table, write_model2vec, write_onnx, write_safetensors
 
 TEXTS = ["def retry ( backoff )", "", "unknownword", "close the socket", "the the file"]

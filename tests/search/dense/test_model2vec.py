@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assay.search.embedders import EmbedderConfig, make_embedder
-from assay.search.local_embedders import read_tensors
+from assay.search.embedders import EmbedderConfig, make_embedder, read_tensors
 
 model2vec = pytest.importorskip("model2vec", reason="NOT TESTED beside the model2vec package: it is not installed")
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.search.query import term_hash
 from assay.search.static import WEIGHTS
-from assay.search.words import term_hash
 from assay.store.array_file import write_store
 
 #: Words of three meanings; each has the axis of its meaning and a little of its own.

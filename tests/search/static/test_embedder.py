@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from assay import Index
 from assay.search.config import DenseSettings, SearchConfig, TranslationSettings
 from assay.search.embedders import Embedder, make_embedder
+from assay.search.query import runs, term_hash, terms
 from assay.search.static import StaticEmbedder, open_static, path_words, unit_vectors
 from assay.search.vectors import unit_rows
-from assay.search.words import runs, term_hash, terms
 from tests.properties import examples
 from tests.search.static.models import MEANINGS, write_model
 

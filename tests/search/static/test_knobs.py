@@ -12,7 +12,9 @@ from assay.errors import ConfigError
 from assay.search import SearchConfig
 from assay.search.config import Feedback, TranslationSettings
 from assay.search.dense import embed_table
-from assay.search.query import make_translator, parse_query, translate_terms
+from assay.search.query import parse_query
+from assay.search.static import make_translator
+from assay.search.trace import translate_terms
 from assay.search.view import CorpusView
 
 QUESTIONS = (

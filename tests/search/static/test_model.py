@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError
-from assay.search.static import WEIGHTS, TranslationTable, open_static
-from assay.search.words import term_hash
+from assay.search.config import TranslationSettings
+from assay.search.query import term_hash
+from assay.search.static import WEIGHTS, Translator, open_static
 from assay.store.array_file import read_store, write_store
 from tests.search.static.models import write_model
 
@@ -34,15 +35,16 @@ def test_a_word_beyond_the_last_hash_is_unknown_and_does_not_fail(folder):
     assert model.rows(np.array([2**64 - 1], dtype=np.uint64)).tolist() == [-1]
 
 
-def test_thesaurus_gives_the_surest_first_and_no_more_than_asked(folder):
-    thesaurus = TranslationTable(open_static(folder))
-    found = thesaurus.of("delet", 10)
+def test_translations_are_sorted_by_strength_and_limited(folder):
+    def translate(term, most):
+        return Translator(TranslationSettings(language=1.0, most=most), open_static(folder))(term, "language")
+
+    found = translate("delet", 10)
     assert [one.term for one in found] == [term_hash("unlink"), term_hash("rm")]
     assert found[0].strength == 1.0
     assert found[1].strength == pytest.approx(0.5, abs=0.01)
-    assert thesaurus.of("delet", 1) == found[:1]
-    assert thesaurus.of("delet", 0) == ()
-    assert thesaurus.of("zebra", 10) == ()
+    assert translate("delet", 1) == found[:1]
+    assert translate("zebra", 10) == ()
 
 
 def test_a_model_is_read_once_a_process(folder):
