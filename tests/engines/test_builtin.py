@@ -17,8 +17,7 @@ from assay.errors import ConfigError, SetupError
 from assay.search import Index, SearchConfig
 from assay.search.config import STAGES, setting_hints
 from assay.search.dense import embed_table
-from assay.search.static import make_translator
-from assay.search.view import CorpusView
+from assay.search.view import CorpusView, make_translator
 from assay.store import ArtifactStore
 from tests.search.samples import SAMPLES
 from tests.serving import talking

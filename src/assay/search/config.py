@@ -37,12 +37,13 @@ from assay.search.signals import (
     References,
     ScopeName,
 )
-from assay.search.static import SHIPPED
 from assay.search.vectors import Kind
 from assay.search.view import GraphConfig
 from assay.settings import apply_overrides, coerce, joined, leaves, read_settings
 from assay.toml import line_of, read_toml
 
+#: The bundled model.
+SHIPPED: Final = "static"
 #: The stages that `without` may name, in the order of the pipeline.
 STAGES: Final = (
     "coherence", "neighbours", "stem", "definition", "scope", "references", "identifier", "noise", "gaps",

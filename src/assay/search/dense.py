@@ -309,5 +309,5 @@ def parse_fusion(text: str) -> Fusion:
     if ranked := re.fullmatch(r"rrf\(k=([0-9]+)\)", text):
         return Fusion("rrf", int(ranked[1]))
     near = closest_match(text, methods)
-    hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join(methods)} or rrf(k=20)"
-    raise ConfigError(f"unknown fusion {text!r}", hint=hint)
+    message = f"unknown fusion {text!r}; expected {', '.join(methods)} or rrf(k=20)"
+    raise ConfigError(message, hint=f"did you mean {near[0]!r}?" if near else "use max")

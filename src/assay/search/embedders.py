@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupError, closest_match, install_hint
 from assay.files import read_utf8, remove_leftovers
 from assay.search.index_files import writer_lock
-from assay.search.static import SHIPPED, StaticEmbedder, open_static
 from assay.search.vectors import Matrix, check_at_least, unit_rows
 from assay.store.array_file import IndexFormatError, read_store, write_store
 
@@ -119,7 +118,9 @@ _SPECS: Final = (
 def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embedder:
     """Open the embedder of a spec; relative paths start at the working directory."""
     kind, _, target = spec.partition(":")
-    if kind == SHIPPED:
+    if kind == "static":
+        from assay.search.static import StaticEmbedder, open_static
+
         return StaticEmbedder(open_static(target or None))
     openers: dict[str, Callable[[str, EmbedderConfig], Embedder]] = {
         "fastembed": open_fastembed,
@@ -129,9 +130,9 @@ def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embed
         "sentence-transformers": open_sentence_transformers,
     }
     if kind not in openers:
-        near = closest_match(kind, (*openers, SHIPPED))
+        near = closest_match(kind, (*openers, "static"))
         hint = f"did you mean {near[0]!r}?" if near else f"use one of {_SPECS}"
-        raise ConfigError(f"unknown embedder {kind!r}", hint=hint)
+        raise ConfigError(f"unknown embedder {kind!r}; expected {', '.join(openers)} or static", hint=hint)
     if not target:
         raise ConfigError(f"the embedder {kind!r} needs a model", hint=f"use one of {_SPECS}")
     embedder = openers[kind](target, config)

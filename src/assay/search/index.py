@@ -19,10 +19,9 @@ from assay.search.query import Per, parse_query
 from assay.search.related import Related, find_related
 from assay.search.results import Filter, SpanHit, order_of, select_spans
 from assay.search.signals import QueryFeatures
-from assay.search.static import make_translator
 from assay.search.table import IndexTable, Values, unit_text
 from assay.search.trace import LostFile, StageTrace, Trace, find_lost_stage
-from assay.search.view import CorpusView
+from assay.search.view import CorpusView, make_translator
 from assay.types import Corpus, Hit, SkippedFile
 
 if TYPE_CHECKING:

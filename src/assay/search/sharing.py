@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, T
 from assay.digests import digest_of
 from assay.errors import SetupError
 from assay.search.building import build_table, index_key, is_stale, timeout_notes
-from assay.search.config import DenseSettings, SearchConfig
+from assay.search.config import SHIPPED, DenseSettings, SearchConfig
 from assay.search.dense import Columns, DenseScores, ModelGroup, dense_index, embed_units, groups, open_embedder
 from assay.search.index import Index
 from assay.search.query import Per
-from assay.search.static import SHIPPED, make_translator
 from assay.search.table import IndexTable, read_table, table_arrays
-from assay.search.view import CorpusView, Memo
+from assay.search.view import CorpusView, Memo, make_translator
 from assay.store import ArtifactStore, code_digest
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.paths import TABLES, VECTORS

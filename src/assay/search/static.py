@@ -32,8 +32,6 @@ Hashes = NDArray[np.uint64]
 Rows = NDArray[np.int64]
 Matrix = NDArray[np.float32]
 
-#: The name of the bundled model.
-SHIPPED: Final = "static"
 WEIGHTS: Final = "weights.assay"
 VOCABULARY: Final = "vocabulary.txt"
 #: Raised when the meaning of the arrays changes.
@@ -220,11 +218,6 @@ class Translator:
         rows = slice(begin, min(end, begin + self.settings.most))
         pairs = zip(model.target[rows].tolist(), model.strength[rows].tolist(), strict=True)
         return tuple(Translation(target, weight * (strength / 255)) for target, strength in pairs)
-
-
-def make_translator(settings: TranslationSettings) -> Translator | None:
-    """Open the configured translations; return None if they are disabled."""
-    return Translator(settings, open_static(settings.folder)) if settings.model else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from assay.search.table import (
 from assay.syntax.outline import LineSpan
 
 if TYPE_CHECKING:
+    from assay.search.config import TranslationSettings
     from assay.search.dense import DenseScores
     from assay.search.static import Translator
 
@@ -233,6 +234,15 @@ class CorpusView:
         wanted = np.array([name], np.uint64)
         begin, end = hashes.searchsorted(wanted, "left")[0], hashes.searchsorted(wanted, "right")[0]
         return order[begin:end]
+
+
+def make_translator(settings: TranslationSettings) -> Translator | None:
+    """Open the configured translations; return None if they are disabled."""
+    if not settings.model:
+        return None
+    from assay.search.static import Translator, open_static
+
+    return Translator(settings, open_static(settings.folder))
 
 
 @dataclass(frozen=True, slots=True)

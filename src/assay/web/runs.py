@@ -28,7 +28,7 @@ from assay.experiment.records.folder import (
 )
 from assay.experiment.spec.model import claim_of
 from assay.report.comparison import verdict_tone
-from assay.search.static import SHIPPED
+from assay.search.config import SHIPPED
 from assay.settings import apply_overrides, flat
 from assay.stats.records import ComparisonRow, Verdict
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Run

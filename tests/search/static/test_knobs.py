@@ -13,9 +13,8 @@ from assay.search import SearchConfig
 from assay.search.config import Feedback, TranslationSettings
 from assay.search.dense import embed_table
 from assay.search.query import parse_query
-from assay.search.static import make_translator
 from assay.search.trace import translate_terms
-from assay.search.view import CorpusView
+from assay.search.view import CorpusView, make_translator
 
 QUESTIONS = (
     "how is a letter with pictures taken apart?",

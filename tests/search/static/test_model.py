@@ -54,10 +54,10 @@ def test_a_model_is_read_once_a_process(folder):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"meta": {"format": 99}}, "format 99"),
+        ({"meta": {"format": 99}}, "got 99"),
         ({"said": None}, "lacks said"),
-        ({"scale": np.ones(3, dtype=np.float32)}, "do not fit"),
-        ({"strength": np.ones(1, dtype=np.uint8)}, "do not fit"),
+        ({"scale": np.ones(3, dtype=np.float32)}, "inconsistent"),
+        ({"strength": np.ones(1, dtype=np.uint8)}, "inconsistent"),
     ],
 )
 def test_a_broken_model_is_refused_with_its_file_and_the_next_step(folder, change, sentence):
@@ -70,7 +70,7 @@ def test_a_broken_model_is_refused_with_its_file_and_the_next_step(folder, chang
 
 
 def test_a_folder_without_a_model_says_what_to_name(tmp_path):
-    with pytest.raises(ConfigError, match="no model here") as caught:
+    with pytest.raises(ConfigError, match="no model found") as caught:
         open_static(tmp_path)
     assert "assay train" in (caught.value.hint or "")
 
@@ -78,5 +78,5 @@ def test_a_folder_without_a_model_says_what_to_name(tmp_path):
 def test_a_damaged_file_is_no_model(folder):
     path = folder / WEIGHTS
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(ConfigError, match="not a model"):
+    with pytest.raises(ConfigError, match="invalid model file"):
         open_static(folder)
