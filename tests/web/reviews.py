@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from assay.cli.gold.adjudicate import set_problems
+from assay.cli.gold.review import set_problems
 from assay.gold.review import Origin, Queue, make_item
 from assay.gold.review.standing import ReviewRules
 from assay.gold.review.viewing import ReviewWorkspace

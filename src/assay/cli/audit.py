@@ -1,13 +1,3 @@
-"""Check an engine's determinism, ranking consistency, filters and paths.
-
-assay audit builtin                                 on this folder, with queries that its code gives
-assay audit semble src --only prefix,filters        a preset, two checks
-assay audit mine --gold gold.yaml --out audit       an engine of assay.toml; writes audit.json, audit.md, audit.html
-
-Every finding says how many of how many, shows an example and the command that shows it again. Findings are no
-failure: the exit code is 0 when the audit could be made, 4 when the engine fails on everything.
-"""
-
 from __future__ import annotations
 
 import argparse
@@ -15,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.execution import add_subject, corpus_named, engine_named
 from assay.cli.options import given_flags
 from assay.cli.output import emit, info
+from assay.cli.run import add_subject, corpus_named, engine_named
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,8 +18,7 @@ if TYPE_CHECKING:
     from assay.types import Corpus
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this command."""
+def audit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("engine", metavar="ENGINE", help="a kind, kind:value, a preset, or a name in assay.toml")
     parser.add_argument("path", nargs="?", metavar="PATH", help="a folder or corpus (this folder, or the gold set's)")
     add_subject(parser)
@@ -42,8 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", help="write audit.json, audit.md and audit.html there")
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Audit, print what was found, and write it down where that is wanted."""
+def audit_command(args: argparse.Namespace) -> int:
+    """Check an engine's determinism, ranking consistency, filters and paths.
+
+    assay audit builtin                                 on this folder, with queries that its code gives
+    assay audit semble src --only prefix,filters        a preset, two checks
+    assay audit mine --gold gold.yaml --out audit       an engine of assay.toml; writes audit.json, audit.md, audit.html
+
+    Every finding says how many of how many, shows an example and the command that shows it again. Findings are no
+    failure: the exit code is 0 when the audit could be made, 4 when the engine fails on everything.
+    """
     from assay.audit.checks import choose
     from assay.audit.report import audit_json, document
     from assay.audit.runner import FILES, run_audit, write_audit

@@ -1,19 +1,3 @@
-"""Turn a run into an exit code for CI.
-
-  assay gate results --against baseline-results     each shared engine against its earlier run
-  assay gate results --against baseline.json        ... or against a baseline file in version control
-  assay gate results --write-baseline baseline.json write that file
-  assay gate results --baseline keywords            each engine against another one of the same run
-  assay gate results --require 'Hit@5>=0.70'        a threshold (repeatable; may be all there is)
-  assay gate r1 r2 r3 --against baseline.json       repeats of one run; so is a folder of `assay run --repeat 3`
-
-0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5 % of an
-engine's queries failed, or it found nothing at all · 5 not comparable. Inconclusive is 0 with a warning otherwise.
-Rankings that vary between runs need a baseline of several runs (`assay run --repeat 5`): a single one may be lucky.
---github reports to a job of GitHub Actions: job summary, annotations, and one comment on the pull request, by the token
-in GITHUB_TOKEN. --json has the verdict in a word, also after an error.
-"""
-
 from __future__ import annotations
 
 import argparse
@@ -36,8 +20,7 @@ if TYPE_CHECKING:
 _RESULTS = "results"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this command."""
+def gate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", nargs="*", help="folder of the candidate run, several for repeats of it (results)")
     parser.add_argument(
         "--against", action="append", metavar="PLACE", help="folder of the baseline run, or a baseline file"
@@ -70,8 +53,22 @@ def _failure(code: int) -> dict[str, object]:
     return {"verdict": VERDICTS.get(code, VERDICTS[4])}
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Judge the run."""
+def gate_command(args: argparse.Namespace) -> int:
+    """Turn a run into an exit code for CI.
+
+      assay gate results --against baseline-results     each shared engine against its earlier run
+      assay gate results --against baseline.json        ... or against a baseline file in version control
+      assay gate results --write-baseline baseline.json write that file
+      assay gate results --baseline keywords            each engine against another one of the same run
+      assay gate results --require 'Hit@5>=0.70'        a threshold (repeatable; may be all there is)
+      assay gate r1 r2 r3 --against baseline.json       repeats of one run; so is a folder of `assay run --repeat 3`
+
+    0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5 % of an
+    engine's queries failed, or it found nothing at all · 5 not comparable. Inconclusive is 0 with a warning otherwise.
+    Rankings that vary between runs need a baseline of several runs (`assay run --repeat 5`): a single one may be
+    lucky. --github reports to a job of GitHub Actions: job summary, annotations, and one comment on the pull request,
+    by the token in GITHUB_TOKEN. --json has the verdict in a word, also after an error.
+    """
     from assay.report.gate import gate_document
 
     _check_flags(args)

@@ -1,24 +1,11 @@
-"""Run engines over a gold set and report verdicts.
-
-With an assay.toml in this folder (or --config) its settings are used and flags override them;
-without one, flags alone are enough:
-
-  assay run --gold stdlib
-  assay run --gold gold.yaml --engine mine="command:my-search --json {query}"
-  assay run --gold octocode/code.csv --corpus git:../octocode@b1771ba --tag difficulty=hard:101-127
-
-Variants and sweeps of assay.toml run side by side and share what they can; --dry-run shows the plan:
-
-  assay run --only 'weights:*' --set run.k=20 --set engines.mine.search.stem.files=0.4
-"""
-
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.cli.options import (
     add_claim,
@@ -27,6 +14,7 @@ from assay.cli.options import (
     add_questions,
     add_source,
     claim_flags,
+    config_file,
     declared_by,
     family_flag,
     listed,
@@ -37,17 +25,18 @@ from assay.cli.output import emit, fit_for, info, pluralize, progress_callback, 
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
-    from assay.experiment.corpora import Missing
+    from assay.experiment.corpora import Missing, PreparedGold
     from assay.experiment.records.merge import RetainedEngine
     from assay.experiment.running.experiments import CompletedRun
+    from assay.experiment.running.matrix import ExecutionOptions
     from assay.experiment.spec import Spec
+    from assay.experiment.spec.model import EngineFactory
     from assay.report.explorer.page import PagePlan
     from assay.report.publish import WrittenRun
-    from assay.types import AnalysisPlan, Run, Suite
+    from assay.types import AnalysisPlan, Corpus, CorpusSpec, Query, Run, Suite
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this command."""
+def run_arguments(parser: argparse.ArgumentParser) -> None:
     add_source(parser)
     parser.add_argument(
         "--only", action="append", metavar="NAME", help="ask this engine or variant, or a glob of them (repeatable)"
@@ -93,9 +82,20 @@ def _add_way(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--reuse-index", action="store_true", help="let tools take up the indexes of earlier runs")
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Run, write the records and the reports, print the report."""
-    from assay.cli.execution import show_plan
+def run_command(args: argparse.Namespace) -> int:
+    """Run engines over a gold set and report verdicts.
+
+    With an assay.toml in this folder (or --config) its settings are used and flags override them;
+    without one, flags alone are enough:
+
+      assay run --gold stdlib
+      assay run --gold gold.yaml --engine mine="command:my-search --json {query}"
+      assay run --gold octocode/code.csv --corpus git:../octocode@b1771ba --tag difficulty=hard:101-127
+
+    Variants and sweeps of assay.toml run side by side and share what they can; --dry-run shows the plan:
+
+      assay run --only 'weights:*' --set run.k=20 --set engines.mine.search.stem.files=0.4
+    """
     from assay.experiment.running.loading import load_suite
 
     spec = _spec(args)
@@ -112,7 +112,6 @@ def handle(args: argparse.Namespace) -> int:
 
 def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.cli.execution import carried_out, execution_options
     from assay.experiment import check_folder
     from assay.experiment.records.merge import declared_hashes
     from assay.report import require_parquet
@@ -132,7 +131,6 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
 
     Nothing that was kept is used: an answer that is taken from another repeat says nothing about chance.
     """
-    from assay.cli.execution import carried_out, execution_options
     from assay.experiment.records.folder import repeat_folders
     from assay.experiment.records.merge import declared_hashes
     from assay.report import require_parquet
@@ -168,7 +166,6 @@ def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> 
 
 def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run one shard and write it down."""
-    from assay.cli.execution import execution_options
     from assay.experiment import check_folder
     from assay.experiment.shards import parse_shard, run_part, shard_path, write_shard
 
@@ -224,7 +221,6 @@ def published(
     page: PagePlan,
 ) -> WrittenRun:
     """Write the records and the reports of a run into its folder, beside what stands there."""
-    from assay.cli.execution import write_down
     from assay.report import publish
 
     forget, parquet = getattr(args, "forget", False), getattr(args, "parquet", False)
@@ -295,3 +291,163 @@ def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
     note = environment_note(spec)
     if note:
         info(args, note)
+
+
+def demo_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", metavar="FOLDER", default="demo-results", help="where the run goes (demo-results)")
+    add_full(parser)
+    parser.set_defaults(forget=False, parquet=False)  # flags of `assay run` that a demonstration does without
+
+
+def demo_command(args: argparse.Namespace) -> int:
+    """Benchmark the built-in engines on the Python standard library, offline."""
+    from assay.experiment.spec import Spec, check
+    from assay.gold import load_gold
+
+    engines: dict[str, Mapping[str, Any] | str] = {
+        "builtin": "builtin",
+        "whole-file": {"kind": "builtin", "search": {"index": {"chunks": {"kind": "file"}}}},
+    }
+    spec = check(Spec(gold=("stdlib",), engines=engines, out=args.out))
+    return execute(args, spec, load_gold("stdlib"), "report")
+
+
+@contextmanager
+def execution_options(args: argparse.Namespace, folder: Path) -> Iterator[ExecutionOptions]:
+    """Say how a run is carried out, by the flags; a cluster is left when it is over."""
+    from assay.experiment.running.matrix import ExecutionOptions
+
+    fresh, reuse = getattr(args, "fresh", False), getattr(args, "reuse_index", False)
+    address = getattr(args, "cluster", None)
+    if not address:
+        yield ExecutionOptions(folder, fresh=fresh, reuse_index=reuse)
+        return
+    from assay.experiment.executors.dask import DaskExecutor
+
+    cluster = DaskExecutor(address)
+    try:
+        yield ExecutionOptions(folder, cluster, fresh=fresh, reuse_index=reuse)
+    finally:
+        cluster.close()
+        for trouble in cluster.troubles:
+            info(args, trouble)
+
+
+def carried_out(
+    args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: ExecutionOptions
+) -> CompletedRun:
+    """Carry it out, showing how far it is, and say what was kept and what went wrong beside it."""
+    from assay.experiment.running.experiments import execute
+
+    carried = execute(spec, suite, missing=missing, progress=progress_callback(args), how=how)
+    for trouble in carried.troubles:
+        info(args, trouble)
+    if carried.work is not None:
+        cells, kept = len(carried.work.cells), len(carried.work.kept)
+        info(args, f"{pluralize(cells, 'cell')}: {kept} were kept, {cells - kept} asked now")
+    return carried
+
+
+def write_down(folder: Path, carried: CompletedRun) -> None:
+    """Write what is beside the results: what cells took; what was kept for this run alone goes."""
+    from assay.experiment.cells.running import timings
+    from assay.experiment.records.folder import write_timings
+
+    if carried.work is not None:
+        write_timings(folder, timings(carried.work))
+    carried.finish()
+
+
+def show_plan(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
+    """Show what a run would do; no engine is asked, nothing is written."""
+    from assay.engines.runner import available_threads
+    from assay.experiment.running.matrix import dry_run
+    from assay.report.dry_run import prospect_document, prospect_json
+
+    with execution_options(args, Path(spec.out)) as how:
+        width = how.fleet.width if how.fleet else spec.jobs or available_threads()
+        found = dry_run(spec, suite, missing=missing, how=how, width=width)
+    emit(args, prospect_document(found, width), prospect_json(found))
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCorpus:
+    """The corpus to ask on, and the gold set that names it, if one was given."""
+
+    corpus: Corpus
+    suite: Suite | None = None
+    queries: tuple[Query, ...] = ()  # anchors resolved
+    notes: tuple[str, ...] = ()
+    ours: Callable[[str], bool] = field(default=lambda _: False)
+
+
+def add_subject(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that name the engine's configuration and a gold set."""
+    parser.add_argument("--gold", metavar="PATH", help="a gold set: its queries, its targets and its corpus")
+    parser.add_argument("--config", metavar="FILE", help="an assay.toml whose engines may be named (this folder's)")
+
+
+def engine_named(text: str, config: str | None) -> EngineFactory:
+    """Find an engine: one that assay.toml names, with its seed, else a kind, `kind:value`, a preset or its file."""
+    from assay.experiment.spec import load_spec, recipe_of
+    from assay.experiment.spec.layers import with_environment
+    from assay.experiment.spec.model import EngineFactory
+
+    path = config_file(config)
+    if path:
+        spec = load_spec(path)
+        if text in spec.engines or spec.subject(text) is not None:
+            return recipe_of(spec, text)
+    return EngineFactory(with_environment(text))
+
+
+def corpus_named(path: str | None, gold: str | None, config: str | None) -> NamedCorpus:
+    """Open the corpus that is named, or that a gold set names; by default this folder."""
+    from assay.corpus import parse_spec
+
+    if gold:
+        return _on_gold(gold, path)
+    spec = parse_spec(path or ".")
+    own = frozenset(_own_files(spec, config))
+    return NamedCorpus(open_without_ours(spec, config), ours=own.__contains__)
+
+
+def open_without_ours(corpus: CorpusSpec, config: str | None) -> Corpus:
+    """Open a corpus without the files that no engine finds in a run either; it keeps the name that it was given."""
+    from assay.corpus import open_corpus
+
+    return replace(open_corpus(without_ours(corpus, config)), spec=corpus)
+
+
+def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
+    """Leave assay.toml and the gold files that it names out of a corpus."""
+    from assay.experiment.corpora import exclude_paths
+
+    return exclude_paths(corpus, _own_files(corpus, config))
+
+
+def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
+    from assay.experiment.corpora import files_of, inside
+    from assay.experiment.spec import load_spec
+
+    path = config_file(config)
+    return inside(corpus, None, files_of(load_spec(path))) if path else []
+
+
+def _on_gold(source: str, path: str | None) -> NamedCorpus:
+    from assay.experiment.corpora import prepare
+    from assay.gold import load_gold
+    from assay.gold.split import select
+
+    suite = select(load_gold(source, corpus=path or None), ()).suite
+    if len(suite.golds) != 1:
+        names = ", ".join(gold.name for gold in suite.golds)
+        raise ConfigError(f"{source} holds {len(suite.golds)} gold sets: {names}", hint="name one of its files")
+    place = prepare(suite.golds[0], None, None, "report")
+    return NamedCorpus(place.corpus, suite, place.gold.queries, _problems(place), place.is_ours)
+
+
+def _problems(place: PreparedGold) -> tuple[str, ...]:
+    found = place.problems
+    return (f"{len(found)} targets of the gold set are not in this corpus, e.g. {found[0]}",) if found else ()

@@ -1,14 +1,3 @@
-"""Train a static embedding model on local Git repositories.
-
-The folder is searched for repositories, also bare ones; only permissively licensed ones are learned from. DIR/model is
-the finished model, DIR/work holds what is done so far and may be removed afterwards. The same repositories, recipe and
-seed give the same model, byte for byte. docs/guides/training.md has what a recipe may say.
-
-With --adapt REPO a model that there is, by default the one that ships with Assay, is made fit for one repository from
-its comments, names and history, whatever its licence. Files that it did not learn from say whether it is better there;
-if that is not shown, the old model is kept.
-"""
-
 from __future__ import annotations
 
 import argparse
@@ -36,8 +25,7 @@ _NEEDED = ("scipy", "threadpoolctl")
 _WORSE = 0.9  # share of its best figure below which a model has learned too long
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this command."""
+def train_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", nargs="?", help="a folder that holds git repositories")
     parser.add_argument("--adapt", metavar="REPO", help="adapt a model to this repository, and test if it is better")
     parser.add_argument("--from", dest="start", metavar="MODEL", help="the model to adapt; by default the shipped one")
@@ -55,8 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, metavar="N", help="processes that mine; by default one a core")
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Train, and report."""
+def train_command(args: argparse.Namespace) -> int:
+    """Train a static embedding model on local Git repositories.
+
+    The folder is searched for repositories, also bare ones; only permissively licensed ones are learned from.
+    DIR/model is the finished model, DIR/work holds what is done so far and may be removed afterwards. The same
+    repositories, recipe and seed give the same model, byte for byte. docs/guides/training.md has what a recipe may
+    say.
+
+    With --adapt REPO a model that there is, by default the one that ships with Assay, is made fit for one repository
+    from its comments, names and history, whatever its licence. Files that it did not learn from say whether it is
+    better there; if that is not shown, the old model is kept.
+    """
     _check_extra()
     from assay.report.render.document import Document
     from assay.training.adapt import AdaptConfig
@@ -90,7 +88,7 @@ def _check_extra() -> None:
 
 
 def _order(args: argparse.Namespace) -> TrainRequest:
-    from assay.cli.search_options import workers_of
+    from assay.cli.search import workers_of
     from assay.training.exclusion import Exclusions, read_exclusions
     from assay.training.pipeline import TrainRequest
 

@@ -1,13 +1,3 @@
-"""Convert a gold set to another format and list what that format cannot hold.
-
-assay gold convert octocode/code.csv code.yaml --to native --corpus git:../octocode@b1771ba
-assay gold convert gold.yaml beir/ --to beir
-assay gold convert scifact/ scifact.yaml --to native    a BEIR set without a corpus: its documents are written as files
-assay gold convert gold.yaml code.csv --to octocode     symbol anchors are looked up in the corpus: it wants lines
-
-SRC is read in whatever format it looks like. OUT is a file, or a folder where the format or several sets need one.
-"""
-
 from __future__ import annotations
 
 import argparse
@@ -30,8 +20,7 @@ if TYPE_CHECKING:
 _SHOWN = 20  # written files that are listed on a screen; --json lists them all
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this action."""
+def convert_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SRC", help="gold file or folder, or 'stdlib'")
     parser.add_argument("out", metavar="OUT", help="file or folder to write")
     parser.add_argument("--to", required=True, metavar="FORMAT", help="format to write: native, octocode, plain, …")
@@ -40,8 +29,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="overwrite what is there")
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Read, write, and tell what was lost on the way."""
+def convert_command(args: argparse.Namespace) -> int:
+    """Convert a gold set to another format and list what that format cannot hold.
+
+    assay gold convert octocode/code.csv code.yaml --to native --corpus git:../octocode@b1771ba
+    assay gold convert gold.yaml beir/ --to beir
+    assay gold convert scifact/ scifact.yaml --to native    a BEIR set without a corpus: documents become files
+    assay gold convert gold.yaml code.csv --to octocode     symbol anchors are looked up in the corpus: it wants lines
+
+    SRC is read in whatever format it looks like. OUT is a file, or a folder where the format or several sets need one.
+    """
     from assay.gold import load_gold
     from assay.gold.formats.registry import ignored_notes
 

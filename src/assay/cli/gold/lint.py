@@ -1,43 +1,39 @@
-"""Lint gold sets: invalid labels, better targets elsewhere, duplicate queries.
-
-assay gold lint gold.yaml                                    every rule, on the corpus that the set names
-assay gold lint annotations/ --corpus git:../repo@3f2a91c    on another corpus
-assay gold lint gold.yaml --select G1,G2 --ignore G204       some rules; codes may be cut short
-assay gold lint gold.yaml --fix                              repair what is certain, show what was changed
-assay gold lint gold.yaml --reach chunks.jsonl               what that engine's chunks can never return
-assay gold lint --github                                     the sets of assay.toml; findings beside their lines
-
-Ends with 2 when there are errors, under --strict when there are warnings too. docs/reference/lint.md lists the codes.
-"""
-
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit, info, warn
+from assay.cli.output import emit, info, pluralize, warn
 from assay.errors import AssayError, ConfigError
+from assay.gold.lint.rules import SEVERITIES
+from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 
 if TYPE_CHECKING:
     from assay.gold.lint.coverage import Power
     from assay.gold.lint.registry import RuleSelection
-    from assay.gold.lint.rules import EngineReach, LintConfig, LintDependencies, LintFinding, LintReport
+    from assay.gold.lint.rules import (
+        EngineReach,
+        Leaks,
+        LintConfig,
+        LintDependencies,
+        LintFinding,
+        LintReport,
+        Severity,
+    )
     from assay.report.github import JobOutput
     from assay.report.render.document import Document
     from assay.search.chunking import ChunkConfig
     from assay.types import Corpus, CorpusSpec, GoldSet, Suite
 
-
 _BUILTIN = "builtin"  # as `--reach` names our own engine
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this action."""
+def lint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sets", nargs="*", metavar="SET", help="gold file or folder in any format, or 'stdlib' (those of assay.toml)"
     )
@@ -73,8 +69,19 @@ class _Rules:
     reaches: tuple[EngineReach, ...]  # of the engines whose chunks were given
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Lint every set, repair if asked to, and say what is left."""
+def lint_command(args: argparse.Namespace) -> int:
+    """Lint gold sets: invalid labels, better targets elsewhere, duplicate queries.
+
+    assay gold lint gold.yaml                                    every rule, on the corpus that the set names
+    assay gold lint annotations/ --corpus git:../repo@3f2a91c    on another corpus
+    assay gold lint gold.yaml --select G1,G2 --ignore G204       some rules; codes may be cut short
+    assay gold lint gold.yaml --fix                              repair what is certain, show what was changed
+    assay gold lint gold.yaml --reach chunks.jsonl               what that engine's chunks can never return
+    assay gold lint --github                                     the sets of assay.toml; findings beside their lines
+
+    Ends with 2 when there are errors, under --strict when there are warnings too. docs/reference/lint.md lists the
+    codes.
+    """
     try:
         return _handle(args)
     except AssayError as error:
@@ -186,7 +193,6 @@ def _power(margin: float) -> Power:
 
 
 def _emit(args: argparse.Namespace, suite: Suite, report: LintReport, repaired: Sequence[LintFinding]) -> None:
-    from assay.cli.gold.lint_report import document
     from assay.gold.lint.rules import SEVERITIES
 
     data = {
@@ -277,3 +283,81 @@ def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineRe
         return [Span(path, unit.start, unit.end) for unit in units]
 
     return EngineReach("the builtin engine", chunks)
+
+
+_WORDS: tuple[tuple[Severity, str], ...] = (("error", "error"), ("warning", "warning"), ("info", "note"))
+_TONES: dict[Severity, Tone] = {"error": "bad", "warning": "warning", "info": "quiet"}
+#: Rows of one rule in one set; a reader who has seen eight knows the ninth.
+_ROWS = 8
+#: Queries named in one row.
+_QUERIES = 4
+
+
+def document(report: LintReport, repaired: Sequence[LintFinding], *, every: bool = False) -> Document:
+    """Show what was found, what was repaired, and the counts; `every` finding by itself, or the same fact once."""
+    blocks: list[Block] = []
+    for gold in dict.fromkeys(finding.gold for finding in report.findings):
+        blocks += [Heading(gold), _table([one for one in report.findings if one.gold == gold], every)]
+    if repaired:
+        blocks += [Heading("Repaired"), *(Paragraph(_repair(finding), "good") for finding in repaired)]
+    if report.leaks:
+        blocks += [Heading("How much of the answer is in the question"), _leaks(report.leaks)]
+    return Document("assay gold lint", (*blocks, _counts(report)))
+
+
+def _table(findings: Sequence[LintFinding], every: bool) -> Block:
+    listed = _each if every else _rows
+    rows = [row for severity in SEVERITIES for row in listed([f for f in findings if f.severity == severity])]
+    return table(["code", "query", "line", "finding"], rows)
+
+
+def _each(findings: Sequence[LintFinding]) -> Iterator[list[str | Cell]]:
+    for finding in sorted(findings, key=lambda one: one.code):  # the order inside of a code stays
+        yield _row([finding])
+
+
+def _row(same: Sequence[LintFinding]) -> list[str | Cell]:
+    first = same[0]
+    line = "" if first.line is None else str(first.line)
+    return [Cell(first.code, _TONES[first.severity]), _queries(same), line, _fact(first)]
+
+
+def _rows(findings: Sequence[LintFinding]) -> Iterator[list[str | Cell]]:
+    for code in sorted({finding.code for finding in findings}):
+        facts: dict[str, list[LintFinding]] = {}
+        for finding in findings:
+            if finding.code == code:
+                facts.setdefault(_fact(finding), []).append(finding)
+        yield from map(_row, list(facts.values())[:_ROWS])
+        if len(facts) > _ROWS:
+            yield [Cell(code, "quiet"), "", "", f"… and {len(facts) - _ROWS} more; --json has them all"]
+
+
+def _fact(finding: LintFinding) -> str:
+    mark = " [--fix]" if finding.fixable else ""
+    return f"{finding.message}{mark}" + (f" → {finding.hint}" if finding.hint else "")
+
+
+def _queries(findings: Sequence[LintFinding]) -> str:
+    names = list(dict.fromkeys(finding.query for finding in findings if finding.query))
+    more = f" +{len(names) - _QUERIES}" if len(names) > _QUERIES else ""
+    return ", ".join(names[:_QUERIES]) + more
+
+
+def _repair(finding: LintFinding) -> str:
+    assert finding.repair is not None
+    done = f"became {finding.repair.instead}" if finding.repair.instead else "was dropped"
+    return f"{finding.code} {finding.gold}/{finding.query}: {finding.repair.anchor} {done}"
+
+
+def _leaks(leaks: Sequence[Leaks]) -> Block:
+    rows = [[leak.gold, str(leak.none), str(leak.some), str(leak.half)] for leak in leaks]
+    return table(["set", ">no word", ">some", ">half of the words or more"], rows)
+
+
+def _counts(report: LintReport) -> Block:
+    counts = {severity: report.count(severity) for severity in SEVERITIES}
+    named = ", ".join(pluralize(counts[key], word) for key, word in _WORDS)
+    fixable = sum(finding.fixable for finding in report.findings)
+    tone: Tone = "bad" if counts["error"] else "warning" if counts["warning"] else "good"
+    return Paragraph(f"{named}{f'; {fixable} can be repaired with --fix' if fixable else ''}.", tone)

@@ -1,19 +1,3 @@
-"""Propose queries, adversaries and phrasings for review.
-
-assay gold mine . --set gold.yaml                              from commits, documents and comments
-assay gold mine . --set gold.yaml --from history --count 60    from one of: history, docs, comments, names
-assay gold mine . --set gold.yaml --shell ~/.zsh_history --transcript session.jsonl    what was asked, and opened next
-assay gold mine . --set gold.yaml --adversaries --run results  wrong answers: near by name, and what engines confuse
-assay gold mine . --set gold.yaml --phrasings                  the forms that queries lack, by rules
-assay gold mine . --set gold.yaml --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
-assay gold mine . --set gold.yaml --propose --endpoint ... --model ...    queries by a model, every location looked up
-
-Proposals wait in gold.review/ beside the set until they are voted on: assay gold review gold.yaml --as NAME
-With --shell, --transcript or --propose alone nothing else is mined: name more with --from.
-Of histories and transcripts nothing but the words of a query is kept, and what looks like a secret or a private path
-is left out. Look through the proposals of a shell history before you share them.
-"""
-
 from __future__ import annotations
 
 import argparse
@@ -39,8 +23,7 @@ _LISTED = 20
 _OTHERWISE = {"commits": "history", "commit": "history", "git": "history", "log": "history", "docstrings": "comments"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this action."""
+def mine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("repo", metavar="REPO", help="the code: folder, pypi:NAME==V, git:URL@REV, ... (a corpus)")
     parser.add_argument("--set", required=True, metavar="FILE", help="the gold file, which need not be there yet")
     parser.add_argument("--count", type=int, default=40, metavar="N", help="most queries of a source (40)")
@@ -83,8 +66,22 @@ class _Work:
     run: Run | None
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Mine what was asked for, queue it source by source, say what there is."""
+def mine_command(args: argparse.Namespace) -> int:
+    """Propose queries, adversaries and phrasings for review.
+
+    assay gold mine . --set gold.yaml                              from commits, documents and comments
+    assay gold mine . --set gold.yaml --from history --count 60    from one of: history, docs, comments, names
+    assay gold mine . --set gold.yaml --shell ~/.zsh_history --transcript session.jsonl    searches and opened files
+    assay gold mine . --set gold.yaml --adversaries --run results  wrong answers: near by name, and what engines confuse
+    assay gold mine . --set gold.yaml --phrasings                  the forms that queries lack, by rules
+    assay gold mine . --set gold.yaml --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
+    assay gold mine . --set gold.yaml --propose --endpoint ... --model ...    queries by a model, all locations checked
+
+    Proposals wait in gold.review/ beside the set until they are voted on: assay gold review gold.yaml --as NAME With
+    --shell, --transcript or --propose alone nothing else is mined: name more with --from. Of histories and transcripts
+    nothing but the words of a query is kept, and what looks like a secret or a private path is left out. Look through
+    the proposals of a shell history before you share them.
+    """
     from assay.gold.mining import DEFAULT_SOURCES
     from assay.gold.synth import SampleSize
 

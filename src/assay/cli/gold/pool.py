@@ -1,12 +1,3 @@
-"""List unjudged results by expected impact.
-
-assay gold pool gold.yaml results                       from the engines of one run
-assay gold pool gold.yaml results other-results --measure 'nDCG(level=lines)@10'
-assay gold pool gold.yaml results --queue               and put them into the review queue of the set
-
-A label that is added because an engine returned the place is marked: `assay score --without-pooled` leaves it out.
-"""
-
 from __future__ import annotations
 
 import argparse
@@ -25,8 +16,7 @@ if TYPE_CHECKING:
     from assay.types import GoldSet, Query, Run, Span, Suite, Target
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this action."""
+def pool_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("set", metavar="SET", help="the gold file")
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="folders that `assay run` wrote")
     parser.add_argument("--depth", type=int, default=10, metavar="N", help="ranks to look at (10)")
@@ -35,8 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queue", action="store_true", help="put them into the review queue")
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Pool, show, and queue where asked."""
+def pool_command(args: argparse.Namespace) -> int:
+    """List unjudged results by expected impact.
+
+    assay gold pool gold.yaml results                       from the engines of one run
+    assay gold pool gold.yaml results other-results --measure 'nDCG(level=lines)@10'
+    assay gold pool gold.yaml results --queue               and put them into the review queue of the set
+
+    A label that is added because an engine returned the place is marked: `assay score --without-pooled` leaves it out.
+    """
     from assay.gold.review import Queue
     from assay.gold.split import refuse_sealed
     from assay.scoring import parse_measure

@@ -1,19 +1,3 @@
-"""Migrate the anchors of a gold set from one commit to another.
-
-assay gold reanchor gold.yaml --to HEAD                     what would move, what could not, and where it may be
-assay gold reanchor gold.yaml --to HEAD --all               the same, with what keeps its text listed too
-assay gold reanchor gold.yaml --to HEAD --in-place          write it, and the new commit as the set's revision
-assay gold reanchor code.csv --repo ../octocode --from b1771ba --to master --out moved.csv
-assay gold reanchor gold.yaml --digest --in-place           add content hashes to the line anchors
-
-Line ranges follow the lines that git says stayed and the definition or section they belong to, through edits, renames
-and moves to other files; symbols and whole files are checked and followed too. What cannot be moved is listed with
-the places it may have gone to, and the set is not written unless you say what to do with it.
-
-  unchanged  the anchor holds the same text         exact  the same text, elsewhere
-  sure       found by name, most of it survives     low    some evidence: look at it        lost  nothing like it
-"""
-
 from __future__ import annotations
 
 import argparse
@@ -31,8 +15,7 @@ if TYPE_CHECKING:
     from assay.types import GoldSet
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this action."""
+def reanchor_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("gold", metavar="SET", help="the gold set, a file in any format")
     parser.add_argument("--from", dest="old", metavar="REV", help="commit it was made at (of its corpus or labels)")
     parser.add_argument("--to", dest="new", metavar="REV", help="commit to move it to")
@@ -47,8 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--digest", action="store_true", help="add content hashes to line anchors")
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Move the set, write it if asked to, and say what became of it."""
+def reanchor_command(args: argparse.Namespace) -> int:
+    """Migrate the anchors of a gold set from one commit to another.
+
+    assay gold reanchor gold.yaml --to HEAD                     what would move, what could not, and where it may be
+    assay gold reanchor gold.yaml --to HEAD --all               the same, with what keeps its text listed too
+    assay gold reanchor gold.yaml --to HEAD --in-place          write it, and the new commit as the set's revision
+    assay gold reanchor code.csv --repo ../octocode --from b1771ba --to master --out moved.csv
+    assay gold reanchor gold.yaml --digest --in-place           add content hashes to the line anchors
+
+    Line ranges follow the lines that git says stayed and the definition or section they belong to, through edits,
+    renames and moves to other files; symbols and whole files are checked and followed too. What cannot be moved is
+    listed with the places it may have gone to, and the set is not written unless you say what to do with it.
+
+      unchanged  the anchor holds the same text         exact  the same text, elsewhere
+      sure       found by name, most of it survives     low    some evidence: look at it        lost  nothing like it
+    """
     gold = _one(args)
     if args.new is None:
         if not args.digest:

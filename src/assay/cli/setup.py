@@ -1,5 +1,3 @@
-"""Check this machine: what is installed, what is missing, and how to fix it."""
-
 from __future__ import annotations
 
 import argparse
@@ -11,7 +9,45 @@ from pathlib import Path
 from typing import Literal
 
 from assay.cli.output import emit
-from assay.errors import AssayError
+from assay.errors import AssayError, ConfigError
+
+
+def init_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", nargs="?", default=".", help="the repository (this folder)")
+
+
+def init_command(args: argparse.Namespace) -> int:
+    """Write a commented assay.toml and a gold file with five drafts for this repository.
+
+    The drafts are places worth asking about, found in the code; the questions are yours to write.
+    Nothing that exists is overwritten.
+    """
+    from assay.corpus import open_corpus, parse_spec
+    from assay.experiment.spec.starter import starter_config, starter_gold
+    from assay.files import write_atomic
+    from assay.report.render.document import Document, Paragraph
+
+    folder = Path(args.folder)
+    config, gold = folder / "assay.toml", folder / "gold.yaml"
+    for path in (config, gold):
+        if path.exists():
+            raise ConfigError("exists already", file=path, hint="remove it first, or edit it: init overwrites nothing")
+    corpus = open_corpus(parse_spec(str(folder)))
+    text, drafts = starter_gold(corpus)
+    write_atomic(gold, text)
+    write_atomic(config, starter_config())
+    sentences = (
+        f"{gold}: {len(drafts)} drafts, from {len(corpus.files)} files. Rewrite each `human` line as one would ask it.",
+        f"{config}: what to run. Add your own engine under [engines.NAME].",
+        "Then: assay run",
+    )
+    emit(
+        args,
+        Document("A first gold set", tuple(Paragraph(s) for s in sentences)),
+        {"schema": "assay/init/1", "config": str(config), "gold": str(gold), "targets": list(drafts)},
+    )
+    return 0
+
 
 State = Literal["ok", "missing", "failed"]
 
@@ -27,12 +63,8 @@ class DoctorCheck:
     required: bool = True
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this command: there are none."""
-
-
-def handle(args: argparse.Namespace) -> int:
-    """Run every check; exit 4 when something that Assay needs is amiss."""
+def doctor_command(args: argparse.Namespace) -> int:
+    """Check this machine: what is installed, what is missing, and how to fix it."""
     from assay.report.render.document import Cell, Document, Paragraph, Tone, table
 
     findings = [check() for check in _CHECKS]

@@ -1,16 +1,7 @@
-"""Tune an engine over a grid on dev queries and estimate the gain on unseen ones.
-
-  assay tune --gold gold.yaml --knob search.stem.files=0.0,0.2,0.4
-  assay tune mine --knob search.stem.files=0.2,0.4 --knob search.dense.files=0.3,0.5 --ledger
-
-Or [tune] in assay.toml: engine, knobs = { "search.stem.files" = [0.0, 0.2] }, partitions, measure, most.
-The best point on one half of the repositories (or queries) is scored on the other half, many times: that number is
-honest. The point that all dev queries choose is recommended only where the honest gain is significant.
-"""
-
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,16 +21,98 @@ from assay.errors import ConfigError, EngineError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.experiment.ablation import DataNote
-    from assay.experiment.ledger import AcceptanceRule, LedgerEntry
+    from assay.experiment.ablation import DataNote, ForwardSelection
+    from assay.experiment.ledger import AcceptanceRule, LedgerEntry, LedgerPlan
     from assay.experiment.spec import Spec
-    from assay.experiment.tuning import GridPoint, TuneSettings
-    from assay.report.tuning import TuneReport
-    from assay.types import AnalysisPlan, Run
+    from assay.experiment.tuning import EngineComponents, GridPoint, SettingChange, TuneSettings
+    from assay.report.tuning import AblationResult, TuneReport
+    from assay.types import AnalysisPlan, Run, Suite
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this command."""
+def ablate_arguments(parser: argparse.ArgumentParser) -> None:
+    add_varied(parser, "an engine, or a leave-one-out sweep of assay.toml (the only engine, or builtin)")
+    parser.add_argument("--split", metavar="LIST", help="parts of a divided set, by commas (dev)")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PART",
+        help="only this part, or a glob of them (repeatable)",
+    )
+    parser.add_argument(
+        "--way", choices=("both", "out", "in"), default="both", help="leave parts out, add them, or both (both)"
+    )
+    parser.add_argument(
+        "--kept", action="store_true", help="added: go on from the last one that gained, not from the one before"
+    )
+    add_ledger(parser)
+
+
+def ablate_command(args: argparse.Namespace) -> int:
+    """Measure what each part of an engine contributes.
+
+      assay ablate --gold gold.yaml                  the reference engine, by its own parts
+      assay ablate parts --config assay.toml         the leave-one-out sweep [sweeps.parts]: any engine
+      assay ablate --kept --ledger                   add to the last one that gained, and write it all down
+
+    All comparisons are one family: p-values are adjusted by Holm. Of a divided set dev queries are used; --split test
+    uses up test queries, and says so; sealed ones are refused.
+    """
+    from assay.experiment.ablation import ABLATING
+    from assay.experiment.tuning import find_parts, only_parts
+    from assay.report.tuning import ablation_document, ablation_json, ablation_result
+
+    spec = varied_spec(args)
+    found = only_parts(find_parts(spec, args.engine), args.only)
+    book = plan_ledger(args, spec)
+    queries = varied_data(args, spec, ABLATING)
+    taken = _measure_parts(args, found, queries.suite)
+    claim = found.base.spec.claim()
+    result = ablation_result(taken.run, claim, found.base.name, taken.steps, queries.notes)
+    keep_run(args, taken.run, found.base.spec, queries.suite)
+    data = ablation_json(result)
+    if book:
+        added = add_found(args, book, list(_ablation_entries(args, book, result, taken.run, claim)))
+        data["ledger"] = {"file": str(book.path), "entries": [entry.number for entry in added]}
+    emit(args, ablation_document(result), data)
+    return 4 if result.failed else 0
+
+
+def _measure_parts(args: argparse.Namespace, found: EngineComponents, suite: Suite) -> ForwardSelection:
+    from assay.experiment.ablation import WAYS, ForwardSelection, plan_ablation, select_forward
+    from assay.experiment.tuning import spec_with
+
+    def ask(*variants: SettingChange) -> Run:
+        return run_varied(args, replace(spec_with(found.base, variants), split=()), suite)
+
+    ways = WAYS[args.way]
+    at_once = tuple(way for way in ways if way != "added") if args.kept else ways
+    plan = plan_ablation(found.parts, found.base.name, at_once)
+    made = ask(*plan.variants)
+    if at_once == ways:
+        return ForwardSelection(made, plan.steps)
+    climbed = select_forward(made, found.base.name, found.parts, found.base.spec.claim().primary, ask)
+    return ForwardSelection(climbed.run, (*plan.steps, *climbed.steps))
+
+
+def _ablation_entries(
+    args: argparse.Namespace, book: LedgerPlan, result: AblationResult, made: Run, claim: AnalysisPlan
+) -> Iterator[LedgerEntry]:
+    from assay.experiment.ledger import ChangeInfo, MeasuredChange, make_entry
+
+    engines = {engine.name: engine for engine in made.engines}
+    for row in result.rows:
+        step = row.step
+        sign = "without" if step.way == "left out" else "plus"
+        measured = MeasuredChange(
+            made, engines[step.variant], engines[step.against], row.comparison, row.repositories, result.family
+        )
+        yield make_entry(
+            ChangeInfo(f"{result.engine} {sign} {step.part}", "ablate", args.by), measured, claim, book.rule
+        )
+
+
+def tune_arguments(parser: argparse.ArgumentParser) -> None:
     add_varied(parser, "the engine to tune ([tune] engine, or the only one)")
     parser.add_argument(
         "--knob", action="append", metavar="KEY=V1,V2", help="a dotted setting and the values to try (repeatable)"
@@ -49,8 +122,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_ledger(parser)
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Run the grid, choose on halves, print what the choice is worth."""
+def tune_command(args: argparse.Namespace) -> int:
+    """Tune an engine over a grid on dev queries and estimate the gain on unseen ones.
+
+      assay tune --gold gold.yaml --knob search.stem.files=0.0,0.2,0.4
+      assay tune mine --knob search.stem.files=0.2,0.4 --knob search.dense.files=0.3,0.5 --ledger
+
+    Or [tune] in assay.toml: engine, knobs = { "search.stem.files" = [0.0, 0.2] }, partitions, measure, most.
+    The best point on one half of the repositories (or queries) is scored on the other half, many times: that number is
+    honest. The point that all dev queries choose is recommended only where the honest gain is significant.
+    """
     from assay.experiment.ablation import TUNING
     from assay.report.tuning import tune_document, tune_json
 
@@ -65,7 +146,7 @@ def handle(args: argparse.Namespace) -> int:
     keep_run(args, made, grid.spec, data.suite)
     shown = tune_json(report)
     if book:
-        entries = _entries(args, book.rule, report, made, claim)
+        entries = _tuning_entries(args, book.rule, report, made, claim)
         added = add_found(args, book, entries) if entries else ()
         shown["ledger"] = {"file": str(book.path), "entries": [entry.number for entry in added]}
         if not entries:
@@ -133,7 +214,7 @@ def _tuned(grid: _Grid, made: Run, claim: AnalysisPlan, partitions: int, notes: 
     return TuneReport(tune_scores(scores, grid.engine, points, claim, partitions), points, (*notes, *failed))
 
 
-def _entries(
+def _tuning_entries(
     args: argparse.Namespace, rule: AcceptanceRule, report: TuneReport, made: Run, claim: AnalysisPlan
 ) -> list[LedgerEntry]:
     from assay.experiment.ledger import ChangeInfo, MeasuredChange, Tuning, make_entry

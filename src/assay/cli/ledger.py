@@ -1,30 +1,55 @@
-"""Apply the decision rule to a change and record the outcome with its evidence.
+"""Keep a ledger of changes: evidence, decision rule, accepted or rejected.
 
-The new engine and what it is compared with are two engines of one run, or, with --against, of two runs: those must
-have asked the same queries on the same corpora (else exit code 5). A rejected change is an entry too, and no error.
-A run on test or sealed queries is taken with a warning: it uses them up, and the entry is marked.
+assay ledger                                              the table, with the running total of what was accepted
+assay ledger add results --engine new --baseline old --title "stem boost"
+assay ledger add results --against results-before --engine mine
+assay ledger show 3                                       one entry with all that it rests on
+assay ledger verify                                       is any line changed, removed or moved?
+
+`assay ablate --ledger` and `assay tune --ledger` add theirs. The file is ledger.jsonl beside assay.toml, and is only
+ever added to: each line holds the hash of the one before.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from assay.cli.ledger.place import add_place, plan_of
 from assay.cli.options import JUDGING, add_claim, add_found, add_rule, claim_flags, read_results, split_today
-from assay.cli.output import emit, info
+from assay.cli.output import emit, info, pluralize
 from assay.errors import ConfigError, EngineError, GoldError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.experiment.ledger import MeasuredChange
+    from assay.experiment.ledger import LedgerPlan, MeasuredChange
     from assay.types import AnalysisPlan, EngineRun, Run
 
 
+def list_arguments(parser: argparse.ArgumentParser) -> None:
+    add_place(parser)
+    parser.add_argument(
+        "--markdown", action="store_true", default=argparse.SUPPRESS, help="print the table as Markdown"
+    )
+
+
+def list_command(args: argparse.Namespace) -> int:
+    """List recorded changes and their outcomes."""
+    from assay.experiment.ledger import read_ledger
+    from assay.report.ledger import ledger_document, ledger_json
+    from assay.report.render.markup import to_markdown
+
+    book = read_ledger(plan_of(args).path)
+    document = ledger_document(book)
+    if getattr(args, "markdown", False) and not args.json:
+        print(to_markdown(document), end="")  # noqa: T201  # stdout is the result
+    else:
+        emit(args, document, ledger_json(book))
+    return 0
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of this action."""
     parser.add_argument("results", nargs="?", default="results", help="folder that `assay run` wrote (results)")
     parser.add_argument("--engine", metavar="NEW", required=True, help="the engine with the change")
     parser.add_argument("--baseline", metavar="OLD", help="the engine without it (of --against: the same name)")
@@ -38,8 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_place(parser)
 
 
-def handle(args: argparse.Namespace) -> int:
-    """Compare, judge, add, and show the entry."""
+def add_command(args: argparse.Namespace) -> int:
+    """Apply the decision rule to a change and record the outcome with its evidence.
+
+    The new engine and what it is compared with are two engines of one run, or, with --against, of two runs: those must
+    have asked the same queries on the same corpora (else exit code 5). A rejected change is an entry too, and no error.
+    A run on test or sealed queries is taken with a warning: it uses them up, and the entry is marked.
+    """
     from assay.experiment.ledger import ChangeInfo, make_entry, read_ledger
     from assay.report.ledger import entry_document, entry_json
 
@@ -147,3 +177,61 @@ def _engine(run: Run, name: str) -> EngineRun:
 
 def _silent(names: Sequence[str]) -> EngineError:
     return EngineError(f"{', '.join(names)} answered no query", hint="assay score shows what they said")
+
+
+def show_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("number", type=int, metavar="N", help="the entry's number")
+    add_place(parser)
+
+
+def show_command(args: argparse.Namespace) -> int:
+    """Show one entry with its evidence."""
+    from assay.experiment.ledger import find_entry, read_ledger
+    from assay.report.ledger import entry_document, entry_json
+
+    entry = find_entry(read_ledger(plan_of(args).path), args.number)
+    emit(args, entry_document(entry), entry_json(entry))
+    return 0
+
+
+def verify_arguments(parser: argparse.ArgumentParser) -> None:
+    add_place(parser)
+
+
+def verify_command(args: argparse.Namespace) -> int:
+    """Verify that no line of the ledger was changed, removed or moved; exit code 2 if one was."""
+    from assay.experiment.ledger import notes_on, scan
+    from assay.report.render.document import Document, Paragraph
+
+    path = plan_of(args).path
+    found = scan(path)
+    notes = notes_on(path, found)
+    wrong = [Paragraph(f"{path}:{problem.line}: {problem.text}", "bad") for problem in found.problems]
+    entries = pluralize(len(found.links), "entry", "entries")
+    title = f"{path}: {pluralize(len(wrong), 'problem')}" if wrong else f"{path}: {entries}, all in place"
+    data = {
+        "schema": "assay/ledger-verify/1",
+        "file": str(path),
+        "entries": len(found.links),
+        "problems": [asdict(problem) for problem in found.problems],
+        "notes": list(notes),
+    }
+    emit(args, Document(title, (*wrong, *(Paragraph(note, "warning") for note in notes))), data)
+    return 2 if wrong else 0
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that name the ledger; suppressed, or one behind an action's name would undo one before it."""
+    suppressed = argparse.SUPPRESS
+    parser.add_argument("--ledger", metavar="FILE", default=suppressed, help="the ledger (ledger.jsonl)")
+    parser.add_argument("--config", metavar="FILE", default=suppressed, help="an assay.toml (this folder's, if any)")
+
+
+def plan_of(args: argparse.Namespace) -> LedgerPlan:
+    """Find the ledger and the rule in force."""
+    from assay.cli.options import declared
+    from assay.experiment.ledger import ledger_plan
+
+    return ledger_plan(
+        declared(getattr(args, "config", None)), getattr(args, "ledger", None), getattr(args, "rule", None)
+    )
