@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 
 import pytest
 
-from assay.cli.main import main
+from assay.cli.main import COMMANDS, main
 from assay.experiment import read_run
 from tests.conftest import GOLD, RUN, SHOP, enter, write_tree
 from tests.waiting import WATCHDOG
@@ -699,22 +700,49 @@ def test_serving_a_folder_without_runs_says_so(shop):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "usage", "hint"),
+    ("arguments", "error", "hint"),
     [
-        (["report", "results", "--frob"], "assay report", "--no-source"),
-        (["run", "--kk", "10"], "assay run", "--kk: did you mean '-k'?"),
-        (["report", "--max-sise=3MB"], "assay report", "--max-sise: did you mean '--max-size'?"),
-        (["gold", "lint", "gold.yaml", "--strikt"], "assay gold lint", "--strikt: did you mean '--strict'?"),
+        (["report", "results", "--frob"], "assay report: unrecognized arguments: --frob", "assay report --help"),
+        (["run", "--kk", "10"], "assay run: unrecognized arguments: --kk 10", "did you mean '-k'?"),
+        (
+            ["report", "--max-sise=3MB"],
+            "assay report: unrecognized arguments: --max-sise=3MB",
+            "did you mean '--max-size'?",
+        ),
+        (
+            ["gold", "lint", "g.yaml", "--strikt"],
+            "assay gold lint: unrecognized arguments: --strikt",
+            "did you mean '--strict'?",
+        ),
+        (["serch", "word"], "unknown command 'serch'", "did you mean 'search'?"),
+        (["gold", "lnit"], "assay gold: unknown action 'lnit'", "did you mean 'lint'?"),
+        (["frobnicate"], "unknown command 'frobnicate'", "assay --help lists the commands"),
     ],
 )
-def test_unknown_flags_show_those_of_the_command_and_the_nearest(shop, capsys, arguments, usage, hint):
+def test_usage_errors_are_two_lines_with_a_suggestion(shop, capsys, arguments, error, hint):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
-    said = capsys.readouterr().err
     assert caught.value.code == 2
-    assert said.startswith(f"usage: {usage} ")
-    assert f"{usage}: error: unrecognized arguments" in said
-    assert hint in said
+    assert capsys.readouterr().err == f"error: {error}\nhint: {hint}\n"
+
+
+def test_summaries_of_the_command_table_are_the_first_lines_of_the_descriptions():
+    for name, (module_name, summary) in COMMANDS.items():
+        module = import_module(f"assay.cli.{module_name}")
+        is_group = any(other.startswith(f"{name} ") for other in COMMANDS)
+        described = module if is_group else getattr(module, f"{name.split()[-1]}_command")
+        assert (described.__doc__ or "").splitlines()[0] == summary, name
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["search", "--help"]])
+def test_only_the_named_command_is_imported(arguments):
+    program = (
+        "import sys, contextlib, io\nfrom assay.cli.main import main\n"
+        f"with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n    main({arguments!r})\n"
+        "print(*[name for name in sys.modules if name.startswith('assay.')])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert len(loaded) <= 7, loaded
 
 
 def test_folder_may_stand_behind_flags(shop, capsys):

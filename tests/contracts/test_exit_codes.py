@@ -57,12 +57,9 @@ def block(title: str, one: Case, outcome: Outcome, workspace: Workspace) -> str:
 
 
 def error_lines(err: str) -> list[str]:
-    """Return the message and its hint; for argparse only the error, since its usage text differs between versions."""
-    lines = err.splitlines()
-    usage = [line for line in lines if ": error: " in line]
-    if usage:
-        return [re.sub(r" \(choose from .*\)$", " (choose from …)", usage[0])]
-    start = next((at for at, line in enumerate(lines) if line.startswith("assay: ")), None)
+    """Return the message and its hint."""
+    lines = [re.sub(r" \(choose from .*\)$", " (choose from …)", line) for line in err.splitlines()]
+    start = next((at for at, line in enumerate(lines) if line.startswith(("assay: ", "error: "))), None)
     return [] if start is None else lines[start : start + 2]
 
 

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Final
+from typing import Final, NoReturn
 
 from assay._version import __version__
 from assay.cli.output import fit_for, quoted
@@ -187,7 +187,10 @@ def _configure(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose last positional may stand behind flags; argparse gives it up at the first flag."""
+    """A parser whose errors are two lines, and whose last positional may stand behind flags.
+
+    argparse gives up an optional positional at the first flag.
+    """
 
     def parse_known_args(  # type: ignore[override]  # one of its overloads, the one that is called
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -200,16 +203,27 @@ class _Parser(argparse.ArgumentParser):
         if len(extra) == len(stray) == 1 and hasattr(found, "path") and found.path == self.get_default("path"):
             found.path, extra = stray[0], []
         if extra:
-            self.error("; ".join([f"unrecognized arguments: {' '.join(extra)}", *self._suggest(found, extra)]))
+            self.error(f"unrecognized arguments: {' '.join(extra)}", hint=self._suggest(found, extra))
         return found, extra
 
-    def _suggest(self, found: argparse.Namespace, extra: Sequence[str]) -> list[str]:
-        if hasattr(found, "config"):
-            yes = [f"an experiment is named with --config {word}" for word in extra if word.endswith(".toml")]
-            if yes:
-                return yes[:1]
-        flags = [word.partition("=")[0] for word in extra if word.startswith("-")]
-        return [f"{flag}: {near}" for flag in flags if (near := did_you_mean(flag, self._option_string_actions))]
+    def _suggest(self, found: argparse.Namespace, extra: Sequence[str]) -> str:
+        if hasattr(found, "config") and (files := [word for word in extra if word.endswith(".toml")]):
+            return f"{self.prog} --config {files[0]}"
+        for word in extra:
+            if word.startswith("-") and (near := did_you_mean(word.partition("=")[0], self._option_string_actions)):
+                return near
+        return ""
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.dest in ("command", "action") and action.choices is not None and value not in action.choices:
+            hint = did_you_mean(str(value), action.choices) or f"{self.prog} --help lists the {action.dest}s"
+            self.error(f"unknown {action.dest} {value!r}", hint=hint)
+        super()._check_value(action, value)
+
+    def error(self, message: str, hint: str = "") -> NoReturn:
+        """Print the error and what to do about it; exit with code 2."""
+        where = "" if self.prog == "assay" else f"{self.prog}: "
+        self.exit(2, f"error: {where}{message}\nhint: {hint or f'{self.prog} --help'}\n")
 
 
 class _Terminated(KeyboardInterrupt):
