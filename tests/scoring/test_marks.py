@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring.grid import Grid
-from assay.scoring.marks import HitMark, HitMarker
-from assay.scoring.match import LEVELS
+from assay.scoring.match import LEVELS, HitMark, HitMarker
 from assay.types import Adversary, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.properties import examples
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scoring.marks import match_distinct, match_hits
-from assay.scoring.match import LEVELS
+from assay.scoring.match import LEVELS, match_distinct, match_hits
 from assay.types import Hit
 
 BEFORE = [Hit("a", 1, 9), Hit("a", 20, 29), Hit("b", 1, 5), Hit("c")]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay.report.comparison import compare_engines
 from assay.scoring import score
-from assay.scoring.shared_targets import shared_targets
+from assay.scoring.grid import shared_targets
 from assay.types import AnalysisPlan, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.properties import examples
 

@@ -23,9 +23,8 @@ from assay.report.render.document import (
 from assay.report.render.text import SHOWN, clip, count, strip_control
 from assay.report.scored_run import level_of
 from assay.scoring import parse_measure, score
-from assay.scoring.joining import restrict_run, restrict_suite
-from assay.scoring.marks import HitMark, HitMarker, is_beside, match_distinct
-from assay.scoring.match import Level
+from assay.scoring.match import HitMark, HitMarker, Level, is_beside, match_distinct
+from assay.scoring.runs import restrict_run, restrict_suite
 from assay.types import PRIMARY, AnalysisPlan, Hit, Query, Ranking, Run, Status, sort_phrasings
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from assay.report.analysis import analyse
 from assay.report.render.document import Block, Heading, Paragraph, table
 from assay.report.results import Results, results_json
-from assay.scoring.score import Unpooled, without_pooled
+from assay.scoring.runs import Unpooled, without_pooled
 from assay.types import AnalysisPlan, Run
 
 

@@ -2,7 +2,6 @@
 
 from assay.scoring.audit import IdenticalEngines, Ties, identical_rankings, ranking_codes, ties
 from assay.scoring.match import LEVELS, Level, Match, match
-from assay.scoring.measure import Measure
 from assay.scoring.measures import (
     AP,
     MEASURES,
@@ -15,6 +14,7 @@ from assay.scoring.measures import (
     Judged,
     LineP,
     LineR,
+    Measure,
     P,
     R,
     RankGap,

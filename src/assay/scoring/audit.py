@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.scoring.grid import IntArray
-from assay.scoring.joining import restrict_suite
-from assay.scoring.measure import Measure
+from assay.scoring.measures import Measure
+from assay.scoring.runs import restrict_suite
 from assay.scoring.score import Scorer, as_scorer, tabulate
 from assay.types import Ranking, Run, Scores, Status
 

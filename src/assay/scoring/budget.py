@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, cast
 
 from assay.errors import InputError
 from assay.scoring.grid import Grid, GridCell
-from assay.scoring.measure import Measure, MeasureRange
-from assay.scoring.ranks import level_of
+from assay.scoring.ranks import MeasureRange, level_of
 from assay.syntax.text import BYTES_PER_TOKEN, approx4
 from assay.types import Run, Span, Target
 
 if TYPE_CHECKING:
+    from assay.scoring.measures import Measure
     from assay.types import FloatArray
 
 

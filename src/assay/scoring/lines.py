@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, cast
 
 from assay.scoring.grid import Grid, Place
 from assay.scoring.match import Overlap, assign_targets, project
-from assay.scoring.measure import Measure
 from assay.scoring.ranks import cutoff_of
 from assay.types import Hit, Span, Target
 
 if TYPE_CHECKING:
+    from assay.scoring.measures import Measure
     from assay.types import FloatArray
 
 

@@ -1,13 +1,13 @@
-"""Match hits to targets one-to-one in rank order (rule 1): a target and a hit count once."""
+"""Match hits to targets one-to-one in rank order (rule 1), and mark them as target, adversary or repetition."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assay.types import Hit, Span, Target
+from assay.types import Hit, Query, Span, Target
 
 Level = Literal["file", "symbol", "lines"]
 LEVELS: tuple[Level, ...] = ("file", "symbol", "lines")
@@ -92,48 +92,146 @@ def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap
     """Assign in rank order: the highest grade, then the largest overlap, then gold order, of unclaimed targets."""
     level, by_path, targets = projection.level, projection.by_path, projection.targets
     if level == "file" and overlap is overlap_of:
-        return _claim_files(hits, projection)
+        first: dict[str, int] = {}
+        for position, hit in enumerate(hits):
+            first.setdefault(hit.path, position)
+        files = tuple([by_path[path][0] if path in by_path else None for path in first])
+        return Match(targets, tuple(first.values()), files)
     seen: set[object] = set()
     taken: set[int] = set()
     positions: list[int] = []
     claims: list[int | None] = []
     for position, hit in enumerate(hits):
-        key = hit.path if level == "file" else (hit.path, hit.start, hit.end)
-        if key in seen:
+        place = hit.path if level == "file" else (hit.path, hit.start, hit.end)
+        if place in seen:
             continue
-        seen.add(key)
+        seen.add(place)
         positions.append(position)
-        candidates = by_path.get(hit.path)
-        best = _best(hit_span(hit, level), candidates, targets, taken, overlap) if candidates else None
+        best: int | None = None
+        best_key = (0, 0.0)
+        if candidates := by_path.get(hit.path):
+            span = hit_span(hit, level)
+            for index in candidates:  # in gold order, so the first of equals wins
+                common = 0.0 if index in taken else overlap(span, targets[index].span)
+                key = (targets[index].grade, common)
+                if common > 0 and (best is None or key > best_key):
+                    best, best_key = index, key
         claims.append(best)
         if best is not None:
             taken.add(best)
     return Match(targets, tuple(positions), tuple(claims))
 
 
-def _claim_files(hits: Sequence[Hit], projection: Projection) -> Match:
-    first: dict[str, int] = {}
-    for position, hit in enumerate(hits):
-        first.setdefault(hit.path, position)
-    found = projection.by_path
-    claims = tuple([found[path][0] if path in found else None for path in first])
-    return Match(projection.targets, tuple(first.values()), claims)
-
-
-def _best(
-    span: Span, candidates: tuple[int, ...], targets: tuple[Target, ...], taken: set[int], overlap: Overlap
-) -> int | None:
-    best: int | None = None
-    best_key = (0, 0.0)
-    for index in candidates:  # in gold order, so the first of equals wins
-        common = 0.0 if index in taken else overlap(span, targets[index].span)
-        key = (targets[index].grade, common)
-        if common > 0 and (best is None or key > best_key):
-            best, best_key = index, key
-    return best
-
-
 def touches(span: Span, projection: Projection) -> bool:
     """Return whether a span shares a line with any of the targets, claimed or not."""
     candidates = projection.by_path.get(span.path, ())
     return any(span.common_lines(projection.targets[index].span) > 0 for index in candidates)
+
+
+@dataclass(frozen=True, slots=True)
+class HitMark:
+    """The mark of a hit; without target and adversary it is unjudged, or its target is claimed by another hit."""
+
+    rank: int | None  # among distinct hits, from 1; None for a repetition
+    target: int | None = None  # index into the query's targets
+    adversary: int | None = None  # index into the query's adversaries
+
+
+class HitMarker:
+    """Marks hits of one query at one level, for rankings of any engine."""
+
+    def __init__(self, query: Query, level: Level) -> None:
+        self.query = query
+        self.level = level
+        self._targets = project(query.targets, level)
+        numbers: dict[tuple[Span, int], int] = {}
+        for at, target in enumerate(query.targets):
+            numbers.setdefault((target_span(target, level), target.grade), at)
+        self._numbers = [numbers[target.span, target.grade] for target in self._targets.targets]
+        self._adversaries: dict[str, list[tuple[int, Span]]] = {}
+        for at, adversary in enumerate(query.adversaries):
+            span = target_span(adversary.target, level)
+            if not _inside(span, self._targets):
+                self._adversaries.setdefault(span.path, []).append((at, span))
+
+    def __call__(self, hits: Sequence[Hit]) -> tuple[HitMark, ...]:
+        """Mark every hit; targets are assigned one-to-one in rank order."""
+        found = assign_targets(hits, self._targets)
+        ranked = enumerate(zip(found.positions, found.claims, strict=True), start=1)
+        placed = {at: (rank, taken) for rank, (at, taken) in ranked}
+        return tuple(self._mark(hit, *placed[at]) if at in placed else HitMark(None) for at, hit in enumerate(hits))
+
+    def judged(self, hits: Sequence[Hit], found: Match) -> Iterator[tuple[int, HitMark]]:
+        """Yield the positions and marks of hits that are a target or an adversary, given their match."""
+        for rank, (position, taken) in enumerate(zip(found.positions, found.claims, strict=True), start=1):
+            if taken is not None or hits[position].path in self._adversaries:
+                mark = self._mark(hits[position], rank, taken)
+                if mark.target is not None or mark.adversary is not None:
+                    yield position, mark
+
+    def _mark(self, hit: Hit, rank: int, taken: int | None) -> HitMark:
+        if taken is not None:
+            return HitMark(rank, target=self._numbers[taken])
+        adversaries = self._adversaries.get(hit.path)
+        if not adversaries:
+            return HitMark(rank)
+        span = hit_span(hit, self.level)
+        if touches(span, self._targets):
+            return HitMark(rank)
+        found = next((at for at, adversary in adversaries if span.common_lines(adversary) > 0), None)
+        return HitMark(rank, adversary=found)
+
+
+def is_beside(hit: Hit, targets: Sequence[Target]) -> bool:
+    """Return whether a hit shares no line with any target, so that it matches at file level only."""
+    return not any(hit.span.common_lines(target.span) for target in targets)
+
+
+def visible_adversaries(query: Query, targets: Projection) -> Projection:
+    """Project adversaries to the level of the targets, without those inside a target, which no hit can distinguish."""
+    seen = project([adversary.target for adversary in query.adversaries], targets.level)
+    return project([adversary for adversary in seen.targets if not _inside(adversary.span, targets)], "lines")
+
+
+def _inside(span: Span, targets: Projection) -> bool:
+    for index in targets.by_path.get(span.path, ()):
+        other = targets.targets[index].span
+        if other.start is None or other.end is None:
+            return True
+        if span.start is not None and span.end is not None and other.start <= span.start and span.end <= other.end:
+            return True
+    return False
+
+
+def match_distinct(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dict[int, int]:
+    """Match the distinct hits of two rankings by rank, as in `match_hits`."""
+    first, second = (
+        [hits[position] for position in assign_targets(hits, project((), level)).positions] for hits in (before, after)
+    )
+    return match_hits(first, second, level)
+
+
+def match_hits(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dict[int, int]:
+    """Map ranks (from 1) of the second ranking to the rank of the same place in the first, one-to-one.
+
+    Equal spans match first. Then, because chunk boundaries may differ, hits that share a line match, or at file level
+    the file; of several the first unmatched one.
+    """
+    free = dict(enumerate(before, start=1))
+    found: dict[int, int] = {}
+
+    def overlap(one: Hit, other: Hit) -> bool:
+        return hit_span(one, level).common_lines(hit_span(other, level)) > 0
+
+    for same in (lambda one, other: one.span == other.span, overlap):
+        by_path: dict[str, list[int]] = {}
+        for rank, hit in free.items():
+            by_path.setdefault(hit.path, []).append(rank)
+        for rank, hit in enumerate(after, start=1):
+            if rank in found:
+                continue
+            taken = next((old for old in by_path.get(hit.path, ()) if old in free and same(free[old], hit)), None)
+            if taken is not None:
+                found[rank] = taken
+                del free[taken]
+    return found

@@ -1,23 +1,230 @@
-"""All measures: `from assay.scoring import nDCG, Hit`, then `nDCG @ 10`, `Hit(grade=2) @ 5`."""
+"""Measures as values with a name, parameters, a cut-off and a range: `nDCG @ 10`, `Hit(grade=2) @ 5`.
+
+The repr of a measure is its identity and its spelling on the command line; it includes everything that changes the
+number.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from assay.errors import ConfigError, closest_match
 from assay.scoring import budget, lines, ranks, robustness
 from assay.scoring.match import LEVELS
-from assay.scoring.measure import Measure, MeasureKind, Param, parse
 from assay.types import FORMS, SECONDARY
+
+if TYPE_CHECKING:
+    from assay.scoring.grid import Grid
+    from assay.types import FloatArray
+
+_CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*(?:@\s*(\d+))?\s*", re.DOTALL)
+_KEYWORD = re.compile(r"\s*(\w+)\s*=(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of a measure."""
+
+    name: str
+    expects: str  # description of a valid value, for messages
+    read: Callable[[str], object]  # raises ValueError for an invalid value
+    default: object = None  # None: required
+    pattern: str = ""  # regular expression of a positional value; empty: by name only
+    shown: bool = False  # part of the name even at its default
+    example: str = ""  # for the hint if it is missing
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureKind:
+    """A measure without its settings, with the function that computes it for all rankings at once."""
+
+    name: str
+    compute: Callable[[Grid, Measure], FloatArray]  # (engines, units); NaN where it does not apply
+    params: tuple[Param, ...]
+    bounds: Callable[[Measure], ranks.MeasureRange] = ranks.share_range
+    cutoff: bool = True
+    phrasings: bool = False  # combines another measure's values over the phrasings of one intent
+    binary: bool = False  # its values are 0 and 1
+    check: Callable[[Measure], None] | None = None  # raises ConfigError for settings that exclude each other
+    everywhere: bool = True  # it has a value for every query, since each has a target
+
+    def param(self, name: str) -> Param:
+        """Return a parameter; raise ConfigError for an unknown name."""
+        for param in self.params:
+            if param.name == name:
+                return param
+        raise _unknown(f"setting of {self.name}", name, [param.name for param in self.params])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Measure:
+    """A measure as a value; without its cut-off it is a factory: `nDCG @ 10`."""
+
+    kind: MeasureKind
+    settings: tuple[tuple[str, object], ...] = ()  # name and value, in the order of the kind's parameters
+    k: int | None = None
+
+    def __call__(self, *values: object, **named: object) -> Measure:
+        """Set parameters; values are parsed as from text, so both spellings are the same measure."""
+        kind, given = self.kind, dict(self.settings)
+        texts = {name: str(value) for name, value in named.items()}
+        fresh = {name: _parse_value(kind, name, text) for name, text in texts.items()}
+        for text in map(str, values):
+            positional = [param for param in kind.params if param.pattern]
+            fits = (p for p in positional if p.name not in fresh and re.fullmatch(p.pattern, _bare(text), re.DOTALL))
+            param = next(fits, None)
+            if param is None:
+                takes = " and ".join(param.expects for param in positional) or "named settings only"
+                raise ConfigError(f"{kind.name} takes {takes}, not {text.strip()!r}")
+            fresh[param.name] = _parse_value(kind, param.name, text)
+        given |= fresh
+        settings = tuple((param.name, given[param.name]) for param in kind.params if param.name in given)
+        made = Measure(kind, settings, self.k)
+        if kind.check:
+            kind.check(made)
+        return made
+
+    def __matmul__(self, k: int) -> Measure:
+        """Cut at rank `k`."""
+        if not self.kind.cutoff:
+            raise ConfigError(f"{self.name} has no cut-off", hint=f"write {self!r}")
+        if k < 1:
+            raise ConfigError(f"{self.name}@{k}: the cut-off must be at least 1")
+        return Measure(self.kind, self.settings, int(k))
+
+    def __getitem__(self, name: str) -> object:
+        """Return the value of a parameter, or its default."""
+        given = dict(self.settings)
+        return given[name] if name in given else self.kind.param(name).default
+
+    def __repr__(self) -> str:
+        params = self.kind.params
+        shown = [
+            str(self[p.name]) if p.pattern else f"{p.name}={self[p.name]}"
+            for p in params
+            if p.shown or self[p.name] != p.default
+        ]
+        complete = all(self[p.name] is not None for p in params)  # a factory is shown without brackets
+        settings = f"({','.join(shown)})" if shown and complete else ""
+        return f"{self.name}{settings}" + (f"@{self.k}" if self.k else "")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Measure) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by name, because kinds hold functions."""
+        return (_rebuild, (self.name, {name: str(value) for name, value in self.settings}, self.k))
+
+    @property
+    def name(self) -> str:
+        """Name without settings and cut-off."""
+        return self.kind.name
+
+    @property
+    def about(self) -> str:
+        """One-line description."""
+        return (self.kind.compute.__doc__ or "").strip().partition("\n")[0]
+
+    @property
+    def low(self) -> float:
+        """Lowest possible value."""
+        return self.kind.bounds(self).low
+
+    @property
+    def high(self) -> float:
+        """Highest possible value."""
+        return self.kind.bounds(self).high
+
+    @property
+    def worst(self) -> float:
+        """Value of a failed query."""
+        return self.kind.bounds(self).worst
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Return whether the worst value is the lowest one."""
+        return self.worst == self.low
+
+    @property
+    def of(self) -> Measure | None:
+        """The measure that a measure over phrasings combines."""
+        inner = self["of"] if self.kind.phrasings else None
+        return inner if isinstance(inner, Measure) else None
+
+    @property
+    def everywhere(self) -> bool:
+        """Return whether it applies to every query; with a higher grade it needs targets of that grade."""
+        selective = dict(self.settings).get("grade", SECONDARY) != SECONDARY
+        return self.kind.everywhere and not selective and (self.of is None or self.of.everywhere)
+
+    @property
+    def depth(self) -> int:
+        """Number of results that it needs."""
+        return self.k or (self.of.depth if self.of else 0)
+
+    def complete(self) -> Measure:
+        """Return the measure; raise ConfigError if its cut-off or a parameter is missing."""
+        if self.kind.cutoff and self.k is None:
+            raise ConfigError(f"{self!r} needs a cut-off", hint=f"write {self!r}@10")
+        for param in self.kind.params:
+            if self[param.name] is None:
+                raise ConfigError(f"{self.name} needs {param.expects}", hint=f"write {self.name}({param.example})")
+        return self
+
+    def evaluate(self, grid: Grid) -> FloatArray:
+        """Compute engines × units; a failed query gets the worst value, NaN where it does not apply (rule 2)."""
+        self.complete()
+        if self.depth > grid.run.k:
+            raise ConfigError(
+                f"{self!r} needs {self.depth} results; this run has {grid.run.k} per query",
+                hint=f"run again with k={self.depth}, or score at {grid.run.k} or less",
+            )
+        values = self.kind.compute(grid, self)
+        if self.kind.phrasings:  # combined from values with failures included
+            return values
+        return np.where(grid.ok | np.isnan(values), values, self.worst)
+
+
+def _rebuild(name: str, named: dict[str, str], k: int | None) -> Measure:
+    measure = MEASURES[name](**named)
+    return measure if k is None else measure @ k
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip("\"'")
+
+
+def _parse_value(kind: MeasureKind, name: str, text: str) -> object:
+    param = kind.param(name)
+    try:
+        return param.read(_bare(text))
+    except ValueError as error:
+        detail = f" ({error})" if str(error) else ""
+        raise ConfigError(f"{kind.name}: {name}: expected {param.expects}, got {text.strip()!r}{detail}") from error
+
+
+def _unknown(what: str, given: str, known: Sequence[str], alias: str | None = None) -> ConfigError:
+    guess = (alias,) if alias else closest_match(given, known)
+    hint = f"did you mean {guess[0]}?" if guess else None
+    return ConfigError(f"unknown {what} {given!r}; expected one of: {', '.join(known) or 'none'}", hint=hint)
 
 
 def _choice(options: Sequence[str]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in options:
-            near = closest_match(text, options)
-            raise ValueError(f"did you mean {near[0]}?" if near else "")
+            guess = closest_match(text, options)
+            raise ValueError(f"did you mean {guess[0]}?" if guess else "")
         return text
 
     return read
@@ -55,82 +262,63 @@ def _ranked(text: str) -> Measure:
     return measure
 
 
-def _level(default: str) -> Param:
-    return Param("level", " | ".join(LEVELS), _choice(LEVELS), default)
-
-
-_FILE = _level("file")
-_LINES = _level("lines")
-#: 1: every target counts; 2: only primary ones; higher for sets with more grades.
-_GRADE = Param("grade", "the least grade that counts, from 1", _whole(SECONDARY), SECONDARY)
-_RULE = Param("rule", " | ".join(ranks.RULES), _choice(ranks.RULES), ranks.RULES[0])
-#: 0.3: a hit three times as long as its target still counts (used in notes/spans.md).
-_IOU = Param("iou", "a number above 0, at most 1", _share, 0.3, shown=True)
-_TOKENS = Param("tokens", "a whole number of tokens", _whole(1), positional=True, looks=r"[^=()]+", example="2000")
-#: 32,000: where semble's token_efficiency.py stops reading, so that figures are comparable.
-_CAP = Param("cap", "a whole number of tokens", _whole(1), 32_000)
-_OF = Param("of", "a measure", _ranked, positional=True, shown=True, looks=r"(?:(?!→|->).)+", example="Hit@10")
-_FORMS = Param(
-    "forms",
-    "form→form",
-    _pair,
-    positional=True,
-    shown=True,
-    looks=r"\s*\w+\s*(?:→|->)\s*\w+\s*",
-    example="human→wrong_terminology",
-)
-
-
 def _require_file_level(measure: Measure) -> None:
     if measure["rule"] == "semble" and measure["level"] != "file":
         hint = f"write {measure.name}(rule=semble)"
         raise ConfigError(f"{measure!r}: semble's rule is defined for level=file only", hint=hint)
 
 
-_COUNTED = (_FILE, _GRADE)
-nDCG = Measure(  # noqa: N816  the name in the literature
-    MeasureKind("nDCG", ranks.ndcg, ranks.share_range, (_FILE, _RULE), check=_require_file_level)
+_FILE = Param("level", " | ".join(LEVELS), _choice(LEVELS), "file")
+_LINES = Param("level", " | ".join(LEVELS), _choice(LEVELS), "lines")
+#: 1: every target counts; 2: only primary ones; higher for sets with more grades.
+_GRADE = Param("grade", "the least grade that counts, from 1", _whole(SECONDARY), SECONDARY)
+_RULE = Param("rule", " | ".join(ranks.RULES), _choice(ranks.RULES), ranks.RULES[0])
+#: 0.3: a hit three times as long as its target still counts (used in notes/spans.md).
+_IOU = Param("iou", "a number above 0, at most 1", _share, 0.3, shown=True)
+_TOKENS = Param("tokens", "a whole number of tokens", _whole(1), pattern=r"[^=()]+", example="2000")
+#: 32,000: where semble's token_efficiency.py stops reading, so that figures are comparable.
+_CAP = Param("cap", "a whole number of tokens", _whole(1), 32_000)
+_OF = Param("of", "a measure", _ranked, pattern=r"(?:(?!→|->).)+", shown=True, example="Hit@10")
+_FORMS = Param(
+    "forms", "form→form", _pair, pattern=r"\s*\w+\s*(?:→|->)\s*\w+\s*", shown=True, example="human→wrong_terminology"
 )
-RR = Measure(MeasureKind("RR", ranks.reciprocal_rank, ranks.share_range, _COUNTED))
-Hit = Measure(MeasureKind("Hit", ranks.hit, ranks.share_range, _COUNTED, binary=True))
-R = Measure(MeasureKind("R", ranks.recall, ranks.share_range, _COUNTED))
-P = Measure(MeasureKind("P", ranks.precision, ranks.share_range, _COUNTED))
-AP = Measure(MeasureKind("AP", ranks.average_precision, ranks.share_range, _COUNTED))
-Judged = Measure(MeasureKind("Judged", ranks.judged, ranks.share_range, (_FILE,)))
-LineR = Measure(MeasureKind("LineR", lines.line_recall, ranks.share_range, (_GRADE,), everywhere=False))
-LineP = Measure(MeasureKind("LineP", lines.line_precision, ranks.share_range, (_GRADE,), everywhere=False))
-SpanR = Measure(MeasureKind("SpanR", lines.span_recall, ranks.share_range, (_IOU, _GRADE)))
+_COUNTED = (_FILE, _GRADE)
+
+
+nDCG = Measure(MeasureKind("nDCG", ranks.ndcg, (_FILE, _RULE), check=_require_file_level))  # noqa: N816  the usual name
+RR = Measure(MeasureKind("RR", ranks.reciprocal_rank, _COUNTED))
+Hit = Measure(MeasureKind("Hit", ranks.hit, _COUNTED, binary=True))
+R = Measure(MeasureKind("R", ranks.recall, _COUNTED))
+P = Measure(MeasureKind("P", ranks.precision, _COUNTED))
+AP = Measure(MeasureKind("AP", ranks.average_precision, _COUNTED))
+Judged = Measure(MeasureKind("Judged", ranks.judged, (_FILE,)))
+LineR = Measure(MeasureKind("LineR", lines.line_recall, (_GRADE,), everywhere=False))
+LineP = Measure(MeasureKind("LineP", lines.line_precision, (_GRADE,), everywhere=False))
+SpanR = Measure(MeasureKind("SpanR", lines.span_recall, (_IOU, _GRADE)))
 RecallAtTokens = Measure(
-    MeasureKind("RecallAtTokens", budget.recall_at_tokens, ranks.share_range, (_TOKENS, _LINES, _GRADE), cutoff=False)
+    MeasureKind("RecallAtTokens", budget.recall_at_tokens, (_TOKENS, _LINES, _GRADE), cutoff=False)
 )
 TokensToHit = Measure(
-    MeasureKind("TokensToHit", budget.tokens_to_hit, budget.token_range, (_CAP, _LINES, _GRADE), cutoff=False)
+    MeasureKind("TokensToHit", budget.tokens_to_hit, (_CAP, _LINES, _GRADE), budget.token_range, cutoff=False)
 )
 Displacement = Measure(
     MeasureKind(
-        "Displacement", robustness.displacement, robustness.failure_range, (_FILE,), binary=True, everywhere=False
+        "Displacement", robustness.displacement, (_FILE,), robustness.failure_range, binary=True, everywhere=False
     )
 )
-RankGap = Measure(MeasureKind("RankGap", robustness.rank_gap, robustness.gap_range, (_FILE,), everywhere=False))
+RankGap = Measure(MeasureKind("RankGap", robustness.rank_gap, (_FILE,), robustness.gap_range, everywhere=False))
+_COMBINED = partial(MeasureKind, cutoff=False, phrasings=True)
 Any = Measure(
-    MeasureKind(
-        "Any", robustness.any_phrasing, robustness.inner_range, (_OF,), False, True, check=robustness.require_binary
-    )
+    _COMBINED("Any", robustness.any_phrasing, (_OF,), robustness.inner_range, check=robustness.require_binary)
 )
 All = Measure(
-    MeasureKind(
-        "All", robustness.all_phrasings, robustness.inner_range, (_OF,), False, True, check=robustness.require_binary
-    )
+    _COMBINED("All", robustness.all_phrasings, (_OF,), robustness.inner_range, check=robustness.require_binary)
 )
-Worst = Measure(MeasureKind("Worst", robustness.worst_phrasing, robustness.inner_range, (_OF,), False, True))
-Spread = Measure(
-    MeasureKind("Spread", robustness.spread, robustness.spread_range, (_OF,), False, True, everywhere=False)
-)
+Worst = Measure(_COMBINED("Worst", robustness.worst_phrasing, (_OF,), robustness.inner_range))
+Spread = Measure(_COMBINED("Spread", robustness.spread, (_OF,), robustness.spread_range, everywhere=False))
 #: `Drop(human→wrong_terminology)` is of nDCG@10, the headline measure; its full name includes it.
-_OF_DROP = Param("of", _OF.expects, _ranked, nDCG @ 10, positional=True, shown=True, looks=_OF.looks)
-Drop = Measure(
-    MeasureKind("Drop", robustness.drop, robustness.drop_range, (_OF_DROP, _FORMS), False, True, everywhere=False)
-)
+_OF_DROP = replace(_OF, default=nDCG @ 10, example="")
+Drop = Measure(_COMBINED("Drop", robustness.drop, (_OF_DROP, _FORMS), robustness.drop_range, everywhere=False))
 
 _RANKED = (nDCG, RR, Hit, R, P, AP, Judged, LineR, LineP, SpanR, RecallAtTokens, TokensToHit, Displacement, RankGap)
 #: All measures by name, in display order.
@@ -142,5 +330,33 @@ _ALIASES = {
 
 
 def parse_measure(text: str) -> Measure:
-    """Parse a measure from its name, the inverse of repr."""
-    return parse(text, MEASURES, _ALIASES)
+    """Parse a measure from its repr; spaces, quotes and `->` are accepted."""
+    call = _CALL.fullmatch(text)
+    if call is None:
+        raise ConfigError(f"cannot parse the measure {text!r}", hint="write it like nDCG@10 or Hit(grade=2)@5")
+    name, inside, cutoff = call.groups()
+    if name not in MEASURES:
+        raise _unknown("measure", name, list(MEASURES), _ALIASES.get(name.casefold()))
+    positional: list[str] = []
+    named: dict[str, str] = {}
+    for argument in _split_arguments(inside or ""):
+        # the `=` in `Any(Hit(grade=2)@5)` belongs to the inner measure: a keyword is a bare name before `=`
+        if keyword := _KEYWORD.fullmatch(argument):
+            if keyword[1] in named:
+                raise ConfigError(f"{name}: {keyword[1]} is set twice")
+            named[keyword[1]] = keyword[2]
+        else:
+            positional.append(argument)
+    measure = MEASURES[name](*positional, **named)
+    return (measure @ int(cutoff) if cutoff else measure).complete()
+
+
+def _split_arguments(text: str) -> list[str]:
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part for part in parts if part.strip()]

@@ -16,7 +16,7 @@ import numpy as np
 from assay.errors import ConfigError
 from assay.scoring.grid import Grid
 from assay.scoring.match import Level, hit_span
-from assay.scoring.measure import Measure
+from assay.scoring.measures import Measure
 from assay.scoring.score import tabulate
 from assay.types import PRIMARY, SECONDARY, GoldSet, Hit, Run, Scores, Span, Suite, Target
 

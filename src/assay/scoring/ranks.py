@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from assay.scoring.grid import Grid, IntArray
 from assay.scoring.match import Level
-from assay.scoring.measure import Measure, MeasureRange
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from assay.scoring.measures import Measure
     from assay.types import FloatArray
+
+
+class MeasureRange(NamedTuple):
+    """The lowest and highest value of a measure, and the value of a failed query."""
+
+    low: float
+    high: float
+    worst: float
+
+
+#: Rules of nDCG.
+RULES = ("assay", "semble")
 
 
 def share_range(_: Measure) -> MeasureRange:
@@ -51,41 +63,34 @@ def _relevant(grid: Grid, measure: Measure) -> tuple[NDArray[np.bool_], FloatArr
     return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
 
 
-def _discounts(k: int) -> FloatArray:
-    return 1.0 / np.log2(np.arange(2, k + 2))
-
-
 def ndcg(grid: Grid, measure: Measure) -> FloatArray:
     """Discounted gain of the ranking over that of the ideal one; the gain is the grade, the discount log2(1 + rank).
 
     Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20(4), 2002; the linear-gain form
     that trec_eval computes as ndcg_cut. With one-to-one claims (rule 1) it lies between 0 and 1.
     """
-    return _RULES[str(measure["rule"])](grid, measure)
-
-
-def _assay_ndcg(grid: Grid, measure: Measure) -> FloatArray:
-    discounts = _discounts(cutoff_of(measure))
+    k = cutoff_of(measure)
+    discounts: FloatArray = 1.0 / np.log2(np.arange(2, k + 2))
+    if measure["rule"] == "semble":
+        return _semble_ndcg(grid, discounts)
     # both sums are over rows of equal length, so an ideal ranking is exactly 1
-    ideal = (grid.graded(level_of(measure)).ideal[:, : len(discounts)] * discounts).sum(axis=-1)
+    ideal = (grid.graded(level_of(measure)).ideal[:, :k] * discounts).sum(axis=-1)
     gained = (grades_at(grid, measure) * discounts).sum(axis=-1)
     values: FloatArray = gained / np.where(ideal > 0, ideal, np.nan)
     return values
 
 
-def _semble_ndcg(grid: Grid, measure: Measure) -> FloatArray:
+def _semble_ndcg(grid: Grid, discounts: FloatArray) -> FloatArray:
     """Score by semble's published rule (MinishLab/semble, benchmarks/), to reproduce its numbers.
 
-    Every target counts 1, two spans of one file are two targets, a path matches by suffix in either direction, results
-    keep repetitions, and targets found at the same rank share one slot.
+    Every target counts 1, two spans of one file are two targets, a path matches by suffix in either direction,
+    repeated results count, and targets found at the same rank share one slot.
     """
-    k = cutoff_of(measure)
-    discounts = _discounts(k)
     values = grid.blank()
     for cell in grid.cells():
         wanted = [target.span.path for target in grid.queries[cell.unit].targets]
         if wanted:
-            paths = [hit.path for hit in cell.hits[:k]]
+            paths = [hit.path for hit in cell.hits[: len(discounts)]]
             slots = {_semble_rank(path, paths) for path in wanted} - {len(paths)}
             values[cell.engine, cell.unit] = discounts[sorted(slots)].sum() / discounts[: len(wanted)].sum()
     return values
@@ -96,10 +101,6 @@ def _semble_rank(wanted: str, paths: list[str]) -> int:
         if path == wanted or path.endswith("/" + wanted) or wanted.endswith("/" + path):
             return place
     return len(paths)
-
-
-_RULES = {"assay": _assay_ndcg, "semble": _semble_ndcg}
-RULES = tuple(_RULES)
 
 
 def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:

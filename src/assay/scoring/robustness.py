@@ -7,19 +7,18 @@ are subtracted, one that failed makes the result the worst possible (rule 2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.errors import ConfigError
 from assay.scoring.grid import BoolArray, Grid, IntArray
-from assay.scoring.measure import Measure, MeasureRange, evaluate
-from assay.scoring.ranks import cutoff_of, first_rank, grades_at, level_of
+from assay.scoring.ranks import MeasureRange, cutoff_of, first_rank, grades_at, level_of
 from assay.types import PRIMARY
 
 if TYPE_CHECKING:
+    from assay.scoring.measures import Measure
     from assay.types import FloatArray
 
 ARROW = "→"
@@ -69,27 +68,27 @@ def gap_range(measure: Measure) -> MeasureRange:
 
 def any_phrasing(grid: Grid, measure: Measure) -> FloatArray:
     """1 if the measure is 1 for any phrasing; Karta's quorum-any."""
-    return _combine(grid, measure, lambda intent: intent.values.max(axis=1))
+    return _combine(grid, measure, lambda values, _ok, _forms: values.max(axis=1))
 
 
 def all_phrasings(grid: Grid, measure: Measure) -> FloatArray:
     """1 if the measure is 1 for every phrasing."""
-    return _combine(grid, measure, lambda intent: intent.values.min(axis=1))
+    return _combine(grid, measure, lambda values, _ok, _forms: values.min(axis=1))
 
 
 def worst_phrasing(grid: Grid, measure: Measure) -> FloatArray:
     """The value of the worst phrasing."""
     up = inner(measure).higher_is_better
-    return _combine(grid, measure, lambda intent: intent.values.min(axis=1) if up else intent.values.max(axis=1))
+    return _combine(grid, measure, lambda values, _ok, _forms: values.min(axis=1) if up else values.max(axis=1))
 
 
 def spread(grid: Grid, measure: Measure) -> FloatArray:
     """The best phrasing's value minus the worst one's; needs two phrasings."""
 
-    def value(intent: _Intent) -> FloatArray:
-        apart = intent.values.max(axis=1) - intent.values.min(axis=1)
-        apart = apart if len(intent.forms) > 1 else np.full_like(apart, np.nan)
-        return _penalize_failures(apart, intent.ok, measure)
+    def value(values: FloatArray, ok: BoolArray, forms: list[str]) -> FloatArray:
+        apart = values.max(axis=1) - values.min(axis=1)
+        apart = apart if len(forms) > 1 else np.full_like(apart, np.nan)
+        return _penalize_failures(apart, ok, measure)
 
     return _combine(grid, measure, value)
 
@@ -99,34 +98,28 @@ def drop(grid: Grid, measure: Measure) -> FloatArray:
     before, after = str(measure["forms"]).split(ARROW)
     sign = 1.0 if inner(measure).higher_is_better else -1.0
 
-    def value(intent: _Intent) -> FloatArray:
-        if before not in intent.forms or after not in intent.forms:
-            return np.full(len(intent.values), np.nan)
-        pair = [intent.forms[before], intent.forms[after]]
-        lost = sign * (intent.values[:, pair[0]] - intent.values[:, pair[1]])
-        return _penalize_failures(lost, intent.ok[:, pair], measure)
+    def value(values: FloatArray, ok: BoolArray, forms: list[str]) -> FloatArray:
+        if before not in forms or after not in forms:
+            return np.full(len(values), np.nan)
+        pair = [forms.index(before), forms.index(after)]
+        lost = sign * (values[:, pair[0]] - values[:, pair[1]])
+        return _penalize_failures(lost, ok[:, pair], measure)
 
     return _combine(grid, measure, value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Intent:
-    """The inner measure's values over the phrasings of one intent, by engine × form."""
-
-    forms: Mapping[str, int]
-    values: FloatArray
-    ok: BoolArray
-
-
-def _combine(grid: Grid, measure: Measure, value: Callable[[_Intent], FloatArray]) -> FloatArray:
-    values, out = evaluate(grid, inner(measure)), grid.blank()
+def _combine(
+    grid: Grid, measure: Measure, value: Callable[[FloatArray, BoolArray, list[str]], FloatArray]
+) -> FloatArray:
+    """Apply `value` to the inner measure's values and successes by engine × form, and the forms, of each intent."""
+    values, out = inner(measure).evaluate(grid), grid.blank()
     members: dict[str, list[int]] = {}
     for index, unit in enumerate(grid.units):
         members.setdefault(unit.intent, []).append(index)
     for columns in members.values():
-        forms = {grid.units[column].form: place for place, column in enumerate(columns)}
         headline = next(column for column in columns if grid.units[column].headline)
-        out[:, headline] = value(_Intent(forms, values[:, columns], grid.ok[:, columns]))
+        forms = [grid.units[column].form for column in columns]
+        out[:, headline] = value(values[:, columns], grid.ok[:, columns], forms)
     return out
 
 
@@ -135,7 +128,7 @@ def _penalize_failures(values: FloatArray, ok: BoolArray, measure: Measure) -> F
 
 
 def inner(measure: Measure) -> Measure:
-    """Return the measure that one over phrasings combines."""
+    """Return the measure that a measure over phrasings combines."""
     if measure.of is None:
         raise ConfigError(f"{measure.name} needs a measure", hint=f"write {measure.name}(Hit@10)")
     return measure.of

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from assay.errors import ConfigError
 from assay.scoring.grid import Grid, IntArray
-from assay.scoring.joining import restrict_run
-from assay.scoring.measure import Measure, evaluate
-from assay.scoring.measures import parse_measure
-from assay.types import Adversary, Query, Run, Scores, Suite, Target
+from assay.scoring.measures import Measure, parse_measure
+from assay.types import Adversary, Query, Run, Scores, Suite
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -51,7 +49,7 @@ class Scorer:
         values = np.empty((self.grid.shape[0], len(listed), self.grid.shape[1]))
         for index, measure in enumerate(listed):
             if measure not in self._values:
-                self._values[measure] = evaluate(self.grid, measure)
+                self._values[measure] = measure.evaluate(self.grid)
             values[:, index] = self._values[measure]
         return Scores(
             tuple(engine.name for engine in self.run.engines), tuple(map(repr, listed)), self.grid.units, values
@@ -141,57 +139,3 @@ def _parse_named(gold: str, query: Query) -> list[Measure]:
     except ConfigError as error:
         message = f"{gold}/{query.id}: {error.message}"
         raise ConfigError(message, line=query.line, hint=error.hint) from error
-
-
-@dataclass(frozen=True, slots=True)
-class Unpooled:
-    """A run without pooled labels, and counts of what was removed."""
-
-    run: Run
-    labels: int  # removed targets and adversaries
-    queries: tuple[str, ...]  # without a primary target left, as `gold/query`
-    engines: tuple[str, ...]  # whose results led to labels
-
-
-def without_pooled(run: Run) -> Unpooled:
-    """Remove every label that results led to, and queries without a primary target left."""
-    marked = [label for gold in run.suite.golds for query in gold.queries for label in query.labels if label.shown_by]
-    golds = [replace(gold, queries=tuple(map(_remove_pooled, gold.queries))) for gold in run.suite.golds]
-    gone = {
-        f"{gold.name}/{query.id}": None
-        for gold, left in zip(run.suite.golds, golds, strict=True)
-        for query, own in zip(gold.queries, left.queries, strict=True)
-        if not set(query.primaries).intersection(own.targets)
-    }
-    answerable = [
-        replace(gold, queries=tuple(query for query in gold.queries if f"{gold.name}/{query.id}" not in gone))
-        for gold in golds
-    ]
-    suite = Suite(tuple(gold for gold in answerable if gold.queries))
-    engines = sorted({engine for label in marked for engine in label.shown_by})
-    labels = _count_labels(run.suite) - _count_labels(Suite(tuple(golds)))
-    return Unpooled(restrict_run(run, suite), labels, tuple(gone), tuple(engines))
-
-
-def _remove_pooled(query: Query) -> Query:
-    there = {target.anchor for target in (*query.targets, *(adversary.target for adversary in query.adversaries))}
-    shown = {label.target for label in query.labels if label.shown_by}
-    moved = {_without_lines(anchor) for anchor in shown - there}  # found elsewhere in its file by its content
-
-    def is_pooled(target: Target) -> bool:
-        return target.anchor in shown or _without_lines(target.anchor) in moved
-
-    return replace(
-        query,
-        targets=tuple(target for target in query.targets if not is_pooled(target)),
-        adversaries=tuple(adversary for adversary in query.adversaries if not is_pooled(adversary.target)),
-    )
-
-
-def _without_lines(anchor: str) -> str:
-    place, mark, digest = anchor.rpartition("#")
-    return f"{place.rpartition(':')[0]}#{digest}" if mark else anchor
-
-
-def _count_labels(suite: Suite) -> int:
-    return sum(len(query.targets) + len(query.adversaries) for gold in suite.golds for query in gold.queries)

@@ -83,7 +83,7 @@ def partition(
     """Cluster as declared; `auto` is by repository if there are enough of them, else by intent inside each.
 
     `cluster` is auto, repository, intent or tag:NAME. Values of a tag span repositories, so they have no strata.
-    Intents that share targets are one cluster (`scoring.shared_targets`).
+    Intents that share targets are one cluster (`scoring.grid.shared_targets`).
     """
     check_cluster(cluster)
     repositories = sorted({unit.repository for unit in units})

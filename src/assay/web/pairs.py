@@ -14,8 +14,7 @@ from assay.report.comparison import changed_corpora, require_comparable
 from assay.report.explorer.data import waterfall_data
 from assay.report.scored_run import engines_under_test, level_of
 from assay.scoring import parse_measure, score
-from assay.scoring.marks import HitMark, HitMarker, match_hits
-from assay.scoring.match import Level
+from assay.scoring.match import HitMark, HitMarker, Level, match_hits
 from assay.stats.records import RunNames
 from assay.stats.runs import shared_sentence
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Hit, Query, Ranking, Run, Status, Suite

@@ -68,7 +68,7 @@ def _gold(path: Path) -> GoldSet:
 
 def _run(args: argparse.Namespace, gold: GoldSet) -> Run:
     from assay.cli.options import read_results
-    from assay.scoring.joining import join_runs, restrict_run
+    from assay.scoring.runs import join_runs, restrict_run
 
     joined = join_runs({folder: read_results(folder) for folder in args.results})
     if joined.left_out:

@@ -23,7 +23,7 @@ from assay.report.scored_run import ScoredRun, forms_of, level_of, rank_measure
 from assay.report.sections import scores_note, traps_note
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
-from assay.scoring.marks import HitMarker
+from assay.scoring.match import HitMarker
 from assay.stats.records import ComparisonRow, Verdict
 from assay.types import Adversary, EngineRun, Query, Ranking, Status, Target, Unit, WaterfallStep
 
