@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.scoring.grid import IntArray
+from assay.scoring.grid import Grid, IntArray
 from assay.scoring.measures import Measure
 from assay.scoring.runs import restrict_suite
-from assay.scoring.score import Scorer, as_scorer, tabulate
+from assay.scoring.score import Scorer, as_scorer
 from assay.types import Ranking, Run, Scores, Status
 
 if TYPE_CHECKING:
@@ -46,7 +46,12 @@ def ties(
     base, run = scorer.tabulate(measures), scorer.run
     base_means = _headline_means(base, base.values)
     draws = np.repeat(base_means[None], shuffles, axis=0)
-    tied = frozenset(id(ranking) for engine in run.engines for ranking in engine.rankings if _has_ties(ranking))
+    tied = set()
+    for ranking in (ranking for engine in run.engines for ranking in engine.rankings):
+        scores = [hit.score for hit in ranking.hits]
+        # distinct scores are the common case, checked first because it is fast
+        if len(set(scores)) < len(scores) and any(a is not None and a == b for a, b in pairwise(scores)):
+            tied.add(id(ranking))
     shuffled = list(_shuffle(run, tied, base, measures, rng, shuffles))
     values = base.values.copy()
     for draw in range(shuffles if shuffled else 0):
@@ -74,25 +79,13 @@ def _headline_means(scores: Scores, values: FloatArray) -> FloatArray:
     return means
 
 
-def _has_ties(ranking: Ranking) -> bool:
-    scores = [hit.score for hit in ranking.hits]
-    if len(set(scores)) == len(scores):  # the common case, checked first because it is fast
-        return False
-    return any(a is not None and a == b for a, b in pairwise(scores))
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(NamedTuple):
     """The scored rankings of one engine and one intent."""
 
     engine: int
     intent: str
     rankings: tuple[Ranking, ...]
-    numbers: tuple[range, ...]  # positions of each ranking's hits among all random numbers of a draw
-
-    @property
-    def size(self) -> int:
-        return sum(map(len, self.numbers))
+    numbers: list[int]  # positions of the hits among all random numbers of a draw
 
 
 def _shuffle(
@@ -105,18 +98,19 @@ def _shuffle(
 ) -> Iterator[tuple[int, IntArray, FloatArray, IntArray]]:
     """Yield for each engine with ties its columns, the values by order (orders × measures × columns) and the orders.
 
-    The orders (draws × columns) say which of the values a column takes in each draw.
+    The orders (draws × columns) select one of the values of a column in each draw.
     """
     answers = _collect_answers(run, marked, base, measures)
     tied = [answer for answer in answers if any(id(ranking) in marked for ranking in answer.rankings)]
-    orders, taken = _draw_orders(tied, sum(answer.size for answer in answers), rng, shuffles if tied else 0)
+    size = sum(len(answer.numbers) for answer in answers)
+    orders, taken = _draw_orders(tied, size, rng, shuffles if tied else 0)
     column = {(unit.gold, unit.query, unit.form): place for place, unit in enumerate(base.units)}
     forms = frozenset(unit.form for unit in base.units)
     for engine, places in groupby(range(len(tied)), key=lambda place: tied[place].engine):
         mine = list(places)
         reordered = _reorder(run, [tied[i] for i in mine], [orders[i] for i in mine])
-        scores = tabulate(reordered, measures, forms)
-        by_intent: Mapping[str, Sequence[int]] = {tied[i].intent: taken[i] for i in mine}
+        scores = Scorer(Grid(reordered, forms)).tabulate(measures)
+        by_intent = {tied[i].intent: taken[i] for i in mine}
         columns = np.array([column[unit.gold, unit.query, unit.form] for unit in scores.units], dtype=np.int64)
         drawn = np.array([by_intent[unit.intent] for unit in scores.units], dtype=np.int64).T
         yield engine, columns, scores.values, drawn
@@ -130,13 +124,16 @@ def _collect_answers(run: Run, marked: Collection[int], base: Scores, measures: 
     found: list[_Answer] = []
     end = 0
     for place, engine in enumerate(run.engines):
-        by_intent: dict[str, list[tuple[Ranking, range]]] = {}
+        by_intent: dict[str, _Answer] = {}
         for ranking in engine.rankings:
             intent = f"{ranking.gold}/{ranking.query}"
             if intent in intents and (intent, ranking.form) in scored:
                 start, end = end, end + len(ranking.hits)
-                by_intent.setdefault(intent, []).append((ranking, range(start, end)))
-        found += [_Answer(place, intent, *zip(*parts, strict=True)) for intent, parts in by_intent.items()]
+                known = by_intent.get(intent, _Answer(place, intent, (), []))
+                by_intent[intent] = known._replace(
+                    rankings=(*known.rankings, ranking), numbers=[*known.numbers, *range(start, end)]
+                )
+        found += by_intent.values()
     return found
 
 
@@ -147,31 +144,24 @@ def _draw_orders(
 
     A number is drawn for every hit, tied or not, so that one engine's orders do not depend on another's ties.
     """
-    sizes = np.array([answer.size for answer in tied], dtype=np.int64)
+    groups: list[int] = []
+    for ranking in (ranking for answer in tied for ranking in answer.rankings):
+        group = groups[-1] if groups else 0
+        for before, hit in zip((None, *ranking.hits), ranking.hits, strict=False):
+            group += before is None or hit.score is None or before.score != hit.score
+            groups.append(group)
+    sizes = np.array([len(answer.numbers) for answer in tied], dtype=np.int64)
     ends = np.cumsum(sizes)
     offsets = np.repeat(ends - sizes, sizes)
-    mine = [number for answer in tied for numbers in answer.numbers for number in numbers]
-    groups = _number_groups(tied)
+    mine = [number for answer in tied for number in answer.numbers]
     known: list[dict[bytes, int]] = [{} for _ in tied]
     taken: list[list[int]] = [[] for _ in tied]
     cuts = list(pairwise([0, *(ends * offsets.itemsize).tolist()]))
     for _ in range(shuffles):
-        drawn = (np.lexsort((rng.random(size)[mine], groups)) - offsets).tobytes()
+        drawn = (np.lexsort((rng.random(size)[mine], np.array(groups))) - offsets).tobytes()
         for (start, end), seen, took in zip(cuts, known, taken, strict=True):
             took.append(seen.setdefault(drawn[start:end], len(seen)))
     return [[np.frombuffer(order, dtype=np.int64) for order in seen] for seen in known], taken
-
-
-def _number_groups(answers: Sequence[_Answer]) -> IntArray:
-    numbers: list[int] = []
-    group = 0
-    for answer in answers:
-        for ranking in answer.rankings:
-            group += 1
-            for before, hit in zip((None, *ranking.hits), ranking.hits, strict=False):
-                group += before is None or hit.score is None or before.score != hit.score
-                numbers.append(group)
-    return np.array(numbers, dtype=np.int64)
 
 
 def _reorder(run: Run, answers: Sequence[_Answer], orders: Sequence[Sequence[IntArray]]) -> Run:

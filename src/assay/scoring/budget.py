@@ -8,7 +8,7 @@ number of results of the run.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, cast
@@ -29,32 +29,26 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
 
     After the recall-under-budget curves of semble's token_efficiency.py, with partial hits and one token count for all.
     """
-    budget = cast("int", measure["tokens"])
-    lengths, wanted, values = LineLengths(grid.run), _select_targets(grid, measure), grid.blank()
-    files = [frozenset(target.span.path for target in targets) for targets in wanted]
-    for cell in grid.cells():
-        targets, gold = wanted[cell.unit], grid.units[cell.unit].gold
-        if targets:
-            lengths.check(gold, cell)
-            read = _read(lengths, gold, cell, files[cell.unit], budget)
-            found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets) if read else 0
-            values[cell.engine, cell.unit] = found / len(targets)
+    values, lengths = grid.blank(), LineLengths(grid.run)
+    for cell, gold, targets in _cells_with_targets(grid, measure):
+        lengths.check(gold, cell)
+        files = {target.span.path for target in targets}
+        places = [place for place, hit in enumerate(cell.hits) if hit.path in files]
+        budget = cast("int", measure["tokens"])
+        read: list[Span] = []
+        for place in range(
+            places[-1] + 1 if places else 0
+        ):  # hits below the last one in a target's file change nothing
+            cost = lengths.cost(gold, cell, place)
+            if place in places:
+                part = cost.span if cost.tokens <= budget else cost.cut(budget)
+                read += [part] if part else []
+            budget -= cost.tokens
+            if budget <= 0:
+                break
+        found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets) if read else 0
+        values[cell.engine, cell.unit] = found / len(targets)
     return values
-
-
-def _read(lengths: LineLengths, gold: str, cell: GridCell, files: frozenset[str], budget: int) -> list[Span]:
-    """Return what is read of some files until the budget is used up; hits below the last one in them are skipped."""
-    places = [place for place, hit in enumerate(cell.hits) if hit.path in files]
-    read: list[Span] = []
-    for place in range(places[-1] + 1 if places else 0):
-        cost = lengths.cost(gold, cell, place)
-        if place in places:
-            part = cost.span if cost.tokens <= budget else cost.cut(budget)
-            read += [part] if part else []
-        budget -= cost.tokens
-        if budget <= 0:
-            break
-    return read
 
 
 def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
@@ -62,27 +56,21 @@ def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
 
     A list without a target costs the cap (rule 3), and so does a failed query.
     """
-    cap = float(cast("int", measure["cap"]))
-    lengths, wanted, values = LineLengths(grid.run), _select_targets(grid, measure), grid.blank()
-    for cell in grid.cells():
-        targets, gold = wanted[cell.unit], grid.units[cell.unit].gold
-        if targets:
-            lengths.check(gold, cell)
-            values[cell.engine, cell.unit] = min(cap, _spend(lengths, gold, cell, targets, cap))
+    values, lengths, cap = grid.blank(), LineLengths(grid.run), token_range(measure).high
+    for cell, gold, targets in _cells_with_targets(grid, measure):
+        lengths.check(gold, cell)
+        spent, found = 0, cap
+        for position in range(len(cell.hits)):
+            cost = lengths.cost(gold, cell, position)
+            if cost.span is not None:
+                start = cost.span.start or 1
+                common = [target.span for target in targets if cost.span.common_lines(target.span) > 0]
+                if common:
+                    found = spent + cost.cost_to(min(max(start, target.start or 1) for target in common))
+                    break
+            spent += cost.tokens
+        values[cell.engine, cell.unit] = min(cap, found)
     return values
-
-
-def _spend(lengths: LineLengths, gold: str, cell: GridCell, targets: Sequence[Target], never: float) -> float:
-    spent = 0
-    for position in range(len(cell.hits)):
-        cost = lengths.cost(gold, cell, position)
-        if cost.span is not None:
-            start = cost.span.start or 1
-            common = [target.span for target in targets if cost.span.common_lines(target.span) > 0]
-            if common:
-                return spent + cost.cost_to(min(max(start, target.start or 1) for target in common))
-        spent += cost.tokens
-    return never
 
 
 def token_range(measure: Measure) -> MeasureRange:
@@ -91,9 +79,14 @@ def token_range(measure: Measure) -> MeasureRange:
     return MeasureRange(0.0, cap, cap)
 
 
-def _select_targets(grid: Grid, measure: Measure) -> tuple[tuple[Target, ...], ...]:
+def _cells_with_targets(grid: Grid, measure: Measure) -> Iterator[tuple[GridCell, str, list[Target]]]:
+    """Yield the rankings whose queries have targets of the measure's grades, with their gold sets and targets."""
     least = cast("int", measure["grade"])
-    return tuple(tuple(t for t in p.targets if t.grade >= least) for p in grid.projections(level_of(measure)))
+    projections = grid.projections(level_of(measure))
+    wanted = [[target for target in projection.targets if target.grade >= least] for projection in projections]
+    for cell in grid.cells():
+        if wanted[cell.unit]:
+            yield cell, grid.units[cell.unit].gold, wanted[cell.unit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +95,7 @@ class HitCost:
 
     span: Span | None  # None if the corpus does not have the file or the lines
     tokens: int
-    lengths: tuple[int, ...]  # bytes of each line of the file
+    lengths: tuple[int, ...] = ()  # bytes of each line of the file
 
     def cost_to(self, line: int) -> int:
         """Return the tokens from the first line of the hit to a line, both included."""
@@ -144,13 +137,13 @@ class LineLengths:
         lengths = self._lines[gold].get(hit.path)
         if lengths is None:
             if position < len(cell.tokens):
-                return HitCost(None, cell.tokens[position], ())
-            return HitCost(None, approx4(len((hit.snippet or "").encode("utf-8", "surrogatepass"))), ())
+                return HitCost(None, cell.tokens[position])
+            return HitCost(None, approx4(len((hit.snippet or "").encode("utf-8", "surrogatepass"))))
         whole = hit.start is None or hit.end is None
         start = 1 if whole else max(1, hit.start or 1)
         end = len(lengths) if whole else min(hit.end or 0, len(lengths))
         if end < start:
-            cost = HitCost(None, 0, ())
+            cost = HitCost(None, 0)
         else:
             cost = HitCost(Span(hit.path, start, end), approx4(sum(lengths[start - 1 : end])), lengths)
         self._known[key] = cost

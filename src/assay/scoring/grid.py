@@ -21,7 +21,6 @@ from assay.scoring.match import (
     assign_targets,
     hit_span,
     project,
-    target_span,
     touches,
     visible_adversaries,
 )
@@ -64,8 +63,8 @@ class GridCell:
     tokens: tuple[int, ...]
 
 
-class _Near(NamedTuple):
-    """A distinct hit in a file that the gold set names for the query."""
+class _LabeledFileHit(NamedTuple):
+    """A distinct hit in a file that has a label of the query."""
 
     engine: int
     unit: int
@@ -90,7 +89,7 @@ class Grid:
         self._matches: dict[Level, list[Match]] = {}
         self._graded: dict[Level, GradedRanks] = {}
         self._marks: dict[Level, Marks] = {}
-        self._nears: dict[Level, list[_Near]] = {}
+        self._labeled: dict[Level, list[_LabeledFileHit]] = {}
         self._whole = self.queries  # with every adversary
 
     def against(self, keep: Callable[[Adversary], bool]) -> Grid:
@@ -137,64 +136,54 @@ class Grid:
     def graded(self, level: Level) -> GradedRanks:
         """Return the grades of all rankings as arrays."""
         if level not in self._graded:
-            matches = self.matches(level)
-            beyond = self.run.k * int(self.oversample.max(initial=1))
-            grades = self._stack([match.grades for match in matches], 0)
-            positions = self._stack([match.positions for match in matches], beyond)
-            ideals = [
-                sorted((target.grade for target in projection.targets), reverse=True)
-                for projection in self.projections(level)
-            ]
-            self._graded[level] = GradedRanks(grades, positions, _pad(ideals, self.run.k, 0))
+            matches, k = self.matches(level), self.run.k
+            beyond = k * int(self.oversample.max(initial=1))
+            grades = _pad([match.grades for match in matches], k, 0)
+            positions = _pad([match.positions for match in matches], k, beyond)
+            targets = (projection.targets for projection in self.projections(level))
+            ideal = _pad([sorted((target.grade for target in each), reverse=True) for each in targets], k, 0)
+            shape = (*self.shape, grades.shape[1])
+            self._graded[level] = GradedRanks(grades.reshape(shape), positions.reshape(shape), ideal)
         return self._graded[level]
 
     def marks(self, level: Level) -> Marks:
         """Return the judged hits and the adversaries in all rankings as arrays."""
         if level not in self._marks:
             targets = self.projections(level)
-            made = {
-                id(query): visible_adversaries(query, here) for query, here in zip(self.queries, targets, strict=True)
-            }
+            pairs = zip(self.queries, targets, strict=True)
+            made = {id(query): visible_adversaries(query, projection) for query, projection in pairs}
             adversaries = [made[id(query)] for query in self.queries]
             irrelevant = {id(query): project(query.irrelevant, level) for query in self.queries}
             judged, adversary = np.zeros((2, *self.graded(level).grades.shape), dtype=np.bool_)
-            for near in self._near(level):
-                wrong = touches(near.span, adversaries[near.unit])
-                judged[near.engine, near.unit, near.rank] = (
-                    near.right or wrong or touches(near.span, irrelevant[id(self.queries[near.unit])])
-                )
-                adversary[near.engine, near.unit, near.rank] = wrong and not near.right
+            for hit in self._hits_in_labeled_files(level):
+                at = hit.engine, hit.unit, hit.rank
+                wrong = touches(hit.span, adversaries[hit.unit])
+                judged[at] = hit.right or wrong or touches(hit.span, irrelevant[id(self.queries[hit.unit])])
+                adversary[at] = wrong and not hit.right
             has_adversary = np.array([bool(projection.targets) for projection in adversaries], dtype=np.bool_)
             self._marks[level] = Marks(judged, adversary, has_adversary)
         return self._marks[level]
 
-    def _near(self, level: Level) -> list[_Near]:
-        if level not in self._nears:
+    def _hits_in_labeled_files(self, level: Level) -> list[_LabeledFileHit]:
+        if level not in self._labeled:
             targets = self.projections(level)
-            files = {
-                id(query): {
-                    target_span(target, level).path
-                    for target in (*query.targets, *(a.target for a in query.adversaries), *query.irrelevant)
-                }
-                for query in self._whole
-            }
-            self._nears[level] = [
-                _Near(cell.engine, cell.unit, rank, span, touches(span, targets[cell.unit]))
+            files = {}
+            for query in self._whole:
+                labels = (*query.targets, *(a.target for a in query.adversaries), *query.irrelevant)
+                files[id(query)] = {target.span.path for target in labels}
+            self._labeled[level] = [
+                _LabeledFileHit(cell.engine, cell.unit, rank, span, touches(span, targets[cell.unit]))
                 for cell, match in zip(self.cells(), self.matches(level), strict=True)
                 for rank, at in enumerate(match.positions)
                 if cell.hits[at].path in files[id(self._whole[cell.unit])]
                 for span in [hit_span(cell.hits[at], level)]
             ]
-        return self._nears[level]
+        return self._labeled[level]
 
     def within(self, level: Level, k: int) -> BoolArray:
         """Return which distinct hits are inside the cut-off of the returned list; repeated hits are not replaced."""
         limit = (k * self.oversample)[:, None, None]
         return self.graded(level).positions[..., :k] < limit
-
-    def _stack(self, rows: Sequence[Sequence[int]], filler: int) -> IntArray:
-        padded = _pad(rows, self.run.k, filler)
-        return padded.reshape(*self.shape, padded.shape[1])
 
 
 def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
@@ -209,13 +198,13 @@ def _list_units(run: Run, forms: frozenset[str] | None) -> tuple[tuple[Unit, ...
     """Return the units of a run and the query of each; `forms` default to those that were run."""
     seen = {ranking.form for engine in run.engines for ranking in engine.rankings}
     known = {form for gold in run.suite.golds for query in gold.queries for form in query.forms}
-    asked = forms if forms is not None else seen or known
+    chosen = forms if forms is not None else seen or known
     units: list[Unit] = []
     queries: list[Query] = []
     shared, repositories = shared_targets(run), gold_repositories(run)
     for gold in run.suite.golds:
         for query in gold.queries:
-            ran = [form for form in query.ordered_forms if form in asked]
+            ran = [form for form in query.ordered_forms if form in chosen]
             digest = run.hashes.get(f"{gold.name}/{query.id}", "")
             group = shared.get((gold.name, query.id), "")
             units.extend(
@@ -230,10 +219,10 @@ def _place_rankings(engine: EngineRun, column: Mapping[tuple[str, str, str], int
     row: list[Ranking | None] = [None] * len(column)
     for ranking in engine.rankings:
         place = column.get((ranking.gold, ranking.query, ranking.form))
-        where = f"{engine.name}: {ranking.gold}/{ranking.query} ({ranking.form})"
-        if place is None:
-            raise InputError(f"{where} is not in the gold set", hint="use the gold set that the run was made with")
-        if row[place] is not None:
+        if place is None or row[place] is not None:
+            where = f"{engine.name}: {ranking.gold}/{ranking.query} ({ranking.form})"
+            if place is None:
+                raise InputError(f"{where} is not in the gold set", hint="use the gold set that the run was made with")
             raise InputError(f"{where} has two rankings", hint="the records are damaged; run the engine again")
         row[place] = ranking
     return tuple(row)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from assay.errors import ConfigError
 from assay.scoring.grid import Grid
 from assay.scoring.match import Level, hit_span
 from assay.scoring.measures import Measure
-from assay.scoring.score import tabulate
+from assay.scoring.score import Scorer
 from assay.types import PRIMARY, SECONDARY, GoldSet, Hit, Run, Scores, Span, Suite, Target
 
 if TYPE_CHECKING:
@@ -130,7 +130,10 @@ def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolC
         raise ConfigError("the runs have no engine under test", hint="name a run with an engine under test")
     rescorer = _Rescorer(_select_headlines(real), measure)
     found = list(_collect(rescorer.run, level, config.depth, judged or (lambda *_: False)))
-    pair = rescorer.find_best_two()
+    sign = 1 if measure.higher_is_better else -1
+    means, names = rescorer.means, [engine.name for engine in rescorer.run.engines]
+    order = sorted(range(len(means)), key=lambda at: (-sign * means[at], names[at]))
+    pair = (order[0], order[1]) if len(order) > 1 else None
     weighed = _weigh(rescorer, found, pair, config)
     return Pool(
         measure=repr(measure),
@@ -171,18 +174,12 @@ class _Rescorer:
         self.run = run
         self.measure = measure
         self.queries = {(gold.name, query.id): query for gold in run.suite.golds for query in gold.queries}
-        self.scores = tabulate(run, [measure])
+        self.scores = Scorer(Grid(run)).tabulate([measure])
         self.values: FloatArray = self.scores.values[:, 0, :]
         self.column = {(unit.gold, unit.query): at for at, unit in enumerate(self.scores.units)}
         self._rankings = [{(r.gold, r.query): r for r in engine.rankings} for engine in run.engines]
         self.applies = max(1, int((~np.isnan(self.values[0])).sum()))
         self.means: FloatArray = np.nansum(self.values, axis=1) / self.applies
-
-    def find_best_two(self) -> tuple[int, int] | None:
-        """Return the two best engines; None if there is only one."""
-        sign = 1 if self.measure.higher_is_better else -1
-        order = sorted(range(len(self.means)), key=lambda at: (-sign * self.means[at], self.run.engines[at].name))
-        return (order[0], order[1]) if len(order) > 1 else None
 
     def rescore(self, variants: Sequence[tuple[_Key, Sequence[Target]]]) -> FloatArray:
         """Score queries with added targets: engines × variants, in one table."""
@@ -201,7 +198,7 @@ class _Rescorer:
             replace(engine, rankings=tuple(replace(known[key], query=n) for n, key in names.items() if key in known))
             for engine, known in zip(self.run.engines, self._rankings, strict=True)
         )
-        scores = tabulate(replace(self.run, suite=Suite(tuple(golds)), engines=engines), [self.measure])
+        scores = Scorer(Grid(replace(self.run, suite=Suite(tuple(golds)), engines=engines))).tabulate([self.measure])
         place = {unit.query: at for at, unit in enumerate(scores.units)}
         values: FloatArray = scores.values[:, 0, [place[name] for name in names]]
         return values
@@ -232,17 +229,18 @@ def _weigh(
     rescorer: _Rescorer, found: Sequence[PoolCandidate], pair: tuple[int, int] | None, config: PoolConfig
 ) -> list[PoolCandidate]:
     ways = [(candidate, grade) for candidate in found for grade in config.grades]
-    values = rescorer.rescore([((c.gold, c.query), (Target(c.span, grade),)) for c, grade in ways])
+    values = iter(rescorer.rescore([((c.gold, c.query), (Target(c.span, grade),)) for c, grade in ways]).T)
     names = [engine.name for engine in rescorer.run.engines]
-    effects: list[Effect] = []
-    for at, (candidate, grade) in enumerate(ways):
+    weighed = []
+    for candidate in found:
         before = rescorer.values[:, rescorer.column[candidate.gold, candidate.query]]
-        change = np.nan_to_num(values[:, at] - before) / rescorer.applies
-        gap = float(change[pair[0]] - change[pair[1]]) if pair else 0.0
-        changes = {name: float(one) for name, one in zip(names, change, strict=True)}
-        effects.append(Effect(grade, changes, gap))
-    each = len(config.grades)
-    return [replace(c, effects=tuple(effects[at * each : (at + 1) * each])) for at, c in enumerate(found)]
+        effects = []
+        for grade in config.grades:
+            change = np.nan_to_num(next(values) - before) / rescorer.applies
+            gap = float(change[pair[0]] - change[pair[1]]) if pair else 0.0
+            effects.append(Effect(grade, dict(zip(names, change.tolist(), strict=True)), gap))
+        weighed.append(replace(candidate, effects=tuple(effects)))
+    return weighed
 
 
 def _group_by_query(found: Sequence[PoolCandidate]) -> dict[_Key, list[PoolCandidate]]:
@@ -266,8 +264,7 @@ def _is_returned_by(candidate: PoolCandidate, engine: str) -> bool:
     return any(returned.engine == engine for returned in candidate.returned)
 
 
-@dataclass(frozen=True, slots=True)
-class _Swing:
+class _Swing(NamedTuple):
     """The change of one query's gap by some labels, and the values of both engines then."""
 
     key: _Key
@@ -295,7 +292,15 @@ def _compute_gap(
     least = gap + sum(min(0.0, swing.gap) for swing in down) / rescorer.applies
     most = gap + sum(max(0.0, swing.gap) for swing in up) / rescorer.applies
     toward = down if rescorer.measure.higher_is_better else up
-    labels = _count_reversing(gap, toward, rescorer.applies)
+    left, spent, labels = gap, 0, None  # labels: how many reverse the order, if any were found
+    for swing in sorted(toward, key=lambda swing: (-abs(swing.gap) / max(1, swing.labels), swing.key)):
+        if swing.gap * gap > 0 or not swing.gap:
+            continue
+        left += swing.gap / rescorer.applies
+        spent += swing.labels
+        if left * gap < 0 or not gap:
+            labels = spent
+            break
     scenes = {}
     for name, scene in (("now", []), ("least", down), ("most", up)):
         changed = rescorer.scores.values[list(pair)].copy()
@@ -319,15 +324,3 @@ def _list_ways(
     for chosen_set in (set(), set(spans), first, second, first - second, second - first):
         yield tuple(span for span in spans if span in chosen_set)
     yield from ((span,) for span in spans)
-
-
-def _count_reversing(gap: float, swings: Sequence[_Swing], applies: int) -> int | None:
-    left, labels = gap, 0
-    for swing in sorted(swings, key=lambda swing: (-abs(swing.gap) / max(1, swing.labels), swing.key)):
-        if swing.gap * gap > 0 or not swing.gap:
-            continue
-        left += swing.gap / applies
-        labels += swing.labels
-        if left * gap < 0 or not gap:
-            return labels
-    return None

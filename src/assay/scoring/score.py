@@ -12,7 +12,7 @@ import numpy as np
 from assay.errors import ConfigError
 from assay.scoring.grid import Grid, IntArray
 from assay.scoring.measures import Measure, parse_measure
-from assay.types import Adversary, Query, Run, Scores, Suite
+from assay.types import Query, Run, Scores, Suite
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -22,12 +22,7 @@ By = Literal["relationship", "strength"]
 
 def score(run: Run | Scorer, measures: Sequence[Measure | str]) -> Scores:
     """Score a run. A failed or missing answer gets the worst value; NaN where the measure does not apply."""
-    return as_scorer(run).tabulate([as_measure(measure) for measure in measures])
-
-
-def as_measure(measure: Measure | str) -> Measure:
-    """Return a measure, parsed if it is given by name."""
-    return measure if isinstance(measure, Measure) else parse_measure(measure)
+    return as_scorer(run).tabulate([parse_measure(one) if isinstance(one, str) else one for one in measures])
 
 
 class Scorer:
@@ -55,10 +50,6 @@ class Scorer:
             tuple(engine.name for engine in self.run.engines), tuple(map(repr, listed)), self.grid.units, values
         )
 
-    def against(self, keep: Callable[[Adversary], bool]) -> Scorer:
-        """Return a scorer with only some adversaries; matches are reused, since they depend on the targets alone."""
-        return Scorer(self.grid.against(keep))
-
     def codes(self, make: Callable[[Run], IntArray]) -> IntArray:
         """Return the cached numbers of all rankings (`audit.ranking_codes`)."""
         if self._codes is None:
@@ -69,11 +60,6 @@ class Scorer:
 def as_scorer(run: Run | Scorer) -> Scorer:
     """Return a scorer for a run."""
     return run if isinstance(run, Scorer) else Scorer(Grid(run))
-
-
-def tabulate(run: Run, measures: Sequence[Measure], forms: frozenset[str] | None = None) -> Scores:
-    """Score a run: engines × measures × units; `forms` as in `Grid`."""
-    return Scorer(Grid(run, forms)).tabulate(measures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +79,7 @@ def breakdown(run: Run | Scorer, measures: Sequence[Measure], by: By) -> tuple[S
     counts = Counter(str(getattr(adversary, by)) for query in queries for adversary in query.adversaries)
 
     def select(label: str) -> Scorer:
-        return scorer.against(lambda adversary: getattr(adversary, by) == label)
+        return Scorer(scorer.grid.against(lambda adversary: getattr(adversary, by) == label))
 
     return tuple(Slice(by, label, count, select(label).tabulate(measures)) for label, count in sorted(counts.items()))
 
