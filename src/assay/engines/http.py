@@ -1,4 +1,4 @@
-"""Search APIs over HTTP: requests from templates, answers by selectors."""
+"""Search APIs over HTTP: requests are filled from templates, responses parsed by selectors."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import ClassVar, Literal, cast
-from urllib.parse import SplitResult, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from assay.clock import Deadline, format_duration, min_timeout
 from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage, TimedSession
@@ -70,16 +70,16 @@ class RateLimiter:
     """Spaces requests evenly, because servers reject bursts."""
 
     def __init__(self, rate: float | None) -> None:
-        self._distance = 0.0 if rate is None else 1 / rate
+        self._interval = 0.0 if rate is None else 1 / rate
         self._next = 0.0
         self._lock = threading.Lock()
 
     def wait(self) -> float:
-        """Wait for the next slot and return the seconds that took."""
+        """Wait for the next slot and return the seconds waited."""
         begin = time.monotonic()
         with self._lock:
             at = max(begin, self._next)
-            self._next = at + self._distance
+            self._next = at + self._interval
         if at <= begin:
             return 0.0
         time.sleep(at - begin)
@@ -90,305 +90,243 @@ Method = Literal["GET", "POST", "PUT"]
 Body = Mapping[str, object] | str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RequestTemplate:
     """A request with placeholders."""
 
-    url: str = field(metadata={"about": "the address"})
-    method: Method | None = field(default=None, metadata={"about": "default: POST with a body, else GET"})
-    headers: Mapping[str, str] = field(default_factory=dict, metadata={"about": "sent with it"})
-    body: Body | None = field(default=None, metadata={"about": "a table is sent as JSON, a text unchanged"})
-    form: bool = field(default=False, metadata={"about": "send the table as a form instead of JSON"})
+    url: str = field(metadata={"about": "URL, such as https://host/search?q={query}&limit={k}"})
+    method: Method | None = field(default=None, metadata={"about": "HTTP method; default: POST with a body, else GET"})
+    headers: Mapping[str, str] = field(
+        default_factory=dict, metadata={"about": "request headers; use {env:NAME} for secrets"}
+    )
+    body: Body | None = field(
+        default=None, metadata={"about": "a table is sent as JSON, a string unchanged; {k} alone becomes a number"}
+    )
+    form: bool = field(default=False, metadata={"about": "send the body as a form instead of JSON"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessProbe(RequestTemplate):
     """A request that is repeated until the index is ready."""
 
-    path: str = field(metadata={"about": "where in the JSON the state is"})
-    value: object = field(default=True, metadata={"about": "the state when it is ready"})
+    path: str = field(metadata={"about": "selector of the state in the JSON response"})
+    value: object = field(default=True, metadata={"about": "the state when the index is ready"})
     every: float = field(
         default=0.5,  # an index takes seconds to minutes; more requests would only load the server
-        metadata={"about": "seconds between two requests"},
+        metadata={"about": "seconds between requests"},
     )
 
     def __post_init__(self) -> None:
         if not self.every > 0:
-            raise ConfigError(f"engine http: ready: every = {self.every:g}", hint="it must be more than 0 seconds")
+            raise ConfigError(f"engine http: ready.every: expected more than 0 seconds, got {self.every:g}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(OutputSettings):
+class HttpSettings(OutputSettings, RequestTemplate):
     """Settings of `kind = "http"`.
 
     Placeholders of the templates: {query} and {k}; {root} (the corpus), {here} (the directory of assay.toml), {store}
-    (an empty directory of the engine), {config} (the file rendered from `config.template`); {env:NAME} for a secret.
+    (an empty directory for the engine), {config} (the file rendered from `config.template`); {env:NAME} for a secret.
     In a URL they are percent-encoded, except a variable at its beginning. `index`, `update` and `ready` have no query;
     filters have {path} and {language}.
 
-    429, 5xx and broken connections are retried within the time limit of the query. Redirects are not followed.
+    Status 429, 5xx and broken connections are retried within the timeout of the query. Redirects are not followed.
     """
 
     where: ClassVar[str] = "engine http"
 
-    url: str = field(metadata={"about": "the address, as in https://host/search?q={query}&limit={k}"})
-    method: Method | None = field(default=None, metadata={"about": "default: POST with a body, else GET"})
-    headers: Mapping[str, str] = field(
-        default_factory=dict, metadata={"about": "sent with every query; a secret is written {env:NAME}"}
-    )
-    body: Body | None = field(
-        default=None, metadata={"about": "a table is sent as JSON, a text unchanged; {k} alone is a number"}
-    )
-    form: bool = field(default=False, metadata={"about": "send the table as a form instead of JSON"})
     token_env: str | None = field(
-        default=None, metadata={"about": "the variable that holds the bearer token, sent with every request"}
+        default=None, metadata={"about": "environment variable with the bearer token of every request"}
     )
     index: RequestTemplate | None = field(
-        default=None, metadata={"about": "sent when the corpus is opened: url, method, headers, body, form"}
+        default=None, metadata={"about": "request that builds the index: url, method, headers, body, form"}
     )
     update: RequestTemplate | None = field(
-        default=None, metadata={"about": "sent when files have changed; by default the index request is repeated"}
+        default=None, metadata={"about": "request that updates the index after files changed; default: index"}
     )
     ready: ReadinessProbe | None = field(
-        default=None,
-        metadata={
-            "about": "repeated after index and update until path is value: url, path, value, every, headers, body"
-        },
+        default=None, metadata={"about": "request repeated until path equals value: url, path, value, every, headers"}
     )
     path_filter: Mapping[str, object] = field(
-        default_factory=dict,
-        metadata={"about": "added to the body, else to the address, for results under {path}, a glob"},
+        default_factory=dict, metadata={"about": "added to the body, else to the URL, to search below {path}, a glob"}
     )
     language_filter: Mapping[str, object] = field(
-        default_factory=dict, metadata={"about": "the same for results in {language}"}
+        default_factory=dict, metadata={"about": "added to the body, else to the URL, to search files in {language}"}
     )
-    retries: int = field(default=2, metadata={"about": "how often a query is retried; bridges a limit per second"})
+    retries: int = field(default=2, metadata={"about": "retries per query, for example after a rate limit"})
     rate: float | None = field(
-        default=None,
-        metadata={"about": "requests per second at most; waiting for it is not counted as the engine's time"},
+        default=None, metadata={"about": "maximum requests per second; the wait is excluded from query times"}
     )
     config: ConfigSettings | None = field(
-        default=None,
-        metadata={"about": "a file for the server, {config}, rendered from template (format, edits, new_keys)"},
+        default=None, metadata={"about": "file for the server, {config}, from template (format, edits, new_keys)"}
     )
     index_keys: tuple[str, ...] | None = field(default=None, metadata={"about": INDEX_KEYS_HELP})
-    concurrency: int = field(default=1, metadata={"about": "how many queries may be in flight at once"})
+    concurrency: int = field(default=1, metadata={"about": "maximum concurrent queries"})
 
     def __post_init__(self) -> None:
         OutputSettings.__post_init__(self)
         check_counts(self.where, concurrency=self.concurrency)
         if self.retries < 0:
-            raise ConfigError(f"{self.where}: retries = {self.retries}", hint="it must be 0 or more")
+            raise ConfigError(f"{self.where}: retries: expected at least 0, got {self.retries}")
         if self.rate is not None and not self.rate > 0:
-            raise ConfigError(f"{self.where}: rate = {self.rate:g}", hint="it must be more than 0 requests a second")
+            raise ConfigError(f"{self.where}: rate: expected more than 0 requests per second, got {self.rate:g}")
 
     @property
     def search(self) -> RequestTemplate:
         """The request for a query."""
-        return RequestTemplate(url=self.url, method=self.method, headers=self.headers, body=self.body, form=self.form)
+        return RequestTemplate(**{one.name: getattr(self, one.name) for one in fields(RequestTemplate)})
+
+    @property
+    def requests(self) -> dict[str, RequestTemplate]:
+        """The requests that are set, by name."""
+        named = {"search": self.search, "index": self.index, "update": self.update, "ready": self.ready}
+        return {name: request for name, request in named.items() if request is not None}
+
+    @property
+    def templates(self) -> list[object]:
+        """Everything that may contain a placeholder."""
+        requests = [[one.url, one.headers, one.body or ""] for one in self.requests.values()]
+        return [*requests, self.path_filter, self.language_filter]
 
 
-_TYPES = {"json": "application/json", "form": "application/x-www-form-urlencoded", "text": "text/plain; charset=utf-8"}
-_ACCEPT = "application/json, */*;q=0.5"
-
-
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """Token and secrets for all requests of an engine."""
-
-    token_env: str | None = None
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-
-    def build(
-        self, request: RequestTemplate, placeholders: Mapping[str, object], added: Mapping[str, object] | None = None
-    ) -> HttpRequest:
-        """Fill a request; `added` goes into its body, or into its URL if it has none."""
-        texts = {name: _sendable(str(value)) for name, value in placeholders.items()}
-        headers = {name.lower(): fill(value, texts) for name, value in request.headers.items()}
-        bare = request.body is None
-        return make_call(
-            _add_parameters(fill_url(request.url, texts), added if bare and added else {}),
-            method=request.method or ("GET" if bare else "POST"),
-            body=_fill_body(request, placeholders, added or {}),
-            headers={**_defaults(request), **headers},
-            token_env=self.token_env,
-            secrets=self.secrets,
-        )
-
-
-def requests_of(settings: Settings) -> dict[str, RequestTemplate]:
-    """Return the requests that are set, by name."""
-    named = {"search": settings.search, "index": settings.index, "update": settings.update, "ready": settings.ready}
-    return {name: request for name, request in named.items() if request is not None}
-
-
-def templates_of(settings: Settings) -> list[object]:
-    """List everything that may hold a placeholder."""
-    requests = [[one.url, one.headers, one.body or ""] for one in requests_of(settings).values()]
-    return [*requests, settings.path_filter, settings.language_filter]
-
-
-def check_request(request: RequestTemplate, placeholders: Sequence[str], asked: Sequence[str], where: str) -> None:
-    """Raise ConfigError for a request that cannot be sent, without quoting secrets."""
-    check_template(request.url, (*placeholders, *asked), f"{where}: url")
-    check_template(request.headers, placeholders, f"{where}: headers")
-    check_template(request.body or "", (*placeholders, *asked), f"{where}: body")
-    named_secrets([request.url, request.headers, request.body or ""])
-    _check_address(request, (*placeholders, *asked), where)
-    check_literal_secrets(where, {"url": request.url, "headers": request.headers, "body": request.body or ""})
-    if request.form and not isinstance(request.body, Mapping):
-        raise ConfigError(f"{where}: form without a table as body", hint="write body = { q = '{query}' }")
-    Sender().build(request, dict.fromkeys((*placeholders, *asked), "x"))
-
-
-def _check_address(request: RequestTemplate, names: Sequence[str], where: str) -> None:
-    ways = [_address(request.url, dict.fromkeys(names, value), where) for value in ("a", "b")]
-    if ways[0].netloc != ways[1].netloc:
-        raise ConfigError(f"{where}: url: the host has a placeholder", hint="only {env:NAME} may stand there")
-
-
-def _address(template: str, placeholders: Mapping[str, object], where: str) -> SplitResult:
-    try:
-        return web_address(fill_url(template, placeholders))
-    except ConfigError as problem:
-        raise ConfigError(f"{where}: url: {problem.message}", hint=problem.hint) from None
-
-
-def _defaults(request: RequestTemplate) -> dict[str, str]:
+def build_request(
+    request: RequestTemplate,
+    placeholders: Mapping[str, object],
+    added: Mapping[str, object] | None = None,
+    *,
+    token_env: str | None = None,
+    secrets: tuple[str, ...] = (),
+) -> HttpRequest:
+    """Fill a request; `added` goes into its body, or into its URL if it has none."""
+    texts = {name: str(value).encode("utf-8", "replace").decode() for name, value in placeholders.items()}
+    url, body, headers = fill_url(request.url, texts), None, {"accept": "application/json, */*;q=0.5"}
     if request.body is None:
-        return {"accept": _ACCEPT}
-    kind = "text" if isinstance(request.body, str) else "form" if request.form else "json"
-    return {"accept": _ACCEPT, "content-type": _TYPES[kind]}
+        if added:
+            parts = urlsplit(url)
+            url = parts._replace(query="&".join(filter(None, (parts.query, _encode_form(added))))).geturl()
+    elif isinstance(request.body, str):
+        body, headers["content-type"] = fill(request.body, texts), "text/plain; charset=utf-8"
+    else:
+        table = cast(Mapping[str, object], merge(fill_json(request.body, placeholders), added or {}))
+        if request.form:
+            body, headers["content-type"] = _encode_form(table), "application/x-www-form-urlencoded"
+        else:
+            body, headers["content-type"] = json.dumps(table, default=str), "application/json"  # TOML has dates
+    return make_call(
+        url,
+        method=request.method or ("GET" if body is None else "POST"),
+        body=None if body is None else body.encode(),
+        headers={**headers, **{name.lower(): fill(value, texts) for name, value in request.headers.items()}},
+        token_env=token_env,
+        secrets=secrets,
+    )
 
 
-def _fill_body(
-    request: RequestTemplate, placeholders: Mapping[str, object], added: Mapping[str, object]
-) -> bytes | None:
-    if request.body is None:
-        return None
-    if isinstance(request.body, str):
-        return fill(request.body, {name: _sendable(str(value)) for name, value in placeholders.items()}).encode()
-    table = cast(Mapping[str, object], merge(fill_json(request.body, placeholders), added))
-    return _parameters(table).encode() if request.form else json.dumps(table, default=str).encode()  # TOML has dates
-
-
-def _sendable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
-
-
-def _add_parameters(url: str, parameters: Mapping[str, object]) -> str:
-    if not parameters:
-        return url
-    parts = urlsplit(url)
-    return parts._replace(query="&".join(filter(None, (parts.query, _parameters(parameters))))).geturl()
-
-
-def _parameters(table: Mapping[str, object]) -> str:
-    pairs = [
-        (key, _text(item))
-        for key, value in table.items()
-        for item in (value if isinstance(value, list | tuple) else [value])
-    ]
+def _encode_form(table: Mapping[str, object]) -> str:
+    pairs = []
+    for key, value in table.items():
+        for item in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(item, Mapping):
+                raise ConfigError(
+                    f"engine http: {key}: a form cannot contain a table", hint="use strings, numbers and lists"
+                )
+            pairs.append((key, str(item).lower() if isinstance(item, bool) else str(item)))
     return urlencode(pairs, errors="replace")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, Mapping):
-        raise ConfigError("engine http: a table in a form", hint="a form has texts, numbers and lists of them")
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class HttpSession(ExternalSession):
     """An API on one corpus; safe for concurrent searches."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        layout: OutputLayout,
-        sender: Sender,
-        corpus: Corpus,
-        folders: EngineWorkspace,
-        filters: Filters,
-    ) -> None:
-        self.filtering = filters
-        self._settings = settings
-        self._layout = layout
-        self._sender = sender
-        self._redactor = make_redactor(sender.secrets)
-        self._known = frozenset(file.path for file in corpus.files)
-        self._limiter = RateLimiter(settings.rate)
-        self._folders = folders
-        self.placeholders = folders.placeholders
-        self._connections = Connections(keep=settings.concurrency)
+    def __init__(self, engine: HttpEngine, spot: IndexWorkspace) -> None:
+        self.filtering = engine.filters
+        self._settings = engine.settings
+        self._layout = engine.layout
+        self._secrets = engine.secrets
+        self._redactor = make_redactor(self._secrets)
+        self._known = frozenset(file.path for file in spot.corpus.files)
+        self._limiter = RateLimiter(engine.settings.rate)
+        self._folders = EngineWorkspace(
+            engine.placeholders,
+            spot.corpus.root,
+            engine.texts,
+            store=spot.store,
+            config=engine.template,
+            index_config=index_config(engine.template, engine.indexing.named),
+        )
+        self.placeholders = self._folders.placeholders
+        self._connections = Connections(keep=engine.settings.concurrency)
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
-        """Send a query and parse the answer."""
+        settings = self._settings
         placeholders = {**self._folders.placeholders, "query": query, "k": k}
-        flat = self._settings.body is None or self._settings.form
         with self._redactor.cleaning():
-            added = self.filtering.table(wanted, placeholders, flat=flat)
-            call = self._sender.build(self._settings.search, placeholders, added)
-            heard = self._ask(call, min_timeout(seconds, self._settings.timeout))
-            reply = self._read(heard.answer)
-        retries = (describe_attempts(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
-        notes = (*reply.notes, *retries)
-        return EngineReply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), heard.waited)
+            added = self.filtering.table(wanted, placeholders, flat=settings.body is None or settings.form)
+            call = self._build(settings.search, placeholders, added)
+            response = self._send(call, min_timeout(seconds, settings.timeout))
+            reply = self._parse(response.answer)
+        failures = response.troubles
+        retries = (describe_attempts(len(failures) + 1, failures),) if failures else ()
+        notes = tuple(map(self._redactor.text, (*reply.notes, *retries)))
+        return EngineReply(reply.hits, reply.cost, notes, response.waited)
+
+    def _parse(self, answer: RawResponse) -> EngineReply:  # a separate frame, so that tracebacks have no secret locals
+        try:
+            text = answer.body.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            message = f"response is not UTF-8: invalid byte at {problem.start}"
+            raise EngineError(message, hint="configure the server to send UTF-8") from None
+        return parse_output(text, self._layout, self._known)
 
     def build_index(self, seconds: float | None) -> None:
-        """Send the index request, if any, and wait until it is ready."""
+        """Send the index request, if any, and wait until the index is ready."""
         if self._settings.index is not None:
-            self._prepare(self._settings.index, seconds)
+            self._index(self._settings.index, seconds)
 
     def usage(self) -> SessionUsage:
-        """Return the size of the store."""
         return SessionUsage(store_bytes=self._folders.store_bytes())
 
     def close(self) -> None:
-        """Close connections and remove directories."""
         try:
             self._connections.close()
         finally:
             self._folders.close()
 
-    def _ask(self, call: HttpRequest, limit: float | None) -> HttpResponse:
+    def _build(
+        self, request: RequestTemplate, placeholders: Mapping[str, object], added: Mapping[str, object] | None = None
+    ) -> HttpRequest:
+        token_env = self._settings.token_env
+        return build_request(request, placeholders, added, token_env=token_env, secrets=self._secrets)
+
+    def _send(self, call: HttpRequest, limit: float | None) -> HttpResponse:
         policy = RetryPolicy(limit, self._settings.retries, limit)
         return send(call, self._connections, policy, turn=self._limiter.wait)
 
-    def _prepare(self, request: RequestTemplate, seconds: float | None) -> None:
+    def _index(self, request: RequestTemplate, seconds: float | None) -> None:
         clock = Deadline(seconds, self._settings.index_timeout)
         try:
             with self._redactor.cleaning():
-                self._ask(self._sender.build(request, self._folders.index_placeholders), clock.limit)
+                self._send(self._build(request, self._folders.index_placeholders), clock.limit)
                 if self._settings.ready is not None:
-                    self._wait_for(self._settings.ready, clock)
+                    self._wait_until_ready(self._settings.ready, clock)
         except AssayError as problem:
             message = f"indexing failed: {problem.message}"
             raise type(problem)(message, file=problem.file, line=problem.line, hint=problem.hint) from None
 
-    def _wait_for(self, ready: ReadinessProbe, clock: Deadline) -> None:
-        call = self._sender.build(ready, self._folders.index_placeholders)
+    def _wait_until_ready(self, ready: ReadinessProbe, clock: Deadline) -> None:
+        call = self._build(ready, self._folders.index_placeholders)
+        selector, is_bool = parse_selector(ready.path, "ready"), isinstance(ready.value, bool)
         try:
-            while not self._says_ready(call, ready, clock):
+            while True:
+                document = read_json(call, self._send(call, clock.left()).answer, self._connections.limits)
+                found = [row.values[0] for row in select(document, (selector,))]
+                if found and all(state == ready.value and isinstance(state, bool) == is_bool for state in found):
+                    return
                 time.sleep(min(ready.every, clock.left() or ready.every))
         except TimeoutError:
-            hint = "raise index_timeout, or correct path and value of ready"
             raise EngineTimeoutError(
-                f"the index is not ready after {format_duration(clock.limit)}", hint=hint
+                f"the index is not ready after {format_duration(clock.limit)}",
+                hint="raise index_timeout, or correct path and value of ready",
             ) from None
-
-    def _says_ready(self, call: HttpRequest, ready: ReadinessProbe, clock: Deadline) -> bool:
-        answer = self._ask(call, clock.left()).answer
-        document = read_json(call, answer, self._connections.limits)
-        found = [row.values[0] for row in select(document, (parse_selector(ready.path, "ready"),))]
-        return bool(found) and all(_same(value, ready.value) for value in found)
-
-    def _read(self, answer: RawResponse) -> EngineReply:
-        try:
-            text = answer.body.decode("utf-8")
-        except UnicodeDecodeError as problem:
-            message = f"answered with bytes that are not UTF-8, at {problem.start}"
-            raise EngineError(message, hint="let it answer UTF-8") from None
-        return parse_output(text, self._layout, self._known)
 
 
 class UpdatableHttpSession(HttpSession):
@@ -399,40 +337,25 @@ class UpdatableHttpSession(HttpSession):
         self._known = frozenset(file.path for file in corpus.files)
         request = self._settings.update or self._settings.index
         assert request is not None
-        self._prepare(request, seconds)
-
-
-def _same(found: object, wanted: object) -> bool:
-    return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
-
-
-__all__ = ["HttpEngine", "Settings", "make"]
+        self._index(request, seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class HttpEngine(SharedIndexEngine):
     """A search API with its templates; values of variables are read when needed and not stored."""
 
-    settings: Settings
+    settings: HttpSettings
     layout: OutputLayout
     placeholders: Mapping[str, str]  # {here} and {preset}
     indexing: IndexSettings
-    template: ConfigTemplate | None = None  # of a file for the server
-    filters: Filters = field(default_factory=Filters)
+    template: ConfigTemplate | None  # of a file for the server
+    filters: Filters
+    oversample: int
+    parallel: int
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
-    identity: str | None = None  # a server may change unseen
+    identity: str | None = None  # a server may change unnoticed
     git: bool = False
-
-    @property
-    def oversample(self) -> int:
-        """The setting."""
-        return self.settings.oversample
-
-    @property
-    def parallel(self) -> int:
-        """The setting."""
-        return self.settings.concurrency
 
     @property
     def private(self) -> bool:
@@ -441,25 +364,23 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def wants_store(self) -> bool:
-        """Whether it names {store}."""
         return has_placeholder(self.texts, "store")
 
     @property
     def texts(self) -> list[object]:
-        """Everything that may hold a placeholder."""
-        return [*templates_of(self.settings), *(self.template.said if self.template else ())]
+        """Everything that may contain a placeholder."""
+        return [*self.settings.templates, *(self.template.said if self.template else ())]
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The token, variables in templates, and keys in URLs."""
         settings = self.settings
-        urls = [request.url for request in requests_of(settings).values()]
-        own = secret_values(templates_of(settings), env={}, urls=urls, token_env=settings.token_env)
+        urls = [request.url for request in settings.requests.values()]
+        own = secret_values(settings.templates, env={}, urls=urls, token_env=settings.token_env)
         return (*own, *(self.template.secrets if self.template else ()))
 
     @property
     def fingerprint(self) -> str:
-        """The templates, and the files and variables that they name."""
         inputs = EngineInputs(self.placeholders, texts=self.texts, token_env=self.settings.token_env)
         return fingerprint_of(self.config, fingerprint_inputs(inputs))
 
@@ -467,35 +388,25 @@ class HttpEngine(SharedIndexEngine):
     def config(self) -> Mapping[str, object]:
         """The templates and the output format, without values of variables."""
         settings = self.settings
-        requests = {name: _recorded(request) for name, request in requests_of(settings).items()}
+        requests = {
+            name: {**asdict(request), "url": recorded_url(request.url), **recorded_table("headers", request.headers)}
+            for name, request in settings.requests.items()
+        }
         search = requests.pop("search")
         own = {**self.filters.recorded(), **recorded_config(self.template, settings.index_keys)}
         return {"kind": "http", **search, **requests, **own, **settings.recorded()}
 
     def open(self, corpus: Corpus) -> TimedSession:
-        """Index the corpus, with the time limits of the settings."""
         return self.open_within(corpus, None)
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Index the corpus; the shorter of the two time limits holds."""
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> HttpSession:
-        """Open on an index, or make it first."""
+        """Open on an existing index, or build it first."""
         settings = self.settings
         follows = settings.update is not None or settings.index is not None
-        for_index = index_config(self.template, self.indexing.named)
-        folders = EngineWorkspace(
-            self.placeholders,
-            spot.corpus.root,
-            self.texts,
-            store=spot.store,
-            config=self.template,
-            index_config=for_index,
-        )
-        session = (UpdatableHttpSession if follows else HttpSession)(
-            settings, self.layout, Sender(settings.token_env, self.secrets), spot.corpus, folders, self.filters
-        )
+        session = (UpdatableHttpSession if follows else HttpSession)(self, spot)
         try:
             if not indexed:
                 session.build_index(seconds)
@@ -505,14 +416,13 @@ class HttpEngine(SharedIndexEngine):
         return session
 
     def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
-        """Make the index with the settings that belong to it."""
+        """Build the index with only the settings that belong to it."""
         config = index_config(self.template, self.indexing.named)
         replace(self, template=config).open_at(spot, seconds, indexed=False).close()
         return ""
 
     def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
-        """Return nothing: facts about a server are unknown."""
-        return []
+        return []  # nothing is known about a server
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
@@ -520,50 +430,65 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     url = settings.get("url")
     if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
         settings = {**settings, "url": f"http:{url}"}
-    read = read_settings(Settings, settings, Settings.where)
-    settled = fixed_placeholders(context)
-    config = load_config(read.config, settled, Settings.where)
-    placeholders = placeholder_names(settled, config)
-    for name, request in requests_of(read).items():
-        asked = QUERY_PLACEHOLDERS if name == "search" else ()
-        check_request(request, placeholders, asked, Settings.where if name == "search" else f"{Settings.where}: {name}")
-    filters = make_filters(read.path_filter, read.language_filter, (*placeholders, *QUERY_PLACEHOLDERS), Settings.where)
-    _check(read)
-    check_config_used(config, templates_of(read), Settings.where)
+    where = HttpSettings.where
+    read = read_settings(HttpSettings, settings, where)
+    fixed = fixed_placeholders(context)
+    config = load_config(read.config, fixed, where)
+    names = placeholder_names(fixed, config)
+    for name, request in read.requests.items():
+        if name == "search":
+            _check_request(request, names, QUERY_PLACEHOLDERS, where)
+        else:
+            _check_request(request, names, (), f"{where}: {name}")
+    filters = make_filters(read.path_filter, read.language_filter, (*names, *QUERY_PLACEHOLDERS), where)
+    _check_settings(read)
+    check_config_used(config, read.templates, where)
     read_token(read.token_env)
-    indexing = _indexing(read, settled, config)
-    return HttpEngine(read, make_layout(read, Settings.where), settled, indexing, config, filters)
-
-
-def _indexing(settings: Settings, placeholders: Mapping[str, str], config: ConfigTemplate | None) -> IndexSettings:
-    index = settings.index
-    address = (
-        ""
-        if index is None
-        else web_address(fill_url(index.url, dict.fromkeys(placeholder_names(placeholders), "x"))).netloc
-    )
+    index, builder, about, address = read.index, "none", "", ""
+    if index is not None:
+        builder, about = "server", recorded_url(index.url)
+        address = web_address(fill_url(index.url, dict.fromkeys(placeholder_names(fixed), "x"))).netloc
     always = ("index", "update", "ready", "token_env")
-    builder: IndexBuilder = "none" if index is None else "server"
-    about = "" if index is None else recorded_url(index.url)
-    return make_index_settings(
-        IndexDeclaration(Settings.where, settings, always, builder, placeholders, config, about, address)
+    indexing = make_index_settings(
+        IndexDeclaration(where, read, always, cast(IndexBuilder, builder), fixed, config, about, address)
     )
+    layout = make_layout(read, where)
+    return HttpEngine(read, layout, fixed, indexing, config, filters, read.oversample, read.concurrency)
 
 
-def _check(settings: Settings) -> None:
-    where = Settings.where
+def _check_request(request: RequestTemplate, places: Sequence[str], query: Sequence[str], where: str) -> None:
+    """Raise ConfigError for a request that cannot be sent, without quoting secrets."""
+    parts = {"url": request.url, "headers": request.headers, "body": request.body or ""}
+    for name, template in parts.items():
+        check_template(template, places if name == "headers" else (*places, *query), f"{where}: {name}")
+    named_secrets(list(parts.values()))
+    names = (*places, *query)
+    try:
+        hosts = {web_address(fill_url(request.url, dict.fromkeys(names, value))).netloc for value in ("a", "b")}
+    except ConfigError as problem:
+        raise ConfigError(f"{where}: url: {problem.message}", hint=problem.hint) from None
+    if len(hosts) > 1:
+        raise ConfigError(
+            f"{where}: url: the host contains a placeholder", hint="use {env:NAME}, the only placeholder allowed there"
+        )
+    check_literal_secrets(where, parts)
+    if request.form and not isinstance(request.body, Mapping):
+        raise ConfigError(
+            f"{where}: form = true requires a table as body", hint='set body, for example { q = "{query}" }'
+        )
+    build_request(request, dict.fromkeys(names, "x"))
+
+
+def _check_settings(settings: HttpSettings) -> None:
+    where = HttpSettings.where
     if not has_placeholder([settings.url, settings.body or ""], "query"):
-        raise ConfigError(f"{where}: neither url nor body has {{query}}", hint="put {query} where the query goes")
+        raise ConfigError(f"{where}: no {{query}} in url or body", hint="add {query} to url or body")
     filters = {"path_filter": settings.path_filter, "language_filter": settings.language_filter}
     check_literal_secrets(where, {**filters, "token_env": settings.token_env or ""})
     for name, table in filters.items():
         if table and isinstance(settings.body, str):
-            raise ConfigError(f"{where}: {name} with a text as body", hint="write body as a table")
+            raise ConfigError(f"{where}: {name} requires a table as body, got a string", hint="write body as a table")
     if settings.ready is not None:
-        parse_selector(settings.ready.path, f"{where}: ready: path")
+        parse_selector(settings.ready.path, f"{where}: ready.path")
         if settings.index is None and settings.update is None:
-            raise ConfigError(f"{where}: ready without index", hint="name the request that it is to wait for")
-
-
-def _recorded(request: RequestTemplate) -> dict[str, object]:
-    return {**asdict(request), "url": recorded_url(request.url), **recorded_table("headers", request.headers)}
+            raise ConfigError(f"{where}: ready requires index or update", hint="add [index], or remove ready")

@@ -44,7 +44,13 @@ _ALL = (
         shipped=True,
     ),
     EngineKind("command", "assay.engines.command", "argv", "any command line tool: command:tool {query} {k}"),
-    EngineKind("http", "assay.engines.http", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
+    EngineKind(
+        "http",
+        "assay.engines.http",
+        "url",
+        "any JSON API: http:https://host/search?q={query}&limit={k}",
+        settings="HttpSettings",
+    ),
     EngineKind(
         "keywords",
         "assay.engines.keywords",
