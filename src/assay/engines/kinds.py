@@ -58,7 +58,13 @@ _ALL = (
         "files by distinct query words, then matches (grep)",
         shipped=True,
     ),
-    EngineKind("mcp", "assay.engines.mcp.engine", None, "any MCP server, over stdio or HTTP: its search tool"),
+    EngineKind(
+        "mcp",
+        "assay.engines.mcp.engine",
+        None,
+        "any MCP server, over stdio or HTTP: its search tool",
+        settings="McpSettings",
+    ),
     EngineKind(
         "oracle",
         "assay.engines.references",

@@ -40,7 +40,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "concurrency": ({"url": URL, "concurrency": 0}, "concurrency: expected at least 1, got 0"),
     "retries": ({"url": URL, "retries": -1}, "retries: expected at least 0, got -1"),
     "timeout": ({"url": URL, "timeout": 0}, "timeout = 0"),
-    "every": ({"url": URL, "ready": {"url": "http://h/", "path": "x", "every": 0}}, "ready.every: expected more than 0"),
+    "every": ({"url": URL, "ready": {"url": "http://h/", "path": "x", "every": 0}}, "every: expected more than 0"),
     "ready for nothing": ({"url": URL, "ready": {"url": "http://h/", "path": "x"}}, "ready requires index or update"),
     "ready nowhere": (
         {"url": URL, "index": {"url": "http://h/"}, "ready": {"url": "http://h/", "path": ".."}},

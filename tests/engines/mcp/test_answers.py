@@ -7,7 +7,8 @@ import pytest
 from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextContent, TextResourceContents, Tool
 
 from assay.engines.base import EngineReply
-from assay.engines.mcp.engine import Content, check_answer, check_call, check_words, read_answer
+from assay.engines.mcp.engine import Content
+from assay.engines.mcp.session import check_call, check_output, check_result, parse_result
 from assay.engines.output import make_layout
 from assay.engines.text_output import OutputSettings
 from assay.errors import EngineError
@@ -28,7 +29,7 @@ def said(*texts: str) -> CallToolResult:
 
 def read(result: CallToolResult, content: Content = "auto", **settings: str) -> EngineReply:
     layout = make_layout(read_settings(OutputSettings, settings, "engine"), "engine")
-    return read_answer(result, content, layout, frozenset({"a.py"}))
+    return parse_result(result, content, layout, frozenset({"a.py"}))
 
 
 def test_answers_are_read_as_json_in_each_text_or_in_one() -> None:
@@ -55,7 +56,7 @@ def test_answers_say_in_two_ways_what_content_chooses() -> None:
         content=[*said("a.py:1").content, picture], structured_content={"results": [{"file": "b.py"}]}
     )
     assert read(both).hits == read(both, "structured").hits == (Hit("b.py"),)
-    assert read(both, "text") == EngineReply((Hit("a.py", 1, 1),), None, ("1 of type image in the answer not read",))
+    assert read(both, "text") == EngineReply((Hit("a.py", 1, 1),), None, ("ignored 1 image in the result",))
     assert read(both, pattern="^(?P<path>.+):").hits == (Hit("a.py"),)
     with pytest.raises(EngineError, match="no structured content"):
         read(said("a.py"), "structured")
@@ -70,19 +71,24 @@ def test_answers_may_embed_files_and_may_be_empty() -> None:
 def test_answers_that_are_errors_are_told_in_the_words_of_the_server() -> None:
     result = said("the index\nis gone").model_copy(update={"is_error": True})
     with pytest.raises(EngineError, match="the tool 'search' failed: the index is gone"):
-        check_answer("search", result)
-    with pytest.raises(EngineError, match="does not say why"):
-        check_answer("search", CallToolResult(content=[], is_error=True))
+        check_result("search", result)
+    with pytest.raises(EngineError, match="no error message"):
+        check_result("search", CallToolResult(content=[], is_error=True))
 
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message", "hint"),
     [
-        ("Search", ["query"], "no tool 'Search'; did you mean 'search'?", "its tools: anything, open, search"),
-        ("xyz", ["query"], "no tool 'xyz'$", "its tools: anything, open, search"),
-        ("search", ["query", "limit", "b"], "takes no b, limit$", "it takes query, top_k, repo; it needs query"),
-        ("search", ["top_k"], "'search' needs query$", "it takes query, top_k, repo; it needs query"),
-        ("open", ["limit"], "'open' needs query$", "it takes query, top_k, repo; it needs query"),
+        ("Search", ["query"], "no tool 'Search'$", "did you mean 'search'? tools: anything, open, search"),
+        ("xyz", ["query"], "no tool 'xyz'$", "tools: anything, open, search"),
+        (
+            "search",
+            ["query", "limit", "b"],
+            "has no argument b, limit$",
+            "arguments: query, top_k, repo; required: query",
+        ),
+        ("search", ["top_k"], "'search' requires query$", "arguments: query, top_k, repo; required: query"),
+        ("open", ["limit"], "'open' requires query$", "arguments: query, top_k, repo; required: query"),
     ],
 )
 def test_calls_that_do_not_fit_the_tools_name_what_would(
@@ -102,7 +108,7 @@ def test_calls_that_fit_the_tools_are_let_through() -> None:
 
 def test_index_that_says_in_words_that_it_failed_did() -> None:
     said = CallToolResult(content=[TextContent(type="text", text="Failed to index: no network")])
-    check_words(said, None)
-    check_words(said, re.compile("^Error"))
+    check_output(said, None)
+    check_output(said, re.compile("^Error"))
     with pytest.raises(EngineError, match="the tool failed: Failed to index: no network"):
-        check_words(said, re.compile("^Failed"))
+        check_output(said, re.compile("^Failed"))

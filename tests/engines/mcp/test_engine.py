@@ -15,10 +15,10 @@ URL = "http://host/mcp"
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"update": "again"}, "update = 'again'"),
-        ({"update": "index"}, 'update = "index" without an index_command'),
-        ({"update": "restart", "url": URL}, 'update = "restart" with url'),
-        ({"index_command": "tool index", "url": URL}, "index_command means nothing with url"),
+        ({"update": "again"}, "got 'again'"),
+        ({"update": "index"}, 'update = "index" requires index_command'),
+        ({"update": "restart", "url": URL}, 'update = "restart" cannot be combined with url'),
+        ({"index_command": "tool index", "url": URL}, "index_command cannot be combined with url"),
         ({"index_command": "tool index {query}"}, r"index_command has \{query\}"),
         ({"index_command": "tool index && tool check"}, "index_command has '&&', but no shell is used"),
         ({"command": "server 2> log"}, "command has '2>', but no shell is used"),
@@ -27,9 +27,8 @@ URL = "http://host/mcp"
     ],
 )
 def test_mcp_engine_with_settings_that_cannot_work_is_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message) as caught:
+    with pytest.raises(ConfigError, match=message):
         engine_of(**settings)
-    assert caught.value.hint
 
 
 def test_mcp_engine_records_every_setting_that_shapes_the_ranking() -> None:

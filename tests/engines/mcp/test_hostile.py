@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from assay.engines.base import EngineCrash
-from assay.engines.mcp.engine import Settings
+from assay.engines.mcp.engine import McpSettings
 from assay.engines.normalize import normalize
 from assay.engines.runner import query_session
 from assay.errors import EngineError, EngineTimeoutError
@@ -78,7 +78,7 @@ def test_mcp_server_that_babbles_fails_and_lies_is_heard_through(
     with opened(corpus, tool="behave", env={"TOY_TOKEN": "{env:TOY_TEST_KEPT}"}) as session:
         junk = session.search_within("junk", 3, WATCHDOG)
         assert [hit.path for hit in junk.hits] == ["README.md"]
-        assert junk.notes == ("3 lines on stdout left out that were no MCP messages, e.g. 'loading'",)
+        assert junk.notes == ("ignored 3 lines on stdout that are not MCP messages, e.g. 'loading'",)
         assert session.search_within("fine", 3, WATCHDOG).notes == ()
         with pytest.raises(EngineError, match="'behave' failed: .*the index is gone"):
             session.search_within("fail", 3, WATCHDOG)
@@ -145,7 +145,7 @@ def test_mcp_settings_record_no_secret() -> None:
     assert engine.config["index"] == [{"tool": "index", "arguments": {"root": "{root}"}}]
     assert not {"startup_timeout", "restarts", "index_timeout"} & set(engine.config)
     assert "s3cr3t" not in repr(engine.settings)
-    assert Settings(tool="x").restarts == 5
+    assert McpSettings(tool="x").restarts == 5
 
 
 def test_mcp_without_the_package_says_how_to_get_it() -> None:

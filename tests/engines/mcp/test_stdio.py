@@ -99,7 +99,7 @@ def test_mcp_reads_text_by_a_declared_pattern(corpus: Corpus) -> None:
 @pytest.mark.parametrize(
     ("settings", "message", "hint"),
     [
-        ({"tool": "serch"}, "no tool 'serch'; did you mean 'search'", "behave, index, search"),
+        ({"tool": "serch"}, "no tool 'serch'", "did you mean 'search'? tools: behave, index, search"),
         ({"index": {"tool": "index", "arguments": {"root": "bad"}}}, "'index' failed: .*no such folder", "arguments"),
     ],
 )

@@ -59,7 +59,7 @@ def test_mcp_over_http_that_hangs_is_given_up_and_asked_anew(corpus: Corpus) -> 
 
 def test_mcp_over_http_that_dies_is_a_crash_and_then_not_there(corpus: Corpus) -> None:
     with served("bare.py") as url, opened(corpus, url=url, tool="behave", token_env="TOY_TOKEN") as session:
-        for query, message in (("crash", "the server broke off"), ("fine", "ConnectError")):
+        for query, message in (("crash", "the server closed the connection"), ("fine", "ConnectError")):
             with pytest.raises(EngineError, match=message) as caught:
                 session.search_within(query, 3, WATCHDOG)
             assert TOKEN not in str(caught.value)
@@ -80,16 +80,16 @@ def answering(reply: Reply) -> Any:
     [
         (Reply(status=307, headers={"Location": "file:///etc/passwd"}), "Redirect to file:.*/etc/passwd not followed"),
         (Reply(status=307, headers={"Location": "http://other.invalid/mcp"}), "other.invalid/mcp not followed"),
-        (Reply("who is TOKEN?", 401, {"Content-Type": "text/plain"}), r"refuses: .*\(HTTP 401\)"),
+        (Reply("who is TOKEN?", 401, {"Content-Type": "text/plain"}), r"returned an error: .*\(HTTP 401\)"),
         (Reply("<html>TOKEN", 200, {"Content-Type": "text/html"}), "Unexpected content type: text/html"),
         (Reply('{"TOKEN": [', 200, {"Content-Type": "application/json"}), r"parse JSON response.*\*\*\*"),
         (
             Reply(b"x" * (ANSWER_BYTES + 1), 200, {"Content-Type": "application/json"}),
-            f"sends more than {ANSWER_BYTES:,} bytes",
+            f"sent more than {ANSWER_BYTES:,} bytes",
         ),
         (
             Reply(gzip.compress(b"{}"), 200, {"Content-Type": "application/json", "Content-Encoding": "gzip"}),
-            "compresses its answers",
+            "sent a compressed response",
         ),
         (Reply("", 500), "error response"),
     ],
@@ -116,25 +116,25 @@ def test_mcp_over_http_with_nobody_there_says_so(corpus: Corpus) -> None:
         url = server.url
     with pytest.raises(EngineError) as caught:
         engine_of(url=url).open_within(corpus, WATCHDOG)
-    assert caught.value.hint == "see that the server is up"
+    assert caught.value.hint == "check that the server is running"
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"url": "file:///etc/passwd"}, "url = 'file:///etc/passwd'"),
-        ({"url": "http://me:word@host/mcp"}, "holds a name or a password"),
+        ({"url": "file:///etc/passwd"}, "expected an HTTP URL .*, got 'file:///etc/passwd'"),
+        ({"url": "http://me:word@host/mcp"}, "contains a user name or password"),
         ({"url": "http://host/mcp", "command": ["x"]}, "both command and url"),
         ({"url": "", "command": []}, "neither command nor url"),
-        ({"url": "http://host/mcp", "env": {"A": "b"}}, "env means nothing with url"),
-        ({"url": "", "command": "x", "token_env": "TOY_TOKEN"}, "token_env means nothing with command"),
+        ({"url": "http://host/mcp", "env": {"A": "b"}}, "env cannot be combined with url"),
+        ({"url": "", "command": "x", "token_env": "TOY_TOKEN"}, "token_env cannot be combined with command"),
         ({"url": "http://host", "headers": {"Authorization": "Bearer abc"}}, "Authorization is written out"),
         ({"url": "http://host", "token_env": "NO_SUCH_TOKEN"}, "NO_SUCH_TOKEN is not set"),
         ({"url": "http://host", "headers": {"X-Key": "{env:NO_SUCH_KEY}"}}, "NO_SUCH_KEY is not set"),
         ({"arguments": {"q": "{qeury}"}}, r"arguments has \{qeury\}"),
-        ({"arguments": {"q": "x"}}, r"arguments have no \{query\}"),
+        ({"arguments": {"q": "x"}}, r"no \{query\} in arguments"),
         ({"path_filter": {"in": "src"}}, r"path_filter has no \{path\}"),
-        ({"content": "structured", "pattern": "(?P<path>.+)"}, "structured content is JSON"),
+        ({"content": "structured", "pattern": "(?P<path>.+)"}, 'content = "structured" is JSON'),
         ({"startup_timeout": 0}, "startup_timeout = 0"),
         ({"restarts": -1}, "restarts = -1"),
         ({"oversample": 0}, "engine mcp: oversample: expected at least 1, got 0"),

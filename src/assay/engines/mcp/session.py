@@ -1,32 +1,32 @@
-"""Sessions of an MCP server on one corpus."""
+"""Sessions of an MCP server on one corpus: its lifecycle, tool calls and results."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, CallToolResult
+from mcp_types import (
+    CONNECTION_CLOSED,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    TextContent,
+    TextResourceContents,
+    Tool,
+)
 
 from assay.clock import Deadline, format_duration
 from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
-from assay.engines.mcp.engine import (
-    AGAIN,
-    SHOWN_ERROR,
-    McpEngine,
-    ToolCall,
-    check_answer,
-    check_call,
-    check_words,
-    read_answer,
-)
-from assay.engines.mcp.transport import HttpTransport, McpConnection, StdioTransport, Transport
+from assay.engines.mcp.transport import HttpTransport, McpConnection, StdioTransport
+from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.shared_index import IndexWorkspace, index_config, index_env
 from assay.engines.templates import fill, fill_json, fill_url, merge
+from assay.engines.text_output import find_failure
 from assay.engines.tool import (
     EngineWorkspace,
     ExternalSession,
@@ -39,7 +39,7 @@ from assay.engines.tool import (
     repro_command,
     run_index_command,
 )
-from assay.errors import EngineError, EngineTimeoutError
+from assay.errors import EngineError, EngineTimeoutError, closest_match
 from assay.http import read_token
 from assay.processes import OutputLimitExceeded, ProgramSpec
 from assay.redaction import make_redactor
@@ -48,30 +48,31 @@ from assay.types import Corpus
 if TYPE_CHECKING:
     from mcp.client.client import ConnectMode
 
+    from assay.engines.mcp.engine import Content, McpEngine, ToolCall
 
-@dataclass(frozen=True, slots=True)
-class StartupPlan:
-    """How a server is started on a corpus."""
-
-    dial: Callable[[], Transport]  # starts it, or knows its address
-    root: Path
-    used: Sequence[ToolCall]  # every call that will be made, to be checked against its tools
-    index: Sequence[ToolCall]
-    startup_timeout: float
-    index_timeout: float
-    restarts: int
-    failed: re.Pattern[str] | None  # matches the output of a tool that failed
-    repro: Callable[[], str]  # a hint to reproduce a crash
+SHOWN_ERROR = 300  # characters of a server's error that a message shows
+_CHECK_SERVER = "check that the server is running"
 
 
-class ServerProcess:
-    """The server of one session."""
+class McpServer:
+    """The server of one session: starts, restarts and ends it, and calls its tools."""
 
-    def __init__(self, plan: StartupPlan, tracker: UsageTracker) -> None:
-        self._plan = plan
+    def __init__(self, engine: McpEngine, folders: EngineWorkspace, tracker: UsageTracker, *, indexed: bool) -> None:
+        self._settings = settings = engine.settings
+        self._templates = templates = engine.templates
+        self._failed = engine.layout.text.failed  # matches the output of a tool that failed
+        self._folders = folders
         self._tracker = tracker
-        self._restarts = Restarts(plan.restarts, "the server")
-        self._line: Transport | None = None
+        self.orphans = OrphanTracker()
+        # with a shared index, the calls of `index` were made by another server
+        self._index = () if indexed and engine.indexing.builder != "command" else self.fill_calls(templates.index)
+        names = {
+            name for table in (settings.arguments, settings.path_filter, settings.language_filter) for name in table
+        }
+        search = replace(templates.search, arguments=dict.fromkeys(names))
+        self._checked = (*self._index, search, *self.fill_calls(templates.update))
+        self._restarts = Restarts(settings.restarts, "the server")
+        self._line: StdioTransport | HttpTransport | None = None
         self._connection: McpConnection | None = None
         self._noted_junk = 0
         self.startup_seconds: float | None = None  # of the first start
@@ -80,15 +81,15 @@ class ServerProcess:
     def start(self, seconds: float | None) -> None:
         """Start the server and make the calls of `index`; the shortest of the time limits holds."""
         begin, clock = time.monotonic(), Deadline(seconds)
-        connection = self._connect(clock.within(self._plan.startup_timeout))
+        connection = self._connect(clock.within(self._settings.startup_timeout))
         self._connection, self._noted_junk = connection, 0
-        self.version = connection.server.version
+        self.version = connection.version
         if self.startup_seconds is None:
             self.startup_seconds = time.monotonic() - begin
         try:
-            for call in (*self._plan.index, *self._plan.used):
-                check_call(connection.server.tools, call.tool, call.arguments)
-            self.prepare(self._plan.index, clock.within(self._plan.index_timeout))
+            for call in self._checked:
+                check_call(connection.tools, call.tool, call.arguments)
+            self.call_indexing(self._index, clock.within(self._settings.index_timeout))
         except EngineError:
             if self._connection is not None:  # it runs, but is useless without its index
                 self._drop()
@@ -96,29 +97,30 @@ class ServerProcess:
         self._restarts.note_start(time.monotonic() - begin)
 
     def restore(self) -> RestartCost:
-        """Restart a server that was lost, with a time limit of its own."""
+        """Restart a lost server, with a separate time limit."""
         return RestartCost() if self._connection is not None else self._restarts.restart(self.start)
 
     def call(self, call: ToolCall, clock: Deadline, limit: str) -> CallToolResult:
         """Call a tool; `limit` is the setting to name in a timeout."""
         if self._connection is None:
-            raise EngineError("the server is not running", hint="open the engine again")
+            raise EngineError("the server is not running", hint="reopen the engine")
         try:
             result = self._connection.call(call.tool, call.arguments, clock.deadline)
         except Exception as problem:
-            wrong = self._explain(problem, clock, limit)
+            explained = self._explain(problem, clock, limit)
             if isinstance(problem, TimeoutError | OSError) or self._is_broken(problem):
                 self._drop()
-            raise wrong from problem
+            raise explained from problem
         except BaseException:
             self.end(politely=False)
             raise
-        return check_answer(call.tool, result)
+        check_result(call.tool, result)
+        return result
 
-    def prepare(self, calls: Sequence[ToolCall], clock: Deadline) -> None:
-        """Call tools that make or update an index; raise EngineError if the output matches `failed`."""
+    def call_indexing(self, calls: Sequence[ToolCall], clock: Deadline) -> None:
+        """Call tools that build or update an index; raise EngineError if the output matches `failed`."""
         for call in calls:
-            check_words(self.call(call, clock, "index_timeout"), self._plan.failed)
+            check_output(self.call(call, clock, "index_timeout"), self._failed)
 
     def note_answer(self) -> None:
         """Reset the count of restarts."""
@@ -130,7 +132,7 @@ class ServerProcess:
             return ()
         count, self._noted_junk = self._line.junk - self._noted_junk, self._line.junk
         lines = "line" if count == 1 else "lines"
-        return (f"{count} {lines} on stdout left out that were no MCP messages, e.g. {self._line.first_junk!r}",)
+        return (f"ignored {count} {lines} on stdout that are not MCP messages, e.g. {self._line.first_junk!r}",)
 
     def measure(self) -> None:
         """Record memory and stderr of the program."""
@@ -141,31 +143,51 @@ class ServerProcess:
     def end(self, *, politely: bool = True) -> None:
         """End the server; the second call does nothing."""
         connection, self._connection = self._connection, None
-        line = self._line
         try:
             if connection is not None:
                 connection.end(politely=politely)
-            elif line is not None:
-                line.end()
+            elif self._line is not None:
+                self._line.end()
         finally:
             self.measure()
             self._line = None
 
+    def fill(self, template: tuple[str, ...]) -> ProgramSpec:
+        """Fill the command of a program."""
+        return fill_command(template, self._folders.placeholders, self._settings.env, self.orphans.marker)
+
+    def fill_calls(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+        """Fill the arguments of tool calls."""
+        filled = [fill_json(call.arguments, self._folders.placeholders) for call in calls]
+        return tuple(
+            replace(call, arguments=cast("Mapping[str, object]", arguments))
+            for call, arguments in zip(calls, filled, strict=True)
+        )
+
     def _connect(self, clock: Deadline) -> McpConnection:
         modes: tuple[ConnectMode, ...] = ("legacy", "auto")
         for mode in modes:
-            self._line = self._plan.dial()
+            self._line = self._open_transport()
             try:
-                return McpConnection(self._line, self._plan.root, mode, clock.deadline)
+                return McpConnection(self._line, self._folders.root, mode, clock.deadline)
             except Exception as problem:
-                wrong = self._explain(problem, clock, "startup_timeout")
+                explained = self._explain(problem, clock, "startup_timeout")
                 self._drop()
                 if mode == modes[-1] or not isinstance(problem, MCPError) or problem.code == CONNECTION_CLOSED:
-                    raise wrong from problem
+                    raise explained from problem
             except BaseException:
                 self.end()
                 raise
         raise AssertionError("unreachable: the last mode returns or raises")
+
+    def _open_transport(self) -> StdioTransport | HttpTransport:
+        settings, placeholders = self._settings, self._folders.placeholders
+        if not settings.url:
+            return StdioTransport(self.fill(self._templates.command))
+        token = read_token(settings.token_env)
+        headers = {name: fill(value, placeholders) for name, value in settings.headers.items()}
+        headers |= {"Authorization": f"Bearer {token}"} if token else {}
+        return HttpTransport(fill_url(settings.url, placeholders), headers)
 
     def _drop(self) -> None:
         self._restarts.note_loss()
@@ -179,55 +201,48 @@ class ServerProcess:
         return closed or (isinstance(self._line, StdioTransport) and self._line.problem is not None)
 
     def _explain(self, problem: Exception, clock: Deadline, limit: str) -> EngineError:
+        text = " ".join(str(problem).split())[:SHOWN_ERROR]
         pipes = self._line if isinstance(self._line, StdioTransport) else None
-        said = f": {pipes.child.last_words}" if pipes and pipes.child.last_words else ""
+        stderr = f": {pipes.child.last_words}" if pipes and pipes.child.last_words else ""
         if isinstance(problem, TimeoutError):
-            return EngineTimeoutError(f"no answer after {format_duration(clock.limit)}{said}", hint=f"raise {limit}")
+            return EngineTimeoutError(f"no answer after {format_duration(clock.limit)}{stderr}", hint=f"raise {limit}")
         if pipes and isinstance(pipes.problem, OutputLimitExceeded):
-            return EngineError(f"the server printed {pipes.problem} in one line", hint="ask it for less, as with {k}")
+            hint = "limit the size of the result, for example with {k}"
+            return EngineError(f"the server printed {pipes.problem} in one line", hint=hint)
         if self._is_broken(problem):
-            how = f"{pipes.child.describe_end()}{said}" if pipes else f"broke off: {_one_line(problem)}"
-            return EngineCrash(f"the server {how}", hint=self._plan.repro() or None)
+            how = f"{pipes.child.describe_end()}{stderr}" if pipes else f"closed the connection: {text}"
+            hint = repro_command(self.fill(self._templates.command)) if self._templates.command else _CHECK_SERVER
+            return EngineCrash(f"the server {how}", hint=hint)
         status = f" (HTTP {self._line.refusal})" if isinstance(self._line, HttpTransport) and self._line.refusal else ""
         if isinstance(problem, MCPError):
-            hint = (
-                "correct the tool and its arguments" if self._connection else "see that it is an MCP server's address"
-            )
-            return EngineError(f"the server refuses: {_one_line(problem)}{status}", hint=hint)
-        return EngineError(f"{type(problem).__name__}: {_one_line(problem)}{status}", hint="see that the server is up")
-
-
-def _one_line(problem: Exception) -> str:
-    return " ".join(str(problem).split())[:SHOWN_ERROR]
+            hint = "correct the tool and its arguments" if self._connection else "check that url is an MCP endpoint"
+            return EngineError(f"the server returned an error: {text}{status}", hint=hint)
+        return EngineError(f"{type(problem).__name__}: {text}{status}", hint=_CHECK_SERVER)
 
 
 class McpSession(ExternalSession):
     """A server on one corpus, used by one thread at a time."""
 
     def __init__(self, engine: McpEngine, spot: IndexWorkspace, *, indexed: bool = False) -> None:
-        corpus = spot.corpus
         self.filtering = engine.templates.filters
         self._settings = engine.settings
         self._templates = engine.templates
         self._layout = engine.layout
         self._redactor = make_redactor(engine.secrets)
-        self._known = frozenset(file.path for file in corpus.files)
+        self._known = frozenset(file.path for file in spot.corpus.files)
         self._indexed = indexed  # whether the index exists
-        self._shares_calls = engine.indexing.builder != "command"  # whether the calls of `index` made it
         self._index_env = index_env(engine.settings.env, engine.indexing.named)
-        for_index = index_config(engine.template, engine.indexing.named)
         self._folders = EngineWorkspace(
             engine.placeholders,
-            corpus.root,
+            spot.corpus.root,
             engine.texts,
             store=spot.store,
             config=engine.template,
-            index_config=for_index,
+            index_config=index_config(engine.template, engine.indexing.named),
         )
         self.placeholders = self._folders.placeholders
         self._tracker = UsageTracker()
-        self._orphans = OrphanTracker()
-        self._server = ServerProcess(self._plan(), self._tracker)
+        self._server = McpServer(engine, self._folders, self._tracker, indexed=indexed)
 
     def start(self, seconds: float | None) -> None:
         """Run `index_command`, start the server, and make the calls of `index`."""
@@ -235,15 +250,15 @@ class McpSession(ExternalSession):
         with self._redactor.cleaning():
             self._check_programs()
             if not self._indexed:
-                self._prepare(clock, "indexing")
+                self._run_index_command(clock, "indexing")
             self._server.start(clock.rest())
 
     def make_index(self, seconds: float | None, *, serve: bool) -> None:
-        """Make the index only; `serve` starts the server for its part of it."""
+        """Build the index only; `serve` starts the server for its part of it."""
         clock = Deadline(seconds)
         with self._redactor.cleaning():
             self._check_programs()
-            self._prepare(clock, "indexing")
+            self._run_index_command(clock, "indexing")
             if serve:
                 self._server.start(clock.rest())
                 self._server.measure()
@@ -251,17 +266,20 @@ class McpSession(ExternalSession):
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Call the search tool; restart a lost server first."""
         with self._redactor.cleaning():
-            call = self._search_call(query, k, wanted)
-            again = self._server.restore()
-            with again.excluded():
+            placeholders = {**self._folders.placeholders, "query": query, "k": k}
+            arguments = merge(
+                fill_json(self._settings.arguments, placeholders), self.filtering.table(wanted, placeholders)
+            )
+            call = replace(self._templates.search, arguments=cast("Mapping[str, object]", arguments))
+            restart = self._server.restore()
+            with restart.excluded():
                 result = self._server.call(call, Deadline(seconds, self._settings.timeout), "timeout")
                 self._server.note_answer()
-                reply = read_answer(result, self._settings.content, self._layout, self._known)
-        notes = (*again.notes, *reply.notes, *self._server.notes())
-        return EngineReply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), again.seconds)
+                reply = parse_result(result, self._settings.content, self._layout, self._known)
+        notes = (*restart.notes, *reply.notes, *self._server.notes())
+        return EngineReply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), restart.seconds)
 
     def usage(self) -> SessionUsage:
-        """Return what the server used."""
         self._server.measure()
         return SessionUsage(
             startup_seconds=self._server.startup_seconds,
@@ -279,69 +297,24 @@ class McpSession(ExternalSession):
         """End the server and its orphans, and remove its directories."""
         try:
             self._server.end()
-            self._orphans.end()
+            self._server.orphans.end()
         finally:
             self._folders.close()
 
     def remarks(self) -> tuple[str, ...]:
-        """Return a note on orphans."""
-        return self._orphans.remarks()
-
-    def _prepare(self, clock: Deadline, what: str) -> None:
-        if self._templates.index_command:
-            limit = clock.within(self._settings.index_timeout).rest()
-            placeholders, command = self._folders.index_placeholders, self._templates.index_command
-            task = fill_command(command, placeholders, self._index_env, self._orphans.marker)
-            run_index_command(task, limit, what, self._tracker.record_index_run)
+        return self._server.orphans.remarks()
 
     def _check_programs(self) -> None:
-        for template in self._templates.commands():
-            check_program(self._task(template))
+        for template in self._templates.commands:
+            check_program(self._server.fill(template))
 
-    def _task(self, template: tuple[str, ...]) -> ProgramSpec:
-        return fill_command(template, self._folders.placeholders, self._settings.env, self._orphans.marker)
-
-    def _plan(self) -> StartupPlan:
-        settings, templates = self._settings, self._templates
-        tables = (settings.arguments, settings.path_filter, settings.language_filter)
-        names = {name: None for table in tables for name in table}
-        return StartupPlan(
-            dial=self._dial,
-            root=self._folders.root,
-            used=(ToolCall(settings.tool, names), *self._filled(templates.update)),
-            index=() if self._indexed and self._shares_calls else self._filled(templates.index),
-            startup_timeout=settings.startup_timeout,
-            index_timeout=settings.index_timeout,
-            restarts=settings.restarts,
-            failed=self._layout.text.failed,
-            repro=self._repro,
-        )
-
-    def _repro(self) -> str:
-        return (
-            repro_command(self._task(self._templates.command))
-            if self._templates.command
-            else "see that the server is up"
-        )
-
-    def _dial(self) -> Transport:
-        settings, placeholders = self._settings, self._folders.placeholders
-        if not settings.url:
-            return StdioTransport(self._task(self._templates.command))
-        token = read_token(settings.token_env)
-        headers = {name: fill(value, placeholders) for name, value in settings.headers.items()}
-        headers |= {"Authorization": f"Bearer {token}"} if token else {}
-        return HttpTransport(fill_url(settings.url, placeholders), headers)
-
-    def _search_call(self, query: str, k: int, wanted: SearchFilter) -> ToolCall:
-        placeholders = {**self._folders.placeholders, "query": query, "k": k}
-        arguments = fill_json(self._settings.arguments, placeholders)
-        added = self.filtering.table(wanted, placeholders)
-        return ToolCall(self._settings.tool, cast("Mapping[str, object]", merge(arguments, added)))
-
-    def _filled(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-        filled = ((call.tool, fill_json(call.arguments, self._folders.placeholders)) for call in calls)
-        return tuple(ToolCall(tool, cast("Mapping[str, object]", arguments)) for tool, arguments in filled)
+    def _run_index_command(self, clock: Deadline, what: str) -> None:
+        command = self._templates.index_command
+        if command:
+            limit = clock.within(self._settings.index_timeout).rest()
+            marker = self._server.orphans.marker
+            task = fill_command(command, self._folders.index_placeholders, self._index_env, marker)
+            run_index_command(task, limit, what, self._tracker.record_index_run)
 
 
 class UpdatableMcpSession(McpSession):
@@ -354,9 +327,79 @@ class UpdatableMcpSession(McpSession):
         with self._redactor.cleaning():
             if isinstance(self._settings.update, str):
                 self._server.end()
-                if self._settings.update == AGAIN:
-                    self._prepare(clock, "updating")
+                if self._settings.update == "index":
+                    self._run_index_command(clock, "updating")
                 self._server.start(clock.rest())
             else:
                 self._server.restore()
-                self._server.prepare(self._filled(self._templates.update), clock)
+                self._server.call_indexing(self._server.fill_calls(self._templates.update), clock)
+
+
+def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -> None:
+    """Raise EngineError for an unknown tool, unknown arguments and missing ones."""
+    if tool not in tools:
+        near = closest_match(tool, tools)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        raise EngineError(
+            f"the server has no tool {tool!r}", hint=f"{meant}tools: {', '.join(sorted(tools)) or 'none'}"
+        )
+    schema: Mapping[str, Any] = tools[tool].input_schema
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return
+    given, required = set(arguments), set(schema.get("required") or ())
+    ordered = [name for name in properties if name in required], [name for name in properties if name not in required]
+    hint = f"arguments: {', '.join((*ordered[0], *ordered[1])) or 'none'}"
+    hint += f"; required: {', '.join(ordered[0])}" if ordered[0] else ""
+    unknown = sorted(given - set(properties))
+    if unknown and not schema.get("additionalProperties"):  # most servers would silently ignore it
+        raise EngineError(f"the tool {tool!r} has no argument {', '.join(unknown)}", hint=hint)
+    missing = sorted(required - given)
+    if missing:
+        raise EngineError(f"the tool {tool!r} requires {', '.join(missing)}", hint=hint)
+
+
+def check_result(tool: str, result: CallToolResult) -> None:
+    """Raise EngineError if a tool reports an error."""
+    if result.is_error:
+        text = " ".join(" ".join(_texts(result.content)).split())[:SHOWN_ERROR]
+        raise EngineError(
+            f"the tool {tool!r} failed: {text or 'no error message'}", hint="correct its arguments, or fix the server"
+        )
+
+
+def check_output(result: CallToolResult, failed: re.Pattern[str] | None) -> None:
+    """Raise EngineError if the output of a tool matches `failed`."""
+    problem = find_failure("\n".join(_texts(result.content)), failed)
+    if problem is not None:
+        raise problem
+
+
+def parse_result(result: CallToolResult, content: Content, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
+    """Parse the result of a tool; text that a library wrapped as `{"result": ...}` is parsed as text."""
+    structured = result.structured_content
+    wrapped = isinstance(structured, dict) and list(structured) == ["result"] and isinstance(structured["result"], str)
+    if content == "structured" and structured is None:
+        raise EngineError("the result has no structured content", hint='set content = "text"')
+    is_document = structured is not None and not wrapped
+    if content != "text" and is_document and not layout.text.pattern and layout.format in ("auto", "json"):
+        return parse_document(structured, layout)
+    ignored = Counter(item.type for item in result.content if _text(item) is None)
+    notes = tuple(f"ignored {count} {name} in the result" for name, count in sorted(ignored.items()))
+    text = "\n".join(_texts(result.content))
+    if not text.strip():
+        return EngineReply((), None, notes)
+    reply = parse_output(text, layout, known)
+    return replace(reply, notes=(*reply.notes, *notes))
+
+
+def _texts(content: Sequence[ContentBlock]) -> list[str]:
+    return [text for text in map(_text, content) if text is not None]
+
+
+def _text(item: ContentBlock) -> str | None:
+    if isinstance(item, TextContent):
+        return item.text
+    if isinstance(item, EmbeddedResource) and isinstance(item.resource, TextResourceContents):
+        return item.resource.text
+    return None

@@ -1,7 +1,7 @@
 """Connections to an MCP server: an event loop in a thread, with a deadline for every wait.
 
-The client of the mcp package is entered and left in one task of that loop, and gets calls from other threads. A caller
-whose call times out ends the connection, and with it the server that was started for it.
+The client of the mcp package is entered and left in one task of that loop, and receives calls from other threads. A
+caller whose call times out ends the connection, and with it the server that was started for it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import queue
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import anyio
 import httpx2
@@ -44,51 +44,41 @@ for _name in ("mcp", "client"):
 
 
 @dataclass(frozen=True, slots=True)
-class ClientLimits:
-    """Limits that affect no measurement."""
+class TransportLimits:
+    """Limits and polling intervals in seconds; they affect no measurement."""
 
     pages: int = 100  # of the list of tools
-    leave: float = 2.0  # seconds for a polite end, and again for a cancelled one
+    leave: float = 2.0  # for an orderly end, and again for a cancelled one
+    awaiting: float = 0.02  # how long our reply to a request of the server may wait
+    idle: float = 0.1  # between polls of a server without a pending request
+    glance: float = 0.001  # of such a poll
+    shown: int = 60  # characters of junk that a note shows
 
 
-CLIENT_LIMITS = ClientLimits()
-
-
-class Transport(Protocol):
-    """How messages are exchanged with a server."""
-
-    def streams(self) -> AbstractAsyncContextManager[TransportStreams]:
-        """Connect a client in the running event loop."""
-
-    def end(self) -> None:
-        """End the process, if there is one; safe from any thread."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerInfo:
-    """Version and tools of a server."""
-
-    version: str
-    tools: Mapping[str, types.Tool]
+LIMITS = TransportLimits()
 
 
 class McpConnection:
     """An initialized client, used by one thread at a time."""
 
-    def __init__(self, line: Transport, root: Path, mode: ConnectMode, deadline: float | None) -> None:
+    def __init__(
+        self, line: StdioTransport | HttpTransport, root: Path, mode: ConnectMode, deadline: float | None
+    ) -> None:
+        self.version = ""  # of the server
+        self.tools: dict[str, types.Tool] = {}
         self._line = line
         self._root = root
         self._mode = mode
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
         self._ended = False
-        self._ready: concurrent.futures.Future[ServerInfo] = concurrent.futures.Future()
+        self._ready: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._stop = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="assay-mcp", daemon=True)
         try:
             self._thread.start()
-            self.server = _result(self._ready, deadline)
+            _result(self._ready, deadline)
         except BaseException:
             self.end(politely=False)
             raise
@@ -99,8 +89,8 @@ class McpConnection:
             raise ConnectionError("the connection is closed")
         # Not `Client.call_tool`: it also checks the answer against the schema, which would be timed.
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
-        asked = self._client.session.send_request(request, types.CallToolResult)
-        return _result(asyncio.run_coroutine_threadsafe(asked, self._loop), deadline)
+        result = self._client.session.send_request(request, types.CallToolResult)
+        return _result(asyncio.run_coroutine_threadsafe(result, self._loop), deadline)
 
     def end(self, *, politely: bool = True) -> None:
         """End the transport, then the client; the second call does nothing."""
@@ -110,7 +100,7 @@ class McpConnection:
             if self._thread.is_alive():
                 with suppress(RuntimeError):  # the loop has closed meanwhile
                     self._loop.call_soon_threadsafe(stop)
-                self._thread.join(CLIENT_LIMITS.leave)
+                self._thread.join(LIMITS.leave)
 
     def _cancel(self) -> None:
         if self._task is not None:
@@ -127,13 +117,21 @@ class McpConnection:
         try:
             transport = self._line.streams()
             async with Client(transport, mode=self._mode, list_roots_callback=self._list_roots) as client:
-                server = ServerInfo(_version(client), await _list_tools(client))
+                if client.server_info is not None:
+                    self.version = f"{client.server_info.name} {client.server_info.version}".strip()
+                cursor: str | None = None
+                for _ in range(LIMITS.pages):
+                    page = await client.list_tools(cursor=cursor)
+                    self.tools |= {tool.name: tool for tool in page.tools}
+                    cursor = page.next_cursor
+                    if cursor is None:
+                        break
                 self._client = client
-                self._ready.set_result(server)
+                self._ready.set_result(None)
                 await self._stop.wait()
         except BaseException as problem:
             if not self._ready.done():
-                self._ready.set_exception(innermost(problem))
+                self._ready.set_exception(_innermost(problem))
         finally:
             self._client = None
 
@@ -145,45 +143,16 @@ def _result(future: concurrent.futures.Future[T], deadline: float | None) -> T:
     return future.result(None if deadline is None else max(0.0, deadline - time.monotonic()))
 
 
-def innermost(problem: BaseException) -> BaseException:
+def _innermost(problem: BaseException) -> BaseException:
     """Return the first exception in a group that is not a cancellation."""
     while isinstance(problem, BaseExceptionGroup):
         real = [one for one in problem.exceptions if not isinstance(one, asyncio.CancelledError)]
         problem = (real or list(problem.exceptions))[0]
-    return ConnectionError("it was cut short") if isinstance(problem, asyncio.CancelledError) else problem
-
-
-def _version(client: Client) -> str:
-    info = client.server_info
-    return "" if info is None else f"{info.name} {info.version}".strip()
-
-
-async def _list_tools(client: Client) -> dict[str, types.Tool]:
-    tools: dict[str, types.Tool] = {}
-    cursor: str | None = None
-    for _ in range(CLIENT_LIMITS.pages):
-        page = await client.list_tools(cursor=cursor)
-        tools |= {tool.name: tool for tool in page.tools}
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    return tools
-
-
-@dataclass(frozen=True, slots=True)
-class PumpTimes:
-    """Polling intervals of the thread."""
-
-    awaiting: float = 0.02  # seconds: how long our reply to a request of the server may wait
-    idle: float = 0.1  # seconds between polls of a server without a pending request
-    glance: float = 0.001  # seconds of such a poll
-    shown: int = 60  # characters of junk that a note shows
-
-
-TIMES = PumpTimes()
+    return ConnectionError("connection cancelled") if isinstance(problem, asyncio.CancelledError) else problem
 
 
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
+_Queue = queue.SimpleQueue[SessionMessage | None]
 
 
 class StdioTransport:
@@ -200,7 +169,7 @@ class StdioTransport:
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[TransportStreams]:
-        """Connect the program to a client in this event loop."""
+        """Connect the program to a client in the running event loop."""
         incoming, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         loop = asyncio.get_running_loop()
         thread = threading.Thread(target=self._talk, args=(loop, incoming), name="assay-mcp-pipes", daemon=True)
@@ -215,7 +184,7 @@ class StdioTransport:
             incoming.close()
 
     def end(self) -> None:
-        """End the program and the thread."""
+        """End the program and the thread; safe from any thread."""
         self._hang_up()
         self.child.end()
 
@@ -227,7 +196,9 @@ class StdioTransport:
         try:
             while not self._closing.is_set():
                 self._send()
-                self._listen(loop, incoming)
+                message = self._receive()
+                if message is not None:
+                    self._deliver(SessionMessage(message), loop, incoming)
         except ChildError as problem:
             self.problem = problem
         except (RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -238,7 +209,7 @@ class StdioTransport:
 
     def _send(self) -> None:
         try:
-            message = self._outgoing.get(not self._awaited, TIMES.idle)
+            message = self._outgoing.get(not self._awaited, LIMITS.idle)
         except queue.Empty:
             return
         if message is None:
@@ -248,38 +219,30 @@ class StdioTransport:
         data = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
         self.child.write(data + b"\n", None)  # no deadline: the waiting caller ends a server that reads no input
 
-    def _listen(self, loop: asyncio.AbstractEventLoop, incoming: Incoming) -> None:
-        wait = TIMES.awaiting if self._awaited else TIMES.glance
+    def _receive(self) -> JSONRPCMessage | None:
         try:
-            line = self.child.read_line(time.monotonic() + wait)
+            line = self.child.read_line(time.monotonic() + (LIMITS.awaiting if self._awaited else LIMITS.glance))
         except ChildTimeout:
-            return
-        message = self._read(line)
-        if isinstance(message, JSONRPCResponse | JSONRPCError):
-            self._awaited.discard(message.id)
-        if message is not None:
-            self._deliver(SessionMessage(message), loop, incoming)
-
-    def _read(self, line: bytes) -> JSONRPCMessage | None:
+            return None
         text = line.decode("utf-8", "replace").strip()
         for form in dict.fromkeys((text, strip_ansi(text).strip().rpartition("\r")[2])):
             with suppress(ValueError):
-                return jsonrpc_message_adapter.validate_json(form, by_name=False)
+                message = jsonrpc_message_adapter.validate_json(form, by_name=False)
+                if isinstance(message, JSONRPCResponse | JSONRPCError):
+                    self._awaited.discard(message.id)
+                return message
         if text:
             self.junk += 1
-            self.first_junk = self.first_junk or strip_ansi(text)[: TIMES.shown]
+            self.first_junk = self.first_junk or strip_ansi(text)[: LIMITS.shown]
         return None
 
     def _deliver(self, message: SessionMessage, loop: asyncio.AbstractEventLoop, incoming: Incoming) -> None:
         handed = asyncio.run_coroutine_threadsafe(incoming.send(message), loop)
         while not self._closing.is_set():
             with suppress(concurrent.futures.TimeoutError):
-                return handed.result(TIMES.idle)
+                return handed.result(LIMITS.idle)
         handed.cancel()
         return None
-
-
-_Queue = queue.SimpleQueue[SessionMessage | None]
 
 
 class _Outbox:
@@ -309,22 +272,22 @@ class HttpTransport:
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
         self._headers = headers
-        self.refusal: int | None = None  # status of the last answer, if it is an error
+        self.refusal: int | None = None  # status of the last response, if it is an error
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[TransportStreams]:
-        """Connect a client in this event loop; the caller keeps the deadline."""
+        """Connect a client in the running event loop; the caller enforces the deadline."""
         headers = {**self._headers, "accept-encoding": "identity"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=None, event_hooks={"response": [self._look]}) as client,
+            httpx2.AsyncClient(headers=headers, timeout=None, event_hooks={"response": [self._check]}) as client,
             streamable_http_client(self._url, http_client=client, max_sse_event_size=ANSWER_BYTES) as streams,
         ):
             yield streams
 
-    async def _look(self, response: httpx2.Response) -> None:
+    async def _check(self, response: httpx2.Response) -> None:
         self.refusal = response.status_code if response.is_error else None
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise httpx2.DecodingError("the server compresses its answers", request=response.request)
+            raise httpx2.DecodingError("the server sent a compressed response", request=response.request)
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _BoundedStream(response.stream)
 
@@ -333,7 +296,7 @@ class HttpTransport:
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """The body of an answer, up to the limit of bytes."""
+    """The body of a response, up to the limit of bytes."""
 
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
@@ -343,7 +306,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         async for piece in self._inner:
             total += len(piece)
             if total > ANSWER_BYTES:
-                raise httpx2.StreamError(f"the server sends more than {ANSWER_BYTES:,} bytes")
+                raise httpx2.StreamError(f"the server sent more than {ANSWER_BYTES:,} bytes")
             yield piece
 
     async def aclose(self) -> None:
