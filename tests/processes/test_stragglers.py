@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.processes import Child, ProgramSpec, kill_all, kill_orphans, new_marker, run_process, stragglers
-from assay.processes.watch import add_marker, carries
+from assay.processes import Child, ProgramSpec, find_orphans, kill_all, kill_orphans, new_marker, run_process
+from assay.processes.watch import add_marker, has_marker
 from tests.processes import HANG, wait_until_gone
 from tests.waiting import WATCHDOG, wait_until
 
@@ -42,11 +42,11 @@ def test_daemons_of_a_session_are_ended_and_counted(tmp_path: Path, manner: str)
     marker, other = new_marker(), new_marker()
     pids = [leave(tmp_path / name, marker, manner) for name in "abc"]
     foreign = leave(tmp_path / "other", other)
-    assert stragglers(marker) == sorted(pids)
+    assert find_orphans(marker) == sorted(pids)
     assert kill_orphans(marker, grace=0.1) == 3
     assert all(wait_until_gone(pid) for pid in pids)
-    assert (kill_orphans(marker), stragglers(marker)) == (0, [])
-    assert stragglers(other) == [foreign]
+    assert (kill_orphans(marker), find_orphans(marker)) == (0, [])
+    assert find_orphans(other) == [foreign]
     assert kill_orphans(other) == 1
 
 
@@ -56,7 +56,7 @@ def test_a_program_that_is_still_wanted_is_no_straggler() -> None:
     try:
         child.read_line(time.monotonic() + WATCHDOG)
         assert child.marker == marker
-        assert carries(child.pid, marker)
+        assert has_marker(child.pid, marker)
         assert kill_orphans(marker) == 0
         assert child.alive
     finally:
@@ -85,12 +85,12 @@ def test_markers_are_told_apart_and_stay_when_another_is_added() -> None:
     child = Child(task)
     try:
         child.read_line(time.monotonic() + WATCHDOG)
-        carried = {mark: carries(child.pid, mark) for mark in ("ab-1", "ab", "a", "ab-", "b-1", child.marker)}
+        carried = {mark: has_marker(child.pid, mark) for mark in ("ab-1", "ab", "a", "ab-", "b-1", child.marker)}
     finally:
         child.end()
     assert carried == {"ab-1": True, "ab": True, "a": False, "ab-": False, "b-1": False, child.marker: True}
     assert new_marker() != new_marker()
-    assert not carries(os.getpid(), child.marker)
+    assert not has_marker(os.getpid(), child.marker)
 
 
 def test_marker_is_added_to_our_environment_or_to_the_given_one(monkeypatch: pytest.MonkeyPatch) -> None:

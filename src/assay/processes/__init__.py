@@ -18,11 +18,11 @@ from assay.processes.running import (
     End,
     ProcessLimits,
     ProgramSpec,
+    find_orphans,
     kill_all,
     kill_orphans,
     last_line,
     run_process,
-    stragglers,
 )
 from assay.processes.watch import new_marker
 
@@ -40,10 +40,10 @@ __all__ = [
     "OutputLimitExceeded",
     "ProcessLimits",
     "ProgramSpec",
+    "find_orphans",
     "kill_all",
     "kill_orphans",
     "last_line",
     "new_marker",
     "run_process",
-    "stragglers",
 ]

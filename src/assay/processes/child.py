@@ -11,16 +11,14 @@ import os
 import re
 import select
 import signal
+import subprocess
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO
 
 from assay.processes.running import ANSWER_BYTES, GroupLimits, ProcessGroup, ProgramSpec, last_line, signal_name
 
-#: Searches a buffer from an offset; returns the end of the message and the start of the next one.
-_Find = Callable[[bytearray, int], "tuple[int, int] | None"]
+_NEWLINE = re.compile(rb"\n")
 
 
 class ChildError(Exception):
@@ -51,35 +49,23 @@ class ChildLimits(GroupLimits):
 CHILD_LIMITS = ChildLimits()
 
 
-class _Alarm:
-    """An event that can be polled together with pipes."""
-
-    def __init__(self) -> None:
-        self.handle, self._ringer = os.pipe()
-
-    def ring(self) -> None:
-        os.write(self._ringer, b"!")
-
-    def close(self) -> None:
-        os.close(self.handle)
-        os.close(self._ringer)
-
-
 class Child:
     """A running program. One thread at a time communicates with it; any thread may call `end`."""
 
     def __init__(self, task: ProgramSpec, limits: ChildLimits = CHILD_LIMITS) -> None:
         self._limits = limits
-        self._group = ProcessGroup(task, listens=True)
-        self._buffer = bytearray()
-        self._said = b""  # the end of stderr
-        self._silent = False  # stderr is at its end, or must not be read any more
-        self._over = False  # stdout is at its end
-        self._left: float | None = None  # time when its exit was noticed
+        self._group = ProcessGroup(task, stdin=subprocess.PIPE)
+        assert self._group.stdin is not None
+        self._stdin = self._group.stdin
+        self._buffer = bytearray()  # unread stdout
+        self._stdout_closed = False
+        self._stderr_tail = b""
+        self._stderr_closed = False  # it is at its end, or must not be read any more
+        self._exited: float | None = None  # time when its exit was noticed
         self._ended = False
-        self._talking, self._hearing, self._ending = threading.Lock(), threading.Lock(), threading.Lock()
-        self._hush = _Alarm()  # stops the stderr thread
-        for stream in (self._input, self._group.stderr):
+        self._io_lock, self._stderr_lock, self._end_lock = threading.Lock(), threading.Lock(), threading.Lock()
+        self._stop_reader, self._stop_writer = os.pipe()  # stops the stderr thread
+        for stream in (self._stdin, self._group.stderr):
             os.set_blocking(stream.fileno(), False)
         self._listener = threading.Thread(target=self._listen, name="assay-stderr", daemon=True)
         self._listener.start()
@@ -107,8 +93,8 @@ class Child:
     @property
     def stderr(self) -> bytes:
         """The last bytes of stderr up to now."""
-        self._hear()  # the stderr thread may lag behind
-        return self._said
+        self._read_stderr()  # the stderr thread may lag behind
+        return self._stderr_tail
 
     @property
     def last_words(self) -> str:
@@ -125,37 +111,37 @@ class Child:
 
     def write(self, data: bytes, deadline: float | None) -> None:
         """Write all data; output that arrives meanwhile is buffered."""
-        with self._talking:
+        with self._io_lock:
             rest = memoryview(data)
             while rest:
                 self._check(deadline)
-                if self._left is not None:
+                if self._exited is not None:
                     raise ChildExited("it ended")
-                if self._exchange(deadline, writing=True):
-                    rest = rest[self._push(rest) :]
+                if self._poll(deadline, writing=True):
+                    try:
+                        rest = rest[os.write(self._stdin.fileno(), rest[: self._limits.read]) :]
+                    except BlockingIOError:
+                        continue
+                    except OSError as error:
+                        raise ChildExited("it closed its input") from error
 
     def read_line(self, deadline: float | None) -> bytes:
         """Return one line without its newline; an unterminated last line is not returned."""
-        return self._read(_find_newline, 1, deadline)
+        return self._read(_NEWLINE, 1, deadline)
 
     def read_until(self, marker: re.Pattern[bytes], deadline: float | None) -> bytes:
         """Return the output before a marker and consume the marker."""
-
-        def find(buffer: bytearray, start: int) -> tuple[int, int] | None:
-            match = marker.search(buffer, start)
-            return match.span() if match else None
-
-        return self._read(find, self._limits.marker, deadline)
+        return self._read(marker, self._limits.marker, deadline)
 
     def skip(self) -> bytes:
         """Return the unread output so far; raise OutputLimitExceeded when there is too much."""
-        with self._talking:
+        with self._io_lock:
             size = -1
-            while len(self._buffer) > size and not self._over and not self._ended:
+            while len(self._buffer) > size and not self._stdout_closed and not self._ended:
                 size = len(self._buffer)
                 if size > self._limits.line:
                     raise OutputLimitExceeded(f"more than {self._limits.line:,} bytes")
-                self._exchange(time.monotonic(), writing=False)
+                self._poll(time.monotonic(), writing=False)
             unread = bytes(self._buffer)
             self._buffer.clear()
             return unread
@@ -168,42 +154,38 @@ class Child:
 
     def end(self) -> None:
         """End the program and its descendants: close stdin, SIGTERM, SIGKILL. Later calls do nothing."""
-        with self._ending:
+        with self._end_lock:
             if self._ended:
                 return
             self.peak_bytes()
             self._ended = True
-            with self._talking:  # a communicating thread checks `_ended` every tick
+            with self._io_lock:  # a communicating thread checks `_ended` every tick
                 try:
-                    self._input.close()
+                    self._stdin.close()
                     self._group.wait(self._limits.leave)
                 finally:  # also on KeyboardInterrupt
                     self._group.end(self._limits.grace)
-                    self._group.end_holders()
+                    self._group.kill_pipe_holders()
                     self._listener.join(self._limits.drain)
-                    self._hush.ring()
+                    os.close(self._stop_writer)
                     self._listener.join()
                     self._group.close_pipes()
-                    self._hush.close()
+                    os.close(self._stop_reader)
 
-    @property
-    def _input(self) -> IO[bytes]:
-        assert self._group.stdin is not None
-        return self._group.stdin
-
-    def _read(self, find: _Find, overlap: int, deadline: float | None) -> bytes:
-        seen = 0
-        with self._talking:
-            while (found := find(self._buffer, max(0, seen - overlap))) is None:
-                seen = len(self._buffer)
+    def _read(self, marker: re.Pattern[bytes], overlap: int, deadline: float | None) -> bytes:
+        searched = 0
+        with self._io_lock:
+            while (found := marker.search(self._buffer, max(0, searched - overlap))) is None:
+                searched = len(self._buffer)
                 self._check(deadline)
-                drained = self._left is not None and time.monotonic() - self._left > self._limits.drain
-                if self._over or drained:
+                drained = self._exited is not None and time.monotonic() - self._exited > self._limits.drain
+                if self._stdout_closed or drained:
                     raise ChildExited("its output is at the end")
-                self._exchange(deadline, writing=False)
-            end, after = found
-            answer = bytes(self._buffer[:end])
-            del self._buffer[:after]
+                self._poll(deadline, writing=False)
+            start, end = found.span()
+            del found  # it would lock the size of the buffer
+            answer = bytes(self._buffer[:start])
+            del self._buffer[:end]
             return answer
 
     def _check(self, deadline: float | None) -> None:
@@ -213,53 +195,41 @@ class Child:
             raise OutputLimitExceeded(f"more than {self._limits.line:,} bytes")
         if deadline is not None and time.monotonic() >= deadline:
             raise ChildTimeout("out of time")
-        if self._left is None and not self.alive:
-            self._left = time.monotonic()
+        if self._exited is None and not self.alive:
+            self._exited = time.monotonic()
             self._group.signal(signal.SIGKILL)  # its descendants no longer produce wanted output
 
-    def _exchange(self, deadline: float | None, *, writing: bool) -> bool:
-        waiting = select.poll()
-        if not self._over:
-            waiting.register(self._group.stdout, select.POLLIN)
+    def _poll(self, deadline: float | None, *, writing: bool) -> bool:
+        """Wait at most a tick, buffer output, and return whether stdin can be written to."""
+        poll = select.poll()
+        if not self._stdout_closed:
+            poll.register(self._group.stdout, select.POLLIN)
         if writing:
-            waiting.register(self._input, select.POLLOUT)
+            poll.register(self._stdin, select.POLLOUT)
         left = self._limits.tick if deadline is None else min(self._limits.tick, deadline - time.monotonic())
-        ready = {handle for handle, _ in waiting.poll(max(0.0, self._group.memory.pause(left)) * 1000)}
+        ready = {handle for handle, _ in poll.poll(max(0.0, self._group.memory.pause(left)) * 1000)}
         self._group.memory.sample()
         if self._group.stdout.fileno() in ready:
             data = os.read(self._group.stdout.fileno(), self._limits.read)
             self._buffer += data
-            self._over = not data
-        return writing and self._input.fileno() in ready
-
-    def _push(self, data: memoryview) -> int:
-        try:
-            return os.write(self._input.fileno(), data[: self._limits.read])
-        except BlockingIOError:
-            return 0
-        except OSError as problem:
-            raise ChildExited("it closed its input") from problem
+            self._stdout_closed = not data
+        return writing and self._stdin.fileno() in ready
 
     def _listen(self) -> None:
-        handle, waiting = self._group.stderr.fileno(), select.poll()
-        waiting.register(handle, select.POLLIN)
-        waiting.register(self._hush.handle, select.POLLIN)
-        while not self._silent:
-            ready = {one for one, _ in waiting.poll(self._group.memory.pause(self._limits.tick) * 1000)}
+        handle, poll = self._group.stderr.fileno(), select.poll()
+        poll.register(handle, select.POLLIN)
+        poll.register(self._stop_reader, select.POLLIN)
+        while not self._stderr_closed:
+            ready = {one for one, _ in poll.poll(self._group.memory.pause(self._limits.tick) * 1000)}
             self._group.memory.sample()  # no other thread samples between two requests
             if handle in ready:
-                self._hear()
-            elif self._hush.handle in ready:
-                with self._hearing:
-                    self._silent = True
+                self._read_stderr()
+            elif self._stop_reader in ready:
+                with self._stderr_lock:
+                    self._stderr_closed = True
 
-    def _hear(self) -> None:
-        with self._hearing, contextlib.suppress(BlockingIOError):
-            data = b"" if self._silent else os.read(self._group.stderr.fileno(), self._limits.read)
-            self._silent = not data
-            self._said = (self._said + data)[-self._limits.stderr :]
-
-
-def _find_newline(buffer: bytearray, start: int) -> tuple[int, int] | None:
-    end = buffer.find(b"\n", start)
-    return None if end < 0 else (end, end + 1)
+    def _read_stderr(self) -> None:
+        with self._stderr_lock, contextlib.suppress(BlockingIOError):
+            data = b"" if self._stderr_closed else os.read(self._group.stderr.fileno(), self._limits.read)
+            self._stderr_closed = not data
+            self._stderr_tail = (self._stderr_tail + data)[-self._limits.stderr :]

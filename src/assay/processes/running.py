@@ -16,19 +16,24 @@ import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final, Literal
+from typing import Final, Literal
 
 from assay.errors import SetupError
 from assay.processes.watch import (
     ProgramMemory,
     add_marker,
-    carries,
-    every_pid,
+    find_marked,
+    has_marker,
     kill_pipe_holders,
     new_marker,
     own_marker,
     session_of,
 )
+
+#: Maximum bytes of one output; ten thousand results with their text are about 20 MB.
+ANSWER_BYTES: Final = 32_000_000
+
+End = Literal["exit", "signal", "timeout", "flood"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +44,6 @@ class ProgramSpec:
     cwd: Path | None = None
     environment: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
     marker: str = ""  # from `new_marker`, if several programs share one; by default a new one
-
-
-#: Maximum bytes of one output; ten thousand results with their text are about 20 MB.
-ANSWER_BYTES: Final = 32_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,203 +57,6 @@ class GroupLimits:
     grace: float = 0.5  # seconds between SIGTERM and SIGKILL: enough to remove a lock file
 
 
-@dataclass(frozen=True, slots=True)
-class PollInterval:
-    """Seconds between polls of a program that should exit, doubled each time."""
-
-    first: float = 0.0005  # most have exited by the second poll
-    longest: float = 0.05  # not noticeable with a slow program
-
-
-LOOKS = PollInterval()
-
-
-def signal_name(code: int) -> str:
-    """Return the name of the signal in an exit code; real-time signals have numbers only."""
-    known = {member.value: member.name for member in signal.Signals}
-    return known.get(-code, f"signal {-code}")
-
-
-def last_line(stderr: bytes) -> str:
-    """Return the last nonempty line."""
-    lines = stderr.decode(errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-
-#: Every started program that is still referenced.
-_STARTED: weakref.WeakSet[ProcessGroup] = weakref.WeakSet()
-_STARTING = threading.Lock()
-
-
-def kill_groups() -> None:
-    """Kill every running program."""
-    with _STARTING:
-        for group in sorted(_STARTED, key=lambda group: group.pid):
-            group.signal(signal.SIGKILL)
-
-
-def running_sessions() -> frozenset[int]:
-    """Return the sessions of referenced programs that were not ended."""
-    with _STARTING:
-        return frozenset(group.pid for group in _STARTED if not group.over)
-
-
-class ProcessGroup:
-    """A running program and its descendants; methods may be called from any thread."""
-
-    def __init__(self, task: ProgramSpec, *, listens: bool = False) -> None:
-        self.marker = task.marker or new_marker()
-        self.over = False  # it was ended: its process id may be reused
-        self._reaping = threading.Lock()
-        with contextlib.ExitStack() as undo:
-            with _deferred_signals():  # no program may be lost between start and registration
-                self._process = _start(task, self.marker, subprocess.PIPE if listens else subprocess.DEVNULL)
-                self._abandoned = weakref.finalize(self, _kill, self._process)
-                undo.callback(self._abandoned)
-                self.memory = ProgramMemory(self.pid, self.marker)
-                with _STARTING:
-                    _STARTED.add(self)
-            undo.pop_all()
-
-    @property
-    def pid(self) -> int:
-        """The process id, which is also that of the group and session."""
-        return self._process.pid
-
-    @property
-    def stdin(self) -> IO[bytes] | None:
-        """Our end of its stdin."""
-        return self._process.stdin
-
-    @property
-    def stdout(self) -> IO[bytes]:
-        """Our end of its stdout."""
-        assert self._process.stdout is not None
-        return self._process.stdout
-
-    @property
-    def stderr(self) -> IO[bytes]:
-        """Our end of its stderr."""
-        assert self._process.stderr is not None
-        return self._process.stderr
-
-    def poll(self) -> int | None:
-        """Return its exit code (minus the signal); None while it runs."""
-        with self._reaping:
-            if self._process.returncode is None:
-                try:
-                    pid, status, usage = os.wait4(self.pid, os.WNOHANG)
-                except ChildProcessError:  # our parent ignores SIGCHLD: the exit code is unknown
-                    self._process.returncode = 0
-                else:
-                    if pid:
-                        self.memory.settle(usage.ru_maxrss)
-                        self._process.returncode = os.waitstatus_to_exitcode(status)
-        return self._process.returncode
-
-    def wait(self, seconds: float | None) -> int | None:
-        """Wait for its exit; None if it still runs after that time."""
-        end = None if seconds is None else time.monotonic() + seconds
-        pause = LOOKS.first
-        while (code := self.poll()) is None:
-            left = pause if end is None else end - time.monotonic()
-            if left <= 0:
-                return None
-            time.sleep(min(pause, left))
-            pause = min(pause * 2, LOOKS.longest)
-        return code
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process group."""
-        if self.over:
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # raised by macOS for a group of zombies
-            os.killpg(self.pid, number)
-
-    def end(self, grace: float) -> None:
-        """End the process group: SIGTERM, then SIGKILL."""
-        if self.poll() is None:
-            self.memory.sample(at_once=True)
-            self.signal(signal.SIGTERM)
-            self.wait(grace)
-        self.signal(signal.SIGKILL)
-        self.wait(None)
-        self.over = True
-        self._abandoned.detach()
-
-    def end_holders(self) -> None:
-        """Kill processes that left the group and keep an output open."""
-        kill_pipe_holders((self.stdout.fileno(), self.stderr.fileno()))
-
-    def close_pipes(self) -> None:
-        """Close our ends of the pipes."""
-        for stream in (self.stdin, self.stdout, self.stderr):
-            if stream is not None:
-                with contextlib.suppress(OSError):  # unwritten input of an exited program
-                    stream.close()
-
-
-@contextlib.contextmanager
-def _deferred_signals() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python runs handlers in the main thread only
-        return
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    deferred: list[int] = []
-    for number, handler in handlers.items():
-        if callable(handler):
-            signal.signal(number, lambda number, _: deferred.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            if callable(handler):
-                signal.signal(number, handler)
-    for received in deferred:
-        signal.raise_signal(received)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
-
-
-def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            task.argv,
-            cwd=task.cwd,
-            env=add_marker(task.environment, marker),
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            bufsize=0,
-        )
-    except (OSError, ValueError) as problem:
-        raise _start_error(task, problem) from problem
-
-
-def _start_error(task: ProgramSpec, problem: OSError | ValueError) -> SetupError:
-    if task.cwd is not None and not task.cwd.is_dir():
-        return SetupError(f"cannot start {task.argv[0]}: no folder {task.cwd}", hint="make the folder")
-    if isinstance(problem, FileNotFoundError):
-        hint = "install it, or give its full path"
-    elif isinstance(problem, PermissionError):
-        hint = "make it executable: chmod +x"
-    else:  # argument list too long, NUL byte, lone surrogate
-        hint = "an argument cannot be passed to a program; shorten or clean it"
-    return SetupError(f"cannot start {task.argv[0]}: {problem}", hint=hint)
-
-
-End = Literal["exit", "signal", "timeout", "flood"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits(GroupLimits):
     """Limits of one run of a program."""
@@ -261,6 +65,17 @@ class ProcessLimits(GroupLimits):
 
 
 PROCESS_LIMITS = ProcessLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class PollInterval:
+    """Seconds between polls of a program that should exit, doubled each time."""
+
+    first: float = 0.0005  # most have exited by the second poll
+    longest: float = 0.05  # not noticeable with a slow program
+
+
+POLLING = PollInterval()
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,100 +104,233 @@ class CompletedProgram:
         return signal_name(self.code)
 
 
+def signal_name(code: int) -> str:
+    """Return the name of the signal in an exit code; real-time signals have numbers only."""
+    known = {member.value: member.name for member in signal.Signals}
+    return known.get(-code, f"signal {-code}")
+
+
+def last_line(stderr: bytes) -> str:
+    """Return the last nonempty line."""
+    lines = stderr.decode(errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
 def run_process(task: ProgramSpec, seconds: float | None, limits: ProcessLimits = PROCESS_LIMITS) -> CompletedProgram:
     """Run a program; after a timeout or too much output its process group is killed."""
     deadline = None if seconds is None else time.monotonic() + seconds
     end: End = "timeout"
+    stdout, stderr = bytearray(), bytearray()
     group = ProcessGroup(task)
     try:
-        reader = _Reader(group, limits)
-        end = reader.read_until(deadline)
+        end = _read_output(group, stdout, stderr, deadline, limits)
     finally:  # also on KeyboardInterrupt
         try:
             group.end(limits.grace)
             if end != "exit":
-                group.end_holders()
+                group.kill_pipe_holders()
         finally:
             group.close_pipes()
     code = group.poll() or 0
     if end == "exit" and code < 0:
         end = "signal"
-    return CompletedProgram(bytes(reader.stdout), bytes(reader.stderr), code, end, group.memory.peak_bytes)
+    return CompletedProgram(bytes(stdout), bytes(stderr), code, end, group.memory.peak_bytes)
 
 
-class _Reader:
-    """Reads stdout and stderr of a program."""
-
-    def __init__(self, group: ProcessGroup, limits: ProcessLimits) -> None:
-        self.stdout = bytearray()
-        self.stderr = bytearray()
-        self._group = group
-        self._limits = limits
-        self._selector = selectors.DefaultSelector()
+def _read_output(
+    group: ProcessGroup, stdout: bytearray, stderr: bytearray, deadline: float | None, limits: ProcessLimits
+) -> End:
+    exited: float | None = None
+    with selectors.DefaultSelector() as selector:
         for stream in (group.stdout, group.stderr):
-            self._selector.register(stream, selectors.EVENT_READ)
-
-    def read_until(self, deadline: float | None) -> End:
-        with self._selector:
-            return self._read_until(deadline)
-
-    def _read_until(self, deadline: float | None) -> End:
-        ended: float | None = None
-        while self._selector.get_map() or self._group.poll() is None:
+            selector.register(stream, selectors.EVENT_READ)
+        while selector.get_map() or group.poll() is None:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 return "timeout"
-            if len(self.stdout) > self._limits.stdout:
+            if len(stdout) > limits.stdout:
                 return "flood"
-            if self._group.poll() is not None:
-                ended = ended or now
-                if now - ended > self._limits.drain:
-                    self._group.end_holders()
+            if group.poll() is not None:
+                exited = exited or now
+                if now - exited > limits.drain:
+                    group.kill_pipe_holders()
                     return "exit"
-            self._wait(deadline, now)
-        return "flood" if len(self.stdout) > self._limits.stdout else "exit"
+            pause = group.memory.pause(limits.tick if deadline is None else min(limits.tick, deadline - now))
+            if not selector.get_map():
+                group.wait(pause)
+                group.memory.sample()
+                continue
+            ready = selector.select(pause)
+            group.memory.sample(at_once=bool(ready) and not stdout)  # often the end of its work
+            for key, _ in ready:
+                data = os.read(key.fd, limits.read)
+                if not data:
+                    selector.unregister(key.fileobj)
+                elif key.fileobj is group.stdout:
+                    stdout += data
+                else:
+                    stderr += data
+                    del stderr[: -limits.stderr]
+    return "flood" if len(stdout) > limits.stdout else "exit"
 
-    def _wait(self, deadline: float | None, now: float) -> None:
-        patience = self._limits.tick if deadline is None else min(self._limits.tick, deadline - now)
-        patience = self._group.memory.pause(patience)
-        if not self._selector.get_map():
-            self._group.wait(patience)
-            self._group.memory.sample()
-            return
-        ready = self._selector.select(patience)
-        self._group.memory.sample(at_once=bool(ready) and not self.stdout)  # often the end of its work
-        for key, _ in ready:
-            stream = key.fileobj
-            data = os.read(key.fd, self._limits.read)
-            if not data:
-                self._selector.unregister(stream)
-            elif stream is self._group.stdout:
-                self.stdout += data
-            else:
-                self.stderr = (self.stderr + data)[-self._limits.stderr :]
+
+#: Every started program that is still referenced.
+_STARTED: weakref.WeakSet[ProcessGroup] = weakref.WeakSet()
+_STARTING = threading.Lock()
+
+
+class ProcessGroup:
+    """A running program and its descendants; methods may be called from any thread."""
+
+    def __init__(self, task: ProgramSpec, *, stdin: int = subprocess.DEVNULL) -> None:
+        self.marker = task.marker or new_marker()
+        self.over = False  # it was ended: its process id may be reused
+        self._reaping = threading.Lock()
+        with contextlib.ExitStack() as undo:
+            with _deferred_signals():  # no program may be lost between start and registration
+                self._process = _start(task, self.marker, stdin)
+                self._abandoned = weakref.finalize(self, _kill, self._process)
+                undo.callback(self._abandoned)
+                self.pid = self._process.pid  # also of the group and session
+                self.memory = ProgramMemory(self.pid, self.marker)
+                with _STARTING:
+                    _STARTED.add(self)
+            undo.pop_all()
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self.stdin, self.stdout, self.stderr = self._process.stdin, self._process.stdout, self._process.stderr
+
+    def poll(self) -> int | None:
+        """Return its exit code (minus the signal); None while it runs."""
+        with self._reaping:
+            if self._process.returncode is None:
+                try:
+                    pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+                except ChildProcessError:  # our parent ignores SIGCHLD: the exit code is unknown
+                    self._process.returncode = 0
+                else:
+                    if pid:
+                        self.memory.settle(usage.ru_maxrss)
+                        self._process.returncode = os.waitstatus_to_exitcode(status)
+        return self._process.returncode
+
+    def wait(self, seconds: float | None) -> int | None:
+        """Wait for its exit; None if it still runs after that time."""
+        end = None if seconds is None else time.monotonic() + seconds
+        pause = POLLING.first
+        while (code := self.poll()) is None:
+            left = pause if end is None else end - time.monotonic()
+            if left <= 0:
+                return None
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, POLLING.longest)
+        return code
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process group."""
+        if not self.over:
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # raised by macOS for a group of zombies
+                os.killpg(self.pid, number)
+
+    def end(self, grace: float) -> None:
+        """End the process group: SIGTERM, then SIGKILL."""
+        if self.poll() is None:
+            self.memory.sample(at_once=True)
+            self.signal(signal.SIGTERM)
+            self.wait(grace)
+        self.signal(signal.SIGKILL)
+        self.wait(None)
+        self.over = True
+        self._abandoned.detach()
+
+    def kill_pipe_holders(self) -> None:
+        """Kill processes that left the group and keep an output open."""
+        kill_pipe_holders((self.stdout.fileno(), self.stderr.fileno()))
+
+    def close_pipes(self) -> None:
+        """Close our ends of the pipes."""
+        for stream in (self.stdin, self.stdout, self.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):  # unwritten input of an exited program
+                    stream.close()
+
+
+@contextlib.contextmanager
+def _deferred_signals() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python runs handlers in the main thread only
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    deferred: list[int] = []
+    for number in handlers:
+        signal.signal(number, lambda number, _: deferred.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for received in deferred:
+        signal.raise_signal(received)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            task.argv,
+            cwd=task.cwd,
+            env=add_marker(task.environment, marker),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+        )
+    except (OSError, ValueError) as error:
+        if task.cwd is not None and not task.cwd.is_dir():
+            message = f"cannot start {task.argv[0]}: no directory {task.cwd}"
+            raise SetupError(message, hint="create the directory") from error
+        if isinstance(error, FileNotFoundError):
+            hint = "install it, or use its full path"
+        elif isinstance(error, PermissionError):
+            hint = "make it executable: chmod +x"
+        else:  # argument list too long, NUL byte, lone surrogate
+            hint = "shorten or clean its arguments"
+        raise SetupError(f"cannot start {task.argv[0]}: {error}", hint=hint) from error
 
 
 _ROUNDS = 5  # of killing: a process can fork between listing and signal
 
 
-def stragglers(marker: str) -> list[int]:
+def find_orphans(marker: str) -> list[int]:
     """Return the processes with a marker, except those of programs still in use."""
-    wanted = running_sessions()
-    return [pid for pid in _carriers(marker) if session_of(pid) not in wanted]
+    with _STARTING:
+        used = {group.pid for group in _STARTED if not group.over}
+    return [pid for pid in find_marked(marker) if session_of(pid) not in used]
 
 
 def kill_orphans(marker: str, grace: float = GroupLimits().grace) -> int:
     """End the orphans of programs with a marker (SIGTERM, then SIGKILL) and return their number."""
-    left = stragglers(marker)
+    left = find_orphans(marker)
     ended = set(left)
     _send(left, marker, signal.SIGTERM)
-    end, pause = time.monotonic() + grace, LOOKS.first
+    end, pause = time.monotonic() + grace, POLLING.first
     while left and time.monotonic() < end:
         time.sleep(pause)
-        pause = min(pause * 2, LOOKS.longest)
-        left = [pid for pid in left if carries(pid, marker)]
+        pause = min(pause * 2, POLLING.longest)
+        left = [pid for pid in left if has_marker(pid, marker)]
     for _ in range(_ROUNDS if ended else 0):
-        left = stragglers(marker)
+        left = find_orphans(marker)
         ended.update(left)
         _send(left, marker, signal.SIGKILL)
         if not left:
@@ -392,20 +340,18 @@ def kill_orphans(marker: str, grace: float = GroupLimits().grace) -> int:
 
 def kill_all() -> None:
     """Kill every running program of this process and all orphans, without waiting."""
-    kill_groups()
+    with _STARTING:
+        for group in sorted(_STARTED, key=lambda group: group.pid):
+            group.signal(signal.SIGKILL)
     for _ in range(_ROUNDS):
-        left = _carriers(own_marker())
+        left = find_marked(own_marker())
         _send(left, own_marker(), signal.SIGKILL)
         if not left:
             break
 
 
-def _carriers(marker: str) -> list[int]:
-    return sorted(pid for pid in every_pid() if pid != os.getpid() and carries(pid, marker))
-
-
 def _send(pids: list[int], marker: str, number: signal.Signals) -> None:
     for pid in pids:
-        if carries(pid, marker):
+        if has_marker(pid, marker):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
