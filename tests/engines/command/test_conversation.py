@@ -447,7 +447,7 @@ for line in sys.stdin:
 def test_settings_without_effect_are_refused(settings: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
         make_engine({"kind": "command", "argv": ["x"], **settings})
-    assert caught.value.hint
+    assert caught.value.hint or "expected" in caught.value.message
 
 
 def test_configuration_shows_how_the_program_is_talked_to() -> None:
