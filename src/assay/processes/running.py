@@ -183,6 +183,8 @@ class ProcessGroup:
     """A running program and its descendants; methods may be called from any thread."""
 
     def __init__(self, task: ProgramSpec, *, stdin: int = subprocess.DEVNULL) -> None:
+        import psutil  # noqa: F401 - takes 20 ms, in which no memory would be sampled after the start
+
         self.marker = task.marker or new_marker()
         self.over = False  # it was ended: its process id may be reused
         self._reaping = threading.Lock()

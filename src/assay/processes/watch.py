@@ -199,7 +199,7 @@ class ProgramMemory:
         lost = self._family.update(begin)
         members = self._family.members
         if not members:
-            self._end(begin)
+            self._end(time.monotonic())
             return
         self._gap, self._last = max(self._gap, begin - self._last if lost else 0.0), begin
         self._sampled = max(self._sampled, *(one.peak for one in members.values()))
@@ -273,5 +273,8 @@ class _Family:
 
 
 def _is_twin(one: ProcessMemory, parent: ProcessMemory | None) -> bool:
-    fields = ("virtual", "peak", "resident")
-    return parent is not None and all(getattr(one, name) == getattr(parent, name) for name in fields)
+    return parent is not None and (one.virtual, one.peak, one.resident) == (
+        parent.virtual,
+        parent.peak,
+        parent.resident,
+    )
