@@ -143,7 +143,7 @@ time.sleep(0.1 + 3 * (time.monotonic() - float(sys.argv[1])))
 
 def test_memory_where_processes_cannot_be_looked_at_is_the_figure_of_the_kernel() -> None:
     script = (
-        "import resource, subprocess, sys\nsys.platform = 'darwin'\n"
+        "import psutil, resource, subprocess, sys\nsys.platform = 'darwin'\n"
         "from assay.processes import ProgramSpec, run_process\n"
         f"peak = run_process(ProgramSpec(('true',)), {WATCHDOG}).peak_bytes\n"
         "print(peak == resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
