@@ -20,7 +20,8 @@ from typing import Final
 
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import AssayError
-from assay.gold.synth import SampleSize, synthesize, write_sets
+from assay.gold.codebase import SampleSize
+from assay.gold.synth import synthesize, write_sets
 from benchmarks.pages import Section, Unavailable, table
 
 PACKAGES: Final = (

@@ -13,7 +13,7 @@ from assay.files import read_utf8
 from assay.gold import load_gold
 from assay.gold.build import read_source
 from assay.gold.formats.rows import open_source
-from assay.gold.mining.traces import read_shell
+from assay.gold.mining.logs import read_shell
 
 
 @pytest.fixture(autouse=True)

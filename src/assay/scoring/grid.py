@@ -232,7 +232,7 @@ def _place_rankings(engine: EngineRun, column: Mapping[tuple[str, str, str], int
 #: TREC-like sets: a twentieth leaves rings at .07, a fifth leaves too few units for a p-value.
 LARGEST = 0.1
 _DIGITS = 12
-#: Kinds of synthetic sets whose corpus is a copy (`gold.synth.sets`).
+#: Kinds of synthetic sets whose corpus is a copy (`gold.synth`).
 _ON_A_COPY = ("doc", "keyword")
 
 

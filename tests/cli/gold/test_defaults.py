@@ -9,7 +9,7 @@ from assay.cli.gold.vote import rules_of
 from assay.cli.main import build_parser
 from assay.gold.review.standing import ReviewRules
 from assay.gold.split import PARTS, WAYS, Shares, SplitOptions
-from assay.gold.synth.sets import DRAW
+from assay.gold.synth import DRAW
 from assay.scoring.pooling import PoolConfig
 from assay.stats.config import DEFAULT
 

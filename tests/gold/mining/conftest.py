@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.gold.mining import CodeIndex, Intake, ProposalInfo
-from assay.gold.synth.survey import survey
+from assay.gold.codebase import CodeIndex, survey
+from assay.gold.mining.intake import Intake, ProposalInfo
 from assay.types import CorpusSpec
 
 NET = '''\

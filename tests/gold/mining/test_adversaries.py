@@ -7,9 +7,7 @@ import pytest
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation, build_query
 from assay.gold.formats.native import RELATIONSHIPS, STRENGTHS
-from assay.gold.mining import mine_adversaries
-from assay.gold.mining.adversaries import base_names
-from assay.gold.mining.config import ADVERSARIES
+from assay.gold.mining.adversaries import ADVERSARIES, base_names, mine_adversaries
 from assay.types import CorpusSpec, EngineRun, GoldSet, Hit, Ranking, Run, Suite
 
 HERE = GoldLocation("gold.yaml")

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from assay.chat import Endpoint
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation, build_query
+from assay.gold.codebase import CodeIndex, Survey
 from assay.gold.leaks import replacements
 from assay.gold.lint.registry import RuleSelection, lint
-from assay.gold.mining import CodeIndex, ask_phrasings, mine_phrasings
-from assay.gold.mining.endpoint import answer_problem
-from assay.gold.mining.phrasings import rule_phrases, slips, wrong_term
-from assay.gold.synth.survey import Survey
+from assay.gold.mining.endpoint import answer_problem, ask_phrasings
+from assay.gold.mining.phrasings import mine_phrasings, rule_phrases, slips, wrong_term
 from assay.types import Corpus, CorpusSpec, GoldSet
 from tests.serving import Reply, in_turn, serving
 

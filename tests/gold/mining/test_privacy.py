@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.mining import mine_shell, mine_transcript
+from assay.gold.mining.log_queries import mine_shell, mine_transcript
 from assay.gold.mining.privacy import private_names, private_part
 
 #: Planted, none of them real; issued keys are put together here so that no scanner takes them for ones.

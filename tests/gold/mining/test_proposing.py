@@ -8,12 +8,11 @@ from assay.chat import Endpoint
 from assay.errors import AssayError
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation
-from assay.gold.mining import Intake, ProposalInfo, propose
-from assay.gold.mining.config import PROPOSING, TEXTS
-from assay.gold.mining.endpoint import modules, read_queries
-from assay.gold.mining.intake import Intent, LintNotes
+from assay.gold.codebase import SampleSize
+from assay.gold.mining.endpoint import PROPOSING, modules, propose, read_queries
+from assay.gold.mining.intake import Intake, Intent, LintNotes, ProposalInfo
+from assay.gold.mining.questions import TEXTS
 from assay.gold.review import Origin
-from assay.gold.synth.survey import SampleSize
 from tests.serving import Reply, in_turn, serving
 
 HUMAN = "how long do we pause before a broken transfer is tried again?"

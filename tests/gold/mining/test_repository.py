@@ -2,12 +2,13 @@
 
 import pytest
 
-from assay.gold.mining import DEFAULT_SOURCES, MINERS, SOURCES
-from assay.gold.mining.docs import sentence_question
+from assay.gold.codebase import SampleSize
+from assay.gold.mining.docs import mine_comments, mine_docs, mine_names, sentence_question
 from assay.gold.mining.history import mine_history
-from assay.gold.synth.survey import SampleSize
+from assay.gold.mining.intake import DEFAULT_SOURCES, SOURCES
 from tests.gold.mining.conftest import NET, anchors, commit, run_git
 
+MINERS = {"history": mine_history, "docs": mine_docs, "comments": mine_comments, "names": mine_names}
 WANTED = SampleSize(count=40, seed=0)
 
 
@@ -107,7 +108,7 @@ def test_history_without_git_or_commits_is_told(tree, make_ground):
 
 
 def test_comments_become_questions_for_symbols(ground):
-    found = texts(MINERS["comments"](ground, WANTED))
+    found = texts(mine_comments(ground, WANTED))
     assert found["which code computes how long to wait before a failed download is tried again?"] == {
         "pkg/net.py::Backoff.next_wait": 2
     }
@@ -131,13 +132,13 @@ class Base:
         raise NotImplementedError
 """
     (tree / "pkg/more.py").write_text(more)
-    found = [anchor for answers in texts(MINERS["comments"](make_ground(tree), WANTED)).values() for anchor in answers]
+    found = [anchor for answers in texts(mine_comments(make_ground(tree), WANTED)).values() for anchor in answers]
     assert "pkg/store.py::next_wait" in found
     assert not {"pkg/net.py::fetch_archive", "pkg/more.py::load_archive", "pkg/more.py::Base.pick"} & set(found)
 
 
 def test_documents_become_questions_for_what_they_name(ground):
-    found = texts(MINERS["docs"](ground, WANTED))
+    found = texts(mine_docs(ground, WANTED))
     assert found == {
         "how does waiting between two attempts work?": {"pkg/net.py::Backoff": 2},
         "which code downloads and unpacks a remote archive of members?": {"pkg/net.py::fetch_archive": 2},
@@ -149,7 +150,7 @@ def test_documents_end_a_block_of_code_where_its_own_fence_ends_it(tree, make_gr
     block = "```sh\n~~~\n# a comment\n\nUse `read_entry` to open all files of the store.\n```\n"
     said = "# Waits and locks\n\nUse `fetch_archive` to copy a remote archive of members.\n"
     (tree / "docs/guide.md").write_text(f"# Guide\n\n{block}{said}")
-    found = MINERS["docs"](make_ground(tree), WANTED)
+    found = mine_docs(make_ground(tree), WANTED)
     assert texts(found) == {"which code copies a remote archive of members?": {"pkg/net.py::fetch_archive": 2}}
     assert [intent.origin.source for intent in found.intents] == ["line 9 of docs/guide.md"]
 
@@ -158,17 +159,17 @@ def test_documents_with_underlined_headings_are_read(tree, make_ground):
     said = "Locks\n=====\nUse `fetch_archive` to copy a remote archive of members.\n\n=====\nOther\n=====\n"
     (tree / "docs/guide.md").unlink()
     (tree / "docs/guide.rst").write_text(said)
-    found = texts(MINERS["docs"](make_ground(tree), WANTED))
+    found = texts(mine_docs(make_ground(tree), WANTED))
     assert found == {"which code copies a remote archive of members?": {"pkg/net.py::fetch_archive": 2}}
 
 
 def test_proposals_say_which_source_they_come_from(ground):
-    for source in ("docs", "comments"):
-        assert {intent.origin.how for intent in MINERS[source](ground, WANTED).intents} == {source}
+    for source, mine in (("docs", mine_docs), ("comments", mine_comments)):
+        assert {intent.origin.how for intent in mine(ground, WANTED).intents} == {source}
 
 
-def test_sources_are_the_miners_in_the_order_that_seeds_their_draws():
-    assert tuple(MINERS) == SOURCES
+def test_order_of_sources_which_seeds_their_draws():
+    assert SOURCES == ("history", "docs", "comments", "names")
     assert set(DEFAULT_SOURCES) < set(SOURCES)
 
 

@@ -1,4 +1,4 @@
-"""Taking comments out of a file: what goes, what stays, and that no line moves."""
+"""Taking list_comments out of a file: what goes, what stays, and that no line moves."""
 
 import ast
 from itertools import pairwise
@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.synth.survey import blank, comments, documentation
+from assay.gold.codebase import documentation, list_comments
+from assay.gold.synth import strip_comments
 from assay.syntax.outline import outline
 from tests.gold.synth.conftest import POOL, RETRY, VIEW
 
@@ -16,7 +17,7 @@ def documented(text: str, grammar: str) -> dict[str, list[str]]:
     found = outline(text, grammar).definitions
     return {
         d.name: [s.text for s in stretches]
-        for d, stretches in zip(found, documentation(found, comments(text, grammar)), strict=True)
+        for d, stretches in zip(found, documentation(found, list_comments(text, grammar)), strict=True)
     }
 
 
@@ -33,8 +34,8 @@ def test_documentation_is_the_string_inside_else_the_comments_above():
 
 @pytest.mark.parametrize(("text", "grammar"), [(POOL, "python"), (RETRY, "go"), (VIEW, "typescript")])
 def test_blanking_keeps_every_line_and_every_other_character(text, grammar):
-    every = comments(text, grammar)
-    stripped = blank(text, every)
+    every = list_comments(text, grammar)
+    stripped = strip_comments(text, every)
     assert len(stripped.split("\n")) == len(text.split("\n"))
     source = text.encode()
     outside = [source[a.last : b.first] for a, b in pairwise(every)]
@@ -44,7 +45,7 @@ def test_blanking_keeps_every_line_and_every_other_character(text, grammar):
 
 def test_blanked_python_still_parses_where_the_string_was_the_whole_body():
     text = 'def f():\n    """Only this."""\n\n\nclass C:\n    r"""And\n    this."""\n'
-    stripped = blank(text, comments(text, "python"))
+    stripped = strip_comments(text, list_comments(text, "python"))
     assert [getattr(node, "name", "") for node in ast.parse(stripped).body] == ["f", "C"]
     assert "this" not in stripped
 
@@ -52,8 +53,8 @@ def test_blanked_python_still_parses_where_the_string_was_the_whole_body():
 @given(st.lists(st.sampled_from(["x = 1\n", "# a ü comment\n", "\n", 'def f():\n    """Döc."""\n', "y = 'ß' # end\n"])))
 def test_blanking_nothing_changes_nothing_and_all_leaves_no_comment(parts):
     text = "".join(parts)
-    assert blank(text, ()) == text
-    stripped = blank(text, comments(text, "python"))
+    assert strip_comments(text, ()) == text
+    stripped = strip_comments(text, list_comments(text, "python"))
     assert "comment" not in stripped
     assert "Döc" not in stripped
     assert stripped.count("\n") == text.count("\n")

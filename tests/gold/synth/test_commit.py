@@ -5,8 +5,7 @@ import subprocess
 import pytest
 
 from assay.corpus import open_corpus
-from assay.gold.synth import synthesize
-from assay.gold.synth.sets import describes_change
+from assay.gold.synth import describes_change, synthesize
 from assay.syntax.prose import plain_subject
 from assay.types import CorpusSpec
 

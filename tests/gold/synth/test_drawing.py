@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.synth.survey import SampleSize, SynthQuery, draw
+from assay.gold.codebase import SampleSize, draw
 
 candidates = st.lists(
-    st.tuples(st.sampled_from("abcd"), st.integers(1, 30)).map(lambda x: SynthQuery(x[0], x[1], x[1] + 1, f"q{x[1]}")),
+    st.tuples(st.sampled_from("abcd"), st.integers(1, 30)),
     unique=True,
 )
 
@@ -15,19 +15,19 @@ candidates = st.lists(
 @given(candidates, st.integers(1, 12), st.integers(1, 5), st.integers(0, 3))
 def test_draw_is_bounded_balanced_and_does_not_depend_on_order(every, count, most, seed):
     wanted = SampleSize(count, most, seed)
-    drawn = draw(every, wanted, np.random.default_rng(seed))
-    assert drawn == draw(every[::-1], wanted, np.random.default_rng(seed))
+    drawn = draw(every, tuple, wanted, np.random.default_rng(seed))
+    assert drawn == draw(every[::-1], tuple, wanted, np.random.default_rng(seed))
     assert len(set(drawn)) == len(drawn)
     assert set(drawn) <= set(every)
-    sizes = {path: sum(one.path == path for one in every) for path in {one.path for one in every}}
+    sizes = {path: sum(one[0] == path for one in every) for path in {one[0] for one in every}}
     assert len(drawn) == min(count, sum(min(size, most) for size in sizes.values()))
-    taken = {path: sum(one.path == path for one in drawn) for path in sizes}
+    taken = {path: sum(one[0] == path for one in drawn) for path in sizes}
     full = {path: min(sizes[path], most) for path in sizes}
     short = [taken[path] for path in sizes if taken[path] < full[path]]
     assert max(taken.values(), default=0) <= (min(short) + 1 if short else most)
 
 
 def test_another_seed_draws_others():
-    every = [SynthQuery("a", n, n, str(n)) for n in range(1, 100)]
+    every = [("a", n) for n in range(1, 100)]
     wanted = SampleSize(4, 4, 0)
-    assert draw(every, wanted, np.random.default_rng(0)) != draw(every, wanted, np.random.default_rng(1))
+    assert draw(every, tuple, wanted, np.random.default_rng(0)) != draw(every, tuple, wanted, np.random.default_rng(1))

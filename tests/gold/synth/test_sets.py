@@ -5,7 +5,8 @@ import pytest
 from assay.corpus import open_corpus, read_text
 from assay.errors import ConfigError
 from assay.gold import load_gold, resolve
-from assay.gold.synth import SampleSize, synthesize, write_sets
+from assay.gold.codebase import SampleSize
+from assay.gold.synth import synthesize, write_sets
 from assay.scoring import score
 from assay.stats.units import partition
 from assay.types import CorpusSpec, EngineRun, Run, Suite

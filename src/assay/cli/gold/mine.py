@@ -11,9 +11,9 @@ from assay.cli.output import emit, info
 from assay.errors import AssayError, ConfigError, GoldError, closest_match
 
 if TYPE_CHECKING:
-    from assay.gold.mining import CodeIndex, Intake, IntakeResult, MinedItems, Rejection, UnlocatedQuery
+    from assay.gold.codebase import CodeIndex, SampleSize
+    from assay.gold.mining.intake import Intake, IntakeResult, MinedItems, Rejection, UnlocatedQuery
     from assay.gold.review import Item, Queue
-    from assay.gold.synth import SampleSize
     from assay.report.render.document import Document
     from assay.types import CorpusSpec, GoldSet, Run
 
@@ -82,8 +82,8 @@ def mine_command(args: argparse.Namespace) -> int:
     nothing but the words of a query is kept, and what looks like a secret or a private path is left out. Look through
     the proposals of a shell history before you share them.
     """
-    from assay.gold.mining import DEFAULT_SOURCES
-    from assay.gold.synth import SampleSize
+    from assay.gold.codebase import SampleSize
+    from assay.gold.mining.intake import DEFAULT_SOURCES
 
     _check(args)
     gold = _load(Path(args.set), needed=args.adversaries or args.phrasings)
@@ -118,7 +118,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
-    from assay.gold.mining import DEFAULT_SOURCES, SOURCES
+    from assay.gold.mining.intake import DEFAULT_SOURCES, SOURCES
 
     if args.sources is None:
         other = args.shell or args.transcript or args.propose or args.adversaries or args.phrasings
@@ -183,10 +183,10 @@ def _work(
     from assay.cli.gold.lint import lint_dependencies
     from assay.clock import today
     from assay.corpus import open_corpus
+    from assay.gold.codebase import CodeIndex, survey
     from assay.gold.history import commit_of
-    from assay.gold.mining import CodeIndex, Intake, ProposalInfo, check_same_corpus, lint_check
+    from assay.gold.mining.intake import Intake, ProposalInfo, check_same_corpus, lint_check
     from assay.gold.review import Queue
-    from assay.gold.synth.survey import survey
 
     info(args, f"reading {args.repo}")
     corpus = open_corpus(spec)
@@ -202,17 +202,21 @@ def _work(
 
 
 def _sources(work: _Work) -> Iterator[tuple[str, Iterable[IntakeResult | MinedItems]]]:
-    from assay.gold import mining
+    from assay.gold.mining.docs import mine_comments, mine_docs, mine_names
+    from assay.gold.mining.endpoint import propose
+    from assay.gold.mining.history import mine_history
+    from assay.gold.mining.log_queries import mine_shell, mine_transcript
 
+    miners = {"history": mine_history, "docs": mine_docs, "comments": mine_comments, "names": mine_names}
     args, ground, wanted = work.args, work.ground, work.wanted
     for name in _source_names(args):
-        yield name, _once(mining.MINERS[name], ground, wanted)
+        yield name, _once(miners[name], ground, wanted)
     for file in args.shell:
-        yield "shell", _once(mining.mine_shell, ground, Path(file))
+        yield "shell", _once(mine_shell, ground, Path(file))
     for file in args.transcript:
-        yield "transcript", _once(mining.mine_transcript, ground, Path(file))
+        yield "transcript", _once(mine_transcript, ground, Path(file))
     if args.propose:
-        yield "endpoint", mining.propose(work.intake, required_endpoint(args), wanted)
+        yield "endpoint", propose(work.intake, required_endpoint(args), wanted)
     if args.adversaries and work.gold:
         yield "adversaries", _adversaries(work, work.gold)
     if args.phrasings and work.gold:
@@ -225,13 +229,14 @@ def _once(miner: Callable[..., MinedItems], *arguments: object) -> Iterator[Mine
 
 
 def _adversaries(work: _Work, gold: GoldSet) -> Iterator[IntakeResult]:
-    from assay.gold.mining import mine_adversaries
+    from assay.gold.mining.adversaries import mine_adversaries
 
     yield mine_adversaries(work.intake, gold, work.run)
 
 
 def _phrasings(work: _Work, gold: GoldSet) -> Iterator[IntakeResult]:
-    from assay.gold.mining import ask_phrasings, mine_phrasings
+    from assay.gold.mining.endpoint import ask_phrasings
+    from assay.gold.mining.phrasings import mine_phrasings
 
     if work.args.endpoint:
         yield from ask_phrasings(work.intake, gold, required_endpoint(work.args))
@@ -253,7 +258,7 @@ def _collect(work: _Work, tallies: list[_Tally], batches: Iterable[IntakeResult 
 
 
 def _take(work: _Work, tally: _Tally, batch: IntakeResult | MinedItems) -> None:
-    from assay.gold.mining import MinedItems
+    from assay.gold.mining.intake import MinedItems
 
     if isinstance(batch, MinedItems):
         tally.unplaced += batch.unplaced

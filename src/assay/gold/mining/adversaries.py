@@ -10,17 +10,35 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
+from assay.gold.codebase import CodeIndex, DefinitionRef, is_peripheral, name_key, stems
 from assay.gold.formats.native import STRENGTHS
-from assay.gold.mining.codebase import CodeIndex, DefinitionRef, name_key, stems
-from assay.gold.mining.config import ADVERSARIES
 from assay.gold.mining.intake import Intake, IntakeResult
 from assay.gold.mining.questions import ADDED, word_set
 from assay.gold.review.items import Item, Origin
-from assay.gold.synth.survey import is_peripheral
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content
 from assay.types import Adversary, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Target
 
+
+@dataclass(frozen=True, slots=True)
+class AdversaryRules:
+    """Which adversaries are proposed."""
+
+    each: int = 3  # most of one relationship per query; a set needs a few good ones, not a list
+    total: int = 6  # most per query
+    alike: float = 0.6  # least share of common words in two similar names
+    strong_share: float = 0.2  # least share of the query's words in a strong adversary ...
+    medium_share: float = 0.4  # ... a medium one ...
+    weak_share: float = 0.6  # ... and a weak one: without common words it is not plausible
+    siblings: int = 6  # most classes of one base; a base of more is a mixin, which does not relate them
+    rank: int = 5  # best rank of a confusion
+    engines: int = 2  # that rank it above the target, if the run has as many
+    strong: int = 3  # engines that make a confusion a strong one
+    callers: int = 8  # most callers; a name with more is used everywhere
+    longest: int = 150  # lines; a longer definition holds a bit of everything
+
+
+ADVERSARIES: Final = AdversaryRules()
 _JUDGE: Final = "the engines may be right: check first whether it is relevant to the query"
 _LEAST_SHARE: Final = {
     "strong": ADVERSARIES.strong_share,

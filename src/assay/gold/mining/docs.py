@@ -8,17 +8,46 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.corpus import read_text
+from assay.gold.codebase import (
+    TARGET_KINDS,
+    CodeIndex,
+    DefinitionRef,
+    SampleSize,
+    doc_sentence,
+    documentation,
+    name_key,
+    stems,
+)
 from assay.gold.leaks import leakage
-from assay.gold.mining.codebase import CodeIndex, DefinitionRef, name_key, stems
-from assay.gold.mining.config import COMMITS, DOCS, TEXTS
-from assay.gold.mining.intake import Intent, MinedItems, draw_intents, is_query_length, normalize
-from assay.gold.mining.questions import VERBS, base_form, lower_first, question, stands_alone, topic_question
+from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, Intent, MinedItems, draw_intents, normalize
+from assay.gold.mining.questions import (
+    TEXTS,
+    VERBS,
+    base_form,
+    is_query_length,
+    lower_first,
+    question,
+    stands_alone,
+    topic_question,
+)
 from assay.gold.review.items import Origin
-from assay.gold.synth.survey import TARGET_KINDS, SampleSize, doc_sentence, documentation
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content, headings, is_idle, is_prose, names_it, sentences, unfenced, without_markup
 from assay.types import Span, Target
 
+
+@dataclass(frozen=True, slots=True)
+class DocRules:
+    """Which sections and sentences of documents and comments become proposals."""
+
+    named: int = 2  # most definitions that one sentence or heading may name; more is a list
+    longest: int = 400  # lines of a target; documents often name a whole class
+    largest: int = 2_000_000  # bytes of a document; more is data
+    alike: float = 0.7  # share of common words from which on two comments say the same
+    shortest: int = 3  # lines of a documented definition; a shorter one is mostly a constant of a group
+
+
+DOCS: Final = DocRules()
 _VERBATIM: Final = (
     "its words are copied from the corpus, so lexical search finds it easily: "
     "after acceptance, rephrase the query in the gold file"
@@ -77,7 +106,13 @@ def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
                 for intent in intents:
                     found.setdefault(normalize(intent.text), intent)
     empty = "no Markdown or reStructuredText sentence describes a definition that it names"
-    return draw_intents(list(found.values()), wanted, "docs", empty)
+    return _draw(list(found.values()), wanted, "docs", empty)
+
+
+def _draw(intents: Sequence[Intent], wanted: SampleSize, source: str, empty: str) -> MinedItems:
+    if not intents:
+        return MinedItems(notes=(f"{source}: {empty}",))
+    return MinedItems(draw_intents(intents, wanted, source))
 
 
 def _sections(lines: Sequence[str]) -> Iterator[_Section]:
@@ -180,7 +215,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose sentences that document exactly one definition."""
     every = [comment for path in sorted(code.files) for comment in _comments(code, path)]
     fitting = [intent for comment in _without_similar(every) if (intent := _comment_intent(code, comment)) is not None]
-    return draw_intents(fitting, wanted, "comments", "no definition has a comment with a usable sentence")
+    return _draw(fitting, wanted, "comments", "no definition has a comment with a usable sentence")
 
 
 def _comments(code: CodeIndex, path: str) -> Iterator[_Comment]:
@@ -216,10 +251,10 @@ def _comment_intent(code: CodeIndex, comment: _Comment) -> Intent | None:
     ref, asked = comment.ref, question(comment.text)
     fits = is_query_length(comment.text) and stands_alone(comment.text) and asked != comment.text
     body = ref.definition.end - ref.definition.name_line + 1
-    if not fits or not code.can_be_target(ref) or not DOCS.shortest <= body <= COMMITS.longest:
+    if not fits or not code.can_be_target(ref) or not DOCS.shortest <= body <= MAX_TARGET_LINES:
         return None
     target = code.anchor(ref)
-    if target is None or leakage(asked, (target,)) >= COMMITS.leak or _ABSTRACT.search(code.text(ref)):
+    if target is None or leakage(asked, (target,)) >= MAX_LEAKAGE or _ABSTRACT.search(code.text(ref)):
         return None
     origin = Origin("comments", f"the comment in line {comment.line} of {ref.path}")
     return Intent(asked, (target,), origin, notes=(_VERBATIM,))
@@ -233,7 +268,7 @@ def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     fitting: list[Intent] = []
     for ref in code.definitions:
         if (
-            DOCS.shortest <= ref.lines <= COMMITS.longest
+            DOCS.shortest <= ref.lines <= MAX_TARGET_LINES
             and code.can_be_target(ref)
             and len(split(ref.name)) >= TEXTS.fewest
             and len(code.by_name[name_key(ref.name)]) == 1
@@ -241,4 +276,4 @@ def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         ):
             origin = Origin("names", f"a name in {ref.path}")
             fitting.append(Intent(" ".join(split(ref.name)), (target,), origin, "keyword", (_BY_NAME,)))
-    return draw_intents(fitting, wanted, "names", "no name of several words is unique")
+    return _draw(fitting, wanted, "names", "no name of several words is unique")

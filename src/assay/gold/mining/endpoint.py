@@ -14,18 +14,31 @@ from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
 from assay.errors import GoldError
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation
+from assay.gold.codebase import CodeIndex, DefinitionRef, SampleSize
 from assay.gold.leaks import replacements
-from assay.gold.mining.codebase import CodeIndex, DefinitionRef
-from assay.gold.mining.config import PHRASINGS, PROPOSING, TEXTS
-from assay.gold.mining.intake import Intake, IntakeResult, Intent, Rejection, is_query_length, normalize
-from assay.gold.mining.phrasings import MADE, Phrase, phrasing_item
+from assay.gold.mining.intake import Intake, IntakeResult, Intent, Rejection, normalize
+from assay.gold.mining.phrasings import MADE, PHRASINGS, Phrase, phrasing_item
 from assay.gold.mining.privacy import private_part
+from assay.gold.mining.questions import TEXTS, is_query_length
 from assay.gold.review.items import Origin
-from assay.gold.synth.survey import SampleSize
 from assay.syntax.prose import sentences
 from assay.syntax.secrets import scrub
 from assay.types import GoldSet, Query, Target
 
+
+@dataclass(frozen=True, slots=True)
+class ProposalRules:
+    """How an endpoint proposes queries, directory by directory."""
+
+    chars: int = 9_000  # of a digest, some 2,500 tokens, which small models still read whole
+    each: int = 4  # queries per directory
+    doc: int = 160  # characters of a doc line
+    signature: int = 160  # the same
+    fewest: int = 2  # definitions of a directory
+    targets: int = 4  # most per query
+
+
+PROPOSING: Final = ProposalRules()
 _INDENT: Final = "  "  # of a definition, below its file
 _PROMPT: Final = "propose"
 _FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)

@@ -12,18 +12,52 @@ from typing import Final
 from assay.corpus.git import find_top
 from assay.corpus.spec import is_url
 from assay.errors import SetupError
+from assay.gold.codebase import (
+    ChangedDefinition,
+    CodeIndex,
+    DefinitionRef,
+    SampleSize,
+    changed_definitions,
+    is_peripheral,
+    stems,
+)
 from assay.gold.history import Commit, Message, list_commits, list_merges, messages
 from assay.gold.leaks import leakage
-from assay.gold.mining.codebase import CodeIndex, DefinitionRef, is_inside, stems
-from assay.gold.mining.config import COMMITS
-from assay.gold.mining.intake import Intent, MinedItems, generator, is_query_length, normalize, sample_by_file
-from assay.gold.mining.questions import change_question, describes_behavior, stands_alone, weight
+from assay.gold.mining.intake import (
+    MAX_LEAKAGE,
+    MAX_TARGET_LINES,
+    Intent,
+    MinedItems,
+    draw_intents,
+    generator,
+    normalize,
+)
+from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, weight
 from assay.gold.review.items import Origin
-from assay.gold.synth.survey import ChangedDefinition, SampleSize, changed_definitions, is_peripheral
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content, is_prose, is_trivial, names_it, plain_subject, sentences
 from assay.types import PRIMARY, SECONDARY, Corpus, Target
 
+
+@dataclass(frozen=True, slots=True)
+class CommitRules:
+    """Which commits become proposals."""
+
+    files: int = 3  # most, without tests and docs; a wider change has no particular location
+    definitions: int = 4  # most that still exist; the same
+    lost: float = 0.5  # most of the changed definitions that may be gone since; more, and the rest is a remnant
+    newest: int = 3_000  # newest commits; older code has mostly moved
+    merges: int = 1_000  # newest merges; each is several commits
+    tried: int = 10  # times as many as are wanted: most touch something that has gone since
+    main_share: float = 0.34  # of the heaviest target's weight (lines written × words shared): another primary
+    shared: int = 2  # fewest stems of the text in the definitions; with fewer it is about something else ...
+    share: float = 0.5  # ... and the least share of its stems
+    rare: float = 0.05  # of the files: at least one word of the text is in no more, or it could mean anything ...
+    few: int = 5  # ... or in no more than this many files
+    unreviewed: int = 4  # fewest content words of an unreviewed subject; those of pull requests may have fewer
+
+
+COMMITS: Final = CommitRules()
 _PULL_REQUEST: Final = re.compile(
     r"^Merge pull request #(\d+)|^Merged? in .*\(pull request #(\d+)\)|See merge request \S*!(\d+)", re.MULTILINE
 )
@@ -57,16 +91,23 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose the subjects of commits and pull requests whose changed definitions still exist."""
     try:
         folder, revision = _work_tree(code.corpus)
-        found = _find_intents(code, folder, revision, wanted)
+        subjects = _read_subjects(code, folder, revision)
+        shuffled = [subjects[i] for i in generator(wanted, "history").permutation(len(subjects))]
+        # Titles of pull requests come first: another person has read them.
+        sample = sorted(shuffled, key=lambda one: not one.reviewed)[: COMMITS.tried * wanted.count]
+        own = {path: file for path, file in code.files.items() if code.is_own_code(path)}
+        changed = changed_definitions(folder, [one.commit.id for one in sample], own)
     except SetupError as error:
         return MinedItems(notes=(f"history: {error.message}",))
+    intents = (_intent(code, one, changed.get(one.commit.id, ())) for one in sample)
+    found = [intent for intent in intents if intent is not None]
     if not found:
         empty = "history: no commit with a descriptive subject changed only a few definitions that still exist"
         return MinedItems(notes=(empty,))
     reviewed = _without_duplicates([intent for intent in found if "pull request" in intent.origin.source])
-    drawn = sample_by_file(reviewed, wanted, "history")
+    drawn = draw_intents(reviewed, wanted, "history")
     others = _without_duplicates([*reviewed, *(intent for intent in found if intent not in reviewed)])[len(reviewed) :]
-    more = sample_by_file(others, replace(wanted, count=wanted.count - len(drawn)), "history")
+    more = draw_intents(others, replace(wanted, count=wanted.count - len(drawn)), "history")
     return MinedItems((*drawn, *more))
 
 
@@ -94,33 +135,19 @@ def _without_duplicates(intents: Sequence[Intent]) -> list[Intent]:
     return list(first.values())
 
 
-def _find_intents(code: CodeIndex, folder: Path, revision: str, wanted: SampleSize) -> list[Intent]:
-    subjects = _read_subjects(code, folder, revision)
-    shuffled = [subjects[i] for i in generator(wanted, "history").permutation(len(subjects))]
-    # Titles of pull requests come first: another person has read them.
-    sample = sorted(shuffled, key=lambda one: not one.reviewed)[: COMMITS.tried * wanted.count]
-    own = {path: file for path, file in code.files.items() if code.is_own_code(path)}
-    changed = changed_definitions(folder, [one.commit.id for one in sample], own)
-    found = [_intent(code, one, changed.get(one.commit.id, ())) for one in sample]
-    return [intent for intent in found if intent is not None]
-
-
 def _read_subjects(code: CodeIndex, folder: Path, revision: str) -> list[_Subject]:
+    def is_narrow(commit: Commit) -> bool:
+        known, languages = code.files, code.languages
+        source = [p for p in commit.paths if not is_peripheral(p) and (p in known or p not in languages)]
+        return 0 < len(source) <= COMMITS.files and any(code.is_own_code(path) for path in source)
+
     merges = list_merges(folder, COMMITS.merges, revision)
-    plain = list_commits(folder, COMMITS.looked_at, revision)
-    narrow = [commit for commit in (*merges, *plain) if _is_narrow(commit, code)]
+    narrow = [c for c in (*merges, *list_commits(folder, COMMITS.newest, revision)) if is_narrow(c)]
     found = messages(folder, [commit.id for commit in narrow])
     merged = frozenset(commit.id for commit in merges)
     subjects = [one for commit in narrow if (one := _subject(commit, found.get(commit.id), merged)) is not None]
     times = Counter(normalize(one.text) for one in subjects)
     return [one for one in subjects if times[normalize(one.text)] == 1]
-
-
-def _is_narrow(commit: Commit, code: CodeIndex) -> bool:
-    source = [
-        path for path in commit.paths if not is_peripheral(path) and (path in code.files or path not in code.languages)
-    ]
-    return 0 < len(source) <= COMMITS.files and any(code.is_own_code(path) for path in source)
 
 
 def _subject(commit: Commit, message: Message | None, merged: frozenset[str]) -> _Subject | None:
@@ -153,17 +180,17 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
         one: ref
         for one in found
         if one.position is not None
-        and (ref := code.definition(one.path, one.position)).lines <= COMMITS.longest
+        and (ref := code.definition(one.path, one.position)).lines <= MAX_TARGET_LINES
         and code.can_be_target(ref)
     }
     if not refs or len(refs) > COMMITS.definitions or len(refs) < (1 - COMMITS.lost) * len(found):
         return None
     text = subject.text
     question = change_question(text)
-    inner = {one: ref for one, ref in refs.items() if not any(is_inside(other, ref) for other in refs.values())}
+    inner = {one: ref for one, ref in refs.items() if not any(other.is_inside(ref) for other in refs.values())}
     targets = _targets(code, inner, stems(parts(" ".join(content(text)))))
     named = any(len(split(ref.name)) > 1 and names_it(text, ref.name) for ref in refs.values())
-    if not targets or named or leakage(question, targets) >= COMMITS.leak:
+    if not targets or named or leakage(question, targets) >= MAX_LEAKAGE:
         return None
     notes = (f"commit subject: {text}",) if question != text else ()
     return Intent(question, targets, Origin("history", subject.source), notes=notes)

@@ -6,26 +6,31 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from assay.corpus.spec import spec_text, without_credentials
 from assay.errors import GoldError
 from assay.gold.build import GoldLocation, build_query
+from assay.gold.codebase import CodeIndex, SampleSize, draw
 from assay.gold.leaks import leakage
 from assay.gold.lint.registry import lint
 from assay.gold.lint.rules import LintDependencies
-from assay.gold.mining.codebase import CodeIndex
-from assay.gold.mining.config import SOURCES, TEXTS
 from assay.gold.mining.privacy import private_part
-from assay.gold.mining.questions import ADDED, weight
+from assay.gold.mining.questions import ADDED, TEXTS
 from assay.gold.review.items import Item, ItemKind, Origin, make_item
-from assay.gold.synth.survey import SampleSize, SynthQuery, draw
 from assay.syntax.identifiers import split
 from assay.syntax.prose import content
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
 
 if TYPE_CHECKING:
     import numpy as np
+
+#: Sources within a repository; shell histories and transcripts are named by the user, file by file.
+SOURCES: Final = ("history", "docs", "comments", "names")
+#: The default leaves out names, which leak their target.
+DEFAULT_SOURCES: Final = ("history", "docs", "comments")
+MAX_TARGET_LINES: Final = 120  # every second result meets a longer target
+MAX_LEAKAGE: Final = 0.75  # share of a query's words in its target's path or name from which it only names the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ class IntakeResult:
 
 
 class Intake:
-    """Turns mined queries into items, leaving out what the set, its queue or an earlier call has."""
+    """Turns mined queries into items, leaving out those in the set, in its queue or from an earlier call."""
 
     def __init__(
         self,
@@ -133,7 +138,7 @@ class Intake:
                 self._texts.add(normalize(text))
                 self._ids.add(outcome.id)
         lint_notes = self._check([query for query, _ in made]) if made and self._check else {}
-        items = list[Item]()
+        items: list[Item] = []
         for query, intent in made:
             found = lint_notes.get(query.id, LintNotes())
             if found.refusals:
@@ -153,17 +158,14 @@ class Intake:
         missing = [target.anchor for target in intent.targets if self.code.resolve(target) is None]
         if missing or not intent.targets:
             return Rejection(intent.origin.source, f"not in the corpus: {', '.join(missing) or 'no location'}", text)
-        try:
-            return build_query(self._new_id(text), texts, intent.targets, GoldLocation("the proposal"))
-        except GoldError as error:
-            return Rejection(intent.origin.source, error.message, text)
-
-    def _new_id(self, text: str) -> str:
         words = [part for word in content(text) if word not in ADDED for part in split(word) if part.isascii()]
         name = "-".join((words or ["query"])[: TEXTS.slug])
-        if name not in self._ids:
-            return name
-        return f"{name}-{hashlib.sha256(normalize(text).encode()).hexdigest()[: TEXTS.digits]}"
+        if name in self._ids:
+            name += f"-{hashlib.sha256(normalize(text).encode()).hexdigest()[: TEXTS.digits]}"
+        try:
+            return build_query(name, texts, intent.targets, GoldLocation("the proposal"))
+        except GoldError as error:
+            return Rejection(intent.origin.source, error.message, text)
 
     def item(self, kind: ItemKind, query: Query, origin: Origin, notes: Sequence[str] = ()) -> Item:
         """Make an item with the date and commit of this call."""
@@ -172,15 +174,8 @@ class Intake:
 
 
 def normalize(text: str) -> str:
-    """Return a key that texts share which differ only in case, blanks or the final punctuation."""
+    """Return a key shared by texts that differ only in case, blanks or the final punctuation."""
     return " ".join(text.casefold().split()).rstrip("?.! ")
-
-
-def is_query_length(text: str) -> bool:
-    """Return whether a text has enough words for a query, and not too many."""
-    if not text.isprintable() or len(text) > TEXTS.longest or len(text.split()) > TEXTS.most:
-        return False
-    return weight(text) >= TEXTS.fewest
 
 
 def lint_check(gold: GoldSet | None, corpus: Corpus, tools: LintDependencies | None = None) -> Check:
@@ -225,18 +220,14 @@ def _identity(spec: CorpusSpec, base: Path) -> tuple[str, ...]:
     return spec.kind, value, spec.root or "", spec.rev or ""
 
 
-def draw_intents(intents: Sequence[Intent], wanted: SampleSize, source: str, empty: str) -> MinedItems:
-    """Draw intents, or return the note `empty` if there are none."""
-    if not intents:
-        return MinedItems(notes=(f"{source}: {empty}",))
-    return MinedItems(sample_by_file(intents, wanted, source))
-
-
-def sample_by_file(intents: Sequence[Intent], wanted: SampleSize, source: str) -> tuple[Intent, ...]:
+def draw_intents(intents: Sequence[Intent], wanted: SampleSize, source: str) -> tuple[Intent, ...]:
     """Draw intents in rounds, one per file and round; return them in path order."""
-    ordered = sorted(intents, key=lambda intent: (intent.targets[0].anchor, intent.text, intent.origin.source))
-    numbered = [SynthQuery(intent.targets[0].span.path, n, n, intent.text) for n, intent in enumerate(ordered)]
-    return tuple(ordered[one.start] for one in draw(numbered, wanted, generator(wanted, source)))
+
+    def key(intent: Intent) -> tuple[str, ...]:
+        first = intent.targets[0]
+        return first.span.path, first.anchor, intent.text, intent.origin.source
+
+    return draw(intents, key, wanted, generator(wanted, source))
 
 
 def generator(wanted: SampleSize, source: str) -> np.random.Generator:

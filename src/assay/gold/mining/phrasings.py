@@ -11,9 +11,8 @@ from importlib import resources
 from pathlib import PurePosixPath
 from typing import Final
 
+from assay.gold.codebase import CodeIndex, DefinitionRef, name_key
 from assay.gold.leaks import replacements
-from assay.gold.mining.codebase import CodeIndex, DefinitionRef, name_key
-from assay.gold.mining.config import PHRASINGS
 from assay.gold.mining.intake import Intake, IntakeResult, normalize
 from assay.gold.mining.questions import ADDED, base_form, question, word_set
 from assay.gold.review.items import Item, Origin
@@ -21,6 +20,18 @@ from assay.syntax.identifiers import parts, split, stem, words
 from assay.syntax.prose import content, sentences
 from assay.types import GoldSet, Query
 
+
+@dataclass(frozen=True, slots=True)
+class PhrasingRules:
+    """How phrasings are made."""
+
+    keywords: int = 4  # words of a keyword query: what people type into a search box
+    described: int = 14  # words of an ai_optimized query, about what models write
+    answer: int = 300  # characters of an endpoint's phrasing
+    shown: int = 3_000  # characters of the query and its target in the prompt
+
+
+PHRASINGS: Final = PhrasingRules()
 #: Phrasings in the order in which rules make them: a later one is made from an earlier one.
 MADE: Final = ("human", "keyword", "ai_optimized", "wrong_terminology")
 _TOKEN: Final = re.compile(r"[A-Za-z]+")

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from importlib import resources
 from typing import Final
 
 from assay.syntax.prose import content
 
+
+@dataclass(frozen=True, slots=True)
+class QueryTextRules:
+    """Which texts can be a query."""
+
+    fewest: int = 3  # content words; fewer are a label
+    most: int = 30  # words; a longer text is a paragraph
+    longest: int = 240  # characters, the same for texts without blanks
+    shortest_word: int = 3  # letters of a one-word keyword query
+    slug: int = 5  # words of an id: enough to recognize a query
+    digits: int = 6  # hash digits appended to an id that is taken: 16 million texts for the same five words
+
+
+TEXTS: Final = QueryTextRules()
 _VERBS_FILE: Final = resources.files("assay.data").joinpath("mining", "verbs.txt")
 VERBS: Final = frozenset(
     word
@@ -77,6 +92,13 @@ def word_set(text: str) -> frozenset[str]:
 def weight(text: str) -> int:
     """Return the number of content words of a question."""
     return len(set(content(text)) - ADDED)
+
+
+def is_query_length(text: str) -> bool:
+    """Return whether a text has enough words for a query, and not too many."""
+    if not text.isprintable() or len(text) > TEXTS.longest or len(text.split()) > TEXTS.most:
+        return False
+    return weight(text) >= TEXTS.fewest
 
 
 def stands_alone(text: str) -> bool:

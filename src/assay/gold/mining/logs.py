@@ -1,4 +1,4 @@
-"""Shell histories and agent transcripts: what was asked, searched for and opened."""
+"""Parsers of shell histories and agent transcripts: messages, searches and opened files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,35 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from assay.errors import InputError
 from assay.files import check_regular
-from assay.gold.mining.config import LOGS, TEXTS
-from assay.gold.mining.questions import word_set
+from assay.gold.mining.questions import TEXTS, word_set
 from assay.syntax.identifiers import STOP_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class LogRules:
+    """How shell histories and transcripts are read."""
+
+    bytes: int = 64_000_000  # of a file; a million commands are 50 MB, a long session with its results 30 MB
+    line: int = 4_000_000  # bytes of a transcript line; the result of a tool is on one line
+    command: int = 4_000  # characters; longer ones are pasted scripts
+    sniffed: int = 8_192  # bytes that distinguish text from binary
+    first_lines: int = 200  # searched for zsh times; a plain history may have them only from some day on
+    depth: int = 12  # of nested JSON; transcripts nest to 6
+    after: int = 5  # commands after a search in which an opened file is its result
+    steps: int = 12  # tool calls after a question, up to the next one
+    opened: int = 3  # most files opened after a question; of more, none is the target
+    matches: int = 3  # most definitions that a name may match
+    inner: float = 0.7  # share of a class's matching words from which on a method of it is the target
+    fitting: float = 0.6  # least share of the question's words in the definition that it means
+
+
+LOGS: Final = LogRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +71,6 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class ShellHistory:
-    """The commands of a history file."""
-
-    commands: tuple[Command, ...]
-    too_long: int = 0  # commands left out
-
-
-@dataclass(frozen=True, slots=True)
 class TranscriptStep:
     """One step of a transcript and its line (1 in a single JSON document)."""
 
@@ -81,14 +94,20 @@ _FISH: Final = re.compile(rb"^- cmd: ")
 _STAMP: Final = re.compile(rb"^#\d{9,}\s*$")
 
 
-def read_shell(path: Path) -> ShellHistory:
-    """Read a history of bash, zsh or fish."""
+def read_shell(path: Path) -> tuple[tuple[Command, ...], int]:
+    """Read a history of bash, zsh or fish; return its commands and the number of those that are too long."""
     lines = _read_text(path, "a shell history").split(b"\n")
     first = next((line for line in lines if line.strip() and not _STAMP.match(line)), b"")
-    zsh = any(_ZSH.match(line) for line in lines[: LOGS.first_lines])
-    every = list(_fish_commands(lines) if _FISH.match(first) else _plain_commands(lines, zsh=zsh))
+    every: list[Command] = []
+    if _FISH.match(first):
+        for number, line in enumerate(lines, 1):
+            if _FISH.match(line):
+                text = _FISH.sub(b"", line).decode("utf-8", "replace")
+                every.append(Command(number, re.sub(r"\\(n|\\)", lambda m: "\n" if m[1] == "n" else "\\", text)))
+    else:
+        every += _plain_commands(lines, zsh=any(_ZSH.match(line) for line in lines[: LOGS.first_lines]))
     kept = tuple(command for command in every if len(command.text) <= LOGS.command)
-    return ShellHistory(kept, len(every) - len(kept))
+    return kept, len(every) - len(kept)
 
 
 def _read_text(path: Path, what: str) -> bytes:
@@ -120,13 +139,6 @@ def _plain_commands(lines: list[bytes], *, zsh: bool) -> Iterator[Command]:
         if text.strip() and not _STAMP.match(text):
             plain = _META.sub(lambda m: bytes([m[1][0] ^ 32]), text) if zsh else text
             yield Command(start, plain.decode("utf-8", "replace"))
-
-
-def _fish_commands(lines: list[bytes]) -> Iterator[Command]:
-    for number, line in enumerate(lines, 1):
-        if _FISH.match(line):
-            text = line[len(b"- cmd: ") :].decode("utf-8", "replace")
-            yield Command(number, re.sub(r"\\(n|\\)", lambda m: "\n" if m[1] == "n" else "\\", text))
 
 
 _USERS: Final = ("user", "human")
@@ -175,31 +187,26 @@ def _parse_json(raw: bytes | str) -> object:
 
 
 def _walk(value: object, depth: int) -> Iterator[UserMessage | Search | OpenedFile]:
+    """Yield the user messages and tool calls of a value of any shape."""
     if depth > LOGS.depth:
         return
     if isinstance(value, dict):
-        found = _message_or_call(value)
-        if found is not None:
-            yield from found
+        name = value.get("name") or value.get("tool_name") or value.get("type")
+        arguments = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
+        if value.get("isMeta") is True:
             return
-    entries = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for entry in entries:
-        yield from _walk(entry, depth + 1)
-
-
-def _message_or_call(value: Mapping[str, object]) -> Sequence[UserMessage | Search | OpenedFile] | None:
-    """Return the content of a user message or tool call, or None if a value is neither."""
-    if value.get("isMeta") is True:
-        return []
-    if value.get("role") in _USERS and "content" in value:
-        return [UserMessage(text) for text in _texts(value["content"])]
-    if value.get("sender") in _USERS or value.get("type") == "user_message":
-        return [UserMessage(text) for text in _texts(value.get("text") or value.get("message"))]
-    name = value.get("name") or value.get("tool_name") or value.get("type")
-    arguments = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
-    if isinstance(name, str) and isinstance(arguments, str | dict):
-        return list(_tool_call(name, arguments))
-    return None
+        if value.get("role") in _USERS and "content" in value:
+            yield from map(UserMessage, _texts(value["content"]))
+        elif value.get("sender") in _USERS or value.get("type") == "user_message":
+            yield from map(UserMessage, _texts(value.get("text") or value.get("message")))
+        elif isinstance(name, str) and isinstance(arguments, str | dict):
+            yield from _tool_call(name, arguments)
+        else:
+            for entry in value.values():
+                yield from _walk(entry, depth + 1)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _walk(entry, depth + 1)
 
 
 def _texts(content: object) -> Iterator[str]:
@@ -219,10 +226,12 @@ def _tool_call(name: str, arguments: str | Mapping[str, object]) -> Iterator[Sea
             yield from (OpenedFile(path.strip()) for path in _PATCHED.findall(arguments))
             return
         arguments = value
-    line = _command_line(next((arguments[key] for key in _COMMAND_KEYS if key in arguments), None))
-    if line is not None:
-        yield from (OpenedFile(path.strip()) for path in _PATCHED.findall(line))
-        yield from parse_command(line)
+    command = next((arguments[key] for key in _COMMAND_KEYS if key in arguments), None)
+    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+        command = command[-1] if Path(command[0]).name in _SHELLS else shlex.join(command)
+    if isinstance(command, str):
+        yield from (OpenedFile(path.strip()) for path in _PATCHED.findall(command))
+        yield from parse_command(command)
     elif _SEARCHING.search(name):
         for key in _PATTERN_KEYS:
             pattern = arguments.get(key)
@@ -232,23 +241,10 @@ def _tool_call(name: str, arguments: str | Mapping[str, object]) -> Iterator[Sea
                 return
     elif _OPENING.search(name):
         path = next((arguments[key] for key in _PATH_KEYS if isinstance(arguments.get(key), str)), None)
-        number = next((n for key in _LINE_KEYS if (n := _first_number(arguments.get(key)))), None)
+        lines = [value[0] if isinstance(value, list) and value else value for value in map(arguments.get, _LINE_KEYS)]
+        line = next((n for n in lines if isinstance(n, int) and not isinstance(n, bool) and n > 0), None)
         if isinstance(path, str) and path.strip():
-            yield OpenedFile(path.removeprefix("file://"), number)
-
-
-def _command_line(command: object) -> str | None:
-    if isinstance(command, str):
-        return command
-    if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):
-        return None
-    return command[-1] if Path(command[0]).name in _SHELLS else shlex.join(command)
-
-
-def _first_number(value: object) -> int | None:
-    if isinstance(value, Sequence) and not isinstance(value, str) and value:
-        value = value[0]
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+            yield OpenedFile(path.removeprefix("file://"), line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +320,15 @@ def parse_command(command: str) -> Iterator[Search | OpenedFile]:
     """Yield the searches and opened files of a command line, in order; nothing if it cannot be parsed."""
     if len(command) > LOGS.command or not command.strip():
         return
-    for words in _split_commands(command):
-        name, arguments = _split_name(words)
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=";|&()<>")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:  # an unclosed quote: the line was cut, or is no command
+        return
+    for separator, group in groupby(words, lambda word: bool(word) and _SEPARATORS.issuperset(word)):
+        name, arguments = ("", []) if separator else _split_name(list(group))
         if name in _TOOLS:
             pattern = _pattern(_TOOLS[name], arguments)
             found = search(pattern, words=_TOOLS[name].words) if pattern else None
@@ -351,26 +354,7 @@ def search(pattern: str, *, words: bool = False) -> Search | None:
     return Search(text, "human" if asks else "keyword", pattern) if len(text) <= TEXTS.longest else None
 
 
-def _split_commands(command: str) -> Iterator[list[str]]:
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=";|&()<>")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        words = list(lexer)
-    except ValueError:  # an unclosed quote: the line was cut, or is no command
-        return
-    current: list[str] = []
-    for word in words:
-        if word and _SEPARATORS.issuperset(word):
-            yield current
-            current = []
-        else:
-            current.append(word)
-    yield current
-
-
-def _split_name(words: Sequence[str]) -> tuple[str, list[str]]:
-    rest = list(words)
+def _split_name(rest: list[str]) -> tuple[str, list[str]]:
     while rest and (rest[0] in _PREFIXES or _ASSIGNED.match(rest[0])):
         rest = rest[1:]
         while rest and rest[0].startswith("-"):  # options of xargs and its like; their values are taken for a tool

@@ -1,4 +1,4 @@
-"""Mining of logs: questions and searches, with the files that were opened next."""
+"""Queries from shell histories and agent transcripts, with the files that were opened next."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from assay.gold.mining.codebase import CodeIndex, DefinitionRef, is_inside, name_key, stems
-from assay.gold.mining.config import COMMITS, LOGS
-from assay.gold.mining.intake import Intent, MinedItems, Rejection, UnlocatedQuery, is_query_length, normalize
-from assay.gold.mining.privacy import private_names, private_part
-from assay.gold.mining.traces import (
+from assay.gold.codebase import CodeIndex, DefinitionRef, name_key, stems
+from assay.gold.mining.intake import MAX_TARGET_LINES, Intent, MinedItems, Rejection, UnlocatedQuery, normalize
+from assay.gold.mining.logs import (
+    LOGS,
+    Command,
     OpenedFile,
     Search,
-    ShellHistory,
     TranscriptStep,
     UserMessage,
     parse_command,
     read_shell,
     read_transcript,
 )
+from assay.gold.mining.privacy import private_names, private_part
+from assay.gold.mining.questions import is_query_length
 from assay.gold.review.items import How, Origin
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content
@@ -44,8 +45,8 @@ _MARKED: Final = re.compile(r"^\s*<|```")
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A question or search, and what followed it."""
+class _LoggedQuery:
+    """A question or search, and the files opened after it."""
 
     text: str
     form: str
@@ -57,10 +58,10 @@ class _Asked:
 
 def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
     """Propose the searches of a shell history, located by the file opened next or by the name itself."""
-    history = read_shell(path)
-    names = private_names("\n".join(command.text for command in history.commands))
-    found = _locate_all(code, _asked_in_shell(history), "shell", path.name, names)
-    return _with_notes(found, path, history.too_long, empty=not history.commands)
+    commands, too_long = read_shell(path)
+    names = private_names("\n".join(command.text for command in commands))
+    found = _locate_all(code, _shell_queries(commands), "shell", path.name, names)
+    return _with_notes(found, path, too_long, empty=not commands)
 
 
 def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
@@ -68,7 +69,7 @@ def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
     transcript = read_transcript(path)
     opened = [step.what.path for step in transcript.steps if isinstance(step.what, OpenedFile)]
     names = private_names("\n".join(opened))
-    found = _locate_all(code, _asked_in_transcript(transcript.steps), "transcript", path.name, names)
+    found = _locate_all(code, _transcript_queries(transcript.steps), "transcript", path.name, names)
     return _with_notes(found, path, transcript.too_long, transcript.torn, empty=not transcript.steps)
 
 
@@ -81,43 +82,41 @@ def _with_notes(found: MinedItems, path: Path, too_long: int, torn: int = 0, *, 
     return replace(found, notes=tuple(f"{path.name}: {note}" for note, holds in notes.items() if holds))
 
 
-def _asked_in_shell(history: ShellHistory) -> Iterator[_Asked]:
-    current: _Asked | None = None
-    for command in history.commands:
+def _shell_queries(commands: Sequence[Command]) -> Iterator[_LoggedQuery]:
+    current: _LoggedQuery | None = None
+    for command in commands:
         if current is not None:
             current.steps += 1
         for action in parse_command(command.text):
             if isinstance(action, Search):
                 yield from [current] if current else []
-                current = _Asked(action.text, action.form, command.line, action.raw)
+                current = _LoggedQuery(action.text, action.form, command.line, action.raw)
             elif current is not None and current.steps <= LOGS.after:
                 current.opened.append(action)
     yield from [current] if current else []
 
 
-def _asked_in_transcript(steps: Sequence[TranscriptStep]) -> Iterator[_Asked]:
-    asked: list[_Asked] = []
-    search: list[_Asked] = []  # at most one
+def _transcript_queries(steps: Sequence[TranscriptStep]) -> Iterator[_LoggedQuery]:
+    asked: list[_LoggedQuery] = []
+    search: list[_LoggedQuery] = []  # at most one
     for step in steps:
         if isinstance(step.what, UserMessage):
             yield from (*asked, *search)
-            asked, search = list(_message_questions(step.what.text, step.line)), []
+            text = step.what.text
+            paragraphs = text.split("\n") if not _MARKED.search(text) else ()
+            asked = [_LoggedQuery(q, "human", step.line, whole) for whole in paragraphs for q in questions(whole)]
+            search = []
             continue
         for one in (*asked, *search):
             one.steps += 1
         if isinstance(step.what, Search):
             yield from search
-            search = [_Asked(step.what.text, step.what.form, step.line, step.what.raw)]
+            search = [_LoggedQuery(step.what.text, step.what.form, step.line, step.what.raw)]
             continue
         for one, most in (*((one, LOGS.steps) for one in asked), *((one, LOGS.after) for one in search)):
             if one.steps <= most:
                 one.opened.append(step.what)
     yield from (*asked, *search)
-
-
-def _message_questions(text: str, line: int) -> Iterator[_Asked]:
-    for paragraph in text.split("\n") if not _MARKED.search(text) else ():
-        yield from (_Asked(asked, "human", line, paragraph) for asked in questions(paragraph))
 
 
 def questions(paragraph: str) -> Iterator[str]:
@@ -128,12 +127,14 @@ def questions(paragraph: str) -> Iterator[str]:
             yield plain.rstrip(".!")
 
 
-def _locate_all(code: CodeIndex, asked: Iterable[_Asked], how: How, file: str, names: frozenset[str]) -> MinedItems:
-    locator = Locator(code)
+def _locate_all(
+    code: CodeIndex, queries: Iterable[_LoggedQuery], how: How, file: str, names: frozenset[str]
+) -> MinedItems:
+    locator = _Locator(code)
     intents: dict[str, Intent] = {}
     unlocated: dict[str, UnlocatedQuery] = {}
     refused: list[Rejection] = []
-    for one in asked:
+    for one in queries:
         where = f"line {one.line} of {file}"
         private = private_part(f"{one.raw}\n{one.text}", names, code.names)
         if private is not None:
@@ -148,7 +149,7 @@ def _locate_all(code: CodeIndex, asked: Iterable[_Asked], how: How, file: str, n
     return MinedItems(tuple(intents.values()), lost, tuple(refused))
 
 
-class Locator:
+class _Locator:
     """Finds the targets of a question in a corpus."""
 
     def __init__(self, code: CodeIndex) -> None:
@@ -161,18 +162,20 @@ class Locator:
         """Return the targets of a question in the files opened next, else the definitions that it names."""
         if stems(parts(text)).isdisjoint(self.code.file_counts):
             return ()  # without a word of the code, the files opened next are unrelated
-        opened = self._opened(text, files)
+        opened: tuple[Target, ...] = ()
+        places = {path: one for one in files if (path := self._path(one.path)) and self.code.is_own_code(path)}
+        if 0 < len(places) <= LOGS.opened:
+            found = [self._in_file(text, path, one.line) for path, one in places.items()]
+            first, *others = [target for target in found if _is_definition(target)] or found
+            opened = _unique([first, *(replace(target, grade=SECONDARY) for target in others)])
         if opened and (any(map(_is_definition, opened)) or is_query_length(text)):
             return opened
-        return self._named(text)
-
-    def _opened(self, text: str, files: Sequence[OpenedFile]) -> tuple[Target, ...]:
-        places = {path: one for one in files if (path := self._path(one.path)) and self.code.is_own_code(path)}
-        if not 0 < len(places) <= LOGS.opened:
+        if len(split(text.replace(" ", "_"))) < _WORDS_OF_A_NAME:
             return ()
-        found = [self._in_file(text, path, one.line) for path, one in places.items()]
-        first, *others = [target for target in found if _is_definition(target)] or found
-        return _unique([first, *(replace(target, grade=SECONDARY) for target in others)])
+        own = [ref for ref in self.code.by_name.get(name_key(text), ()) if self.code.can_be_target(ref)]
+        if not 0 < len(own) <= LOGS.matches:
+            return ()
+        return _unique(target for ref in own if (target := self.code.anchor(ref)) is not None)
 
     def _path(self, written: str) -> str | None:
         """Return the file that a path means, written from the root of the corpus, below it or above it."""
@@ -186,19 +189,11 @@ class Locator:
         below = [path for path in same if path.endswith(f"/{plain}")]
         return below[0] if len(below) == 1 else None
 
-    def _named(self, text: str) -> tuple[Target, ...]:
-        if len(split(text.replace(" ", "_"))) < _WORDS_OF_A_NAME:
-            return ()
-        own = [ref for ref in self.code.by_name.get(name_key(text), ()) if self.code.can_be_target(ref)]
-        if not 0 < len(own) <= LOGS.matches:
-            return ()
-        return _unique(target for ref in own if (target := self.code.anchor(ref)) is not None)
-
     def _in_file(self, text: str, path: str, line: int | None) -> Target:
         same = [ref for ref in self.code.by_name.get(name_key(text), ()) if ref.path == path]
         ref = min(same, key=lambda ref: (-ref.lines, ref.key), default=None)
         ref = ref or (self.code.definition_at(path, line) if line else None)
-        if ref is None or ref.lines > COMMITS.longest:
+        if ref is None or ref.lines > MAX_TARGET_LINES:
             ref = self._by_partial_name(text, path) or self._by_content(text, path)
         return (self.code.anchor(ref) if ref else None) or Target(Span(path))
 
@@ -210,7 +205,7 @@ class Locator:
             has = split(name)
             return bool(asked) and any(has[i : i + len(asked)] == asked for i in range(len(has) - len(asked) + 1))
 
-        own = [ref for ref in self.code.definitions_in(path) if ref.lines <= COMMITS.longest and matches(ref.name)]
+        own = [ref for ref in self.code.definitions_in(path) if ref.lines <= MAX_TARGET_LINES and matches(ref.name)]
         return min(own, key=lambda ref: (len(split(ref.name)), ref.lines, ref.key), default=None)
 
     def _by_content(self, text: str, path: str) -> DefinitionRef | None:
@@ -218,7 +213,7 @@ class Locator:
         if not asked:
             return None
         shares = {ref: len(asked & self.code.stems_of(ref)) / len(asked) for ref in self.code.definitions_in(path)}
-        fitting = [ref for ref, share in shares.items() if share >= LOGS.fitting and ref.lines <= COMMITS.longest]
+        fitting = [ref for ref, share in shares.items() if share >= LOGS.fitting and ref.lines <= MAX_TARGET_LINES]
 
         def rank(ref: DefinitionRef) -> tuple[object, ...]:
             return -shares[ref], ref.lines, ref.key
@@ -226,8 +221,8 @@ class Locator:
         if not fitting:
             return None
         best = min(fitting, key=rank)
-        near = [ref for ref in fitting if is_inside(ref, best) and shares[ref] >= LOGS.inner * shares[best]]
-        return min(near, key=rank, default=best)
+        inner = [ref for ref in fitting if ref.is_inside(best) and shares[ref] >= LOGS.inner * shares[best]]
+        return min(inner, key=rank, default=best)
 
 
 def _is_definition(target: Target) -> bool:

@@ -1,0 +1,413 @@
+"""The parsed source files of a corpus: definitions, comments, anchors, and the drawing of queries from them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from assay.corpus import read_text
+from assay.gold.anchors import AnchorIndex, content_digest, path_problem
+from assay.gold.history import changes, old_texts
+from assay.syntax.grammars import grammar_name, load_grammar
+from assay.syntax.identifiers import parts, split, stem
+from assay.syntax.outline import Definition, outline
+from assay.syntax.prose import content, is_idle, is_prose, names_it, sentences, without_leading_name
+from assay.syntax.symbols import symbols
+from assay.syntax.text import count_lines
+from assay.types import PRIMARY, Corpus, Span, Symbol, Target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSize:
+    """How many queries are drawn, and with which seed."""
+
+    count: int = 40  # per kind; fewer than thirty are unreliable, and some are lost to duplicates
+    max_per_file: int = 4  # one large file would otherwise be the set
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceRules:
+    """Which sentences can be a query."""
+
+    fewest: int = 4  # content words; fewer are a label, not a description
+    most: int = 40  # words; more are a paragraph without a full stop
+    keywords: int = 3  # words of a keyword query: what people type into a search box
+
+
+SENTENCES = SentenceRules()
+#: Kinds of definitions that can be targets. Properties and fields belong to their class.
+TARGET_KINDS: Final = frozenset({"function", "method", "class", "interface", "enum", "type", "macro", "constant"})
+_LARGEST_FILE: Final = 1_000_000  # bytes; larger source files are generated
+#: Languages with grammars that define no code.
+_NO_CODE: Final = frozenset({"css", "html", "json", "toml", "yaml"})
+#: Directories and files whose code is about other code: real queries seldom mean them.
+_PERIPHERAL: Final = re.compile(
+    r"(?:^|[/_.-])(?:tests?|specs?|testdata|fixtures?|examples?|benchmarks?|vendor|third_party|conftest)(?:[/_.-]|$)"
+    r"|(?:^|/)docs/|Tests?\.\w+$|Spec\.\w+$"
+)
+#: Names of test modules and functions next to the code, as in Rust.
+_TEST: Final = re.compile(r"tests?_|Tests?[A-Z_]|test[A-Z]|[Tt]ests?$")
+#: Benchmarks, mocks, and files that only declare.
+_NO_TARGET: Final = re.compile(r"(?:^|/)(?:benches|bench|mocks?|stubs?|e2e)/|\.d\.[cm]?ts$|\.pyi$")
+#: The quotes of a documentation string. Stripping keeps them, since a body of nothing else would not parse.
+_QUOTES: Final = re.compile(rb"""[rRbBuUfF]{0,2}(\"\"\"|'''|"|')""")
+
+
+@dataclass(frozen=True, slots=True)
+class CommentSpan:
+    """A comment or documentation string: its lines, and its bytes in the UTF-8 of the text."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+    text: str
+    inside: bool  # a documentation string in the body of its definition
+    alone: bool  # only blanks before it on its line
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSource:
+    """A source file with its definitions and comments."""
+
+    path: str
+    language: str
+    text: str
+    definitions: tuple[Definition, ...]
+    comments: tuple[CommentSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A corpus and its parsed source files, in path order."""
+
+    corpus: Corpus
+    files: tuple[ParsedSource, ...]
+
+
+def survey(corpus: Corpus) -> Survey:
+    """Read and parse the source files of a corpus."""
+    found: list[ParsedSource] = []
+    for file in corpus.files:
+        if file.size > _LARGEST_FILE or file.kind != "code" or file.language in _NO_CODE:
+            continue
+        text = read_text(corpus, file.path)
+        grammar = grammar_name(file.path, file.language, text)
+        if grammar is not None:
+            parsed = outline(text, grammar)
+            # A text that is too slow to outline is not parsed for its comments either.
+            spans = list_comments(text, grammar) if parsed.problem is None or parsed.definitions else ()
+            found.append(ParsedSource(file.path, grammar, text, parsed.definitions, spans))
+    return Survey(corpus, tuple(found))
+
+
+def is_peripheral(path: str) -> bool:
+    """Return whether a path is a test, an example or vendored, or cannot be written in a gold file."""
+    return bool(_PERIPHERAL.search(path)) or path_problem(path) is not None
+
+
+def _qualified_name(definitions: Sequence[Definition], position: int) -> tuple[str, ...]:
+    names: list[str] = []
+    while position >= 0:
+        names.append(definitions[position].name)
+        position = definitions[position].parent
+    return tuple(reversed(names))
+
+
+def _innermost_definition(definitions: Sequence[Definition], line: int) -> int:
+    """Return the position of the innermost definition around a line, or -1."""
+    around = [i for i, d in enumerate(definitions) if d.kind in TARGET_KINDS and d.start <= line <= d.end]
+    return around[-1] if around else -1
+
+
+def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
+    """List the comments and documentation strings of a text, in order."""
+    from tree_sitter import QueryCursor
+
+    loaded = load_grammar(grammar)
+    source = text.encode("utf-8", "surrogatepass")
+    captures = QueryCursor(loaded.query).captures(loaded.parser.parse(source).root_node)
+    found: dict[tuple[int, int], CommentSpan] = {}
+    for capture in ("comment", "doc"):
+        for node in captures.get(capture, ()):
+            first, last = node.start_byte, node.end_byte
+            quotes = _QUOTES.match(source, first, last) if capture == "doc" else None
+            if quotes is not None:
+                first, last = quotes.end(), max(quotes.end(), last - len(quotes[1]))
+            elif source[first:last].endswith(b"\n"):
+                last -= 1  # some grammars include the line end
+            line_start = source.rfind(b"\n", 0, node.start_byte) + 1
+            start = node.start_point[0] + 1
+            found[node.start_byte, node.end_byte] = CommentSpan(
+                start=start,
+                end=start + source.count(b"\n", node.start_byte, last),
+                first=first,
+                last=last,
+                text=source[first:last].decode("utf-8", "replace"),
+                inside=capture == "doc",
+                alone=not source[line_start : node.start_byte].strip(),
+            )
+    return tuple(found[place] for place in sorted(found))
+
+
+def documentation(
+    definitions: Sequence[Definition], spans: Sequence[CommentSpan]
+) -> tuple[tuple[CommentSpan, ...], ...]:
+    """Return the documentation of each definition: the string in its body, else the comments directly above."""
+    starts = [definition.start for definition in definitions]
+    strings: dict[int, CommentSpan] = {}
+    for span in spans:
+        if span.inside:
+            for position in range(bisect_right(starts, span.start) - 1, -1, -1):
+                if definitions[position].name_line <= span.start and span.end <= definitions[position].end:
+                    strings.setdefault(position, span)
+                    break
+    alone = [span for span in spans if span.alone and not span.inside]
+    lines = [span.start for span in alone]
+    found: list[tuple[CommentSpan, ...]] = []
+    for position, definition in enumerate(definitions):
+        above = alone[bisect_left(lines, definition.start) : bisect_left(lines, definition.name_line)]
+        comments = tuple(span for span in above if span.end < definition.name_line)
+        found.append((strings[position],) if position in strings else comments)
+    return tuple(found)
+
+
+def first_sentence(comment: str) -> str | None:
+    """Return the first sentence of a comment without markers and markup, or None if it is not a sentence."""
+    sentence = next(sentences(comment), "")
+    return sentence if is_prose(sentence, SENTENCES.most) and not is_idle(sentence) else None
+
+
+def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, language: str) -> str | None:
+    """Return the first sentence of a comment, or None if it is too short or names the definition."""
+    sentence = first_sentence("\n".join(comment.text for comment in comments))
+    if sentence and language == "go":
+        sentence = without_leading_name(sentence, definition.name)
+    if not sentence or names_it(sentence, definition.name) or len(content(sentence)) < SENTENCES.fewest:
+        return None
+    return sentence
+
+
+def draw(
+    candidates: Sequence[_T], key: Callable[[_T], tuple[object, ...]], wanted: SampleSize, rng: np.random.Generator
+) -> tuple[_T, ...]:
+    """Draw candidates in rounds, one per file and round, until there are enough; return them sorted.
+
+    `key` is a total order that begins with the path.
+    """
+    by_file = groupby(sorted(candidates, key=key), key=lambda one: key(one)[0])
+    queues = [[own[i] for i in rng.permutation(len(own))] for own in (list(group) for _, group in by_file)]
+    order = rng.permutation(len(queues))
+    rounds = [queues[i][turn] for turn in range(wanted.max_per_file) for i in order if turn < len(queues[i])]
+    return tuple(sorted(rounds[: wanted.count], key=key))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedDefinition:
+    """A definition that a commit changed, and its position among the current definitions of the file."""
+
+    path: str
+    names: tuple[str, ...]  # its own name last
+    position: int | None  # None if it is gone, ambiguous or unknown
+    written: int = 0  # lines of it that the commit wrote
+
+
+def changed_definitions(
+    root: Path, ids: Sequence[str], now: Mapping[str, ParsedSource]
+) -> dict[str, tuple[ChangedDefinition, ...]]:
+    """Return the definitions that each commit changed in the current files."""
+    written = [change for change in changes(root, ids) if change.path in now]
+    then = old_texts(root, written)
+    found: dict[str, tuple[ChangedDefinition, ...]] = {}
+    for change in written:
+        changed = [ChangedDefinition(change.path, (), None)]
+        if change in then:
+            file = now[change.path]
+            before = outline(then[change], file.language).definitions
+            positions = [_innermost_definition(before, line) for line in change.lines]
+            counts = Counter(_qualified_name(before, position) for position in positions if position >= 0)
+            names = [_qualified_name(file.definitions, i) for i in range(len(file.definitions))]
+            changed = [
+                ChangedDefinition(file.path, name, names.index(name) if names.count(name) == 1 else None, lines)
+                for name, lines in sorted(counts.items())
+            ]
+        found[change.commit] = (*found.get(change.commit, ()), *changed)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionRef:
+    """A definition of the corpus, by its file and its position there."""
+
+    path: str
+    position: int
+    names: tuple[str, ...]  # its own name last
+    definition: Definition
+
+    @property
+    def name(self) -> str:
+        return self.names[-1]
+
+    @property
+    def lines(self) -> int:
+        return self.definition.end - self.definition.start + 1
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The sort key in path order."""
+        return self.path, self.position
+
+    def is_inside(self, other: DefinitionRef) -> bool:
+        """Return whether the definition is part of another."""
+        one, whole = self.definition, other.definition
+        return self.key != other.key and self.path == other.path and whole.start <= one.start <= one.end <= whole.end
+
+
+def name_key(name: str) -> str:
+    """Return a key that fooBar, foo_bar and FooBar share."""
+    return "".join(split(name)) or name.lower()
+
+
+def stems(words: Iterable[str]) -> frozenset[str]:
+    """Return the stems of words."""
+    return frozenset(stem(word) for word in words)
+
+
+class CodeIndex:
+    """A parsed corpus with cached look-ups."""
+
+    def __init__(self, survey: Survey) -> None:
+        self.corpus = survey.corpus
+        self.files = {file.path: file for file in survey.files}
+        self._anchors = AnchorIndex(survey.corpus)
+        self._symbols: dict[str, tuple[Symbol, ...]] = {}
+        self._lines: dict[str, list[str]] = {}
+        self._stems: dict[tuple[str, int], frozenset[str]] = {}
+
+    @cached_property
+    def languages(self) -> dict[str, str | None]:
+        """The language of every file of the corpus, code or not."""
+        return {file.path: file.language for file in self.corpus.files}
+
+    @cached_property
+    def definitions(self) -> tuple[DefinitionRef, ...]:
+        """All definitions that can be targets by kind, including tests and examples, in path order."""
+        return tuple(ref for path in sorted(self.files) for ref in self.definitions_in(path))
+
+    @cached_property
+    def by_name(self) -> dict[str, tuple[DefinitionRef, ...]]:
+        """The definitions by `name_key`."""
+        groups: dict[str, list[DefinitionRef]] = {}
+        for ref in self.definitions:
+            groups.setdefault(name_key(ref.name), []).append(ref)
+        return {name: tuple(group) for name, group in groups.items()}
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All names that the corpus defines, and the words of its paths."""
+        defined = {d.name for file in self.files.values() for d in file.definitions}
+        return frozenset(defined.union(*(re.findall(r"\w+", path) for path in self.languages)))
+
+    @cached_property
+    def file_counts(self) -> Counter[str]:
+        """The number of files that contain each stem."""
+        counted: Counter[str] = Counter()
+        for file in self.files.values():
+            counted.update(stems(parts(file.text)))
+        return counted
+
+    def definitions_in(self, path: str) -> Iterator[DefinitionRef]:
+        """Yield the definitions of a file that can be targets by kind."""
+        for position, definition in enumerate(self.files[path].definitions):
+            if definition.kind in TARGET_KINDS:
+                yield self.definition(path, position)
+
+    def definition(self, path: str, position: int) -> DefinitionRef:
+        """Return the definition at a position of a file."""
+        definitions = self.files[path].definitions
+        return DefinitionRef(path, position, _qualified_name(definitions, position), definitions[position])
+
+    def definition_at(self, path: str, line: int) -> DefinitionRef | None:
+        """Return the innermost definition around a line of a file."""
+        position = _innermost_definition(self.files[path].definitions, line) if path in self.files else -1
+        return self.definition(path, position) if position >= 0 else None
+
+    def definitions_of(self, target: Target) -> tuple[DefinitionRef, ...]:
+        """Return the definition of a target; for a file its top-level ones, else the one around its first line."""
+        found = self.resolve(target)
+        if found is None or found.span.path not in self.files:
+            return ()
+        every = tuple(self.definitions_in(found.span.path))
+        if found.span.start is None or found.span.end is None:
+            return tuple(ref for ref in every if ref.definition.parent < 0)
+        span = found.unit or found.span
+        start, end = span.start or 1, span.end or 1
+        for ref in every:
+            definition = ref.definition
+            if definition.start <= start <= definition.name_line <= end and abs(definition.end - end) <= 1:
+                return (ref,)
+        around = self.definition_at(found.span.path, found.span.start)
+        return (around,) if around else ()
+
+    def is_own_code(self, path: str) -> bool:
+        """Return whether a path is project code: not a test, an example or vendored."""
+        return path in self.files and not is_peripheral(path) and _NO_TARGET.search(path) is None
+
+    def can_be_target(self, ref: DefinitionRef) -> bool:
+        """Return whether a definition is project code and not a test next to it."""
+        return self.is_own_code(ref.path) and not any(_TEST.match(name) for name in ref.names)
+
+    def text(self, ref: DefinitionRef) -> str:
+        """Return the source of a definition, including the comments above it."""
+        return "\n".join(self._lines_of(ref.path)[ref.definition.start - 1 : ref.definition.end])
+
+    def stems_of(self, ref: DefinitionRef) -> frozenset[str]:
+        """Return the stems of all words of a definition and of its qualified name."""
+        if ref.key not in self._stems:
+            self._stems[ref.key] = stems(parts(f"{self.text(ref)} {' '.join(ref.names)}"))
+        return self._stems[ref.key]
+
+    def resolve(self, target: Target) -> Target | None:
+        """Return a target with its lines, or None if it does not resolve."""
+        found = self._anchors.look_up(target)
+        return found if isinstance(found, Target) else None
+
+    def anchor(self, ref: DefinitionRef, grade: int = PRIMARY) -> Target | None:
+        """Return a target by symbol if that resolves, else by lines and content hash, else None."""
+        path, definition = ref.path, ref.definition
+        if path not in self._symbols:
+            self._symbols[path] = symbols(path, self.files[path].text, self.languages[path])
+        here = [
+            (symbol.end - symbol.start, symbol.start, symbol.name)
+            for symbol in self._symbols[path]
+            if symbol.start <= definition.name_line <= symbol.end
+            and symbol.name.partition("~")[0].rpartition(".")[2] == ref.name
+        ]
+        for _, _, name in sorted(here):
+            target = Target(Span(path), grade, name)
+            if self.resolve(target) is not None:
+                return target
+        if definition.end > count_lines(self.files[path].text):
+            return None
+        digest = content_digest(self._lines_of(path)[definition.start - 1 : definition.end])
+        target = Target(Span(path, definition.start, definition.end), grade, digest=digest)
+        return target if self.resolve(target) is not None else None
+
+    def _lines_of(self, path: str) -> list[str]:
+        if path not in self._lines:
+            self._lines[path] = self.files[path].text.split("\n")
+        return self._lines[path]

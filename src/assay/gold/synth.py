@@ -1,0 +1,332 @@
+"""Synthetic gold sets from a repository: symbol names, documentation sentences, keywords, commit subjects."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from assay.corpus import read_bytes
+from assay.corpus.git import find_top
+from assay.errors import ConfigError, InputError, SetupError
+from assay.files import atomic_folder
+from assay.gold.build import suggest
+from assay.gold.codebase import (
+    SENTENCES,
+    TARGET_KINDS,
+    CommentSpan,
+    SampleSize,
+    Survey,
+    changed_definitions,
+    doc_sentence,
+    documentation,
+    draw,
+    is_peripheral,
+    survey,
+)
+from assay.gold.formats.native import write_native
+from assay.gold.history import list_commits
+from assay.gold.load import SYNTHETIC_MARK
+from assay.syntax.identifiers import words
+from assay.syntax.prose import content, is_prose, is_trivial, plain_subject
+from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Target
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from assay.syntax.outline import Definition
+
+
+@dataclass(frozen=True, slots=True)
+class SynthTargets:
+    """Which definitions can be a target."""
+
+    longest: int = 100  # lines; every second result meets a longer one
+    shortest_documented: int = 3  # lines; a sentence on a one-line declaration mostly describes the group around it
+    shortest_name: int = 3  # characters; `i` and `fn` are no queries
+
+
+@dataclass(frozen=True, slots=True)
+class SynthCommits:
+    """Which commits can be a query."""
+
+    files: int = 3  # most, without tests and examples; a wider change has no particular location
+    definitions: int = 4  # most; the same
+    tried: int = 5  # times as many as are wanted; most commits touch something that has gone or grown since
+    newest: int = 3_000  # older code has mostly moved, and git's output stays small
+
+
+#: Kind -> the phrasing of its queries.
+_FORMS: Final[Mapping[str, str]] = {"symbol": "keyword", "doc": "human", "keyword": "keyword", "commit": "human"}
+KINDS: Final = tuple(_FORMS)
+DRAW = SampleSize()
+TARGETS = SynthTargets()
+COMMITS = SynthCommits()
+#: The copy of the corpus without the comments that became queries, next to the gold files.
+COPY: Final = "corpus"
+_STRIPPED: Final = frozenset({"doc", "keyword"})  # kinds that are searched in the copy
+#: Blocks named after a type that is defined elsewhere.
+_EXTENDS: Final = re.compile(r"(?:\w+ )*(?:impl|extension|defimpl)\b")
+#: Include guards of C headers.
+_GUARD: Final = re.compile(r"\w*_H(?:PP|XX)?_*|\w*_INCLUDED_*")
+_IGNORE_FILE: Final = ".assayignore"
+_MARK_FILES: Final[Mapping[str, str]] = {
+    SYNTHETIC_MARK: "Made by `assay gold synth`, which replaces this folder when it is run again.\n",
+    # The next corpus must not find the queries.
+    _IGNORE_FILE: "# Synthetic gold is not source: this keeps it out of every corpus.\n*\n",
+    # Other tools do not read our ignore file, and would find every file of the repository twice.
+    ".gitignore": "# Synthetic gold can be made again: this keeps it out of git and of tools that heed git.\n*\n",
+}
+#: The copy is a corpus, whatever the ignore files above it say.
+_KEEP: Final = f"# Every file here was chosen already.\n!*\n/{_IGNORE_FILE}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """The gold sets of one repository, the files of the stripped copy, and notes on missing sets."""
+
+    golds: tuple[GoldSet, ...]
+    stripped: Mapping[str, bytes] = field(default_factory=dict)  # path -> content; empty when no set needs it
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A possible query: its first target, its text, and further targets (path, start, end)."""
+
+    path: str
+    start: int
+    end: int
+    text: str
+    others: tuple[tuple[str, int, int], ...] = ()
+
+
+_ORDER: Final = attrgetter("path", "start", "end", "text", "others")
+
+
+def synthesize(
+    corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wanted: SampleSize = DRAW, parsed: Survey | None = None
+) -> Sets:
+    """Make gold sets of a corpus; the result depends only on corpus, kinds and sample size."""
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ConfigError(f"unknown kind {kind!r} of synthetic gold set", hint=suggest(kind, KINDS))
+    for number, what in ((wanted.count, "count"), (wanted.max_per_file, "max-per-file")):
+        if number < 1:
+            raise ConfigError(f"--{what} is {number}", hint="ask for at least one query")
+    if wanted.seed < 0:
+        raise ConfigError(f"--seed is {wanted.seed}", hint="seeds begin at 0")
+    parsed = parsed or survey(corpus)
+    drawn: dict[str, tuple[_Candidate, ...]] = {}
+    stripped: dict[str, bytes] = {}
+    notes: list[str] = []
+    if "symbol" in kinds:
+        drawn["symbol"] = _draw_symbols(parsed, wanted)
+    if _STRIPPED.intersection(kinds):
+        documented, comments = _draw_documented(parsed, wanted)
+        texts = {file.path: file.text for file in parsed.files}
+        for file in corpus.files:
+            if file.path in comments:
+                bare = strip_comments(texts[file.path], comments[file.path])
+                stripped[file.path] = bare.encode("utf-8", "surrogatepass")
+            else:
+                stripped[file.path] = read_bytes(corpus, file.path)
+        if "doc" in kinds:
+            drawn["doc"] = documented
+        if "keyword" in kinds:
+            drawn["keyword"] = _keywords(documented, stripped)
+    if "commit" in kinds:
+        drawn["commit"] = ()
+        if corpus.spec.kind != "path" or find_top(corpus.root.resolve()) is None:
+            notes.append("commit: no set: not a Git work tree")
+        else:
+            try:
+                drawn["commit"] = _draw_commits(parsed, wanted)
+            except SetupError as error:
+                notes.append(f"commit: no set: {error.message}")
+    missing = {
+        "symbol": "no definition has a unique name",
+        "doc": "no definition has a usable comment",
+        "keyword": "no definition has a usable comment",
+        "commit": "no suitable commit found",
+    }
+    shortfalls = [
+        f"{kind}: only {len(found)} of {wanted.count} queries found" if found else f"{kind}: no set: {missing[kind]}"
+        for kind, found in drawn.items()
+        if len(found) < wanted.count and not (not found and kind == "commit" and notes)
+    ]
+    golds = tuple(_gold(kind, found, corpus, name, wanted) for kind, found in drawn.items() if found)
+    needed = any(drawn.get(kind) for kind in _STRIPPED)
+    return Sets(golds, stripped if needed else {}, (*notes, *shortfalls))
+
+
+def _rng(kind: str, wanted: SampleSize) -> np.random.Generator:
+    """Return the random stream of a kind, so that leaving one out changes no other."""
+    import numpy as np
+
+    return np.random.default_rng([wanted.seed, KINDS.index(kind)])
+
+
+def _draw_symbols(parsed: Survey, wanted: SampleSize) -> tuple[_Candidate, ...]:
+    times = Counter(d.name for file in parsed.files for d in file.definitions if not _EXTENDS.match(d.signature))
+
+    def fits(definition: Definition) -> bool:
+        name = definition.name
+        named = len(name) >= TARGETS.shortest_name and name.strip("_").isidentifier() and not name.startswith("__")
+        guard = definition.kind in ("macro", "constant") and _GUARD.fullmatch(name)
+        own = definition.kind in TARGET_KINDS and not _EXTENDS.match(definition.signature)
+        short = definition.end - definition.start < TARGETS.longest
+        return named and own and not guard and short and times[name] == 1
+
+    candidates = [
+        _Candidate(file.path, definition.start, definition.end, definition.name)
+        for file in parsed.files
+        if not is_peripheral(file.path)
+        for definition in file.definitions
+        if fits(definition)
+    ]
+    return draw(candidates, _ORDER, wanted, _rng("symbol", wanted))
+
+
+def _draw_documented(
+    parsed: Survey, wanted: SampleSize
+) -> tuple[tuple[_Candidate, ...], dict[str, tuple[CommentSpan, ...]]]:
+    """Draw sentences that document exactly one definition, and return their comments by path."""
+    every: dict[_Candidate, tuple[CommentSpan, ...]] = {}
+    for file in parsed.files:
+        found = documentation(file.definitions, file.comments)
+        for definition, comments in zip(file.definitions, found, strict=True):
+            if definition.kind not in TARGET_KINDS or not comments:
+                continue
+            sentence = doc_sentence(comments, definition, file.language)
+            gone = {line for c in comments if not c.inside for line in range(c.start, c.end + 1)}
+            start = next(line for line in range(definition.start, definition.end + 2) if line not in gone)
+            if sentence and TARGETS.shortest_documented <= definition.end - start + 1 <= TARGETS.longest:
+                every[_Candidate(file.path, start, definition.end, sentence)] = comments
+    times = Counter(query.text.lower() for query in every)
+    fitting = [query for query in every if times[query.text.lower()] == 1 and not is_peripheral(query.path)]
+    drawn = draw(fitting, _ORDER, wanted, _rng("doc", wanted))
+    removed: dict[str, tuple[CommentSpan, ...]] = {}
+    for query in drawn:
+        removed[query.path] = (*removed.get(query.path, ()), *every[query])
+    return drawn, removed
+
+
+def strip_comments(text: str, spans: Sequence[CommentSpan]) -> str:
+    """Remove comments from a text without changing line numbers."""
+    source = text.encode("utf-8", "surrogatepass")
+    parts: list[bytes] = []
+    at = 0
+    for span in sorted(set(spans), key=lambda span: (span.first, span.last)):
+        parts += [source[at : span.first], re.sub(rb"[^\r\n]+", b"", source[span.first : span.last])]
+        at = span.last
+    return b"".join([*parts, source[at:]]).decode("utf-8", "surrogatepass")
+
+
+def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> tuple[_Candidate, ...]:
+    """Reduce each sentence to the words that fewest files have, in order; a word that no file has is left out."""
+    wanted = frozenset(word for query in documented for word in content(query.text))
+    texts = (data.decode("utf-8", "replace") for data in files.values())
+    frequency = Counter(word for text in texts for word in wanted.intersection(words(text)))
+    made: list[_Candidate] = []
+    for query in documented:
+        candidates = content(query.text)
+        present = sorted((frequency[word], place) for place, word in enumerate(candidates) if frequency[word])
+        if len(present) >= SENTENCES.keywords:
+            places = sorted(place for _, place in present[: SENTENCES.keywords])
+            made.append(replace(query, text=" ".join(candidates[place] for place in places)))
+    return tuple(made)
+
+
+def _draw_commits(parsed: Survey, wanted: SampleSize) -> tuple[_Candidate, ...]:
+    """Draw commits that changed a few definitions that still exist."""
+    root, rng = parsed.corpus.root.resolve(), _rng("commit", wanted)
+    now = {file.path: file for file in parsed.files if not is_peripheral(file.path)}
+    found = list_commits(root, COMMITS.newest)
+    times = Counter(plain_subject(commit.subject).lower() for commit in found)
+    fitting = [
+        commit
+        for commit in found
+        if not now.keys().isdisjoint(commit.paths)
+        and sum(not is_peripheral(path) for path in commit.paths) <= COMMITS.files
+        and times[plain_subject(commit.subject).lower()] == 1
+        and describes_change(commit.subject)
+    ]
+    sample = [fitting[i] for i in rng.permutation(len(fitting))[: COMMITS.tried * wanted.count]]
+    changed = changed_definitions(root, [commit.id for commit in sample], now)
+    candidates: list[_Candidate] = []
+    for commit in sample:
+        spans: list[tuple[str, int, int]] = []
+        for one in changed.get(commit.id, ()):
+            here = now[one.path].definitions[one.position] if one.position is not None else None
+            if here is None or here.end - here.start >= TARGETS.longest:
+                break
+            spans.append((one.path, here.start, here.end))
+        else:
+            if 0 < len(spans) <= COMMITS.definitions:
+                first, *others = sorted(spans)
+                candidates.append(_Candidate(*first, plain_subject(commit.subject), tuple(others)))
+    return draw(candidates, _ORDER, wanted, rng)
+
+
+def describes_change(subject: str) -> bool:
+    """Return whether a commit subject describes the change."""
+    plain = plain_subject(subject)
+    prose = plain.isprintable() and is_prose(plain, SENTENCES.most) and not is_trivial(subject)
+    return prose and len(content(plain)) >= SENTENCES.fewest
+
+
+def _gold(kind: str, drawn: Sequence[_Candidate], corpus: Corpus, name: str, wanted: SampleSize) -> GoldSet:
+    queries: list[Query] = []
+    for number, one in enumerate(drawn, 1):
+        spans = dict.fromkeys([Span(one.path, one.start, one.end), *(Span(*other) for other in one.others)])
+        targets = tuple(map(Target, spans))
+        queries.append(Query(f"{kind}-{number:03d}", {_FORMS[kind]: one.text}, targets, tags={"synthetic": kind}))
+    provenance = {
+        "synthetic": kind,
+        "made": f"assay gold synth, seed {wanted.seed}, at most {wanted.count} queries",
+        "from": f"{name}, {len(corpus.files)} files, digest {corpus.digest[:16]}",
+    }
+    if corpus.revision:
+        provenance["revision"] = corpus.revision
+    spec = CorpusSpec("path", COPY) if kind in _STRIPPED else corpus.spec
+    return GoldSet(f"{name}-synthetic-{kind}", spec, tuple(queries), provenance)
+
+
+def check_folder(folder: Path) -> Path:
+    """Check that a directory is new, empty or written by `write_sets`."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError("is a file, not a directory", file=folder, hint="name another path with --out")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / SYNTHETIC_MARK).is_file():
+        raise InputError(
+            "contains files that `assay gold synth` did not write",
+            file=folder,
+            hint="name a new or empty directory with --out",
+        )
+    return folder
+
+
+def write_sets(sets: Sets, folder: Path) -> tuple[Path, ...]:
+    """Write gold sets and the stripped copy, replacing an earlier directory, and return the gold files."""
+    check_folder(folder)
+    names = {f"{gold.provenance['synthetic']}.yaml": gold for gold in sets.golds}
+    with atomic_folder(folder) as work:
+        for name, text in _MARK_FILES.items():
+            (work / name).write_text(text, "utf-8")
+        for name, gold in names.items():
+            if gold.corpus.kind == "path" and gold.corpus.value != COPY:
+                there = Path(gold.corpus.value).expanduser().resolve()
+                corpus = replace(gold.corpus, value=os.path.relpath(there, folder.resolve()))
+                gold = replace(gold, corpus=corpus)  # noqa: PLW2901
+            (work / name).write_text(write_native(gold), "utf-8", newline="\n")
+        for path, data in sorted(sets.stripped.items()):
+            (work / COPY / path).parent.mkdir(parents=True, exist_ok=True)
+            (work / COPY / path).write_bytes(data)
+        if sets.stripped:
+            (work / COPY / _IGNORE_FILE).write_text(_KEEP, "utf-8")
+    return tuple(folder / name for name in names)
