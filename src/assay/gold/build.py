@@ -44,11 +44,8 @@ class GoldLocation:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLimits:
-    """The largest gold file that is read."""
-
-    bytes: int = 32_000_000  # some 50,000 five-layer queries; a larger file was not written by hand
+#: Bytes, some 50,000 five-layer queries; a larger file was not written by hand.
+LARGEST_SOURCE = 32_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +60,8 @@ class GoldSource:
         return GoldLocation(str(self.path), line)
 
 
-def read_source(path: Path, limits: SourceLimits | None = None) -> GoldSource:
+def read_source(path: Path, most: int = LARGEST_SOURCE) -> GoldSource:
     """Read a UTF-8 file without its byte order mark."""
-    most = (limits or SourceLimits()).bytes
     try:
         size = path.stat().st_size
     except OSError:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.build import GoldSource, SourceLimits, read_source
+from assay.gold.build import GoldSource, read_source
 from assay.gold.formats.native import read_native
 from assay.gold.yaml_nodes import NodeLimits, compose
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, Rationale, Span
@@ -190,7 +190,7 @@ def test_native_drops_a_byte_order_mark(native):
 def test_native_refuses_a_file_that_is_too_large(native):
     path = native()
     with pytest.raises(GoldError, match="at most 10") as caught:
-        read_source(path, SourceLimits(bytes=10))
+        read_source(path, 10)
     assert (caught.value.file, caught.value.hint) == (str(path), "split the set")
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, require_corpus, row_id, safe_ids
-from assay.gold.formats.rows import JsonListing, Record, json_has, opening, read_entries, read_listing, unread
+from assay.gold.formats.rows import Record, json_has, opening, read_entries, read_listing, unread
 from assay.types import CorpusSpec, GoldSet, Query
 
 NAME = "EVAL_SET"
@@ -39,14 +39,14 @@ def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gol
     """Read the pairs; queries without an id are numbered by row."""
     spec = require_corpus(source, corpus)
     if json_has(source, "{", _RESULTS):
-        listing = read_listing(source, _RESULTS)
+        about, records = read_listing(source, _RESULTS)
     else:
+        about = Record({}, source.at(1))
         records = read_entries(source) if opening(source) in _JSON else _read_literal(source)
-        listing = JsonListing(Record({}, source.at(1)), tuple(records))
-    originals = [r.word("id") if "id" in r.values else row_id(n) for n, r in enumerate(listing.records, 1)]
+    originals = [r.word("id") if "id" in r.values else row_id(n) for n, r in enumerate(records, 1)]
     ids = safe_ids(originals)
-    queries = [_query(record, ids[original]) for record, original in zip(listing.records, originals, strict=True)]
-    provenance = unread([listing.about, *listing.records], _READ) | describe_renames(ids)
+    queries = [_query(record, ids[original]) for record, original in zip(records, originals, strict=True)]
+    provenance = unread([about, *records], _READ) | describe_renames(ids)
     return build_gold(name, spec, queries, source.at(1), provenance)
 
 

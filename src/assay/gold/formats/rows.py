@@ -12,31 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import GoldError, SetupError, install_hint
-from assay.gold.build import GoldLocation, GoldSource, SourceLimits, read_source, suggest
+from assay.gold.build import GoldLocation, GoldSource, read_source, suggest
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    pass
 
-    from pyarrow.parquet import ParquetFile
-
-#: Data sets are larger than hand-written files: CrossCodeEval's Python part, with its retrieved code, has some 60 MB.
-DATA_SET = SourceLimits(bytes=256_000_000)
-_DATA_SETS = frozenset({".jsonl", ".parquet"})
+#: Bytes; data sets are larger than hand-written files: CrossCodeEval's Python part, with its retrieved code, has 60 MB.
+_LARGEST_DATA_SET = 256_000_000
 
 
 def open_source(path: Path) -> GoldSource:
     """Read a gold file as text; row n of a Parquet file becomes line n."""
     if is_parquet(path):
         return GoldSource(path, rows_as_lines(path))
-    return read_source(path, DATA_SET if path.suffix in _DATA_SETS else None)
-
-
-_NOT_BLANK = re.compile(r"\S")
+    return read_source(path, _LARGEST_DATA_SET) if path.suffix in (".jsonl", ".parquet") else read_source(path)
 
 
 def opening(source: GoldSource) -> str:
     """Return the first character that is not blank, without copying the text: data sets are large."""
-    match = _NOT_BLANK.search(source.text)
+    match = re.search(r"\S", source.text)
     return match[0] if match else ""
 
 
@@ -122,14 +116,6 @@ class Record:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class JsonListing:
-    """A list of objects inside a JSON object, and the other members of that object."""
-
-    about: Record
-    records: tuple[Record, ...]
-
-
 def read_records(source: GoldSource) -> list[Record]:
     """Read a JSON list of objects."""
     cursor = _Cursor(source)
@@ -140,8 +126,8 @@ def read_records(source: GoldSource) -> list[Record]:
     return records
 
 
-def read_listing(source: GoldSource, key: str) -> JsonListing:
-    """Read a JSON object whose `key` is a list of objects."""
+def read_listing(source: GoldSource, key: str) -> tuple[Record, list[Record]]:
+    """Read a JSON object whose `key` is a list of objects; return its other members and these objects."""
     cursor = _Cursor(source)
     about: dict[str, object] = {}
     records: list[Record] | None = None
@@ -156,16 +142,21 @@ def read_listing(source: GoldSource, key: str) -> JsonListing:
     cursor.end()
     if not records:
         raise place.error(f"there is no entry in '{key}'", f'write "{key}": [{{...}}, ...]')
-    return JsonListing(Record(about, place, "the set"), tuple(records))
+    return Record(about, place, "the set"), records
 
 
 def read_entries(source: GoldSource) -> list[Record]:
     """Read the objects of JSON lines or of a JSON list, named by their number."""
     if opening(source) == "[":
-        found = [(record.values, record.place) for record in read_records(source)]
+        found: list[tuple[Mapping[str, object], GoldLocation]] = [(r.values, r.place) for r in read_records(source)]
     else:
-        lines = [(line, source.at(n)) for n, line in enumerate(source.text.split("\n"), 1) if line.strip()]
-        found = [(_parse_object(line, place), place) for line, place in lines]
+        found = []
+        for number, line in enumerate(source.text.split("\n"), 1):
+            if line.strip():
+                value = parse(line, source.at(number))
+                if not isinstance(value, dict):
+                    raise source.at(number).error("not a JSON object", "write one object per line: {...}")
+                found.append((value, source.at(number)))
     if not found:
         raise source.at(1).error("the file is empty", "write one JSON object per line")
     return [Record(values, place, f"row {number}") for number, (values, place) in enumerate(found, 1)]
@@ -215,32 +206,29 @@ class _Cursor:
         return value
 
     def objects(self) -> Iterator[Record]:
-        self._expect("[", "list")
-        if self._take("]"):
-            return
-        while True:
+        for _ in self._items("[", "]", "list"):
             place = self.place
             value = self.value()
             if not isinstance(value, dict):
                 raise place.error("an entry of the list is not an object", "write it as {...}")
             yield Record(value, place)
-            if self._take("]"):
-                return
-            self._expect(",", "list")
 
     def members(self) -> Iterator[str]:
-        self._expect("{", "object")
-        if self._take("}"):
-            return
-        while True:
+        for _ in self._items("{", "}", "object"):
             key = self.value()
             if not isinstance(key, str):
                 raise self.place.error("a key of the object is not a text", _FIX)
             self._expect(":", "object")
             yield key
-            if self._take("}"):
-                return
-            self._expect(",", "object")
+
+    def _items(self, opening: str, closing: str, what: str) -> Iterator[None]:
+        self._expect(opening, what)
+        if self._take(closing):
+            return
+        yield
+        while not self._take(closing):
+            self._expect(",", what)
+            yield
 
     def end(self) -> None:
         if self._position < len(self._text):
@@ -248,24 +236,18 @@ class _Cursor:
 
     def _move(self, position: int) -> None:
         blank = _BLANK.match(self._text, position)
-        self._position = blank.end() if blank else position
+        assert blank  # the pattern matches the empty text
+        self._position = blank.end()
 
     def _take(self, mark: str) -> bool:
-        found = self._text.startswith(mark, self._position)
-        if found:
-            self._move(self._position + 1)
-        return found
+        if not self._text.startswith(mark, self._position):
+            return False
+        self._move(self._position + 1)
+        return True
 
     def _expect(self, mark: str, what: str) -> None:
         if not self._take(mark):
             raise self.place.error(f"not a JSON {what}: '{mark}' expected", _FIX)
-
-
-def _parse_object(text: str, place: GoldLocation) -> Mapping[str, object]:
-    value = parse(text, place)
-    if not isinstance(value, dict):
-        raise place.error("not a JSON object", "write one object per line: {...}")
-    return value
 
 
 def parse(text: str, place: GoldLocation, what: str = "the line") -> object:
@@ -329,7 +311,7 @@ def header(text: str) -> tuple[str, ...]:
 def read_table(source: GoldSource) -> CsvTable:
     """Read all rows of a CSV file."""
     lines = _csv_lines(source)
-    columns = tuple(cell.strip() for cell in next(lines, (1, []))[1])
+    columns = tuple(next(lines, (1, []))[1])
     twice = sorted({column for column in columns if columns.count(column) > 1})
     if twice:
         raise source.at(1).error(f"the column '{twice[0]}' appears twice in the header", "keep one")
@@ -340,7 +322,7 @@ def read_table(source: GoldSource) -> CsvTable:
                 f"the row has {len(cells)} cells, the header {len(columns)}",
                 "put quotes around a text with commas in it",
             )
-        rows.append(CsvRow(dict(zip(columns, (cell.strip() for cell in cells), strict=False)), source.at(line)))
+        rows.append(CsvRow(dict(zip(columns, cells, strict=False)), source.at(line)))
     if not rows:
         raise source.at(1).error("the gold set is empty", "add a row below the header")
     return CsvTable(columns, tuple(rows))
@@ -366,7 +348,7 @@ def _csv_lines(source: GoldSource) -> Iterator[tuple[int, list[str]]]:
         if cells is None:
             return
         if cells:
-            yield begin, cells
+            yield begin, [cell.strip() for cell in cells]
 
 
 def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -380,9 +362,6 @@ def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return stream.getvalue()
 
 
-_MAGIC = b"PAR1"
-
-
 @dataclass(frozen=True, slots=True)
 class ParquetLimits:
     """Limits of unpacking: a few kilobytes of Parquet can hold any number of rows."""
@@ -394,11 +373,9 @@ class ParquetLimits:
 
 def is_parquet(path: Path) -> bool:
     """Return whether a file begins as Parquet; a pipe, whose first bytes may never come, does not."""
-    if not path.is_file():
-        return False
     try:
-        with path.open("rb") as stream:
-            return stream.read(len(_MAGIC)) == _MAGIC
+        with path.open("rb") if path.is_file() else io.BytesIO() as stream:
+            return stream.read(4) == b"PAR1"
     except OSError:
         return False
 
@@ -406,52 +383,36 @@ def is_parquet(path: Path) -> bool:
 def rows_as_lines(path: Path, limits: ParquetLimits | None = None) -> str:
     """Read a Parquet file as JSON lines."""
     limits = limits or ParquetLimits()
-    pyarrow = _import_pyarrow(path)
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            _check_parquet(file, path, limits)
-            rows = (row for batch in file.iter_batches(limits.batch) for row in batch.to_pylist())
-            return "".join(_parquet_lines(rows, str(path)))
-    except (pyarrow.ArrowException, OSError, OverflowError, ValueError) as error:
-        said = str(error).partition("\n")[0] or type(error).__name__
-        raise GoldError(
-            f"not a Parquet file that can be read: {said}", file=path, hint="fetch or export it again"
-        ) from error
-
-
-def _import_pyarrow(path: Path) -> ModuleType:
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
         raise SetupError("reading Parquet needs pyarrow", file=path, hint=install_hint("parquet")) from error
-    module: ModuleType = pyarrow
-    return module
-
-
-def _check_parquet(file: ParquetFile, path: Path, limits: ParquetLimits) -> None:
-    metadata = file.metadata
-    size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    if metadata.num_rows > limits.rows or size > limits.bytes:
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            metadata, names = file.metadata, file.schema_arrow.names
+            size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+            if metadata.num_rows > limits.rows or size > limits.bytes:
+                most = f"at most {limits.rows} rows of {limits.bytes} bytes are read"
+                raise GoldError(f"{metadata.num_rows} rows of {size} bytes; {most}", file=path, hint="split the set")
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise GoldError(f"the column '{twice[0]}' appears twice", file=path, hint="keep one")
+            rows = (row for batch in file.iter_batches(limits.batch) for row in batch.to_pylist())
+            return "".join(_json_line(row, path, number) for number, row in enumerate(rows, 1))
+    except (pyarrow.ArrowException, OSError, OverflowError, ValueError) as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
         raise GoldError(
-            f"{metadata.num_rows} rows of {size} bytes; at most {limits.rows} rows of {limits.bytes} bytes are read",
-            file=path,
-            hint="split the set",
-        )
-    names = file.schema_arrow.names
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise GoldError(f"the column '{twice[0]}' appears twice", file=path, hint="keep one")
+            f"not a Parquet file that can be read: {reason}", file=path, hint="fetch or export it again"
+        ) from error
 
 
-def _parquet_lines(rows: Iterator[Mapping[str, object]], file: str) -> Iterator[str]:
+def _json_line(row: Mapping[str, object], path: Path, number: int) -> str:
     def to_text(value: object) -> str:
         return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
-    for number, row in enumerate(rows, 1):
-        try:
-            yield json.dumps(row, default=to_text) + "\n"
-        except (TypeError, ValueError, RecursionError) as error:
-            raise GoldLocation(file, number).error(
-                f"row {number} cannot be read as text: {error}", "export it again"
-            ) from error
+    try:
+        return json.dumps(row, default=to_text) + "\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"row {number} cannot be read as text: {error}"
+        raise GoldError(message, file=path, line=number, hint="export it again") from error

@@ -26,15 +26,15 @@ def matches(source: GoldSource) -> bool:
 def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
     """Read a dataset; without a name it is named after the file."""
     spec = require_corpus(source, corpus)
-    listing = read_listing(source, "queries")
-    listing.about.check_keys(_DATASET, required=())
-    for record in listing.records:
+    about, records = read_listing(source, "queries")
+    about.check_keys(_DATASET, required=())
+    for record in records:
         record.check_keys(_QUERY, required=("id", "query_text", "relevant_docs"))
-    ids = safe_ids(record.word("id") for record in listing.records)
-    own = listing.about.text("name") if "name" in listing.about.values else name
-    queries = [_query(record, ids[record.word("id")]) for record in listing.records]
-    unread = [key for key in _UNREAD if key in listing.about.values]
-    notes = sorted({key for record in listing.records for key in _metadata(record).values}.difference(_TAGS))
+    ids = safe_ids(record.word("id") for record in records)
+    own = about.text("name") if "name" in about.values else name
+    queries = [_query(record, ids[record.word("id")]) for record in records]
+    unread = [key for key in _UNREAD if key in about.values]
+    notes = sorted({key for record in records for key in _metadata(record).values}.difference(_TAGS))
     unread += [f"metadata {key} of queries" for key in notes]
     provenance = {"not read": ", ".join(unread)} if unread else {}
     return build_gold(safe_ids([own])[own], spec, queries, source.at(1), provenance | describe_renames(ids))
