@@ -151,12 +151,12 @@ def read_results(text: str) -> Run:
 def split_today(suite: Suite) -> Suite:
     """Give the queries of a run the parts that their sets have now: a run from before the split tells no less."""
     from assay.gold.load import reload_set
-    from assay.gold.split import TAG, part_of
+    from assay.gold.split import TAG, split_of
 
     golds = []
     for gold in suite.golds:
         now = reload_set(gold)
-        parts = {query.id: part_of(query) for query in now.queries} if now else {}
+        parts = {query.id: split_of(query) for query in now.queries} if now else {}
         tagged = [replace(q, tags={**q.tags, TAG: part}) if (part := parts.get(q.id)) else q for q in gold.queries]
         golds.append(replace(gold, queries=tuple(tagged)))
     return replace(suite, golds=tuple(golds))

@@ -115,7 +115,7 @@ def _check_flags(args: argparse.Namespace) -> None:
 
 def _changed(run: Run, gold: GoldSet) -> int:
     from assay.gold import load_gold
-    from assay.gold.split import part_of
+    from assay.gold.split import split_of
 
     path = Path(gold.source or "")
     if not path.is_file():
@@ -126,9 +126,9 @@ def _changed(run: Run, gold: GoldSet) -> int:
         return 0
     today = {query.id: query for one in here for query in one.queries}
     asked = {query.id for query in gold.queries}
-    parts = {part_of(query) for query in gold.queries}
+    parts = {split_of(query) for query in gold.queries}
     partial = bool(run.header.corpora[gold.name].problems) if gold.name in run.header.corpora else False
-    new = 0 if partial else sum(name not in asked and part_of(query) in parts for name, query in today.items())
+    new = 0 if partial else sum(name not in asked and split_of(query) in parts for name, query in today.items())
     return new + sum(not _same(today.get(query.id), query, gold, run, partial) for query in gold.queries)
 
 
@@ -235,7 +235,7 @@ def show_command(args: argparse.Namespace) -> int:
     """
     from assay.experiment.records.folder import is_run
     from assay.experiment.spec.model import claim_of
-    from assay.gold.split import SEALED, part_of
+    from assay.gold.split import SEALED, split_of
     from assay.report.show import find_query, no_query, show_document, show_json, show_query
 
     folders, wanted = _words(args.words)
@@ -249,7 +249,7 @@ def show_command(args: argparse.Namespace) -> int:
     subjects = _subjects(args, runs, folders, claim)
     measures = tuple(dict.fromkeys((*claim.measures, *found.query.measures)))
     shown = show_query(subjects, found.gold, found.query, args.form or found.form, claim, measures)
-    if part_of(found.query) == SEALED:
+    if split_of(found.query) == SEALED:
         log_look(args, runs[-1], "show")
     emit(args, show_document(shown), show_json(shown))
     return 0

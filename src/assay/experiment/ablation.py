@@ -13,7 +13,7 @@ from assay.engines.kinds import Component
 from assay.errors import ConfigError, GoldError
 from assay.experiment.records.codec import join_sets
 from assay.experiment.tuning import SettingChange
-from assay.gold.split import DEV, SEALED, part_of, select
+from assay.gold.split import DEV, SEALED, select, split_of
 from assay.scoring import score
 from assay.stats.config import DEFAULT
 from assay.stats.tables import column, headline
@@ -211,7 +211,7 @@ def spent_warning(parts: Sequence[str]) -> DataNote:
 
 
 def _dev_of(suite: Suite) -> DevData:
-    whole = [gold for gold in suite.golds if not any(part_of(query) for query in gold.queries)]
+    whole = [gold for gold in suite.golds if not any(split_of(query) for query in gold.queries)]
     divided = [_dev(gold) for gold in suite.golds if gold not in whole]
     kept = {gold.name: gold for gold in (*whole, *divided) if gold.queries}
     golds = tuple(kept[gold.name] for gold in suite.golds if gold.name in kept)
@@ -221,11 +221,11 @@ def _dev_of(suite: Suite) -> DevData:
 
 
 def _dev(gold: GoldSet) -> GoldSet:
-    return replace(gold, queries=tuple(query for query in gold.queries if part_of(query) == DEV))
+    return replace(gold, queries=tuple(query for query in gold.queries if split_of(query) == DEV))
 
 
 def _nothing(suite: Suite) -> GoldError:
-    counts = Counter(part_of(query) or "none" for gold in suite.golds for query in gold.queries)
+    counts = Counter(split_of(query) or "none" for gold in suite.golds for query in gold.queries)
     held = ", ".join(f"{many} {part}" for part, many in sorted(counts.items())) or "no query"
     source = suite.golds[0].source if suite.golds else None
     return GoldError(

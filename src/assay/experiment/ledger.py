@@ -20,7 +20,7 @@ from assay.experiment.spec import Spec
 from assay.experiment.spec.model import placed, read_table
 from assay.files import check_regular, write_atomic
 from assay.gold.journal import opened
-from assay.gold.split import DEV, part_of
+from assay.gold.split import DEV, split_of
 from assay.scoring import identical_rankings
 from assay.settings import joined, leaves, read_settings, unknown
 from assay.stats.config import DEFAULT
@@ -558,7 +558,7 @@ def make_entry(
         changes=dict(differences(found.old.config, found.new.config)),
         gold=tuple(gold.name for gold in run.suite.golds),
         gold_hash=run.header.gold_hash,
-        parts=tuple(sorted({part for g in run.suite.golds for q in g.queries if (part := part_of(q))})),
+        parts=tuple(sorted({part for g in run.suite.golds for q in g.queries if (part := split_of(q))})),
         corpora={name: facts.digest for name, facts in run.header.corpora.items()},
         evidence=_evidence(found, claim),
         rule=rule,

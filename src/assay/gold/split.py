@@ -1,4 +1,4 @@
-"""Split gold sets into dev, test and sealed queries, and select the queries of a part."""
+"""Split gold sets into dev, test and sealed queries, and select the queries of a split."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from assay.errors import ConfigError, GoldError, closest_match
 from assay.types import GoldSet, Query, Suite, Target
@@ -19,84 +19,76 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-#: The tag that names the part of a query.
+#: The tag that names the split of a query.
 TAG = "split"
-DEV, TEST, SEALED = PARTS = ("dev", "test", "sealed")
+DEV, TEST, SEALED = SPLITS = ("dev", "test", "sealed")
 
 
-def part_of(query: Query) -> str | None:
-    """Return the part of a query, if any; raise if it is misspelt, since that would unseal it."""
-    part = query.tags.get(TAG)
-    meant = closest_match(part, PARTS) if part is not None and part not in PARTS else ()
-    if meant:
-        raise GoldError(
-            f"query '{query.id}' has split: {part}", line=query.line, hint=f"did you mean '{meant[0]}'? parts are exact"
-        )
-    return part
+def split_of(query: Query) -> str | None:
+    """Return the split of a query, if any; raise if it is misspelt, since that would unseal it."""
+    split = query.tags.get(TAG)
+    similar = closest_match(split, SPLITS) if split is not None and split not in SPLITS else ()
+    if similar:
+        hint = f"did you mean '{similar[0]}'? parts are exact"
+        raise GoldError(f"query '{query.id}' has split: {split}", line=query.line, hint=hint)
+    return split
 
 
 def sealed_queries(gold: GoldSet) -> tuple[Query, ...]:
-    """Return the queries of a set that are held out."""
-    return tuple(query for query in gold.queries if part_of(query) == SEALED)
+    """Return the sealed queries of a set."""
+    return tuple(query for query in gold.queries if split_of(query) == SEALED)
 
 
 @dataclass(frozen=True, slots=True)
 class SplitSelection:
-    """The queries of the selected parts, and how many were left out."""
+    """The queries of the selected splits, and the number of omitted ones."""
 
     suite: Suite
     left_out: int = 0
     sealed: int = 0  # of those left out
 
 
-def select(suite: Suite, parts: Sequence[str] = ()) -> SplitSelection:
-    """Select the queries of some parts; by default, all but the sealed ones."""
-    known = sorted({part for gold in suite.golds for query in gold.queries if (part := part_of(query))})
-    for part in parts:
-        if part not in known:
-            near = closest_match(part, known)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
+    """Select the queries of some splits; by default, all but the sealed ones."""
+    known = sorted({split for gold in suite.golds for query in gold.queries if (split := split_of(query))})
+    for split in splits:
+        if split not in known:
+            similar = closest_match(split, known)
+            hint = f"did you mean {similar[0]}?" if similar else f"there are: {', '.join(known)}"
             hint = hint if known else "split the set first: assay gold split SET"
-            raise ConfigError(f"split = {part!r}: no query is in that part", hint=hint)
-    golds = tuple(replace(gold, queries=_select_queries(gold, parts)) for gold in suite.golds)
-    full = tuple(new for new, old in zip(golds, suite.golds, strict=True) if new.queries or not old.queries)
-    if suite.golds and not full:
-        source = suite.golds[0].source
-        raise GoldError(
-            "all queries are sealed", file=source, hint=f"--split {SEALED} includes them, and the access is logged"
-        )
-    before = sum(len(gold.queries) for gold in suite.golds)
-    kept = {(gold.name, query.id) for gold in full for query in gold.queries}
-    sealed = sum((gold.name, query.id) not in kept for gold in suite.golds for query in sealed_queries(gold))
-    return SplitSelection(Suite(full), before - len(kept), sealed)
+            raise ConfigError(f"split = {split!r}: no query is in that part", hint=hint)
 
+    def is_selected(query: Query) -> bool:
+        return split_of(query) in splits if splits else split_of(query) != SEALED
 
-def _select_queries(gold: GoldSet, parts: Sequence[str]) -> tuple[Query, ...]:
-    if parts:
-        return tuple(query for query in gold.queries if part_of(query) in parts)
-    return tuple(query for query in gold.queries if part_of(query) != SEALED)
+    golds = [replace(gold, queries=tuple(filter(is_selected, gold.queries))) for gold in suite.golds]
+    golds = [new for new, old in zip(golds, suite.golds, strict=True) if new.queries or not old.queries]
+    if suite.golds and not golds:
+        hint = f"--split {SEALED} includes them, and the access is logged"
+        raise GoldError("all queries are sealed", file=suite.golds[0].source, hint=hint)
+    omitted = [split_of(query) for gold in suite.golds for query in gold.queries if not is_selected(query)]
+    return SplitSelection(Suite(tuple(golds)), len(omitted), omitted.count(SEALED))
 
 
 def refuse_sealed(suite: Suite, what: str) -> None:
     """Raise if a command that shows single queries would show sealed ones."""
-    sealed = [(gold, len(sealed_queries(gold))) for gold in suite.golds]
-    total = sum(count for _, count in sealed)
+    sealed = {gold.source: len(found) for gold in suite.golds if (found := sealed_queries(gold))}
+    total = sum(sealed.values())
     if total:
-        first = next(gold for gold, count in sealed if count)
         raise GoldError(
             f"{what} would look at {total} sealed {'query' if total == 1 else 'queries'}",
-            file=first.source,
+            file=next(iter(sealed)),
             hint=f"use a run without them: assay run --split {DEV}",
         )
 
 
 By = Literal["repository", "module", "file", "query"]
-WAYS: tuple[By, ...] = get_args(By)
+UNITS: tuple[By, ...] = get_args(By)
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The share of each part."""
+    """The share of each split."""
 
     dev: float = 0.5  # can be tuned on freely
     test: float = 0.25
@@ -114,12 +106,12 @@ class Shares:
     def of(cls, **given: float | None) -> Shares:
         """Return the given shares; the others divide the rest in their default proportions."""
         fixed = {name: share for name, share in given.items() if share is not None}
-        others = {name: share for name, share in zip(PARTS, cls().values(), strict=True) if name not in fixed}
+        others = {name: share for name, share in zip(SPLITS, cls().values(), strict=True) if name not in fixed}
         rest = max(0.0, 1 - sum(fixed.values()))
         return cls(**fixed, **{name: rest * share / sum(others.values()) for name, share in others.items()})
 
     def values(self) -> tuple[float, float, float]:
-        """Return the shares in the order of the parts."""
+        """Return the shares in the order of `SPLITS`."""
         return (self.dev, self.test, self.sealed)
 
 
@@ -131,220 +123,184 @@ class SplitOptions:
     shares: Shares = Shares()
     seed: int = 0
     depth: int | None = None  # directories of a path that name its module; None: all of them
-    strata: tuple[str, ...] = ("category", "difficulty")  # tags whose values are balanced over the parts
+    strata: tuple[str, ...] = ("category", "difficulty")  # tags whose values are balanced over the splits
     starts: int = 16  # random orders; each ends in a split that no single move improves
-    fresh: bool = False  # reassign queries that have a part
+    reassign: bool = False  # also queries that have a split
 
 
 @dataclass(frozen=True, slots=True)
 class SplitSuite:
-    """A suite whose queries are tagged with their part, and its counts."""
+    """A suite whose queries are tagged with their split, and its counts."""
 
     suite: Suite
     groups: int
-    sizes: Mapping[str, int]  # queries by part
-    kept: int  # queries that had their part before
-    strata: Mapping[str, Mapping[str, int]]  # "tag=value" -> queries by part
+    sizes: Mapping[str, int]  # queries by split
+    kept: int  # queries that had their split before
+    strata: Mapping[str, Mapping[str, int]]  # "tag=value" -> queries by split
 
 
-class _Key(NamedTuple):
-    gold: str
-    query: str
+_Key = tuple[str, str]  # name of a set, id of a query
 
 
-_Queries = Mapping[_Key, Query]
-
-
-def assign_splits(suite: Suite, division: SplitOptions) -> SplitSuite:
-    """Assign a part to every query, deterministically for a suite and seed."""
-    queries = {_Key(gold.name, query.id): query for gold in suite.golds for query in gold.queries}
-    groups = _group_queries(suite, division)
+def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
+    """Assign a split to every query, deterministically for a suite and seed."""
+    queries = {(gold.name, query.id): query for gold in suite.golds for query in gold.queries}
+    groups = _group_queries(suite, options)
+    source = suite.golds[0].source
     sources = {gold.name: gold.source for gold in suite.golds}
-    fixed = [None if division.fresh else _fixed_part(group, queries, sources, division) for group in groups]
-    wanted = sum(share > 0 for share in division.shares.values())
+    fixed = [None if options.reassign else _fixed_split(group, queries, sources, options) for group in groups]
+    wanted = sum(share > 0 for share in options.shares.values())
     if len(groups) < wanted:
-        raise GoldError(
-            f"the queries form {len(groups)} {'group' if len(groups) == 1 else 'groups'}, too few for {wanted} parts",
-            file=suite.golds[0].source,
-            hint=looser(division.by),
-        )
-    places = _assign_groups([_count_strata(group, queries, division) for group in groups], fixed, division)
-    part = {key: PARTS[place] for group, place in zip(groups, places, strict=True) for key in group}
-    sizes = Counter(part.values())
-    for name, share in zip(PARTS, division.shares.values(), strict=True):
-        if share > 0 and not sizes.get(name):
-            raise GoldError(f"the part '{name}' stays empty", file=suite.golds[0].source, hint=looser(division.by))
-    golds = tuple(
-        replace(
-            gold, queries=tuple(replace(q, tags={**q.tags, TAG: part[_Key(gold.name, q.id)]}) for q in gold.queries)
-        )
+        count = f"{len(groups)} {'group' if len(groups) == 1 else 'groups'}"
+        message = f"the queries form {count}, too few for {wanted} parts"
+        raise GoldError(message, file=source, hint=more_groups_hint(options.by))
+    strata = {
+        key: [f"{t}={query.tags[t]}" for t in options.strata if t in query.tags] for key, query in queries.items()
+    }
+    counts = [Counter(name for key in group for name in ("", *strata[key])) for group in groups]
+    assigned = zip(groups, _assign_groups(counts, fixed, options), strict=True)
+    splits = {key: SPLITS[place] for group, place in assigned for key in group}
+    sizes = Counter(splits.values())
+    for name, share in zip(SPLITS, options.shares.values(), strict=True):
+        if share > 0 and not sizes[name]:
+            raise GoldError(f"the part '{name}' stays empty", file=source, hint=more_groups_hint(options.by))
+    golds = [
+        replace(gold, queries=tuple(replace(q, tags={**q.tags, TAG: splits[gold.name, q.id]}) for q in gold.queries))
         for gold in suite.golds
-    )
-    strata: dict[str, Counter[str]] = {}
-    for key, query in queries.items():
-        for name in _strata_of(query, division):
-            strata.setdefault(name, Counter())[part[key]] += 1
+    ]
+    by_stratum = Counter((name, splits[key]) for key, names in strata.items() for name in names)
     return SplitSuite(
-        Suite(golds),
+        Suite(tuple(golds)),
         len(groups),
-        {name: sizes[name] for name in PARTS},
-        0 if division.fresh else sum(part_of(query) is not None for query in queries.values()),
-        {name: {one: strata[name][one] for one in PARTS} for name in sorted(strata)},
+        {name: sizes[name] for name in SPLITS},
+        0 if options.reassign else sum(split_of(query) is not None for query in queries.values()),
+        {
+            name: {split: by_stratum[name, split] for split in SPLITS}
+            for name in sorted({name for name, _ in by_stratum})
+        },
     )
 
 
-def _group_queries(suite: Suite, division: SplitOptions) -> list[tuple[_Key, ...]]:
-    """Group the queries that must be in the same part, in suite order by the first of each."""
-    ties = _UnionFind()
+def _group_queries(suite: Suite, options: SplitOptions) -> list[tuple[_Key, ...]]:
+    """Group the queries that must be in the same split, in suite order by the first of each."""
+    parents: dict[object, object] = {}  # a union-find forest of queries and units
+
+    def root(node: object) -> object:
+        while parents.setdefault(node, node) != node:
+            node = parents[node]
+        return node
+
+    def union(one: object, other: object) -> None:
+        parents[root(one)] = root(other)
+
     for gold in suite.golds:
-        home = _repository(gold)
+        spec, repository = gold.corpus, gold.corpus.repository
+        if spec.kind in ("path", "git") and "://" not in spec.value and gold.source:
+            repository = str((Path(gold.source).parent / spec.value / (spec.root or "")).resolve())
         for query in gold.queries:
-            key = _Key(gold.name, query.id)
-            ties.tie(key, key)
-            for unit in _units(query, division):
-                ties.tie((home, unit), key)
-        for one, other in _shared(gold):
-            ties.tie(_Key(gold.name, one.id), _Key(gold.name, other.id))
-    grouped: dict[object, list[_Key]] = {}
+            for unit in _units(query, options):
+                union((repository, "unit", unit), (gold.name, query.id))
+        for one, other in _share_target(gold):
+            union((gold.name, one.id), (gold.name, other.id))
+    groups: dict[object, list[_Key]] = {}
     for gold in suite.golds:
         for query in gold.queries:
-            key = _Key(gold.name, query.id)
-            grouped.setdefault(ties.root(key), []).append(key)
-    return [tuple(group) for group in grouped.values()]
+            groups.setdefault(root((gold.name, query.id)), []).append((gold.name, query.id))
+    return [tuple(group) for group in groups.values()]
 
 
-class _UnionFind:
-    def __init__(self) -> None:
-        self._above: dict[object, object] = {}
-
-    def root(self, thing: object) -> object:
-        while self._above.setdefault(thing, thing) != thing:
-            thing = self._above[thing]
-        return thing
-
-    def tie(self, one: object, other: object) -> None:
-        self._above[self.root(one)] = self.root(other)
+def _units(query: Query, options: SplitOptions) -> set[str]:
+    """Return the names of what must not be torn apart: a repository, directories or files of primary targets."""
+    paths = [target.span.path for target in query.primaries]
+    if options.by == "module":
+        return {"/".join(PurePosixPath(path).parent.parts[: options.depth]) for path in paths}
+    return {"repository": {""}, "file": {*paths}, "query": set[str]()}[options.by]
 
 
-def _repository(gold: GoldSet) -> str:
-    spec = gold.corpus
-    if spec.kind in ("path", "git") and "://" not in spec.value and gold.source:
-        return str((Path(gold.source).parent / spec.value / (spec.root or "")).resolve())
-    return spec.repository
-
-
-def _units(query: Query, division: SplitOptions) -> Iterator[str]:
-    if division.by == "repository":
-        yield ""
-    elif division.by != "query":
-        for path in (target.span.path for target in query.primaries):
-            folders = PurePosixPath(path).parent.parts
-            yield path if division.by == "file" else "/".join(folders[: division.depth])
-
-
-def _shared(gold: GoldSet) -> Iterator[tuple[Query, Query]]:
+def _share_target(gold: GoldSet) -> Iterator[tuple[Query, Query]]:
     by_path: dict[str, list[tuple[Target, Query]]] = {}
     for query in gold.queries:
         for target in query.targets:
             by_path.setdefault(target.span.path, []).append((target, query))
     for entries in by_path.values():
-        for (target, query), (rival, other) in combinations(entries, 2):
-            if _touch(target, rival):
+        for (target, query), (other_target, other) in combinations(entries, 2):
+            if _overlap(target, other_target):
                 yield query, other
 
 
-def _touch(one: Target, other: Target) -> bool:
+def _overlap(one: Target, other: Target) -> bool:
     if one.symbol and other.symbol:
         return f"{one.symbol}.".startswith(f"{other.symbol}.") or f"{other.symbol}.".startswith(f"{one.symbol}.")
     return bool(one.symbol or other.symbol) or one.span.common_lines(other.span) > 0
 
 
-def _fixed_part(
-    group: Sequence[_Key], queries: _Queries, sources: Mapping[str, str | None], division: SplitOptions
+def _fixed_split(
+    group: Sequence[_Key], queries: Mapping[_Key, Query], sources: Mapping[str, str | None], options: SplitOptions
 ) -> int | None:
-    parts = {key: part for key in group if (part := part_of(queries[key]))}
-    for key, part in parts.items():
-        if part not in PARTS:
-            raise GoldError(
-                f"query '{key.query}' is in the part '{part}'", file=sources[key.gold], hint=f"use {', '.join(PARTS)}"
-            )
-    if not parts:
-        return None
-    if len({*parts.values()}) > 1:
-        pairs = [(a, b) for a, b in combinations(parts, 2) if parts[a] != parts[b]]
-        a, b = next(((a, b) for a, b in pairs if _describe_tie(queries[a], queries[b], division)), pairs[0])
-        why = _describe_tie(queries[a], queries[b], division) or "other queries tie them to each other"
+    splits = {key: split for key in group if (split := split_of(queries[key]))}
+    for (gold, query), split in splits.items():
+        if split not in SPLITS:
+            hint = f"use {', '.join(SPLITS)}"
+            raise GoldError(f"query '{query}' is in the part '{split}'", file=sources[gold], hint=hint)
+    if len({*splits.values()}) > 1:
+        pairs = [(a, b) for a, b in combinations(splits, 2) if splits[a] != splits[b]]
+        reasons = {(a, b): _describe_tie(queries[a], queries[b], options) for a, b in pairs}
+        a, b = next((pair for pair in pairs if reasons[pair]), pairs[0])
+        reason = reasons[a, b] or "other queries tie them to each other"
+        finer = f"--by {_FINER[options.by]} ties less" if options.by in _FINER else _BY_HAND
         raise GoldError(
-            f"'{a.query}' is {parts[a]} and '{b.query}' is {parts[b]}, but they belong together: {why}",
-            file=sources[a.gold],
-            hint=f"{_FINER[division.by]}; --force divides all anew, sealed queries too",
+            f"'{a[1]}' is {splits[a]} and '{b[1]}' is {splits[b]}, but they belong together: {reason}",
+            file=sources[a[0]],
+            hint=f"{finer}; --force divides all anew, sealed queries too",
         )
-    return PARTS.index(next(iter(parts.values())))
+    return SPLITS.index(next(iter(splits.values()))) if splits else None
 
 
-_FINER: Mapping[By, str] = {
-    "repository": "--by module ties less",
-    "module": "--by file ties less",
-    "file": "--by query ties less",
-    "query": "give them the same part by hand (tags: split)",
-}
+_FINER: Mapping[By, By] = {"repository": "module", "module": "file", "file": "query"}
+_BY_HAND = "give them the same part by hand (tags: split)"
 
 
-def looser(by: By) -> str:
-    """Return a hint on how to get more groups."""
-    return {
-        "repository": "--by module makes more groups, or name fewer parts: --sealed 0",
-        "module": "--by file makes more groups, or name fewer parts: --sealed 0",
-        "file": "--by query makes more groups, or name fewer parts: --sealed 0",
-        "query": "add queries, or name fewer parts: --sealed 0",
-    }[by]
+def more_groups_hint(by: By) -> str:
+    """Return a hint on how to get more groups, or need fewer."""
+    finer = f"--by {_FINER[by]} makes more groups" if by in _FINER else "add queries"
+    return f"{finer}, or name fewer parts: --sealed 0"
 
 
-def _describe_tie(one: Query, other: Query, division: SplitOptions) -> str:
-    """Describe why two queries must be in the same part; empty if only other queries tie them."""
-    same = [(a, b) for a in one.targets for b in other.targets if a.span.path == b.span.path]
-    for a, _ in (pair for pair in same if _touch(*pair)):
-        return f"both have {a.anchor} for an answer"
-    common = sorted({*_units(one, division)} & {*_units(other, division)})
+def _describe_tie(one: Query, other: Query, options: SplitOptions) -> str:
+    """Describe why two queries must be in the same split; empty if only other queries tie them."""
+    for target in one.targets:
+        if any(target.span.path == rival.span.path and _overlap(target, rival) for rival in other.targets):
+            return f"both have {target.anchor} for an answer"
+    common = sorted(_units(one, options) & _units(other, options))
     if not common:
         return ""
-    return {
-        "repository": "they are of one repository",
-        "module": f"both have an answer in the folder {common[0] or '.'}",
-        "file": f"both have an answer in {common[0]}",
-    }[division.by]
+    if options.by == "repository":
+        return "they are of one repository"
+    return f"both have an answer in {'the folder ' if options.by == 'module' else ''}{common[0] or '.'}"
 
 
-def _count_strata(group: Iterable[_Key], queries: _Queries, division: SplitOptions) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for key in group:
-        counts.update(["", *_strata_of(queries[key], division)])
-    return counts
-
-
-def _strata_of(query: Query, division: SplitOptions) -> list[str]:
-    return [f"{tag}={query.tags[tag]}" for tag in division.strata if tag in query.tags]
-
-
-def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], division: SplitOptions) -> list[int]:
-    """Return the part of each group that minimizes the squared distance of all strata to their shares."""
+def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], options: SplitOptions) -> list[int]:
+    """Return the split of each group that minimizes the squared distance of all strata to their shares."""
     import numpy as np
 
     names = sorted({name for one in counts for name in one})
     table = np.array([[one[name] for name in names] for one in counts], dtype=np.float64)
-    wanted = np.outer(division.shares.values(), table.sum(axis=0))
-    rng = np.random.default_rng(division.seed)
-    held = {at: part for at, part in enumerate(fixed) if part is not None}
-    found = [_descend(table, wanted, held, rng.permutation(len(table))) for _ in range(division.starts)]
-    return min(found, key=lambda places: (round(_cost(table, wanted, places), 9),))
+    wanted = np.outer(options.shares.values(), table.sum(axis=0))
+    rng = np.random.default_rng(options.seed)
+    held = {at: split for at, split in enumerate(fixed) if split is not None}
+    found = [_descend(table, wanted, held, rng.permutation(len(table))) for _ in range(options.starts)]
+    return min(found, key=lambda one: round(one[0], 9))[1]
 
 
-def _descend(table: FloatArray, wanted: FloatArray, held: Mapping[int, int], order: Iterable[int]) -> list[int]:
+def _descend(
+    table: FloatArray, wanted: FloatArray, held: Mapping[int, int], order: Iterable[int]
+) -> tuple[float, list[int]]:
+    """Assign the groups one by one, then move single groups while that lowers the cost; return both."""
     order = sorted((int(at) for at in order if int(at) not in held), key=lambda at: -table[at, 0])
     filled = wanted * 0
     places = [held.get(at, -1) for at in range(len(table))]
-    for at, part in held.items():
-        filled[part] += table[at]
+    for at, split in held.items():
+        filled[split] += table[at]
     for at in order:
         places[at] = _best(table[at], filled, wanted)
         filled[places[at]] += table[at]
@@ -353,37 +309,30 @@ def _descend(table: FloatArray, wanted: FloatArray, held: Mapping[int, int], ord
         moved = False
         for at in order:
             filled[places[at]] -= table[at]
-            part = _best(table[at], filled, wanted, now=places[at])
-            moved |= part != places[at]
-            places[at] = part
-            filled[part] += table[at]
-    return places
+            split = _best(table[at], filled, wanted, now=places[at])
+            moved |= split != places[at]
+            places[at] = split
+            filled[split] += table[at]
+    return float(((filled - wanted) ** 2).sum()), places
 
 
 def _best(row: FloatArray, filled: FloatArray, wanted: FloatArray, now: int | None = None) -> int:
     gaps = {
-        part: float((((filled[part] + row - wanted[part]) ** 2) - (filled[part] - wanted[part]) ** 2).sum())
-        for part in range(len(wanted))
-        if wanted[part, 0] > 0
+        split: float((((filled[split] + row - wanted[split]) ** 2) - (filled[split] - wanted[split]) ** 2).sum())
+        for split in range(len(wanted))
+        if wanted[split, 0] > 0
     }
-    best = min(gaps, key=lambda part: (gaps[part], part))
+    best = min(gaps, key=lambda split: (gaps[split], split))
     return now if now in gaps and gaps[now] <= gaps[best] + 1e-9 else best
 
 
-def _cost(table: FloatArray, wanted: FloatArray, places: Sequence[int]) -> float:
-    filled = wanted * 0
-    for at, part in enumerate(places):
-        filled[part] += table[at]
-    return float(((filled - wanted) ** 2).sum())
-
-
 _PROVENANCE_KEY = "split"
-_METHOD = re.compile(rf"by ({'|'.join(WAYS)})(?: of (\d+) folders?)?, seed (\d+)")
+_METHOD = re.compile(rf"by ({'|'.join(UNITS)})(?: of (\d+) folders?)?, seed (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class SplitMethod:
-    """The unit that a split kept together."""
+    """The unit that a split did not tear apart."""
 
     by: By
     depth: int | None = None
@@ -397,12 +346,11 @@ class SplitMethod:
 def read_split_method(suite: Suite) -> SplitMethod | None:
     """Return how the sets were split; None if no set has it, or two sets differ."""
     matches = [_METHOD.match(gold.provenance.get(_PROVENANCE_KEY, "")) for gold in suite.golds]
-    texts = {match[0].partition(",")[0] if match else "" for match in matches}
-    match = matches[0] if len(texts) == 1 else None
-    return None if match is None else SplitMethod(cast(By, match[1]), int(match[2]) if match[2] else None)
+    methods = {SplitMethod(cast(By, m[1]), int(m[2]) if m[2] else None) if m else None for m in matches}
+    return methods.pop() if len(methods) == 1 else None
 
 
-def store_split_method(gold: GoldSet, division: SplitOptions) -> GoldSet:
+def store_split_method(gold: GoldSet, options: SplitOptions) -> GoldSet:
     """Return a set with its split method in the provenance."""
-    method = SplitMethod(division.by, division.depth)
-    return replace(gold, provenance={**gold.provenance, _PROVENANCE_KEY: f"{method}, seed {division.seed}"})
+    method = SplitMethod(options.by, options.depth)
+    return replace(gold, provenance={**gold.provenance, _PROVENANCE_KEY: f"{method}, seed {options.seed}"})

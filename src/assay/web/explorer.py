@@ -15,7 +15,7 @@ from assay.experiment.corpora import corpus_texts
 from assay.experiment.records.merge import comparability_of
 from assay.experiment.tracing import explainable
 from assay.gold.load import log_reaccess
-from assay.gold.split import SEALED, part_of
+from assay.gold.split import SEALED, split_of
 from assay.report.analysis import analyse_case
 from assay.report.explorer import PageLimits, build_page
 from assay.report.explorer.page import TooSmallError
@@ -229,7 +229,7 @@ def _folded(text: str) -> str:
 
 
 def _refuse_sealed(query: Query) -> None:
-    if part_of(query) == SEALED:
+    if split_of(query) == SEALED:
         hint = "try settings on the dev part; `assay run` asks the sealed one, and logs that"
         raise HttpError(403, "this query is sealed: nothing is tuned on it", hint=hint)
 

@@ -8,7 +8,7 @@ import pytest
 from assay.cli.main import main
 from assay.gold import load_gold
 from assay.gold.access_log import read_access_log
-from assay.gold.split import part_of
+from assay.gold.split import split_of
 
 
 def call(capsys, *arguments):
@@ -40,7 +40,7 @@ def divided(shop, capsys):
 
 
 def part(name):
-    return next(query.id for query in load_gold("gold.yaml").golds[0].queries if part_of(query) == name)
+    return next(query.id for query in load_gold("gold.yaml").golds[0].queries if split_of(query) == name)
 
 
 def asked():

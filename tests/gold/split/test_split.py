@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError, GoldError
 from assay.gold.split import (
-    PARTS,
+    SPLITS,
     Shares,
     SplitMethod,
     SplitOptions,
     assign_splits,
-    part_of,
     read_split_method,
     refuse_sealed,
     sealed_queries,
     select,
+    split_of,
     store_split_method,
 )
 from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
@@ -43,7 +43,7 @@ def suite(*queries, name="gold", corpus="."):
 
 
 def parts(divided):
-    return {q.id: part_of(q) for gold in divided.suite.golds for q in gold.queries}
+    return {q.id: split_of(q) for gold in divided.suite.golds for q in gold.queries}
 
 
 modules = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5), st.booleans()), min_size=20, max_size=60)
@@ -66,7 +66,7 @@ def test_no_module_and_no_shared_target_is_in_two_parts(drawn, seed):
             unit = target.span.path.partition("/")[0] if target.grade == 2 else target.span.path
             homes.setdefault(unit, set()).add(found[one.id])
     assert all(len(home) == 1 for home in homes.values())
-    assert set(found.values()) == set(PARTS)
+    assert set(found.values()) == set(SPLITS)
 
 
 @examples(20)
@@ -91,7 +91,9 @@ def test_parts_have_their_share_in_all_and_in_each_stratum():
     assert set(found.strata) == {"category=a", "category=b", "difficulty=hard", "difficulty=standard"}
     for counts in found.strata.values():
         total = sum(counts.values())
-        assert all(abs(counts[part] - share * total) <= 1 for part, share in zip(PARTS, (0.5, 0.25, 0.25), strict=True))
+        assert all(
+            abs(counts[part] - share * total) <= 1 for part, share in zip(SPLITS, (0.5, 0.25, 0.25), strict=True)
+        )
 
 
 def test_shares_are_what_was_asked_for():
@@ -200,7 +202,7 @@ def test_whole_repositories_stay_together():
     found = assign_splits(Suite(golds), SplitOptions(by="repository"))
     homes: dict[str, set] = {}
     for gold in found.suite.golds:
-        homes.setdefault(gold.corpus.repository, set()).update(part_of(q) for q in gold.queries)
+        homes.setdefault(gold.corpus.repository, set()).update(split_of(q) for q in gold.queries)
     assert found.groups == 4
     assert all(len(home) == 1 for home in homes.values())
 
@@ -213,7 +215,7 @@ def test_queries_that_have_a_part_keep_it_and_new_ones_join_their_module():
     found = parts(second)
     assert all(found[f"q{n}"] == found[f"new{n}"] == parts(first)[f"q{n}"] for n in range(20))
     assert second.kept == 20
-    assert assign_splits(suite(*grown), SplitOptions(seed=4, fresh=True)).kept == 0
+    assert assign_splits(suite(*grown), SplitOptions(seed=4, reassign=True)).kept == 0
 
 
 def test_a_new_query_that_ties_two_parts_together_is_refused():

@@ -50,7 +50,7 @@ def split_command(args: argparse.Namespace) -> int:
     before = read_split_method(suite)
     usual = before or SplitMethod(SplitOptions().by)
     way = SplitMethod(args.by, args.depth) if args.by else replace(usual, depth=args.depth or usual.depth)
-    division = SplitOptions(way.by, shares, args.seed, way.depth, fresh=args.force)
+    division = SplitOptions(way.by, shares, args.seed, way.depth, reassign=args.force)
     divided = assign_splits(suite, division)
     warnings = [*_save(args, suite, divided, division), *_remarks(division, divided, before)]
     emit(args, _split_document(args, suite, divided, division, warnings), _data(args, divided, division, warnings))
@@ -75,7 +75,7 @@ def _save(args: argparse.Namespace, suite: Suite, divided: SplitSuite, division:
 
 
 def _remarks(division: SplitOptions, divided: SplitSuite, before: SplitMethod | None) -> list[str]:
-    from assay.gold.split import SplitMethod, looser
+    from assay.gold.split import SplitMethod, more_groups_hint
 
     total = sum(divided.sizes.values())
     if divided.kept == total:
@@ -87,7 +87,7 @@ def _remarks(division: SplitOptions, divided: SplitSuite, before: SplitMethod | 
     if not off:
         return []
     shares = ", ".join(f"{name} has {divided.sizes[name] / total:.0%} instead of {wanted[name]:.0%}" for name in off)
-    return [f"{shares}, since groups are not torn apart: {looser(division.by)}."]
+    return [f"{shares}, since groups are not torn apart: {more_groups_hint(division.by)}."]
 
 
 #: A share that is off by more is told: with it a part shows noticeably less than planned.

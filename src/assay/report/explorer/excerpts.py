@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from assay.gold.split import SEALED, part_of
+from assay.gold.split import SEALED, split_of
 from assay.report.explorer.limits import PageLimits
 from assay.report.render.text import count
 from assay.report.results import Results
@@ -263,7 +263,7 @@ def choose_traced(case: ScoredRun, rival: str) -> TraceSelection | None:
     against = case.claim.baseline if best != case.claim.baseline else rival
     columns = _ordered(case, best, against, sign)
     units = [case.scores.units[at] for at in columns]
-    kept = [u for u in units if part_of(case.queries[u.gold, u.query]) != SEALED]
+    kept = [u for u in units if split_of(case.queries[u.gold, u.query]) != SEALED]
     return TraceSelection(best, tuple((u.gold, u.query, u.form) for u in kept), len(units) - len(kept))
 
 
