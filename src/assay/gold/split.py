@@ -72,12 +72,11 @@ def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
 
 def refuse_sealed(suite: Suite, what: str) -> None:
     """Raise if a command that shows single queries would show sealed ones."""
-    sealed = {gold.source: len(found) for gold in suite.golds if (found := sealed_queries(gold))}
-    total = sum(sealed.values())
-    if total:
+    sources = [gold.source for gold in suite.golds for _ in sealed_queries(gold)]
+    if sources:
         raise GoldError(
-            f"{what} would look at {total} sealed {'query' if total == 1 else 'queries'}",
-            file=next(iter(sealed)),
+            f"{what} would look at {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}",
+            file=sources[0],
             hint=f"use a run without them: assay run --split {DEV}",
         )
 
@@ -154,9 +153,7 @@ def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
         count = f"{len(groups)} {'group' if len(groups) == 1 else 'groups'}"
         message = f"the queries form {count}, too few for {wanted} parts"
         raise GoldError(message, file=source, hint=more_groups_hint(options.by))
-    strata = {
-        key: [f"{t}={query.tags[t]}" for t in options.strata if t in query.tags] for key, query in queries.items()
-    }
+    strata = {key: [f"{tag}={q.tags[tag]}" for tag in options.strata if tag in q.tags] for key, q in queries.items()}
     counts = [Counter(name for key in group for name in ("", *strata[key])) for group in groups]
     assigned = zip(groups, _assign_groups(counts, fixed, options), strict=True)
     splits = {key: SPLITS[place] for group, place in assigned for key in group}
@@ -174,10 +171,7 @@ def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
         len(groups),
         {name: sizes[name] for name in SPLITS},
         0 if options.reassign else sum(split_of(query) is not None for query in queries.values()),
-        {
-            name: {split: by_stratum[name, split] for split in SPLITS}
-            for name in sorted({name for name, _ in by_stratum})
-        },
+        {name: {split: by_stratum[name, split] for split in SPLITS} for name, _ in sorted(by_stratum)},
     )
 
 
