@@ -261,21 +261,11 @@ def corpus_hint(path: Path, *, several: bool = False) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Omitted:
-    """Something of a file that is in no gold set: the kind that is counted, and its name."""
-
-    kind: str
-    which: str
-
-
-def left_out(omitted: Sequence[Omitted]) -> dict[str, str]:
+def left_out(omitted: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return a provenance entry that counts the omitted items by kind and names the first of each."""
-    kinds: dict[str, list[str]] = {}
-    for one in omitted:
-        kinds.setdefault(one.kind, []).append(one.which)
     counts = [
         f"{kind}: {len(names)} ({', '.join(names[:_EXAMPLES])}{', ...' if len(names) > _EXAMPLES else ''})"
-        for kind, names in kinds.items()
+        for kind, names in omitted.items()
+        if names
     ]
     return {"left out": "; ".join(counts)} if counts else {}

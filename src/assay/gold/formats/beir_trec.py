@@ -13,6 +13,7 @@ import csv
 import io
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +25,6 @@ from assay.gold.anchors import parse_target
 from assay.gold.build import (
     GoldLocation,
     GoldSource,
-    Omitted,
     build_gold,
     build_query,
     corpus_hint,
@@ -83,13 +83,14 @@ def _judge(
                 f"'{one.document}' is judged twice for '{one.query}', first in line {first.place.line}", "keep one"
             )
     ids = safe_ids(topics)
-    omitted = [Omitted("queries without a judgment", name) for name in topics if name not in by_query]
-    omitted += [Omitted("judged queries without a text", name) for name in by_query if name not in topics]
+    omitted: defaultdict[str, list[str]] = defaultdict(list)
+    omitted["queries without a judgment"] = [name for name in topics if name not in by_query]
+    omitted["judged queries without a text"] = [name for name in by_query if name not in topics]
     queries: list[Query] = []
     judged = {name: by_query[name] for name in topics if name in by_query}
     for name, found in judged.items():
         if not any(one.score > 0 for one in found.values()):
-            omitted.append(Omitted("queries without a relevant document", name))
+            omitted["queries without a relevant document"].append(name)
             continue
         targets: list[Target] = []
         for one in found.values():
@@ -98,7 +99,7 @@ def _judge(
             except GoldError:
                 if one.score > 0:
                     raise
-                omitted.append(Omitted("irrelevant documents that are not in the corpus", f"{one.document} for {name}"))
+                omitted["irrelevant documents that are not in the corpus"].append(f"{one.document} for {name}")
         topic = topics[name]
         queries.append(build_query(ids[name], topic.forms, targets, topic.place, rationale=topic.rationale, least=1))
     negative = sum(one.score < 0 for found in judged.values() for one in found.values())

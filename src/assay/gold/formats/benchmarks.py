@@ -1,11 +1,14 @@
-"""Published benchmarks over GitHub repositories: CodeSearchNet, ContextBench, SWE-bench and its relatives."""
+"""Published benchmarks over many repositories: SWE-bench, ContextBench, CodeSearchNet, RepoEval, CrossCodeEval.
+
+Each file becomes one gold set per repository and commit.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -13,7 +16,6 @@ from assay.gold.anchors import check_path, path_problem, ranged_span
 from assay.gold.build import (
     GoldLocation,
     GoldSource,
-    Omitted,
     build_gold,
     build_query,
     corpus_hint,
@@ -21,7 +23,7 @@ from assay.gold.build import (
     left_out,
     safe_ids,
 )
-from assay.gold.formats.diffs import FileDiff, read_diff
+from assay.gold.formats.diffs import read_diff
 from assay.gold.formats.rows import CsvRow, Record, header, json_has, parse, read_entries, read_table, unread
 from assay.types import CorpusSpec, GoldSet, Query, Span, Target
 
@@ -30,8 +32,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SHORT = 12  # digits of a commit in the name of a set: two commits of a repository never share so many
 
 
-@dataclass(frozen=True, slots=True)
-class RepoRevision:
+class RepoRevision(NamedTuple):
     """A repository, and a commit where the file names one."""
 
     repository: str
@@ -43,16 +44,7 @@ class RepoRevision:
         return f"{self.repository}-{self.commit[:_SHORT]}" if self.commit else self.repository
 
 
-@dataclass(frozen=True, slots=True)
-class RepoQuery:
-    """A query and the code it asks about."""
-
-    code: RepoRevision
-    query: Query
-
-
-def github_code(repository: str, commit: str, place: GoldLocation) -> RepoRevision:
-    """Return a GitHub repository and commit after checking both."""
+def _on_github(repository: str, commit: str, place: GoldLocation) -> RepoRevision:
     if not _REPOSITORY.fullmatch(repository):
         raise place.error(f"'{repository}' is not a repository of GitHub", "write it as owner/name")
     if not _COMMIT.fullmatch(commit):
@@ -60,68 +52,46 @@ def github_code(repository: str, commit: str, place: GoldLocation) -> RepoRevisi
     return RepoRevision(repository, commit)
 
 
-def from_github(
-    source: GoldSource,
-    name: str,
-    corpus: CorpusSpec | None,
-    entries: Sequence[RepoQuery | Omitted],
-    provenance: Mapping[str, str],
-) -> list[GoldSet]:
-    """Return one gold set per GitHub repository and commit; a given corpus must be the only one asked about."""
-    queries = [entry for entry in entries if isinstance(entry, RepoQuery)]
-    codes = {one.code for one in queries}
-    if corpus is not None and len(codes) > 1:
-        raise source.at(1).error(
-            f"the file asks about {len(codes)} repositories or commits, and the corpus given can be only one of them",
-            "leave the corpus out: the file names them itself",
+class _RepoSets:
+    """The queries of a file by revision, in order of first use, and the omitted items by kind."""
+
+    def __init__(self, source: GoldSource, name: str) -> None:
+        self._source, self._name = source, name
+        self.queries: defaultdict[RepoRevision, list[Query]] = defaultdict(list)
+        self.omitted: defaultdict[str, list[str]] = defaultdict(list)
+
+    def build_from_github(self, corpus: CorpusSpec | None, provenance: Mapping[str, str]) -> list[GoldSet]:
+        """Return sets whose corpus is on GitHub; a given corpus must be the only one."""
+        if corpus is not None and len(self.queries) > 1:
+            count = len(self.queries)
+            raise self._source.at(1).error(
+                f"the file asks about {count} repositories or commits, and the corpus given can be only one of them",
+                "leave the corpus out: the file names them itself",
+            )
+        return self.build(
+            lambda code: corpus or CorpusSpec("git", f"https://github.com/{code.repository}", rev=code.commit),
+            {**provenance, **left_out(self.omitted)},
         )
-    omitted = left_out([entry for entry in entries if isinstance(entry, Omitted)])
 
-    def spec(code: RepoRevision) -> CorpusSpec:
-        return corpus or CorpusSpec("git", f"https://github.com/{code.repository}", rev=code.commit)
+    def build(self, spec: Callable[[RepoRevision], CorpusSpec], provenance: Mapping[str, str]) -> list[GoldSet]:
+        """Return one gold set per revision; a single one keeps the name of the file."""
+        if not self.queries:
+            reason = provenance.get("left out", "nothing")
+            hint = "check that this is the right file"
+            raise self._source.at(1).error(f"no query of the file can be asked: {reason}", hint)
+        labels = {code: f"{self._name}-{code.label}" for code in self.queries}
+        names = safe_ids(labels.values())
+        return [
+            build_gold(
+                names[labels[code]] if len(labels) > 1 else self._name,
+                spec(code),
+                queries,
+                self._source.at(queries[0].line),
+                provenance,
+            )
+            for code, queries in self.queries.items()
+        ]
 
-    return split(source, name, queries, spec, {**provenance, **omitted})
-
-
-def in_folders(source: GoldSource, corpus: CorpusSpec | None) -> Callable[[RepoRevision], CorpusSpec]:
-    """Return where repositories are that a file only names: each in a directory of the given corpus."""
-    if corpus is None:
-        raise source.at(1).error(
-            "the file names its repositories, not where they are",
-            corpus_hint(source.path, several=True) + "; FOLDER holds each repository in a folder of its name",
-        )
-    above = f"{corpus.root.strip('/')}/" if corpus.root else ""
-    return lambda code: replace(corpus, root=f"{above}{code.repository}")
-
-
-def split(
-    source: GoldSource,
-    name: str,
-    queries: Sequence[RepoQuery],
-    spec: Callable[[RepoRevision], CorpusSpec],
-    provenance: Mapping[str, str],
-) -> list[GoldSet]:
-    """Return one gold set per revision, in order of first use; a single one keeps the name of the file."""
-    groups: dict[RepoRevision, list[Query]] = {}
-    for one in queries:
-        groups.setdefault(one.code, []).append(one.query)
-    if not groups:
-        reason = provenance.get("left out", "nothing")
-        raise source.at(1).error(f"no query of the file can be asked: {reason}", "check that this is the right file")
-    labels = safe_ids(f"{name}-{code.label}" for code in groups)
-    return [
-        build_gold(
-            labels[f"{name}-{code.label}"] if len(groups) > 1 else name,
-            spec(code),
-            asked,
-            source.at(asked[0].line),
-            provenance,
-        )
-        for code, asked in groups.items()
-    ]
-
-
-_Entries = list[RepoQuery | Omitted]
 
 # SWE-bench: an issue, and the patch that closed it. Targets are the lines that the patch changed, on its old side.
 # `test_patch` is not gold: a reader of the issue does not look for tests that are not written yet.
@@ -134,49 +104,31 @@ def is_swebench(source: GoldSource) -> bool:
 
 
 def read_swebench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one issue per entry, one gold set per repository and commit."""
-    return _read_issues(source, name, corpus, _SWEBENCH_KEYS, _swebench_entry)
-
-
-def _read_issues(
-    source: GoldSource,
-    name: str,
-    corpus: CorpusSpec | None,
-    keys: Sequence[str],
-    parse_entry: Callable[[Record, Mapping[str, str]], _Entries],
-) -> list[GoldSet]:
+    """Read one issue per entry."""
     records = read_entries(source)
     ids = safe_ids(record.text("instance_id") for record in records)
-    entries = [entry for record in records for entry in parse_entry(record, ids)]
-    return from_github(source, name, corpus, entries, {**unread(records, keys), **describe_renames(ids)})
-
-
-def _swebench_entry(record: Record, ids: Mapping[str, str]) -> _Entries:
-    instance = record.text("instance_id")
-    code = github_code(record.text("repo"), record.text("base_commit"), record.place)
-    files = read_diff(record.verbatim("patch"), record.place)
-    omitted: _Entries = [Omitted(kind, f"{path} of {instance}") for kind, path in _unusable_files(files)]
-    spans = [
-        Span(file.old, lines.start, lines.end) if lines.start else Span(file.old)
-        for file in files
-        if file.old is not None and path_problem(file.old) is None
-        for lines in file.lines
-    ]
-    if not spans:
-        return [*omitted, Omitted("queries whose patch changes no line that was there", instance)]
-    targets = [Target(span) for span in dict.fromkeys(spans)]
-    forms = {"human": record.verbatim("problem_statement").strip()}
-    return [*omitted, RepoQuery(code, build_query(ids[instance], forms, targets, record.place))]
-
-
-def _unusable_files(files: Sequence[FileDiff]) -> Iterator[tuple[str, str]]:
-    for file in files:
-        if file.old is None:
-            yield "files that a patch makes", str(file.new)
-        elif path_problem(file.old) is not None:
-            yield "files whose path no gold set can hold", file.old
-        elif not file.lines:
-            yield "files of a patch without a changed line", file.old
+    sets = _RepoSets(source, name)
+    for record in records:
+        instance = record.text("instance_id")
+        code = _on_github(record.text("repo"), record.text("base_commit"), record.place)
+        spans: dict[Span, None] = {}
+        for file in read_diff(record.verbatim("patch"), record.place):
+            if file.old is None:
+                sets.omitted["files that a patch makes"].append(f"{file.new} of {instance}")
+            elif path_problem(file.old) is not None:
+                sets.omitted["files whose path no gold set can hold"].append(f"{file.old} of {instance}")
+            elif not file.lines:
+                sets.omitted["files of a patch without a changed line"].append(f"{file.old} of {instance}")
+            else:
+                found = (Span(file.old, start, end) if start else Span(file.old) for start, end in file.lines)
+                spans |= dict.fromkeys(found)
+        if not spans:
+            sets.omitted["queries whose patch changes no line that was there"].append(instance)
+            continue
+        forms = {"human": record.verbatim("problem_statement").strip()}
+        query = build_query(ids[instance], forms, [Target(span) for span in spans], record.place)
+        sets.queries[code].append(query)
+    return sets.build_from_github(corpus, {**unread(records, _SWEBENCH_KEYS), **describe_renames(ids)})
 
 
 # ContextBench: an issue, and the lines that annotators found necessary to solve it.
@@ -199,37 +151,37 @@ def is_contextbench(source: GoldSource) -> bool:
 
 
 def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one issue per entry, one gold set per repository and commit."""
-    return _read_issues(source, name, corpus, _CONTEXTBENCH_KEYS, _contextbench_entry)
-
-
-def _contextbench_entry(record: Record, ids: Mapping[str, str]) -> _Entries:
-    instance = record.text("instance_id")
-    repository, commit = record.text("repo"), record.text("base_commit")
-    if "/" not in repository and "original_inst_id" in record.values:
-        # part of the set has the owner only in an id: owner__name-5973
-        owner, _, rest = record.text("original_inst_id").partition("__")
-        repository = f"{owner}/{repository}" if rest.startswith(f"{repository}-") else repository
-    code = github_code(repository, commit, record.place)
-    targets: dict[str, Target] = {}
-    omitted: _Entries = []
-    for span in _context_spans(record):
-        written = span.text("file")
-        inside = _CONTAINER.fullmatch(written)
-        if written.startswith("/") and inside is None:
-            omitted.append(Omitted("files that are not in the repository", f"{written} of {instance}"))
+    """Read one issue per entry."""
+    records = read_entries(source)
+    ids = safe_ids(record.text("instance_id") for record in records)
+    sets = _RepoSets(source, name)
+    for record in records:
+        instance, repository = record.text("instance_id"), record.text("repo")
+        commit = record.text("base_commit")
+        if "/" not in repository and "original_inst_id" in record.values:
+            # part of the set has the owner only in an id: owner__name-5973
+            owner, _, rest = record.text("original_inst_id").partition("__")
+            repository = f"{owner}/{repository}" if rest.startswith(f"{repository}-") else repository
+        code = _on_github(repository, commit, record.place)
+        targets: dict[str, Target] = {}
+        for span in _context_spans(record):
+            written = span.text("file")
+            inside = _CONTAINER.fullmatch(written)
+            if written.startswith("/") and inside is None:
+                sets.omitted["files that are not in the repository"].append(f"{written} of {instance}")
+                continue
+            path = inside["path"] if inside else written
+            target = Target(ranged_span(path, span.number("start_line"), span.number("end_line"), record.place))
+            if target.anchor in targets:
+                sets.omitted["spans that appear twice"].append(f"{target.anchor} of {instance}")
+            targets[target.anchor] = target
+        if not targets:
+            sets.omitted["queries without context in the repository"].append(instance)
             continue
-        path = inside["path"] if inside else written
-        target = Target(ranged_span(path, span.number("start_line"), span.number("end_line"), record.place))
-        if target.anchor in targets:
-            omitted.append(Omitted("spans that appear twice", f"{target.anchor} of {instance}"))
-        targets[target.anchor] = target
-    if not targets:
-        return [*omitted, Omitted("queries without context in the repository", instance)]
-    tags = {"language": record.text("language")} if record.values.get("language") is not None else {}
-    forms = {"human": record.text("problem_statement")}
-    query = build_query(ids[instance], forms, targets.values(), record.place, tags=tags)
-    return [*omitted, RepoQuery(code, query)]
+        tags = {"language": record.text("language")} if record.values.get("language") is not None else {}
+        forms = {"human": record.text("problem_statement")}
+        sets.queries[code].append(build_query(ids[instance], forms, targets.values(), record.place, tags=tags))
+    return sets.build_from_github(corpus, {**unread(records, _CONTEXTBENCH_KEYS), **describe_renames(ids)})
 
 
 def _context_spans(record: Record) -> Iterator[Record]:
@@ -237,7 +189,7 @@ def _context_spans(record: Record) -> Iterator[Record]:
     value = record.values.get("gold_context")
     if isinstance(value, str):
         text = record.verbatim("gold_context")
-        value = _parse_blocks(text, record) if text.startswith("context") else parse(text, record.place, what)
+        value = _parse_blocks(text, record, what) if text.startswith("context") else parse(text, record.place, what)
     if not isinstance(value, list):
         raise record.place.error(f"{what} is not a list", _CONTEXT_HINT)
     for number, span in enumerate(value, 1):
@@ -246,10 +198,9 @@ def _context_spans(record: Record) -> Iterator[Record]:
         yield Record(span, record.place, f"entry {number} of {what}")
 
 
-def _parse_blocks(text: str, record: Record) -> list[dict[str, object]]:
+def _parse_blocks(text: str, record: Record, what: str) -> list[dict[str, object]]:
     blocks = list(_BLOCK.finditer(text))
     if [block["number"] for block in blocks] != [str(number) for number in range(text.count("\nfile: "))]:
-        what = f"'gold_context' of {record.what}"
         raise record.place.error(f"{what} has ambiguous blocks", _CONTEXT_HINT)
 
     def number(digits: str) -> object:
@@ -269,8 +220,8 @@ _RELEVANCE = ("0", "1", "2", "3")
 _APART = 2  # judgments of one function that differ by so much disagree on whether it answers
 
 
-class _Question(NamedTuple):
-    """A query about one repository; rows of several languages are several questions."""
+class _RepoQuery(NamedTuple):
+    """A query about one repository; rows of several languages are several queries."""
 
     code: RepoRevision
     language: str
@@ -288,40 +239,40 @@ def is_codesearchnet(source: GoldSource) -> bool:
 
 
 def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read the annotations, one gold set per repository and commit."""
+    """Read the annotations."""
     table = read_table(source)
     if set(table.columns) != set(_CODESEARCHNET_COLUMNS):
         expected = ",".join(_CODESEARCHNET_COLUMNS)
         raise source.at(1).error(f"the header is {','.join(table.columns)}", f"CodeSearchNet's is {expected}")
-    questions: dict[_Question, dict[Span, list[int]]] = {}
-    first: dict[_Question, CsvRow] = {}
+    judgments: defaultdict[_RepoQuery, defaultdict[Span, list[int]]] = defaultdict(lambda: defaultdict(list))
+    places: dict[_RepoQuery, GoldLocation] = {}
     for row in table.rows:
-        question, span, relevance = _parse_judgment(row)
-        questions.setdefault(question, {}).setdefault(span, []).append(relevance)
-        first.setdefault(question, row)
-    ids = safe_ids(question.id for question in questions)
-    entries: _Entries = []
-    for question, judged in questions.items():
+        query, span, relevance = _parse_judgment(row)
+        judgments[query][span].append(relevance)
+        places.setdefault(query, row.place)
+    ids = safe_ids(query.id for query in judgments)
+    sets = _RepoSets(source, name)
+    for query, judged in judgments.items():
         targets = [Target(span, (2 * sum(marks) + len(marks)) // (2 * len(marks))) for span, marks in judged.items()]
         if not any(target.grade > 0 for target in targets):
-            here = f"'{question.text}' in {question.code.label}"
-            entries.append(Omitted("queries without an answer in the repository", here))
+            label = f"'{query.text}' in {query.code.label}"
+            sets.omitted["queries without an answer in the repository"].append(label)
             continue
-        forms, tags = {"human": question.text}, {"language": question.language}
-        query = build_query(ids[question.id], forms, targets, first[question].place, tags=tags, least=1)
-        entries.append(RepoQuery(question.code, query))
-    several = [marks for judged in questions.values() for marks in judged.values() if len(marks) > 1]
+        forms, tags = {"human": query.text}, {"language": query.language}
+        sets.queries[query.code].append(build_query(ids[query.id], forms, targets, places[query], tags=tags, least=1))
+    several = [marks for judged in judgments.values() for marks in judged.values() if len(marks) > 1]
     apart = sum(max(marks) - min(marks) >= _APART for marks in several)
     notes = sum(bool(row.get("Notes")) for row in table.rows)
-    provenance = {
-        "judges": several
-        and f"{len(several)} judged by several people, whose mean counts; {apart} of them differ by 2 or 3",
-        "not read": notes and f"{notes} notes of judges",
-    }
-    return from_github(source, name, corpus, entries, {key: str(text) for key, text in provenance.items() if text})
+    provenance: dict[str, str] = {}
+    if several:
+        judges = f"{len(several)} judged by several people, whose mean counts; {apart} of them differ by 2 or 3"
+        provenance["judges"] = judges
+    if notes:
+        provenance["not read"] = f"{notes} notes of judges"
+    return sets.build_from_github(corpus, provenance)
 
 
-def _parse_judgment(row: CsvRow) -> tuple[_Question, Span, int]:
+def _parse_judgment(row: CsvRow) -> tuple[_RepoQuery, Span, int]:
     url = _URL.fullmatch(row.text("GitHubUrl"))
     if url is None:
         raise row.place.error(
@@ -330,10 +281,14 @@ def _parse_judgment(row: CsvRow) -> tuple[_Question, Span, int]:
         )
     if row.text("Relevance") not in _RELEVANCE:
         raise row.place.error(f"the relevance is '{row.get('Relevance')}'", f"it is one of {', '.join(_RELEVANCE)}")
-    code = github_code(url["repository"], url["commit"], row.place)
+    code = _on_github(url["repository"], url["commit"], row.place)
     span = ranged_span(unquote(url["path"]), int(url["start"]), int(url["end"] or url["start"]), row.place)
-    return _Question(code, row.text("Language"), row.text("Query")), span, int(row.text("Relevance"))
+    return _RepoQuery(code, row.text("Language"), row.text("Query")), span, int(row.text("Relevance"))
 
+
+# Completion benchmarks, RepoEval and CrossCodeEval: the query is the code before the cursor, the target what follows.
+# Both count lines from 0. CrossCodeEval's `crossfile_context` was retrieved by search engines (BM25, UniXcoder, Ada),
+# so it is not gold: a label from an engine would only measure agreement with that engine. It is listed as not read.
 
 #: In the provenance of every such set, and as a tag of each query, so that reports can separate its scores.
 LEAK = "the query is text of its target's file, word for word: an engine that finds it recognises, it does not search"
@@ -356,9 +311,9 @@ def is_crosscodeeval(source: GoldSource) -> bool:
 
 
 def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one completion per entry, one gold set per repository; repositories are directories of the corpus."""
+    """Read one completion per entry; repositories are directories of the corpus."""
 
-    def parse(_record: Record, task: Record) -> tuple[str, Target]:
+    def parse_task(_record: Record, task: Record) -> tuple[str, str, int, str]:
         steps = task.entries("fpath_tuple")
         if len(steps) < 2 or not all(isinstance(step, str) for step in steps):
             raise task.place.error(
@@ -366,56 +321,54 @@ def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
                 'write it as ["repo", "folder", "file.py"]',
             )
         repository, *path = (str(step) for step in steps)
-        check_path(repository, task.place)
         key = next((key for key in _REPOEVAL_LINE if key in task.values), _REPOEVAL_LINE[0])
-        text = task.verbatim("ground_truth")
-        return repository, _completed("/".join(path), task.number(key), text, task.place)
+        return repository, "/".join(path), task.number(key), task.verbatim("ground_truth")
 
-    return _read(source, name, corpus, _REPOEVAL_KEYS, parse)
+    return _read_completions(source, name, corpus, _REPOEVAL_KEYS, parse_task)
 
 
 def read_crosscodeeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one completion per entry, one gold set per repository; repositories are directories of the corpus."""
+    """Read one completion per entry; repositories are directories of the corpus."""
 
-    def parse(record: Record, task: Record) -> tuple[str, Target]:
-        before = task.number("groundtruth_start_lineno")
-        target = _completed(task.text("file"), before, record.verbatim("groundtruth"), task.place)
-        return check_path(task.text("repository"), task.place), target
+    def parse_task(record: Record, task: Record) -> tuple[str, str, int, str]:
+        before, text = task.number("groundtruth_start_lineno"), record.verbatim("groundtruth")
+        return task.text("repository"), task.text("file"), before, text
 
-    return _read(source, name, corpus, _CROSSCODEEVAL_KEYS, parse)
+    return _read_completions(source, name, corpus, _CROSSCODEEVAL_KEYS, parse_task)
 
 
-def _read(
+def _read_completions(
     source: GoldSource,
     name: str,
     corpus: CorpusSpec | None,
     keys: Sequence[str],
-    parse: Callable[[Record, Record], tuple[str, Target]],
+    parse_task: Callable[[Record, Record], tuple[str, str, int, str]],  # repository, path, lines before, completion
 ) -> list[GoldSet]:
-    spec = in_folders(source, corpus)
+    if corpus is None:
+        raise source.at(1).error(
+            "the file names its repositories, not where they are",
+            corpus_hint(source.path, several=True) + "; FOLDER holds each repository in a folder of its name",
+        )
     records = read_entries(source)
     tasks = [record.mapping("metadata") for record in records]
-    originals = _number_repeats([task.text("task_id") for task in tasks])
+    times = Counter(task.text("task_id") for task in tasks)
+    seen = Counter[str]()
+    originals: list[str] = []
+    for task in tasks:
+        task_id = task.text("task_id")
+        seen[task_id] += 1
+        originals.append(f"{task_id}/{seen[task_id]}" if times[task_id] > 1 else task_id)
     ids = safe_ids(originals)
-    queries: list[RepoQuery] = []
+    sets = _RepoSets(source, name)
     for record, task, original in zip(records, tasks, originals, strict=True):
-        repository, target = parse(record, task)
+        repository, path, before, text = parse_task(record, task)
+        check_path(repository, task.place)
+        last = before + 1 + text.rstrip("\r\n").count("\n")
+        target = Target(ranged_span(path, before + 1, last, task.place))
         prompt = record.verbatim("prompt").rstrip().split("\n")
         forms = {"human": "\n".join(prompt[-_QUERY_LINES:]).strip("\r\n")}
         query = build_query(ids[original], forms, [target], record.place, tags=_TAGS)
-        queries.append(RepoQuery(RepoRevision(repository), query))
+        sets.queries[RepoRevision(repository)].append(query)
     provenance = {"leak": LEAK, **unread([*records, *tasks], keys), **describe_renames(ids)}
-    return split(source, name, queries, spec, provenance)
-
-
-def _completed(path: str, before: int, text: str, place: GoldLocation) -> Target:
-    return Target(ranged_span(path, before + 1, before + 1 + text.rstrip("\r\n").count("\n"), place))
-
-
-def _number_repeats(task_ids: Sequence[str]) -> list[str]:
-    times, seen = Counter(task_ids), Counter[str]()
-    numbered: list[str] = []
-    for task_id in task_ids:
-        seen[task_id] += 1
-        numbered.append(f"{task_id}/{seen[task_id]}" if times[task_id] > 1 else task_id)
-    return numbered
+    above = f"{corpus.root.strip('/')}/" if corpus.root else ""
+    return sets.build(lambda code: replace(corpus, root=f"{above}{code.repository}"), provenance)

@@ -7,8 +7,9 @@ file has no old side.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay.gold.build import GoldLocation
 
@@ -22,8 +23,7 @@ _GIT = "diff --git "
 _HINT = "a patch is what `git diff` prints"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class OldLines:
+class OldLines(NamedTuple):
     """Lines `start` to `end` of the old file, inclusive; 0-0 is before the first line."""
 
     start: int
@@ -74,9 +74,7 @@ class _Reader:
         return self.lines[self.at]
 
     def at_names(self) -> bool:
-        return self.line.startswith("--- ") and any(
-            line.startswith("+++ ") for line in self.lines[self.at + 1 : self.at + 2]
-        )
+        return self.line.startswith("--- ") and "".join(self.lines[self.at + 1 : self.at + 2]).startswith("+++ ")
 
     def read_git_file(self) -> FileDiff:
         head, made = self.line.removeprefix(_GIT), False
@@ -100,10 +98,8 @@ class _Reader:
         return _unquote(name, self.place) if name and name.startswith('"') else name
 
     def read_named_file(self) -> FileDiff:
-        old, new = (
-            _parse_name(line, prefix, self.place)
-            for line, prefix in zip(self.lines[self.at : self.at + 2], ("a/", "b/"), strict=True)
-        )
+        old = _parse_name(self.lines[self.at], "a/", self.place)
+        new = _parse_name(self.lines[self.at + 1], "b/", self.place)
         self.at += 2
         changed: list[OldLines] = []
         while not self.done and (hunk := _HUNK.match(self.line)):
@@ -147,12 +143,11 @@ class _Reader:
         return found
 
 
-def _changed_lines(block: Sequence[str], number: int, floor: int) -> Iterator[OldLines]:
-    removed = sum(sign == "-" for sign in block)
+def _changed_lines(block: Sequence[str], number: int, floor: int) -> list[OldLines]:
+    removed = block.count("-")
     if removed:
-        yield OldLines(number - removed, number - 1)
-    elif block:
-        yield OldLines(max(number - 1, floor), max(number - 1, floor))
+        return [OldLines(number - removed, number - 1)]
+    return [OldLines(max(number - 1, floor), max(number - 1, floor))] if block else []
 
 
 def _merge(found: Sequence[OldLines]) -> tuple[OldLines, ...]:
