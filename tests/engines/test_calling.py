@@ -215,7 +215,7 @@ def test_open_session_does_not_wait_for_ever(corpus: Corpus) -> None:
 
 def test_close_session_tells_problems(corpus: Corpus) -> None:
     session = open_session(Scripted(OSError("gone")), corpus).session  # type: ignore[arg-type]
-    assert close_session(session) == "did not close: OSError: gone"
+    assert close_session(session) == "close failed: OSError: gone"
 
 
 def test_abandoned_thread_does_not_hold_up_the_end_of_the_process() -> None:

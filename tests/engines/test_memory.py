@@ -20,7 +20,7 @@ def take() -> bytearray:
 def watched() -> tuple[AddedMemory, bytearray]:
     """Watch a call that keeps what it takes."""
     watch = AddedMemory()
-    with watch.watching():
+    with watch.measure():
         kept = take()
     if watch.peak is None:
         pytest.skip("this kernel does not let the peak be reset")
@@ -33,7 +33,7 @@ def test_memory_is_at_least_what_calls_added() -> None:
     watch, kept = watched()
     assert watch.peak is not None
     assert watch.peak > SIZE * 0.9
-    with watch.watching():
+    with watch.measure():
         take()
     assert watch.peak > SIZE * 1.8
     assert len(kept) == SIZE
@@ -46,7 +46,7 @@ def test_memory_is_not_what_came_between_calls() -> None:
     assert watch.peak is not None
     assert watch.peak / SIZE < 1.5
     between = take()
-    with watch.watching():
+    with watch.measure():
         take()
     assert watch.peak / SIZE < 2.5
     assert len(kept) == len(between) == SIZE
@@ -57,7 +57,7 @@ def test_memory_is_not_known_where_the_kernel_does_not_tell() -> None:
         "import resource\nfrom assay.engines.runner import AddedMemory\nwatch = AddedMemory()\n"
         "limit = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (0, limit[1]))\n"  # no file can be opened
-        "with watch.watching(): pass\nprint(watch.peak)"
+        "with watch.measure(): pass\nprint(watch.peak)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=WATCHDOG, check=True)
     assert done.stdout == "None\n"

@@ -1,4 +1,4 @@
-"""Calls of an engine that always return an outcome, whatever the engine does.
+"""How an engine is opened and queried with a timeout; every call returns an outcome, whatever the engine does.
 
 An engine in this process runs in one thread for its whole life (open, every search, close), because some libraries tie
 what they open to a thread. A call that times out is abandoned: the thread is a daemon and cannot delay the end of the
@@ -13,7 +13,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +41,7 @@ from assay.types import Corpus, Cost, Hit, Status
 
 T = TypeVar("T")
 
-_LATE = "raise index_timeout or choose a smaller corpus"
-ABANDONED = "a query was abandoned and may still be running: later times are not trustworthy"
+ABANDONED = "a query was abandoned and may still be running: later times are not reliable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class CallLimits:
     """Limits that affect no measurement."""
 
     close: float = 5.0  # seconds an engine has to close before it is abandoned
-    message: int = 500  # characters of an error message that are kept
+    message: int = 500  # characters of an error message in the records
 
 
 CALL_LIMITS = CallLimits()
@@ -76,26 +75,16 @@ class OpenEngine:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Done(Generic[T]):
-    """A returned value or an exception, and the time of the call without the hand-over between threads."""
-
-    value: T | None
-    problem: BaseException | None
-    seconds: float
-    left: bool = False  # whether it was left running
-
-
 def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -> OpenEngine:
     """Open an engine on a corpus; every failure is an EngineError or the AssayError that it raised."""
     if isinstance(engine, TimedEngine):  # in this thread: an interrupt must reach what it started
         timed = _run_here(lambda: engine.open_within(corpus, timeout))
-        if timed.problem is not None or timed.value is None:
+        if timed.value is None:
             raise _opening_error(timed) from timed.problem
         return OpenEngine(timed.value, timed.seconds)
     thread = _EngineThread()
     done = thread.call(lambda: engine.open(corpus), timeout)
-    if done.problem is not None or done.value is None:
+    if done.value is None:
         thread.end()
         raise _opening_error(done) from done.problem
     if isinstance(done.value, TimedSession):
@@ -104,12 +93,12 @@ def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -
     return OpenEngine(_ThreadedSession(done.value, thread), done.seconds)
 
 
-def _opening_error(done: _Done[T]) -> AssayError:
+def _opening_error(done: _CallResult[T]) -> AssayError:
     problem = done.problem
     if isinstance(problem, EngineTimeoutError):
-        aftermath = "; it may still be running" if done.left else ""
-        hint = None if done.left else problem.hint
-        late = EngineTimeoutError(f"cannot be opened: {problem.message}{aftermath}", hint=hint or _LATE)
+        message = f"cannot be opened: {problem.message}{'; it may still be running' if done.abandoned else ''}"
+        hint = None if done.abandoned else problem.hint
+        late = EngineTimeoutError(message, hint=hint or "raise index_timeout or choose a smaller corpus")
         late.stderr = problem.stderr
         return late
     if isinstance(problem, AssayError):
@@ -125,7 +114,7 @@ def query_session(session: Session, query: str, k: int, timeout: float | None = 
         return _outcome(_run_here(lambda: read_reply(session.search_within(query, k, timeout))))
     thread = _EngineThread()
     try:
-        return _outcome(thread.call(lambda: read_reply(session.search(query, k)), timeout))
+        return query_session(_ThreadedSession(session, thread), query, k, timeout)
     finally:
         thread.end()
 
@@ -155,7 +144,7 @@ def update_session(session: Session, corpus: Corpus, timeout: float | None = Non
 
 
 def session_usage(session: Session) -> SessionUsage:
-    """Return what a session used; empty if it does not measure that, or fails."""
+    """Return the resources that a session used; empty if they are not measured, or the call fails."""
     inner = _inner(session)
     if not isinstance(inner, MeasuredSession):
         return SessionUsage()
@@ -164,12 +153,12 @@ def session_usage(session: Session) -> SessionUsage:
 
 def close_session(session: Session) -> str | None:
     """Close a session and return any error message."""
-    done = _run_here(session.close)
-    return None if done.problem is None else f"did not close: {summarize(done.problem)}"
+    problem = _run_here(session.close).problem
+    return None if problem is None else f"close failed: {summarize(problem)}"
 
 
 def session_notes(session: Session) -> tuple[str, ...]:
-    """Return the notes of a session, once it is closed."""
+    """Return the notes of a closed session."""
     if isinstance(session, _ThreadedSession):
         return (ABANDONED,) if session.abandoned else ()
     return session.remarks() if isinstance(session, SessionWithNotes) else ()
@@ -177,35 +166,32 @@ def session_notes(session: Session) -> tuple[str, ...]:
 
 def summarize(problem: BaseException | None) -> str:
     """Return an exception in one line: an AssayError with its hint, another with its type."""
+
+    def one_line(text: str) -> str:
+        return " ".join(text.split())[: CALL_LIMITS.message]
+
     if problem is None:
-        return "it gave nothing back"
+        return "returned None"
     if not isinstance(problem, AssayError):
-        return _squeeze(f"{type(problem).__name__}: {problem}").removesuffix(":")
-    return _squeeze(problem.message) + (f" → {_squeeze(problem.hint)}" if problem.hint else "")
+        return one_line(f"{type(problem).__name__}: {problem}").removesuffix(":")
+    return one_line(problem.message) + (f" → {one_line(problem.hint)}" if problem.hint else "")
 
 
-def _squeeze(text: str) -> str:
-    return " ".join(text.split())[: CALL_LIMITS.message]
+@dataclass(frozen=True, slots=True)
+class _CallResult(Generic[T]):
+    """A returned value or an exception, and the time of the call without the hand-over between threads."""
+
+    value: T | None
+    problem: BaseException | None
+    seconds: float
+    abandoned: bool = False
 
 
-def _inner(session: Session) -> Session:
-    return session.inner if isinstance(session, _ThreadedSession) else session
-
-
-def _call(session: Session, function: Callable[[], T], timeout: float | None) -> _Done[T]:
-    if not isinstance(session, _ThreadedSession):
-        return _run_here(function)
-    done = session.call(function, timeout)
-    if isinstance(done.problem, KeyboardInterrupt):
-        raise done.problem
-    return done
-
-
-def _outcome(done: _Done[EngineReply]) -> QueryOutcome:
-    if done.problem is not None or done.value is None:
-        waited = done.problem.waited if isinstance(done.problem, EngineError) else 0.0
-        return QueryOutcome(_status(done.problem), (), max(done.seconds - waited, 0.0), summarize(done.problem))
-    reply = done.value
+def _outcome(done: _CallResult[EngineReply]) -> QueryOutcome:
+    reply, problem = done.value, done.problem
+    if reply is None:
+        waited = problem.waited if isinstance(problem, EngineError) else 0.0
+        return QueryOutcome(_status(problem), (), max(done.seconds - waited, 0.0), summarize(problem))
     return QueryOutcome(Status.OK, reply.hits, max(done.seconds - reply.waited, 0.0), None, reply.cost, reply.notes)
 
 
@@ -215,23 +201,28 @@ def _status(problem: BaseException | None) -> Status:
     return Status.CRASH if isinstance(problem, EngineCrash) else Status.ERROR
 
 
-def _run_here(function: Callable[[], T]) -> _Done[T]:
+def _inner(session: Session) -> Session:
+    return session.inner if isinstance(session, _ThreadedSession) else session
+
+
+def _call(session: Session, function: Callable[[], T], timeout: float | None) -> _CallResult[T]:
+    return session.call(function, timeout) if isinstance(session, _ThreadedSession) else _run_here(function)
+
+
+def _run_here(function: Callable[[], T]) -> _CallResult[T]:
     done = _run(function)
     if isinstance(done.problem, KeyboardInterrupt):
         raise done.problem
     return done
 
 
-def _run(function: Callable[[], T]) -> _Done[T]:
+def _run(function: Callable[[], T]) -> _CallResult[T]:
     begin = time.perf_counter()
     try:
         value = function()
     except BaseException as problem:
-        return _Done(None, problem, time.perf_counter() - begin)
-    return _Done(value, None, time.perf_counter() - begin)
-
-
-_Calls = queue.SimpleQueue[Callable[[], None] | None]
+        return _CallResult(None, problem, time.perf_counter() - begin)
+    return _CallResult(value, None, time.perf_counter() - begin)
 
 
 class _EngineThread:
@@ -240,8 +231,18 @@ class _EngineThread:
     def __init__(self) -> None:
         self._start()
 
-    def call(self, function: Callable[[], T], timeout: float | None) -> _Done[T]:
-        outcome: queue.SimpleQueue[_Done[T]] = queue.SimpleQueue()
+    def _start(self) -> None:
+        calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+
+        def serve() -> None:
+            while (call := calls.get()) is not None:
+                call()
+
+        self._calls = calls
+        threading.Thread(target=serve, name="assay-engine", daemon=True).start()
+
+    def call(self, function: Callable[[], T], timeout: float | None) -> _CallResult[T]:
+        outcome: queue.SimpleQueue[_CallResult[T]] = queue.SimpleQueue()
         self._calls.put(lambda: outcome.put(_run(function)))
         try:
             return outcome.get(timeout=timeout)
@@ -249,92 +250,70 @@ class _EngineThread:
             self.end()
             self._start()
             late = EngineTimeoutError(f"no answer after {format_duration(timeout)}", hint="raise timeout")
-            return _Done(None, late, timeout or 0.0, left=True)
+            return _CallResult(None, late, timeout or 0.0, abandoned=True)
 
     def end(self) -> None:
         self._calls.put(None)
 
-    def _start(self) -> None:
-        self._calls: _Calls = queue.SimpleQueue()
-        threading.Thread(target=_serve, args=(self._calls,), name="assay-engine", daemon=True).start()
-
-
-def _serve(calls: _Calls) -> None:
-    while (call := calls.get()) is not None:
-        call()
-
 
 class _ThreadedSession:
-    """A session in a thread of its own."""
-
-    abandoned = False  # whether a call was left running
+    """A session whose calls are made in one thread."""
 
     def __init__(self, session: Session, thread: _EngineThread) -> None:
         self.inner = session
+        self.abandoned = False  # whether a call was abandoned
         self._thread = thread
 
-    def call(self, function: Callable[[], T], timeout: float | None) -> _Done[T]:
+    def call(self, function: Callable[[], T], timeout: float | None) -> _CallResult[T]:
         done = self._thread.call(function, timeout)
-        self.abandoned = self.abandoned or done.left
+        self.abandoned = self.abandoned or done.abandoned
         return done
 
     def search(self, query: str, k: int) -> Answered:
         return self.search_within(query, k, None)
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
-        return _value(self.call(lambda: read_reply(self.inner.search(query, k)), seconds))
+        done = self.call(lambda: read_reply(self.inner.search(query, k)), seconds)
+        if done.problem is not None:
+            raise done.problem
+        return cast(EngineReply, done.value)
 
     def close(self) -> None:
-        try:
-            _value(self._thread.call(self.inner.close, CALL_LIMITS.close))
-        finally:
-            self._thread.end()
-
-
-def _value(done: _Done[T]) -> T:
-    if done.problem is not None:
-        raise done.problem
-    return cast(T, done.value)
-
-
-_STATUS = Path("/proc/self/status")
-_CLEAR = Path("/proc/self/clear_refs")
-_RESET_PEAK = "5"  # proc(5): resets the peak resident set size
+        problem = self._thread.call(self.inner.close, CALL_LIMITS.close).problem
+        self._thread.end()
+        if problem is not None:
+            raise problem
 
 
 class AddedMemory:
-    """Memory that one engine adds, measured during its calls only. Linux only."""
+    """Memory that one engine in this process adds, measured during its calls only. Linux only."""
 
     def __init__(self) -> None:
         self.peak: int | None = None  # bytes; None: unknown
         self._held = 0  # bytes that earlier calls did not release
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
+    def measure(self) -> Iterator[None]:
         """Measure a call of the engine."""
-        before = _reset_peak()
+        before = None
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets the peak resident set size
+            before = _memory("VmRSS")
         try:
             yield
         finally:
-            highest, now = _field("VmHWM"), _field("VmRSS")
+            highest, now = _memory("VmHWM"), _memory("VmRSS")
             if before is not None and highest is not None and now is not None:
                 self.peak = max(self.peak or 0, self._held + highest - before)
                 self._held = max(0, self._held + now - before)
 
 
-def _reset_peak() -> int | None:
+def _memory(field: str) -> int | None:
     try:
-        _CLEAR.write_text(_RESET_PEAK)
+        status = Path("/proc/self/status").read_text(encoding="ascii")
     except OSError:
         return None
-    return _field("VmRSS")
-
-
-def _field(name: str) -> int | None:
-    try:
-        match = re.search(rf"^{name}:\s+(\d+) kB$", _STATUS.read_text(encoding="ascii"), re.MULTILINE)
-    except OSError:
-        return None
+    match = re.search(rf"^{field}:\s+(\d+) kB$", status, re.MULTILINE)
     return int(match[1]) * 1024 if match else None
 
 
@@ -361,13 +340,13 @@ def pinned(threads: int) -> Iterator[int]:
     """Limit this process and programs it starts to some processors; yield the number granted."""
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     granted = min(threads, available_threads())
-    allowed = _allowed()
+    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(granted)))
-    _confine(sorted(allowed)[:granted])
+    _set_affinity(allowed[:granted])
     try:
         yield granted
     finally:
-        _confine(sorted(allowed))
+        _set_affinity(allowed)
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -375,14 +354,10 @@ def pinned(threads: int) -> Iterator[int]:
                 os.environ[name] = value
 
 
-def _allowed() -> set[int]:
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
-
-
-def _confine(processors: list[int]) -> None:
-    if not processors or not hasattr(os, "sched_setaffinity"):
-        return
+def _set_affinity(processors: Iterable[int]) -> None:
     tasks = Path("/proc/self/task")
-    for thread in sorted(int(task.name) for task in tasks.iterdir()) if tasks.is_dir() else [0]:
-        with suppress(OSError):  # it ended meanwhile
-            os.sched_setaffinity(thread, processors)
+    if not processors or not tasks.is_dir():
+        return
+    for task in sorted(tasks.iterdir()):
+        with suppress(OSError):  # the thread ended meanwhile
+            os.sched_setaffinity(int(task.name), processors)

@@ -204,7 +204,7 @@ class _EngineSlot:
 
     def _watching(self) -> AbstractContextManager[None]:
         apart = isinstance(self.engine, TimedEngine) or self._shelf is not None
-        return nullcontext() if apart else self._memory.watching()
+        return nullcontext() if apart else self._memory.measure()
 
     def _tell_trouble(self, text: str) -> None:
         done, total = len(self._rankings), len(self._place.questions)
