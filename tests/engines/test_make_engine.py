@@ -181,5 +181,5 @@ def test_describe_names_what_make_engine_takes() -> None:
 def test_as_engine_refuses_classes_and_other_things() -> None:
     with pytest.raises(ConfigError, match="class"):
         as_engine(dict)
-    with pytest.raises(ConfigError, match="not an engine"):
+    with pytest.raises(ConfigError, match="expected an engine, got 3"):
         as_engine(3)  # type: ignore[arg-type]  # what is being tested

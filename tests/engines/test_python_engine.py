@@ -136,7 +136,7 @@ def test_python_engine_looks_in_the_folder_where_assay_runs(folder: str, monkeyp
         ("users_engine:nothing", ConfigError, "no attribute"),
         ("users_missing:find", ConfigError, "No module named"),
         ("users_engine:number", ConfigError, "is not callable"),
-        ("users_broken:find", EngineError, "fails on import: RuntimeError: half installed"),
+        ("users_broken:find", EngineError, "cannot import users_broken: RuntimeError: half installed"),
         ("users_engine:broken", EngineError, "OSError: disk"),
         ("users_engine:three", ConfigError, r"three\(query, corpus, index\) is not a search function"),
         ("users_engine", ConfigError, "target"),

@@ -1,4 +1,4 @@
-"""The engine protocol: what an engine under test must have, and what it may declare."""
+"""The protocols of an engine under test, and the cache of steps that engines share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from assay.digests import digest_of
 from assay.engines.fingerprints import digest_modules, fingerprint_of, qualified_name
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EngineReply:
-    """Hits with cost and notes for the report, such as output that was not understood or retries."""
+    """Hits with cost and notes for the report, such as retries or output that could not be parsed."""
 
     hits: tuple[Hit, ...]
     cost: Cost | None = None
     notes: tuple[str, ...] = ()
-    waited: float = 0.0  # seconds that the harness caused, such as a rate limit; subtracted from the engine's time
+    waited: float = 0.0  # seconds that are not the engine's, such as a rate limit; subtracted from its time
 
 
 Answered = Sequence[Hit] | EngineReply
@@ -65,22 +65,22 @@ class Session(Protocol):
 
 
 class Engine(Protocol):
-    """A code search engine. It may also have what `FullEngine` lists; `engines.as_engine` adds the defaults."""
+    """A code search engine; `engines.as_engine` adds defaults for the attributes of `FullEngine`."""
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The settings that shape the ranking, without secrets; hashed into the records."""
+        """Settings that affect the ranking, without secrets; hashed into the records."""
 
     def open(self, corpus: Corpus) -> Session:
-        """Prepare for a corpus; may build an index, and is timed apart."""
+        """Prepare for a corpus, such as by building an index; timed separately from queries."""
 
 
 class FullEngine(Engine, Protocol):
-    """An engine with everything it may declare."""
+    """An engine with all optional attributes."""
 
     @property
     def oversample(self) -> int:
-        """How many times k results are requested."""
+        """Factor by which more than k results are requested."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -88,42 +88,42 @@ class FullEngine(Engine, Protocol):
 
     @property
     def role(self) -> Role:
-        """Its role in a table; only the shipped references are not contestants."""
+        """Role in result tables: "contestant", except for the shipped references."""
 
     @property
     def private(self) -> bool:
-        """Whether it gets its own copy of the corpus, where it may write."""
+        """Whether it gets a writable copy of the corpus."""
 
     @property
     def git(self) -> bool:
-        """Whether that copy is a git repository with one commit, because the tool needs one."""
+        """Whether that copy is a Git repository with one commit."""
 
     @property
     def parallel(self) -> int:
-        """How many queries may be in flight at once."""
+        """Maximum concurrent queries."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values that are redacted from records, messages and reports."""
+        """Values to redact from records, messages and reports."""
 
     @property
     def identity(self) -> str | None:
-        """A digest of all that decides its rankings besides corpus and query; None if that cannot be known."""
+        """Digest of everything that determines its rankings besides corpus and query; None if unknown."""
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all that can be seen of it now, such as its files; more may change unseen."""
+        """Digest of everything visible about it, such as its files; other changes go unnoticed."""
 
 
 @runtime_checkable
 class TimedSession(Protocol):
-    """A session that keeps a time limit itself, because it can end what it started."""
+    """A session that enforces timeouts itself, because it can end what it started."""
 
     def search(self, query: str, k: int) -> Answered:
         """Return at most k results, best first."""
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
-        """Search; raise EngineTimeout when the time is up, with nothing left running."""
+        """Search; after a timeout raise EngineTimeoutError and leave nothing running."""
 
     def close(self) -> None:
         """Release everything; no search follows."""
@@ -134,7 +134,7 @@ class MeasuredSession(Protocol):
     """A session that measures its resources."""
 
     def usage(self) -> SessionUsage:
-        """Return them, after the last query and before the end."""
+        """Return the resources used, after the last query and before `close`."""
 
 
 @runtime_checkable
@@ -142,15 +142,15 @@ class SessionWithNotes(Protocol):
     """A session with notes for the report."""
 
     def remarks(self) -> tuple[str, ...]:
-        """Return the notes, after the end."""
+        """Return the notes, after `close`."""
 
 
 @runtime_checkable
 class UpdatingSession(Protocol):
-    """A session that can follow changed files."""
+    """A session that can update its index."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Update to changed files under the same root; raise EngineTimeout when the time is up."""
+        """Update to changed files under the same root; raise EngineTimeoutError after a timeout."""
 
 
 @runtime_checkable
@@ -162,27 +162,27 @@ class FilteringSession(Protocol):
         """The fields of `SearchFilter` that it supports."""
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
-        """Search only what the filter selects."""
+        """Search only the files that match the filter."""
 
 
 @runtime_checkable
 class ExplainingSession(Protocol):
-    """A session that can explain its ranking; used after a run, never in one."""
+    """A session that can explain its ranking; used after a run, never during one."""
 
     def explain(self, query: str, k: int, also: Sequence[str] = ()) -> Waterfall:
-        """Trace the k best candidates through every stage, and those of other files wherever they rank."""
+        """Trace the k best candidates through every stage, and all candidates in the files of `also`."""
 
 
 @runtime_checkable
 class TimedEngine(Protocol):
-    """An engine that keeps a time limit when it is opened, because it can end what it started."""
+    """An engine that enforces the timeout of opening itself, because it can end what it started."""
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Prepare for a corpus; raise EngineTimeout when the time is up, with nothing left running."""
+        """Prepare for a corpus; after a timeout raise EngineTimeoutError and leave nothing running."""
 
 
 class InProcessDefaults:
-    """Declarations of an engine that runs in this process, only reads the corpus and has no secrets."""
+    """Attributes of an engine that runs in this process, only reads the corpus and has no secrets."""
 
     __slots__ = ()
     private: bool = False
@@ -193,13 +193,16 @@ class InProcessDefaults:
 
     @property
     def fingerprint(self) -> str:
-        """The identity if known, else a digest of the settings."""
         return self.identity or fingerprint_of(cast(Engine, self).config)
+
+
+def _declared(name: str, default: T) -> T:
+    return cast(T, property(lambda handle: cast(Any, type(default))(getattr(handle.inner, name, default))))
 
 
 @dataclass(frozen=True)
 class Handle:
-    """An engine with defaults for what it does not declare."""
+    """An engine with defaults for the attributes that it lacks."""
 
     inner: Engine
     role: Role = "contestant"
@@ -209,57 +212,34 @@ class Handle:
         if isinstance(self.inner, TimedEngine):  # set here, so that the handle is a TimedEngine only then
             object.__setattr__(self, "open_within", self.inner.open_within)
 
+    oversample = _declared("oversample", 1)
+    private = _declared("private", True)
+    git = _declared("git", False)
+    parallel = _declared("parallel", 1)
+    secrets = _declared("secrets", cast(tuple[str, ...], ()))
+
     @property
     def config(self) -> Mapping[str, object]:
-        """The configuration of the engine, else the name of its class."""
         return cast(Mapping[str, object], getattr(self.inner, "config", {"target": qualified_name(type(self.inner))}))
 
     @property
-    def oversample(self) -> int:
-        """1 by default."""
-        return int(getattr(self.inner, "oversample", 1))
-
-    @property
     def notes(self) -> tuple[str, ...]:
-        """The notes of the engine and those that were added."""
         return (*getattr(self.inner, "notes", ()), *self.added_notes)
 
     @property
-    def private(self) -> bool:
-        """True by default."""
-        return bool(getattr(self.inner, "private", True))
-
-    @property
-    def git(self) -> bool:
-        """False by default."""
-        return bool(getattr(self.inner, "git", False))
-
-    @property
-    def parallel(self) -> int:
-        """1 by default."""
-        return int(getattr(self.inner, "parallel", 1))
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """None by default."""
-        return tuple(getattr(self.inner, "secrets", ()))
-
-    @property
     def identity(self) -> str | None:
-        """Unknown by default."""
         found = getattr(self.inner, "identity", None)
         return None if found is None else str(found)
 
     @property
     def fingerprint(self) -> str:
-        """The identity by default, else a digest of the configuration and of its source files."""
+        """The declared one, else the identity, else a digest of the configuration and of its source files."""
         declared = getattr(self.inner, "fingerprint", None) or self.identity
         if declared:
             return str(declared)
         return fingerprint_of(self.config, digest_modules(type(self.inner).__module__))
 
     def open(self, corpus: Corpus) -> Session:
-        """Open the engine."""
         return self.inner.open(corpus)
 
 
@@ -269,7 +249,7 @@ class EngineCrash(EngineError):
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """What an engine may know besides its settings."""
+    """What a factory of engines gets besides the settings."""
 
     suite: Suite | None = None  # the gold sets, for the oracle and to map run files
     seed: int = 0
@@ -283,10 +263,10 @@ STEP_KINDS: Mapping[str, str] = {"chunks": TABLES.name, "vectors": VECTORS.name}
 
 @dataclass(frozen=True, slots=True)
 class SharedStep:
-    """A step from corpus to ranking; two engines share it if it and all steps before it are equal."""
+    """A step from corpus to ranking, shared by engines for which it and all earlier steps are equal."""
 
     name: str
-    digest: str  # of the settings that decide it
+    digest: str  # of the settings that determine its result
     about: str = ""  # a few words for the report
 
 
@@ -298,41 +278,40 @@ class SharingEngine(Protocol):
         """List the steps from corpus to ranking; needs no corpus."""
 
     def open_shared(self, corpus: Corpus, shelf: SharedCache, seconds: float | None) -> Session:
-        """Open with cached steps; the hits equal those of `open`."""
+        """Open with cached steps; the hits are those of `open`."""
 
 
 class SharedCache:
-    """Steps that engines share on one corpus in one process; `artefacts` is shared by processes and runs."""
+    """Results of steps on one corpus in one process; `artifacts` is shared by processes and runs."""
 
-    def __init__(self, corpus: Corpus, artefacts: ArtifactStore | None = None, *, reuse_index: bool = False) -> None:
+    def __init__(self, corpus: Corpus, artifacts: ArtifactStore | None = None, *, reuse_index: bool = False) -> None:
         self.corpus = corpus
-        self.artefacts = artefacts
+        self.artifacts = artifacts
         self.reuse_index = reuse_index
-        self.made: Counter[str] = Counter()  # steps that were made here, not found
-        self.moved = False  # whether a file was found to differ from the corpus
-        self._things: dict[str, object] = {}
+        self.made: Counter[str] = Counter()  # steps that were computed here, not found
+        self.moved = False  # whether a file differs from the corpus
+        self._values: dict[str, object] = {}
         self._lock = threading.RLock()
         self._closing = ExitStack()
 
     def once(self, key: str, make: Callable[[], T], close: Callable[[T], None] | None = None) -> T:
         """Return the value of a key; the first caller makes it."""
         with self._lock:
-            if key not in self._things:
-                made = make()
-                self._things[key] = made
+            if key not in self._values:
+                made = self._values[key] = make()
                 if close is not None:
                     self._closing.callback(close, made)
-            return cast(T, self._things[key])
+            return cast(T, self._values[key])
 
     def close(self) -> None:
-        """Release everything, the last first."""
+        """Release everything, in reverse order."""
         with self._lock:
-            self._things.clear()
+            self._values.clear()
             self._closing.close()
 
 
 def sharing_engine(engine: object) -> SharingEngine | None:
-    """Return the engine inside handles that can share steps, None if it cannot."""
+    """Return the engine without its handles if it can share steps, else None."""
     while type(engine) is Handle:
         engine = engine.inner
     return engine if isinstance(engine, SharingEngine) else None
@@ -340,7 +319,7 @@ def sharing_engine(engine: object) -> SharingEngine | None:
 
 @dataclass(frozen=True)
 class _CachedEngine:
-    """An engine that is opened with shared steps."""
+    """An engine that is opened with cached steps."""
 
     engine: SharingEngine
     shelf: SharedCache
@@ -358,21 +337,21 @@ class _CachedEngine:
 
 
 def with_cache(engine: FullEngine, shelf: SharedCache | None) -> Engine:
-    """Return the engine opened with shared steps; unchanged if it cannot share."""
+    """Return an engine that is opened with cached steps; unchanged if it cannot share any."""
     shares = sharing_engine(engine)
     return engine if shelf is None or shares is None else _CachedEngine(shares, shelf, engine.config)
 
 
 def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:
-    """Return the key of the last step's result on a corpus, given by its digest; earlier steps are part of it."""
+    """Return the key of the last step's result on the corpus with a digest; it includes the earlier steps."""
     return digest_of([corpus, [[step.name, step.digest] for step in steps]])
 
 
-def cached_steps(engine: SharingEngine, corpus: str, artefacts: ArtifactStore) -> frozenset[str]:
+def cached_steps(engine: SharingEngine, corpus: str, artifacts: ArtifactStore) -> frozenset[str]:
     """Return the names of an engine's steps whose results on a corpus are cached."""
     steps = engine.steps()
     return frozenset(
         step.name
         for number, step in enumerate(steps, start=1)
-        if step.name in STEP_KINDS and artefacts.has(STEP_KINDS[step.name], step_key(corpus, steps[:number]))
+        if step.name in STEP_KINDS and artifacts.has(STEP_KINDS[step.name], step_key(corpus, steps[:number]))
     )

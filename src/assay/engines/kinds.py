@@ -75,7 +75,13 @@ _ALL = (
         settings="OracleSettings",
         make="make_oracle",
     ),
-    EngineKind("python", "assay.engines.python", "target", "your own function or class: python:module:callable"),
+    EngineKind(
+        "python",
+        "assay.engines.python",
+        "target",
+        "your own function or class: python:module:callable",
+        settings="PythonSettings",
+    ),
     EngineKind(
         "random",
         "assay.engines.references",

@@ -1,4 +1,4 @@
-"""Python functions, classes and factories as engines, and engine objects that are passed to the library."""
+"""Python functions, classes and factories as engines, and `as_engine` for objects passed to the library."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal, cast
 
@@ -21,67 +22,49 @@ from assay.types import Corpus, Role
 Search = Callable[..., object]
 #: How a search function is called: f(query, k), f(query, k=k) or f(query).
 CallStyle = Literal["positional", "keyword", "query"]
-DECLARED = (
-    "config",
-    "oversample",
-    "notes",
-    "role",
-    "private",
-    "git",
-    "parallel",
-    "secrets",
-    "identity",
-    "fingerprint",
-)
+#: Optional attributes of an engine.
+DECLARED = ("config", "oversample", "notes", "role", "private", "git", "parallel", "secrets", "identity", "fingerprint")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PythonSettings:
     """Settings of `kind = "python"`."""
 
     target: str = field(
-        metadata={"about": "module:callable: a search function (query, k) or (query), an engine, or what makes one"}
+        metadata={"about": "module:callable: a search function (query, k) or (query), an engine, or a factory of one"}
     )
-    folder: str = field(default=".", metadata={"about": "where its module is, besides installed packages"})
+    folder: str = field(default=".", metadata={"about": "directory to import the module from, besides the Python path"})
     options: Mapping[str, object] = field(
-        default_factory=dict, metadata={"about": "arguments for a class or factory; recorded, so no secrets"}
+        default_factory=dict, metadata={"about": "arguments of a class or factory; recorded, so no secrets"}
     )
     oversample: int | None = field(
-        default=None,
-        metadata={"about": "how many times k results to request, instead of what the engine declares; printed"},
+        default=None, metadata={"about": "request this many times k results, instead of what the engine declares"}
     )
 
     def __post_init__(self) -> None:
         check_counts("engine python", oversample=1 if self.oversample is None else self.oversample)
-        module, colon, name = self.target.partition(":")
-        if not (module and colon and name):
+        module, _, name = self.target.partition(":")
+        if not (module and name):
             raise ConfigError(
-                f"engine python: target {self.target!r}", hint="write module:callable, as in my.search:find"
+                f"engine python: target: expected module:callable, got {self.target!r}",
+                hint="name a callable in a module, such as my.search:find",
             )
-
-
-def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine:
-    """Import the target and make an engine of it."""
-    read = read_settings(Settings, settings, "engine python")
-    return PythonEngine(_build(_import(read, context.folder), read), settings=read)
 
 
 @dataclass(frozen=True)
 class PythonEngine(Handle):
-    """A target that was imported when the engine was made."""
+    """An engine that was imported from a module."""
 
-    settings: Settings = field(kw_only=True)
+    settings: PythonSettings = field(kw_only=True)
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The target, its options, and the configuration of the engine."""
         own = {"kind": "python", "target": self.settings.target, "options": dict(self.settings.options)}
         return {**own, "oversample": self.oversample, "engine": dict(self.inner.config)}
 
     @property
-    def oversample(self) -> int:
-        """The setting, else what the engine declares."""
+    def oversample(self) -> int:  # type: ignore[override]  # computed
         return super().oversample if self.settings.oversample is None else self.settings.oversample
 
     @property
@@ -93,15 +76,19 @@ class PythonEngine(Handle):
         return fingerprint_of(self.config, super().fingerprint, digest_modules(module), files)
 
 
-def _import(settings: Settings, base: Path) -> object:
+def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine:
+    """Import the target and make an engine of it."""
+    read = read_settings(PythonSettings, settings, "engine python")
+    return PythonEngine(_build(_import_target(read, context.folder), read), settings=read)
+
+
+def _import_target(settings: PythonSettings, base: Path) -> object:
     folder = str((base / settings.folder).resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)  # stays there: the user's code may import more when it is called
     module, _, name = settings.target.partition(":")
     try:
-        found: object = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
+        return attrgetter(name)(import_module(module))
     except (ImportError, AttributeError) as problem:
         raise ConfigError(
             f"engine python: cannot import {settings.target}: {problem}",
@@ -109,16 +96,17 @@ def _import(settings: Settings, base: Path) -> object:
         ) from problem
     except Exception as problem:
         raise EngineError(
-            f"{module} fails on import: {type(problem).__name__}: {problem}", hint=f"try python -c 'import {module}'"
+            f"cannot import {module}: {type(problem).__name__}: {problem}", hint=f"run python -c 'import {module}'"
         ) from problem
-    return found
 
 
-def _build(found: object, settings: Settings) -> FullEngine:
+def _build(found: object, settings: PythonSettings) -> FullEngine:
     if not isinstance(found, type) and hasattr(found, "open"):
         return as_engine(cast(Engine, found))
     if not callable(found):
-        raise ConfigError(f"engine python: {settings.target} is not callable", hint="name a function, class or engine")
+        raise ConfigError(
+            f"engine python: {settings.target} is not callable", hint="name a function, a class or an engine"
+        )
     if not isinstance(found, type) and not settings.options and _is_search(found):
         return as_engine(found)
     try:
@@ -127,32 +115,31 @@ def _build(found: object, settings: Settings) -> FullEngine:
         raise
     except Exception as problem:
         raise EngineError(
-            f"{settings.target}() fails: {type(problem).__name__}: {problem}", hint="check it and its options"
+            f"{settings.target}() failed: {type(problem).__name__}: {problem}", hint="check the callable and options"
         ) from problem
     return as_engine(made)  # type: ignore[arg-type]  # as_engine checks
 
 
 def _is_search(function: Search) -> bool:
-    """Return whether a function searches, not makes an engine: it takes a k, or requires a query.
+    """Return whether a function is a search, not a factory: it takes a k, or requires a query.
 
     Raise ConfigError if it can be neither: it requires other arguments.
     """
     style = call_style(function)
     if style in ("positional", "keyword"):
         return True
-    try:
-        inspect.signature(function).bind()
-    except TypeError:
-        if style is None:
-            raise bad_signature(function) from None
-        return True
-    return False
+    if _accepts(inspect.signature(function)):
+        return False
+    if style is None:
+        raise _bad_signature(function)
+    return True
 
 
 def as_engine(thing: Engine | Search) -> FullEngine:
-    """Return an engine with defaults for what it does not declare; wrap a callable (query, k) or (query)."""
+    """Return an engine with defaults for the attributes it lacks; wrap a callable (query, k) or (query)."""
     if isinstance(thing, type):
-        raise ConfigError(f"{thing.__name__} is a class", hint=f"pass an instance: {thing.__name__}(...)")
+        name = thing.__name__
+        raise ConfigError(f"expected an engine, got the class {name}", hint=f"pass an instance: {name}(...)")
     if callable(getattr(thing, "open", None)):
         declared = all(hasattr(type(thing), name) or hasattr(thing, name) for name in DECLARED)
         engine = cast(FullEngine, thing) if declared else Handle(cast(Engine, thing))
@@ -160,20 +147,20 @@ def as_engine(thing: Engine | Search) -> FullEngine:
         return engine
     if not callable(thing):
         raise ConfigError(
-            f"{thing!r:.80} is not an engine",
-            hint="an engine has open(corpus), or is a callable (query, k) or (query) that returns results",
+            f"expected an engine, got {thing!r:.80}",
+            hint="pass an object with open(corpus), or a callable (query, k) or (query) that returns results",
         )
     style = call_style(thing)
     if style is None:
-        raise bad_signature(thing)
+        raise _bad_signature(thing)
     return FunctionEngine(thing, style)
 
 
 def call_style(function: Search) -> CallStyle | None:
     """Return how to call a search function, None if it takes neither (query, k) nor (query).
 
-    A parameter named k gets k; otherwise a second positional parameter does, unless its default shows that it is
-    something else, such as a model's name or a threshold.
+    k is passed to a parameter of that name, else to the second positional parameter, unless its default is neither an
+    integer nor None: then it is something else, such as the name of a model or a threshold.
     """
     try:
         signature = inspect.signature(function)
@@ -197,8 +184,7 @@ def _accepts(signature: inspect.Signature, *args: object, **kwargs: object) -> b
     return True
 
 
-def bad_signature(function: Search) -> ConfigError:
-    """Return the error for a callable that can be called neither as (query, k) nor as (query)."""
+def _bad_signature(function: Search) -> ConfigError:
     signature = inspect.signature(function)
     name = getattr(function, "__name__", type(function).__name__)
     makes = f", or pass {name}() if it makes an engine" if _accepts(signature) else ""
@@ -220,32 +206,29 @@ class FunctionEngine(InProcessDefaults):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The name of the function."""
         return {"kind": "python", "target": qualified_name(self.function)}
 
     @property
     def fingerprint(self) -> str:
-        """Its name and its source files."""
         return fingerprint_of(self.config, digest_modules(qualified_name(self.function).partition(":")[0]))
 
     def open(self, corpus: Corpus) -> Session:  # noqa: ARG002 - part of the protocol
-        """Return a session; a function needs no preparation."""
         return FunctionSession(self.function, self.style)
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSession:
-    """A callable being queried."""
+    """A session that calls a search function."""
 
     function: Search
     style: CallStyle
 
     def search(self, query: str, k: int) -> EngineReply:
-        """Call the function and read its result; one that takes no k may return more, which is cut."""
+        """Call the function and parse its result, cut at k if the function does not take k."""
         if self.style == "query":
             reply = read_reply(self.function(query))
             return replace(reply, hits=reply.hits[:k])
         return read_reply(self.function(query, k) if self.style == "positional" else self.function(query, k=k))
 
     def close(self) -> None:
-        """Do nothing."""
+        pass

@@ -232,7 +232,7 @@ class SharedIndex:
             return self._fill(place, engine, seconds)
 
         ours = engine.indexing.builder == "command" or (engine.indexing.builder == "session" and engine.indexing.shared)
-        reusable = self._shelf.reuse_index and self._shelf.artefacts is not None and engine.private and ours
+        reusable = self._shelf.reuse_index and self._shelf.artifacts is not None and engine.private and ours
         found = _find_or_keep(self._shelf, self._corpus, engine, fill) if reusable else None
         if found is not None:
             return found
@@ -426,8 +426,8 @@ def _find_or_keep(
     shelf: SharedCache, corpus: Corpus, engine: Indexed, fill: Callable[[IndexDir], bool]
 ) -> IndexDir | None:
     """Return the index of an earlier run, or make it and keep it; None while another process uses it."""
-    assert shelf.artefacts is not None
-    artefacts = shelf.artefacts
+    assert shelf.artifacts is not None
+    artefacts = shelf.artifacts
     name = corpus.root.resolve().name or "corpus"  # the copy has the name of the root
     facts = [engine.indexing.digest, engine.tool_identity(corpus), engine.git, engine.wants_store]
     key = digest_of([corpus.digest, name, *facts])

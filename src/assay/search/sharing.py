@@ -38,7 +38,7 @@ T = TypeVar("T")
 class BuildCache(Protocol):
     """Parts shared in one process, and beyond it when there is an artifact store."""
 
-    artefacts: ArtifactStore | None
+    artifacts: ArtifactStore | None
     made: Counter[str]
     moved: bool  # whether a file differed from what the corpus says
 
@@ -72,7 +72,7 @@ def _table(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKe
             shelf.moved = True
             raise _NotKept
         if slow := timeout_notes(table):  # another machine may parse them
-            cast(ArtifactStore, shelf.artefacts).troubles.extend(slow)
+            cast(ArtifactStore, shelf.artifacts).troubles.extend(slow)
             raise _NotKept
         write_store(folder / "table.assay", {}, table_arrays(table))
 
@@ -144,21 +144,21 @@ def _obtain(
         made.append(build())
         write(folder, made[0])
 
-    if shelf.artefacts is None:
+    if shelf.artifacts is None:
         return build()
     before = shelf.made[part.step]
     try:
-        folder = shelf.artefacts.obtain(part.kind, part.key, fill)
+        folder = shelf.artifacts.obtain(part.kind, part.key, fill)
         return made[0] if made else read(folder)
     except (_NotKept, IndexFormatError, KeyError, TypeError, ValueError):
         return made[0] if made else build()
     except SetupError as failure:
         if not made and shelf.made[part.step] > before:
             raise  # making failed, not storing
-        shelf.artefacts.troubles.append(f"{failure.message} ({failure.file}); the {part.step} are not kept")
+        shelf.artifacts.troubles.append(f"{failure.message} ({failure.file}); the {part.step} are not kept")
         return made[0] if made else build()
     finally:
-        shelf.artefacts.release(part.kind, part.key)  # mapped files stay readable, whatever is pruned
+        shelf.artifacts.release(part.kind, part.key)  # mapped files stay readable, whatever is pruned
 
 
 #: The code that decides a ranking: the engine, and what reads and parses files for it. Callers add their own.

@@ -97,11 +97,11 @@ class RerunService:
         key = (place.corpus.digest, str(place.corpus.root), *(step.digest for step in steps))
         desk = self._desks.get(key, lambda: _OpenIndex(SharedCache(place.corpus)))
         with desk.lock, ArtifactStore() as artefacts:
-            desk.shelf.artefacts = artefacts if keep else None
+            desk.shelf.artifacts = artefacts if keep else None
             try:
                 session = with_cache(engine, desk.shelf).open(place.corpus)
             finally:
-                desk.shelf.artefacts = None
+                desk.shelf.artifacts = None
         return _Locked(session, desk.lock)
 
 
