@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupError
-from assay.http import Connections, HttpLimits, HttpRequest, RetryPolicy, make_call, send
+from assay.http import HttpClient, HttpLimits, HttpRequest, RetryPolicy, make_request
 from tests.processes import time_out
 from tests.serving import Asked, Reply, Server, Talk, in_turn, saying, serving, talking
 from tests.waiting import WATCHDOG
@@ -29,30 +29,30 @@ def no_proxy(monkeypatch):
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-def get(connections: Connections, url: str, patience: RetryPolicy = ONCE) -> bytes:
-    return send(make_call(url), connections, patience).answer.body
+def get(client: HttpClient, url: str, patience: RetryPolicy = ONCE) -> bytes:
+    return client.send(make_request(url), patience).body
 
 
 def test_connections_are_used_again():
-    with serving(in_turn(Reply("fine"))) as server, Connections(keep=1) as connections:
-        assert [get(connections, server.url) for _ in range(5)] == [b'"fine"'] * 5
+    with serving(in_turn(Reply("fine"))) as server, HttpClient(keep=1) as client:
+        assert [get(client, server.url) for _ in range(5)] == [b'"fine"'] * 5
     assert (len(server.asked), server.connections) == (5, 1)
 
 
 def test_connections_that_are_not_kept_are_closed():
-    with serving(in_turn(Reply("fine"))) as server, Connections(keep=0) as connections:
+    with serving(in_turn(Reply("fine"))) as server, HttpClient(keep=0) as client:
         for _ in range(3):
-            get(connections, server.url)
+            get(client, server.url)
     assert server.connections == 3
     assert {asked.headers["connection"] for asked in server.asked} == {"close"}
 
 
 @pytest.mark.parametrize("status", [400, 404, 500])
 def test_connections_outlive_a_refusal(status):
-    with serving(in_turn(Reply("no", status), Reply("fine"))) as server, Connections(keep=1) as connections:
+    with serving(in_turn(Reply("no", status), Reply("fine"))) as server, HttpClient(keep=1) as client:
         with pytest.raises(EngineError, match=f"answered {status}"):
-            get(connections, server.url)
-        assert get(connections, server.url) == b'"fine"'
+            get(client, server.url)
+        assert get(client, server.url) == b'"fine"'
     assert server.connections == 1
 
 
@@ -64,16 +64,16 @@ def test_connections_are_shared_by_threads():
             all_at_once.wait(WATCHDOG)
         return Reply(asked.path)
 
-    with serving(answer) as server, Connections(keep=4) as connections, ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda path: get(connections, server.url + path), paths))
+    with serving(answer) as server, HttpClient(keep=4) as client, ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda path: get(client, server.url + path), paths))
     assert answers == [f'"{path}"'.encode() for path in paths]
     assert server.connections == 4
 
 
 def test_connections_to_another_host_are_others():
     first, second = in_turn(Reply("one")), in_turn(Reply("two"))
-    with serving(first) as one, serving(second) as two, Connections(keep=4) as connections:
-        said = [get(connections, server.url) for server in (one, two, one, two)]
+    with serving(first) as one, serving(second) as two, HttpClient(keep=4) as client:
+        said = [get(client, server.url) for server in (one, two, one, two)]
     assert said == [b'"one"', b'"two"', b'"one"', b'"two"']
     assert (one.connections, two.connections) == (1, 1)
 
@@ -91,9 +91,9 @@ def test_connection_that_the_server_closed_meanwhile_costs_no_attempt():
         visitor.shutdown(socket.SHUT_WR)
         closed.release()
 
-    with talking(talk) as server, Connections(keep=1) as connections:
+    with talking(talk) as server, HttpClient(keep=1) as client:
         for _ in range(3):
-            assert get(connections, server.url) == b"hi"
+            assert get(client, server.url) == b"hi"
             assert closed.acquire(timeout=WATCHDOG)
     assert len(server.visits) == 3
 
@@ -105,17 +105,17 @@ def answer_then_hang_up(visitor: socket.socket) -> None:
 
 
 def test_connection_that_closes_as_the_request_arrives_costs_no_attempt():
-    with talking(answer_then_hang_up, answer_once) as server, Connections(keep=1) as connections:
-        assert get(connections, server.url) == b"hi"
-        heard = send(make_call(server.url), connections, ONCE)
-    assert (heard.answer.body, heard.troubles) == (b"hi", ())
+    with talking(answer_then_hang_up, answer_once) as server, HttpClient(keep=1) as client:
+        assert get(client, server.url) == b"hi"
+        heard = client.send(make_request(server.url), ONCE)
+    assert (heard.body, heard.failures) == (b"hi", ())
     assert len(server.visits) == 2
 
 
 def test_fresh_connection_that_closes_at_once_is_a_failure():
     unreached = pytest.raises(SetupError, match="cannot be reached")
-    with talking(lambda visitor: None) as server, Connections(keep=1) as connections, unreached:
-        get(connections, server.url)
+    with talking(lambda visitor: None) as server, HttpClient(keep=1) as client, unreached:
+        get(client, server.url)
     assert len(server.visits) == 1
 
 
@@ -129,11 +129,11 @@ def test_connection_with_something_left_to_read_is_not_used_again():
         smuggled.set()
         visitor.recv(65536)
 
-    with talking(talk, saying(FINE)) as server, Connections(keep=1) as connections:
-        assert get(connections, server.url) == b"hi"
+    with talking(talk, saying(FINE)) as server, HttpClient(keep=1) as client:
+        assert get(client, server.url) == b"hi"
         answered.set()
         assert smuggled.wait(WATCHDOG)
-        assert get(connections, server.url) == b"hi"
+        assert get(client, server.url) == b"hi"
     assert len(server.visits) == 2
 
 
@@ -174,8 +174,8 @@ SLOW = {
 def times_out(talk: Talk, scheme: str, seconds: float) -> int:
     """Ask a server that never comes to an end, and count how often it was visited."""
     too_late = pytest.raises(EngineTimeoutError, match=f"no answer within {seconds:g} s")
-    with talking(talk) as server, Connections(keep=1) as connections, too_late:
-        get(connections, server.url.replace("http", scheme), RetryPolicy(attempt=seconds))
+    with talking(talk) as server, HttpClient(keep=1) as client, too_late:
+        get(client, server.url.replace("http", scheme), RetryPolicy(attempt=seconds))
     return len(server.visits)
 
 
@@ -194,10 +194,10 @@ def test_ask_ends_at_the_deadline_however_slowly_the_server_goes_on(said):
 
 
 def test_ask_of_a_server_that_takes_nothing_ends_at_the_deadline():
-    with socket.create_server(("127.0.0.1", 0)) as door, Connections() as connections:
-        call = make_call(f"http://127.0.0.1:{door.getsockname()[1]}/", method="POST", body=b"x" * 20_000_000)
+    with socket.create_server(("127.0.0.1", 0)) as door, HttpClient() as client:
+        call = make_request(f"http://127.0.0.1:{door.getsockname()[1]}/", method="POST", body=b"x" * 20_000_000)
         with pytest.raises(EngineTimeoutError):
-            send(call, connections, RetryPolicy(attempt=0.1))
+            client.send(call, RetryPolicy(attempt=0.1))
 
 
 def test_ask_bounds_the_look_up_of_a_name(monkeypatch):
@@ -208,40 +208,40 @@ def test_ask_bounds_the_look_up_of_a_name(monkeypatch):
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
-    with Connections() as connections, pytest.raises(EngineTimeoutError):
-        get(connections, "http://slow.test/", RetryPolicy(attempt=0.1))
+    with HttpClient() as client, pytest.raises(EngineTimeoutError):
+        get(client, "http://slow.test/", RetryPolicy(attempt=0.1))
     done.set()
 
 
 def test_ask_of_a_name_that_is_none_says_so():
-    with Connections() as connections, pytest.raises(SetupError, match="cannot be reached"):
-        get(connections, f"http://{'a' * 70}.test/")
+    with HttpClient() as client, pytest.raises(SetupError, match="cannot be reached"):
+        get(client, f"http://{'a' * 70}.test/")
 
 
 def test_ask_begins_no_wait_that_outlasts_the_whole_time(naps):
     limits = HttpLimits(longest_wait=10 * WATCHDOG)
     busy = in_turn(Reply("busy", 429, {"Retry-After": f"{2 * WATCHDOG:.0f}"}))
     refused = pytest.raises(EngineError, match="answered 429")
-    with serving(busy) as server, Connections(limits=limits) as connections, refused as caught:
-        get(connections, server.url, RetryPolicy(whole=WATCHDOG))
+    with serving(busy) as server, HttpClient(limits=limits) as client, refused as caught:
+        get(client, server.url, RetryPolicy(whole=WATCHDOG))
     assert "Retry-After: 600" in str(caught.value.hint)
     assert not naps
 
 
 def test_ask_stops_when_the_whole_time_is_over(naps):
     limits = HttpLimits(backoff_seconds=100.0, longest_backoff=100.0, longest_wait=100.0, jitter=0.0)
-    given_up = pytest.raises(EngineError, match=r"503.*asked|asked .*503")
-    with serving(in_turn(Reply("busy", 503))) as server, Connections(limits=limits) as connections, given_up:
-        get(connections, server.url, RetryPolicy(retries=1000, whole=600.0))
+    given_up = pytest.raises(EngineError, match=r"503.*2 attempts|attempts.*503")
+    with serving(in_turn(Reply("busy", 503))) as server, HttpClient(limits=limits) as client, given_up:
+        get(client, server.url, RetryPolicy(retries=1000, whole=600.0))
     assert naps == [100.0] * 5
     assert len(server.asked) == 6
 
 
 def test_ask_tells_why_it_asked_again():
     replies = in_turn(Reply("busy", 429), Reply("down", 503), Reply("fine"))
-    with serving(replies) as server, Connections(keep=1, limits=QUICK) as connections:
-        heard = send(make_call(server.url), connections, RetryPolicy())
-    assert heard.troubles == ("429", "503")
+    with serving(replies) as server, HttpClient(keep=1, limits=QUICK) as client:
+        heard = client.send(make_request(server.url), RetryPolicy())
+    assert heard.failures == ("429", "503")
 
 
 def test_ask_does_not_count_the_wait_for_its_turn(naps):
@@ -249,24 +249,24 @@ def test_ask_does_not_count_the_wait_for_its_turn(naps):
         time.sleep(400.0)
         return 400.0
 
-    with serving(in_turn(Reply("busy", 503), Reply("fine"))) as server, Connections(limits=QUICK) as connections:
-        heard = send(make_call(server.url), connections, RetryPolicy(attempt=WATCHDOG, whole=WATCHDOG), turn=turn)
+    with serving(in_turn(Reply("busy", 503), Reply("fine"))) as server, HttpClient(limits=QUICK) as client:
+        heard = client.send(make_request(server.url), RetryPolicy(attempt=WATCHDOG, whole=WATCHDOG), turn=turn)
     assert heard.waited == 800.0
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
 def test_ask_sends_any_method_and_header(method):
-    with serving(in_turn(Reply("fine"))) as server, Connections() as connections:
-        send(make_call(server.url, method=method, headers={"X-Source": "a b"}), connections, ONCE)
+    with serving(in_turn(Reply("fine"))) as server, HttpClient() as client:
+        client.send(make_request(server.url, method=method, headers={"X-Source": "a b"}), ONCE)
     (asked,) = server.asked
     assert (asked.method, asked.headers["x-source"], asked.payload) == (method, "a b", None)
 
 
 def test_ask_sends_a_header_once_and_the_token_before_another(monkeypatch):
     monkeypatch.setenv("SHOP_TOKEN", "planted-secret")
-    with talking(saying(FINE)) as server, Connections() as connections:
+    with talking(saying(FINE)) as server, HttpClient() as client:
         headers = {"authorization": "Basic x", "ACCEPT": "text/csv"}
-        send(make_call(server.url, headers=headers, token_env="SHOP_TOKEN"), connections, ONCE)
+        client.send(make_request(server.url, headers=headers, token_env="SHOP_TOKEN"), ONCE)
     lines = sorted(server.visits[0].lower().split(b"\r\n"))
     assert [line for line in lines if line.startswith((b"accept:", b"auth"))] == [
         b"accept: text/csv",
@@ -286,21 +286,21 @@ WRONG_HEADERS = [
 
 
 @pytest.mark.parametrize("headers", WRONG_HEADERS)
-def test_make_call_refuses_headers_that_break_out(headers):
+def test_make_request_refuses_headers_that_break_out(headers):
     with pytest.raises(ConfigError) as caught:
-        make_call("http://127.0.0.1/", headers=headers)
+        make_request("http://127.0.0.1/", headers=headers)
     assert "hunter22" not in str(caught.value)
     assert "hünter22" not in str(caught.value)
 
 
-def test_make_call_refuses_a_method_that_breaks_out():
+def test_make_request_refuses_a_method_that_breaks_out():
     with pytest.raises(ConfigError, match="method"):
-        make_call("http://127.0.0.1/", method="GET /x HTTP/1.1\r\nX:")
+        make_request("http://127.0.0.1/", method="GET /x HTTP/1.1\r\nX:")
 
 
 def test_call_shows_no_secret(monkeypatch):
     monkeypatch.setenv("SHOP_TOKEN", "planted-secret-1")
-    call = make_call(
+    call = make_request(
         "http://h/?key=planted-secret-2",
         body=b"planted-secret-3",
         headers={"X": "planted-secret-4"},
@@ -315,8 +315,8 @@ def test_call_shows_no_secret(monkeypatch):
 def test_ask_refuses_what_is_packed(coding):
     packed = in_turn(Reply(b"\x1f\x8b", 200, {"Content-Encoding": coding}))
     refused = pytest.raises(EngineError, match=f"answered in {coding}")
-    with serving(packed) as server, Connections() as connections, refused:
-        get(connections, server.url)
+    with serving(packed) as server, HttpClient() as client, refused:
+        get(client, server.url)
     assert server.asked[0].headers["accept-encoding"] == "identity"
 
 
@@ -329,8 +329,8 @@ def test_ask_reads_nothing_of_what_is_announced_as_too_long():
             sent.append(visitor.send(b"x" * 65536))
 
     too_long = pytest.raises(EngineError, match="more than 32,000,000 bytes")
-    with talking(talk) as server, Connections() as connections, too_long:
-        get(connections, server.url)
+    with talking(talk) as server, HttpClient() as client, too_long:
+        get(client, server.url)
     assert sum(sent) < 20_000_000
 
 
@@ -373,30 +373,30 @@ def untrusted() -> pytest.RaisesExc[SetupError]:
 
 
 def test_ask_checks_certificates():
-    with secured() as (url, heard), Connections(keep=1) as connections, untrusted():
-        get(connections, url)
+    with secured() as (url, heard), HttpClient(keep=1) as client, untrusted():
+        get(client, url)
     assert not heard
 
 
 def test_ask_checks_the_name_in_the_certificate(monkeypatch):
     trusting(monkeypatch)
-    with secured() as (url, heard), Connections(keep=1) as connections, untrusted():
-        get(connections, url.replace("127.0.0.1", "localhost"))
+    with secured() as (url, heard), HttpClient(keep=1) as client, untrusted():
+        get(client, url.replace("127.0.0.1", "localhost"))
     assert not heard
 
 
 def test_ask_keeps_connections_with_tls(monkeypatch):
     trusting(monkeypatch)
-    with secured() as (url, heard), Connections(keep=1) as connections:
-        assert [get(connections, url) for _ in range(3)] == [b"hi"] * 3
+    with secured() as (url, heard), HttpClient(keep=1) as client:
+        assert [get(client, url) for _ in range(3)] == [b"hi"] * 3
     assert heard.count(b"a visitor") == 1
 
 
 def test_ask_ends_at_the_deadline_with_tls(monkeypatch):
     trusting(monkeypatch)
     broken_off = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx"
-    with secured(broken_off) as (url, _), Connections() as connections, pytest.raises(EngineTimeoutError):
-        get(connections, url, RetryPolicy(attempt=0.2))
+    with secured(broken_off) as (url, _), HttpClient() as client, pytest.raises(EngineTimeoutError):
+        get(client, url, RetryPolicy(attempt=0.2))
 
 
 def test_ask_ends_at_the_deadline_of_a_handshake_that_never_ends():
@@ -412,7 +412,7 @@ def test_ask_ends_at_the_deadline_of_a_handshake_that_never_begins():
 
 
 def test_ask_ends_at_the_deadline_of_a_connection_that_is_never_made():
-    with socket.socket() as door, ExitStack() as others, Connections() as connections:
+    with socket.socket() as door, ExitStack() as others, HttpClient() as client:
         door.bind(("127.0.0.1", 0))
         door.listen(0)
         for _ in range(3):  # more than may wait
@@ -420,7 +420,7 @@ def test_ask_ends_at_the_deadline_of_a_connection_that_is_never_made():
             other.setblocking(False)
             other.connect_ex(door.getsockname())
         with pytest.raises((EngineTimeoutError, SetupError)):  # Linux lets it wait, others refuse
-            get(connections, f"http://127.0.0.1:{door.getsockname()[1]}/", RetryPolicy(attempt=0.1, retries=0))
+            get(client, f"http://127.0.0.1:{door.getsockname()[1]}/", RetryPolicy(attempt=0.1, retries=0))
 
 
 def port_of(server: Server) -> str:
@@ -428,11 +428,11 @@ def port_of(server: Server) -> str:
 
 
 def test_ask_goes_through_the_proxy_of_the_environment(monkeypatch):
-    with serving(in_turn(Reply("from the proxy"))) as proxy, Connections(keep=1) as connections:
+    with serving(in_turn(Reply("from the proxy"))) as proxy, HttpClient(keep=1) as client:
         monkeypatch.setenv("http_proxy", f"http://joe:hunter22@127.0.0.1:{port_of(proxy)}")
-        assert get(connections, "http://shop.test/search?q=1") == b'"from the proxy"'
+        assert get(client, "http://shop.test/search?q=1") == b'"from the proxy"'
         monkeypatch.setenv("no_proxy", "127.0.0.1")
-        assert get(connections, f"{proxy.url}/direct") == b'"from the proxy"'
+        assert get(client, f"{proxy.url}/direct") == b'"from the proxy"'
     first, second = proxy.asked
     assert first.path == "http://shop.test/search?q=1"
     assert first.headers["host"] == "shop.test"
@@ -470,9 +470,9 @@ def test_ask_goes_through_the_tunnel_of_a_proxy(monkeypatch):
     monkeypatch.setenv("SHOP_TOKEN", "planted-secret")
     with secured() as (url, heard), tunnel(url.rpartition(":")[2].removesuffix("/x")) as (proxy, asked):
         monkeypatch.setenv("https_proxy", proxy.replace("//", "//joe:hunter22@"))
-        with Connections(keep=1) as connections:
-            call = make_call(url, token_env="SHOP_TOKEN")
-            assert send(call, connections, ONCE).answer.body == b"hi"
+        with HttpClient(keep=1) as client:
+            call = make_request(url, token_env="SHOP_TOKEN")
+            assert client.send(call, ONCE).body == b"hi"
     goal = url.split("/")[2].encode()
     assert asked[0].startswith(b"CONNECT " + goal + b" HTTP/1.")
     assert b"\r\nHost: " + goal + b"\r\n" in asked[0]
@@ -485,17 +485,17 @@ def test_ask_goes_through_the_tunnel_of_a_proxy(monkeypatch):
 def test_ask_says_that_a_proxy_refuses(monkeypatch):
     with (
         talking(saying(b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n")) as proxy,
-        Connections() as connections,
+        HttpClient() as client,
     ):
         monkeypatch.setenv("https_proxy", proxy.url.split("/search")[0].replace("//", "//joe:hunter22@"))
         with pytest.raises(SetupError, match="the proxy answered 407") as caught:
-            get(connections, "https://shop.test/")
+            get(client, "https://shop.test/")
     assert "hunter22" not in str(caught.value)
 
 
 @pytest.mark.parametrize("proxy", ["socks5://hunter22:1080", "http://hunter22:port", "http://"])
 def test_ask_refuses_a_proxy_it_cannot_use(monkeypatch, proxy):
     monkeypatch.setenv("http_proxy", proxy)
-    with Connections() as connections, pytest.raises(ConfigError, match="http_proxy") as caught:
-        get(connections, "http://shop.test/")
+    with HttpClient() as client, pytest.raises(ConfigError, match="http_proxy") as caught:
+        get(client, "http://shop.test/")
     assert "hunter22" not in str(caught.value)

@@ -49,16 +49,13 @@ from assay.engines.text_output import OutputSettings
 from assay.engines.tool import EngineWorkspace, ExternalSession, fixed_placeholders, placeholder_names
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.http import (
-    Connections,
+    HttpClient,
     HttpRequest,
     HttpResponse,
-    RawResponse,
     RetryPolicy,
     describe_attempts,
-    make_call,
-    read_json,
+    make_request,
     read_token,
-    send,
     web_address,
 )
 from assay.redaction import make_redactor
@@ -212,7 +209,7 @@ def build_request(
             body, headers["content-type"] = _encode_form(table), "application/x-www-form-urlencoded"
         else:
             body, headers["content-type"] = json.dumps(table, default=str), "application/json"  # TOML has dates
-    return make_call(
+    return make_request(
         url,
         method=request.method or ("GET" if body is None else "POST"),
         body=None if body is None else body.encode(),
@@ -254,7 +251,7 @@ class HttpSession(ExternalSession):
             index_config=index_config(engine.template, engine.indexing.named),
         )
         self.placeholders = self._folders.placeholders
-        self._connections = Connections(keep=engine.settings.concurrency)
+        self._client = HttpClient(keep=engine.settings.concurrency)
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         settings = self._settings
@@ -263,15 +260,14 @@ class HttpSession(ExternalSession):
             added = self.filtering.table(wanted, placeholders, flat=settings.body is None or settings.form)
             call = self._build(settings.search, placeholders, added)
             response = self._send(call, min_timeout(seconds, settings.timeout))
-            reply = self._parse(response.answer)
-        failures = response.troubles
-        retries = (describe_attempts(len(failures) + 1, failures),) if failures else ()
+            reply = self._parse(response)
+        retries = (describe_attempts(response.failures),) if response.failures else ()
         notes = tuple(map(self._redactor.text, (*reply.notes, *retries)))
         return EngineReply(reply.hits, reply.cost, notes, response.waited)
 
-    def _parse(self, answer: RawResponse) -> EngineReply:  # a separate frame, so that tracebacks have no secret locals
+    def _parse(self, response: HttpResponse) -> EngineReply:  # its own frame: no secret locals in tracebacks
         try:
-            text = answer.body.decode("utf-8")
+            text = response.body.decode("utf-8")
         except UnicodeDecodeError as problem:
             message = f"response is not UTF-8: invalid byte at {problem.start}"
             raise EngineError(message, hint="configure the server to send UTF-8") from None
@@ -287,7 +283,7 @@ class HttpSession(ExternalSession):
 
     def close(self) -> None:
         try:
-            self._connections.close()
+            self._client.close()
         finally:
             self._folders.close()
 
@@ -299,7 +295,7 @@ class HttpSession(ExternalSession):
 
     def _send(self, call: HttpRequest, limit: float | None) -> HttpResponse:
         policy = RetryPolicy(limit, self._settings.retries, limit)
-        return send(call, self._connections, policy, turn=self._limiter.wait)
+        return self._client.send(call, policy, turn=self._limiter.wait)
 
     def _index(self, request: RequestTemplate, seconds: float | None) -> None:
         clock = Deadline(seconds, self._settings.index_timeout)
@@ -317,7 +313,7 @@ class HttpSession(ExternalSession):
         selector, is_bool = parse_selector(ready.path, "ready"), isinstance(ready.value, bool)
         try:
             while True:
-                document = read_json(call, self._send(call, clock.left()).answer, self._connections.limits)
+                document = self._send(call, clock.left()).json()
                 found = [row.values[0] for row in select(document, (selector,))]
                 if found and all(state == ready.value and isinstance(state, bool) == is_bool for state in found):
                     return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,17 +18,13 @@ from assay.gold.lint.rules import LintFinding
 from assay.http import (
     DEFAULT_HTTP,
     AccessDenied,
-    Connections,
+    HttpClient,
     HttpLimits,
     HttpRequest,
-    RawResponse,
+    HttpResponse,
     RetryPolicy,
-    failure,
-    make_call,
-    read_json,
+    make_request,
     read_token,
-    retry_delay,
-    send,
 )
 from assay.redaction import Redactor
 from assay.report.comparison import comparison_blocks
@@ -405,8 +400,8 @@ def upsert_comment(
     A request that makes one is not repeated blindly: the answer may be lost and the comment there, so it is looked for
     again before another one is made.
     """
-    with Connections(1, http) as connections:
-        talk = _GithubClient(thread, connections, limits)
+    with HttpClient(1, http) as client:
+        talk = _GithubClient(thread, client, limits)
         for turn in itertools.count():
             if any(talk.change(number, body) for number in talk.find(marker)):
                 return "updated"
@@ -422,7 +417,7 @@ class _GithubClient:
     """A conversation with GitHub's API."""
 
     thread: Thread
-    connections: Connections
+    client: HttpClient
     limits: CommentLimits
 
     def find(self, marker: str) -> list[int]:
@@ -462,25 +457,24 @@ class _GithubClient:
         return True
 
     def make(self, body: str, turn: int) -> float | None:
-        call, limits = self._call("POST", self.thread.comments, body), self.connections.limits
-        outcome = self.connections.attempt(call, Deadline(self.limits.attempt))
-        if isinstance(outcome, RawResponse) and outcome.fine:
+        request = self._request("POST", self.thread.comments, body)
+        outcome = self.client.attempt(request, Deadline(self.limits.attempt))
+        if isinstance(outcome, HttpResponse):
             return None
-        wait = retry_delay(outcome, turn, limits, random.SystemRandom()) if turn < self.limits.retries else None
+        wait = outcome.delay(turn, self.client.limits) if turn < self.limits.retries else None
         if wait is None:
-            raise failure(call, outcome, (), limits)
+            raise outcome.error(request)
         return wait
 
     def _ask(self, method: str, url: str, body: str | None = None) -> object:
-        call = self._call(method, url, body)
-        heard = send(call, self.connections, RetryPolicy(self.limits.attempt, self.limits.retries))
-        return read_json(call, heard.answer, self.connections.limits)
+        policy = RetryPolicy(self.limits.attempt, self.limits.retries)
+        return self.client.send(self._request(method, url, body), policy).json()
 
-    def _call(self, method: str, url: str, body: str | None) -> HttpRequest:
+    def _request(self, method: str, url: str, body: str | None) -> HttpRequest:
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
         headers |= {"Content-Type": "application/json"} if body is not None else {}
         data = None if body is None else json.dumps({"body": body}).encode()
-        return make_call(url, method=method, body=data, headers=headers, token_env=self.thread.token_env)
+        return make_request(url, method=method, body=data, headers=headers, token_env=self.thread.token_env)
 
 
 def _is_marked(comment: dict[str, Any], marker: str) -> bool:

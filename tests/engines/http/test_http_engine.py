@@ -266,7 +266,7 @@ def test_http_engine_never_sends_the_root_by_itself(opened, corpus):
 def test_http_engine_tells_that_it_had_to_ask_again(opened):
     replies = in_turn(Answer("busy", 429, {"Retry-After": "0"}), Answer("down", 503, {"Retry-After": "0"}), Answer([]))
     with serving(replies) as server, opened(url=server.url + ASK) as session:
-        assert session.search("x", 1) == EngineReply((), None, ("asked 3 times: 429, 503",))
+        assert session.search("x", 1) == EngineReply((), None, ("3 attempts: 429, 503",))
         assert session.search("x", 1) == EngineReply(())
 
 

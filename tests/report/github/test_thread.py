@@ -78,7 +78,7 @@ def test_limit_that_lasts_is_no_lack_of_a_right():
     with pytest.raises(AssayError, match="rate limit exceeded") as raised:
         put(lambda asked: Reply({"message": "API rate limit exceeded"}, 403, reset))
     assert not isinstance(raised.value, AccessDenied)
-    assert "limit is reached (Retry-After: 1" in str(raised.value.hint)
+    assert "rate limit is reset (Retry-After: 1" in str(raised.value.hint)
 
 
 def test_comment_whose_answer_was_lost_is_found_and_not_made_twice():
