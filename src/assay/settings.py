@@ -5,6 +5,7 @@ Fields are documented in `field(metadata={"about": ...})`.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tomllib
 import types
@@ -17,6 +18,11 @@ from assay.errors import ConfigError, closest_match
 from assay.toml import write_key
 
 T = TypeVar("T")
+
+
+def setting(default: T, about: str, *, repr: bool = True) -> T:  # noqa: A002 - as in dataclasses.field
+    """Declare a field of a settings record with its documentation."""
+    return dataclasses.field(default=default, repr=repr, metadata={"about": about})
 
 
 def read_settings(record: type[T], values: Mapping[str, object], where: str) -> T:

@@ -157,7 +157,7 @@ def test_laws_hold_for_configurations_made_in_python():
 def test_stages_are_those_of_the_pipeline():
     from assay.search.pipeline import stages
 
-    assert tuple(stage.name for stage in stages(SearchConfig())) == STAGES
+    assert tuple(stages(SearchConfig())) == STAGES
 
 
 def test_shown_configuration_has_every_setting_and_reads_back(tmp_path):

@@ -108,7 +108,7 @@ def _check_there(index: Index, place: RootedPath) -> None:
 
 
 def _answer(index: Index, trace: Trace, lost: LostFile, place: RootedPath) -> ExplainAnswer:
-    question = trace.question
+    question = trace.query
     own = [candidate for candidate in trace.candidates() if candidate.path == place.path]
     steps = [StageStep(s.stage, s.score, s.change, s.rank, s.before) for one in own[:1] for s in one.steps]
     skipped = [

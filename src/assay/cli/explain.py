@@ -87,7 +87,7 @@ def _print(args: argparse.Namespace, index: Index, trace: Trace, lost: LostFile 
 def _trace_json(trace: Trace, lost: LostFile | None) -> dict[str, Any]:
     return {
         "schema": "assay/explain/1",
-        "query": trace.question.text,
+        "query": trace.query.text,
         "per": trace.per,
         **asdict(trace.waterfall()),
         "expect": None if lost is None else asdict(lost),
@@ -98,7 +98,7 @@ def _waterfall(page: ResultPrinter, index: Index, trace: Trace) -> Iterator[str]
     from assay.search.trace import translate_terms
     from assay.types import Hit
 
-    question = trace.question
+    question = trace.query
     yield page.bold(clean(question.text))
     pairs = [term for term in question.joined if index.view.term(term) >= 0]
     looked_up = ", ".join(map(clean, (*question.terms, *pairs))) or "nothing"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, Literal
 
+from assay.settings import setting
 from assay.syntax.grammars import grammar_name
 from assay.syntax.outline import Definition, LineSpan, Outline, outline
 from assay.syntax.prose import DocHeading, headings
@@ -23,42 +24,23 @@ _FUNCTIONS: Final = frozenset({"function", "method", "macro"})
 class ChunkConfig:
     """One value that, with a file, decides its chunks."""
 
-    kind: ChunkKind = field(
-        default="ast",  # met the owner's span about twice as often as windows of any size (notes/spans.md)
-        metadata={"about": "cut by syntax, by a number of lines, tokens or characters, or not at all"},
-    )
-    size: int = field(
-        default=50,  # about a screen
-        metadata={"about": "lines, tokens or characters of a chunk that is not cut by syntax"},
-    )
-    overlap: int = field(
-        default=0,  # spans that share lines would be answers given twice
-        metadata={"about": "overlap of adjacent chunks, in the unit of `size`"},
-    )
-    longest: int = field(
-        default=70,  # a longer unit costs an agent more than it tells
-        metadata={"about": "lines above which a definition is cut into parts"},
-    )
-    part: int = field(
-        default=50,  # 30 to 80 were tried: 50 was best on octocode's code by .014-.019, flat elsewhere
-        metadata={"about": "target length in lines of the parts of a long definition"},
-    )
-    slack: int = field(
-        default=7,  # enough to reach the next statement in most code
-        metadata={"about": "lines by which a cut may move to fall between statements"},
-    )
-    shortest: int = field(
-        default=8,  # the knee: 5 gives tighter spans, 12 more overlap
-        metadata={"about": "lines below which adjacent definitions are joined"},
-    )
-    packed: int = field(
-        default=16,  # twice the shortest, so that packing stops at two or three
-        metadata={"about": "lines that joined definitions may have"},
-    )
-    whole_class: int = field(
-        default=15,  # a class of a screen's third reads best in one piece; 0 to 50 are within .013
-        metadata={"about": "lines up to which a class is one chunk"},
-    )
+    # met the owner's span about twice as often as windows of any size (notes/spans.md)
+    kind: ChunkKind = setting("ast", "cut by syntax, by a number of lines, tokens or characters, or not at all")
+    size: int = setting(50, "lines, tokens or characters of a chunk that is not cut by syntax")  # about a screen
+    # spans that share lines would be answers given twice
+    overlap: int = setting(0, "overlap of adjacent chunks, in the unit of `size`")
+    # a longer unit costs an agent more than it tells
+    longest: int = setting(70, "lines above which a definition is cut into parts")
+    # 30 to 80 were tried: 50 was best on octocode's code by .014-.019, flat elsewhere
+    part: int = setting(50, "target length in lines of the parts of a long definition")
+    # enough to reach the next statement in most code
+    slack: int = setting(7, "lines by which a cut may move to fall between statements")
+    # the knee: 5 gives tighter spans, 12 more overlap
+    shortest: int = setting(8, "lines below which adjacent definitions are joined")
+    # twice the shortest, so that packing stops at two or three
+    packed: int = setting(16, "lines that joined definitions may have")
+    # a class of a screen's third reads best in one piece; 0 to 50 are within .013
+    whole_class: int = setting(15, "lines up to which a class is one chunk")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from assay.search.signals import (
 )
 from assay.search.vectors import Kind
 from assay.search.view import GraphConfig
-from assay.settings import apply_overrides, coerce, joined, leaves, read_settings
+from assay.settings import apply_overrides, coerce, joined, leaves, read_settings, setting
 from assay.toml import line_of, read_toml
 
 #: The bundled model.
@@ -56,90 +56,58 @@ _LIST_ALL: Final = "run `assay search --show-config` to list all settings"
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """Pseudo-relevance feedback: how the first results change the query vector when spans are ranked."""
+    """Pseudo-relevance feedback: the first results move the query vector when spans are ranked."""
 
-    weight: float = field(
-        default=0.5,  # +.01 on questions that share no word with their answer; .3 to .8 are flat
-        metadata={"about": "weight of the first results beside the query; 0 for no feedback"},
-    )
-    units: int = field(
-        default=5,  # three to ten are flat
-        metadata={"about": "first results that are used"},
-    )
+    # +.01 on questions that share no word with their target; .3 to .8 are flat
+    weight: float = setting(0.5, "weight of the first results relative to the query; 0 disables feedback")
+    units: int = setting(5, "number of first results to use")  # three to ten are flat
 
 
 @dataclass(frozen=True, slots=True)
 class DenseSettings:
-    """An embedding model, and the weight of dense beside lexical scores."""
+    """The embedding model, and the weight of dense scores relative to lexical ones."""
 
-    model: str = field(
-        default=SHIPPED,
-        repr=False,  # an address may hold a token
-        metadata={"about": "static for the shipped model, or another embedder; empty for lexical search alone"},
-    )
-    docs_model: str = field(
-        default="", repr=False, metadata={"about": "another embedder for documentation; empty for the same"}
-    )
-    vectors: Kind = field(
-        default="float32",  # 1 kB a unit of 256 numbers; int8 is a quarter and as good
-        metadata={"about": "how vectors are stored"},
-    )
-    fusion: str = field(
-        default="max",  # the margins of BM25 say something: max .891, z-score .876, RRF .833-.870 on semble's half
-        metadata={"about": "how lexical and dense scores are fused: relative, max, zscore, rrf or rrf(k=20)"},
-    )
-    language: float = field(
-        default=0.5,  # .4 to .6 are flat where spans are ranked, with feedback
-        metadata={"about": "weight of dense scores, beside 1 for lexical ones, when the query is a sentence"},
-    )
-    keywords: float = field(default=0.5, metadata={"about": "... when the query is keywords"})
-    symbol: float = field(default=0.0, metadata={"about": "... when the query is a name"})
-    files: float = field(
-        default=0.5,  # of the weight: there are stronger signals; .2 to .3 in all are flat, .5 gains nothing
-        metadata={"about": "share of that weight when files are ranked"},
-    )
-    words: float = field(
-        default=1.0,
-        metadata={"about": "weight of lexical scores beside dense ones; 0 for dense search alone"},
-    )
-    path: float = field(
-        default=1.0,  # beside words 0 to 2 are flat; meaning alone wants 4
-        metadata={"about": "weight of a path's words beside those of a chunk, when files are ranked (static models)"},
-    )
-    reach: int = field(
-        default=500,  # 200 to 1,000 are flat; to scale by all units cost .02 on the 50,000 of the standard library
-        metadata={"about": "nearest chunks with a dense score; they match even without a word of the query"},
-    )
+    # repr=False: a URL may contain a token
+    model: str = setting(SHIPPED, "embedder; static is the bundled model, empty disables dense retrieval", repr=False)
+    docs_model: str = setting("", "embedder for documentation; empty to use `model`", repr=False)
+    # 1 kB per chunk of 256 numbers; int8 takes a quarter and is as good
+    vectors: Kind = setting("float32", "storage format of vectors")
+    # the margins of BM25 carry information: max .891, z-score .876, RRF .833-.870 on semble's half
+    fusion: str = setting("max", "fusion of lexical and dense scores: relative, max, zscore, rrf or rrf(k=20)")
+    # .4 to .6 are flat where spans are ranked, with feedback
+    language: float = setting(0.5, "weight of dense scores, relative to lexical scores, for natural-language queries")
+    keywords: float = setting(0.5, "weight of dense scores for keyword queries")
+    symbol: float = setting(0.0, "weight of dense scores for queries that are a name")
+    # there are stronger signals for files: a product of .2 to .3 is flat, .5 gains nothing
+    files: float = setting(0.5, "factor on the weight of dense scores when files are ranked")
+    words: float = setting(1.0, "weight of lexical scores; 0 for dense retrieval only")
+    # 0 to 2 are flat with lexical scores; dense retrieval alone wants 4
+    path: float = setting(1.0, "weight of path words relative to chunk words when files are ranked (static models)")
+    # 200 to 1,000 are flat; scaling by all chunks cost .02 on the 50,000 of the standard library
+    reach: int = setting(500, "number of nearest chunks that get a dense score; these match without sharing a word")
     feedback: Feedback = field(default_factory=Feedback)
-    rise: float = field(
-        default=0.0,  # .5 to 2 gained nothing: how much of a query is found does not tell whether it is the right place
-        metadata={"about": "increase of the dense weight as the best chunk lacks words of the query"},
-    )
-    token_env: str = field(default="", metadata={"about": "the environment variable that holds an API's token"})
-    query_prefix: str = field(default="", metadata={"about": "text before a query, as some models expect"})
-    code_prefix: str = field(default="", metadata={"about": "text before code"})
-    docs_prefix: str = field(default="", metadata={"about": "text before documentation"})
+    # .5 to 2 gained nothing: coverage of the query does not predict relevance
+    rise: float = setting(0.0, "increase of the dense weight by the share of the query that the best chunk lacks")
+    token_env: str = setting("", "environment variable with the API token")
+    query_prefix: str = setting("", "prefix of queries, as some models expect")
+    code_prefix: str = setting("", "prefix of code")
+    docs_prefix: str = setting("", "prefix of documentation")
 
     def redacted(self) -> Self:
-        """Return the settings with redacted addresses."""
+        """Return the settings with redacted URLs."""
         return replace(self, model=_redact_spec(self.model), docs_model=_redact_spec(self.docs_model))
 
 
 @dataclass(frozen=True, slots=True)
 class TranslationSettings:
-    """A learned table that translates words of queries to words of code, and its weight."""
+    """The learned translations of query words to code words, and their weight."""
 
-    model: str = field(
-        default=SHIPPED,
-        metadata={"about": "static for the table that ships with Assay, static:FOLDER for another; empty for none"},
-    )
-    language: float = field(
-        default=0.6,  # .4 to 1 are flat
-        metadata={"about": "weight of a certain translation, beside 1 for the word, when the query is a sentence"},
-    )
-    keywords: float = field(default=0.6, metadata={"about": "... when the query is keywords"})
-    symbol: float = field(default=0.0, metadata={"about": "... when the query is a name"})
-    most: int = field(default=10, metadata={"about": "translations of a word that are looked up"})
+    model: str = setting(SHIPPED, "static for the bundled translations, static:DIRECTORY for others; empty for none")
+    # .4 to 1 are flat
+    language: float = setting(0.6, "weight of a translation, relative to the word, for natural-language queries")
+    keywords: float = setting(0.6, "weight of a translation for keyword queries")
+    symbol: float = setting(0.0, "weight of a translation for queries that are a name")
+    most: int = setting(10, "maximum number of translations per word")
 
     @property
     def folder(self) -> str | None:
@@ -151,58 +119,51 @@ class TranslationSettings:
 class RerankSettings:
     """A model that reorders the first results."""
 
-    model: str = field(
-        default="",
+    model: str = setting(
+        "",
+        "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL, with {env:NAME}; empty for none",
         repr=False,
-        metadata={"about": "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL, with {env:NAME}; empty for none"},
     )
-    depth: int = field(
-        default=20,  # a fixed number, so that the top 5 stays a prefix of the top 10
-        metadata={"about": "results that are reordered"},
-    )
-    token_env: str = field(default="", metadata={"about": "the environment variable that holds the API's token"})
+    depth: int = setting(20, "number of results to reorder")  # independent of k, so that the top 5 prefixes the top 10
+    token_env: str = setting("", "environment variable with the API token")
 
     def redacted(self) -> Self:
-        """Return the settings with redacted addresses."""
+        """Return the settings with redacted URLs."""
         return replace(self, model=_redact_spec(self.model))
 
 
 @dataclass(frozen=True, slots=True)
 class DescriptionSettings:
-    """A chat model that writes a sentence about each chunk, whose words are indexed too."""
+    """A chat model that describes each chunk in a sentence, whose words are indexed too."""
 
-    url: str = field(default="", repr=False, metadata={"about": "an OpenAI-compatible endpoint; empty for none"})
-    model: str = field(default="", metadata={"about": "name of the model"})
-    token_env: str = field(default="", metadata={"about": "the environment variable that holds the API's token"})
-    weight: float = field(default=1.0, metadata={"about": "occurrences that a word of the description counts for"})
+    url: str = setting("", "OpenAI-compatible endpoint; empty for none", repr=False)
+    model: str = setting("", "model name")
+    token_env: str = setting("", "environment variable with the API token")
+    weight: float = setting(1.0, "occurrences that each word of a description counts as")
 
     @property
     def enabled(self) -> bool:
-        """Return whether chunks are described."""
+        """Whether chunks are described."""
         return bool(self.url and self.weight)
 
     def redacted(self) -> Self:
-        """Return the settings with redacted addresses."""
+        """Return the settings with redacted URLs."""
         return replace(self, url=_redact_url(self.url)) if self.url else self
 
 
 @dataclass(frozen=True, slots=True)
 class FieldConfig:
-    """How often a word counts, by where it occurs."""
+    """Occurrences that a word counts as, by field."""
 
-    body: float = field(default=1.0, metadata={"about": "in the lines of the chunk, comments included"})
-    name: float = field(
-        default=2.0,  # +.011 on octocode's code, +.023 on its docs
-        metadata={"about": "in the names that the chunk defines, or in its heading"},
-    )
-    scope: float = field(default=1.0, metadata={"about": "in the names around the chunk"})
-    signature: float = field(default=1.0, metadata={"about": "in the signature"})
-    doc: float = field(
-        default=0.0,  # part of the lines already; counted twice it cost .003 on octocode's code
-        metadata={"about": "once more in the doc comment of the chunk"},
-    )
-    stem: float = field(default=1.0, metadata={"about": "in the name of the file"})
-    folder: float = field(default=1.0, metadata={"about": "in the names of its folders"})
+    body: float = setting(1.0, "in the lines of the chunk, including comments")
+    # +.011 on octocode's code, +.023 on its docs
+    name: float = setting(2.0, "in the names that the chunk defines, or in its heading")
+    scope: float = setting(1.0, "in the names of the scopes around the chunk")
+    signature: float = setting(1.0, "in the signature")
+    # the body includes the doc comment; counting it twice cost .003 on octocode's code
+    doc: float = setting(0.0, "in the doc comment of the chunk, in addition to the body")
+    stem: float = setting(1.0, "in the file name")
+    folder: float = setting(1.0, "in the names of the parent directories")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,16 +172,14 @@ class IndexConfig:
 
     chunks: ChunkConfig = field(default_factory=ChunkConfig)
     fields: FieldConfig = field(default_factory=FieldConfig)
-    longest_word: int = field(
-        default=100,  # longer words are data (base64, hashes), not typed in queries
-        metadata={"about": "characters of the longest ASCII word"},
-    )
+    # longer words are data (base64, hashes), not typed in queries
+    longest_word: int = setting(100, "maximum length of an ASCII word")
     description: DescriptionSettings = field(default_factory=DescriptionSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """One value that, with the corpus, decides every answer."""
+    """All settings of a search; with the corpus, they determine every ranking."""
 
     index: IndexConfig = field(default_factory=IndexConfig)
     lexical: Bm25 = field(default_factory=Bm25)
@@ -238,7 +197,7 @@ class SearchConfig:
     gaps: DeclarationPenalty = field(default_factory=DeclarationPenalty)
     growth: SpanGrowth = field(default_factory=SpanGrowth)
     rerank: RerankSettings = field(default_factory=RerankSettings)
-    without: tuple[str, ...] = field(default=(), metadata={"about": "signals to leave out, by name"})
+    without: tuple[str, ...] = setting((), "names of signals to disable")
 
     def __post_init__(self) -> None:
         violation = _find_violation(flatten(self))
@@ -276,10 +235,10 @@ def setting_hints(record: type[object]) -> Mapping[str, Any]:
 def _setting_hints(record: Any) -> Mapping[str, Any]:  # noqa: ANN401 - mypy takes no class for hashable
     found: dict[str, Any] = {}
     hints = get_type_hints(record)
-    for setting in fields(record):
-        hint = hints[setting.name]
+    for one in fields(record):
+        hint = hints[one.name]
         inner = setting_hints(cast(type, hint)) if is_dataclass(hint) else None
-        found |= {setting.name: hint} if inner is None else {f"{setting.name}.{k}": v for k, v in inner.items()}
+        found |= {one.name: hint} if inner is None else {f"{one.name}.{k}": v for k, v in inner.items()}
     return found
 
 

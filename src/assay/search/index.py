@@ -30,12 +30,8 @@ if TYPE_CHECKING:
 
 
 class _Match(NamedTuple):
-    """A ranked result; a regular expression searches chunks first..last of the file, or the span."""
-
     span: SpanHit
     file: int
-    first: int
-    last: int
     score: float
 
 
@@ -55,7 +51,7 @@ class Index:
     def build(
         cls, source: str | Path | Corpus, config: SearchConfig | None = None, *, workers: int | None = None
     ) -> Self:
-        """Build from source; no cache is read or written."""
+        """Build the index of a corpus in memory, without reading or writing a cache."""
         corpus = source if isinstance(source, Corpus) else open_corpus(parse_spec(str(source)))
         config = config or SearchConfig()
         table = build_table(corpus, corpus.files, config.index, workers)
@@ -63,14 +59,14 @@ class Index:
 
     @classmethod
     def open(cls, path: str | Path, config: SearchConfig | None = None, *, workers: int | None = None) -> Self:
-        """Open the cached index of a folder, refreshed or built first if needed."""
+        """Open the cached index of a directory; build or refresh it first if needed."""
         config = config or SearchConfig()
         opened = open_table(Path(path), config.index, workers)
         dense = embed_table(opened.table, config.dense, opened.folder)
         return cls._of(opened.corpus, opened.table, config, dense, opened.notes)
 
     def updated(self, corpus: Corpus) -> Self:
-        """Return the index of the same folder after files changed; only those are analyzed, nothing is cached."""
+        """Return an in-memory index after files changed; only changed files are analyzed."""
         table, _ = update(self.table, corpus, self.config.index)
         return self._of(corpus, table, self.config, embed_table(table, self.config.dense, None))
 
@@ -88,7 +84,7 @@ class Index:
 
     @classmethod
     def around(cls, corpus: Corpus, view: CorpusView, config: SearchConfig, notes: tuple[str, ...] = ()) -> Self:
-        """Return the index of a view that was made with these settings."""
+        """Return an index around a view that was created with the same settings."""
         reranker = None
         if config.rerank.model:
             from assay.search.rerank import make_reranker
@@ -111,27 +107,28 @@ class Index:
     ) -> tuple[Hit, ...]:
         """Return the k best files, each with the lines of its best chunk, or the k best disjoint spans."""
         if per not in ("file", "span"):
-            raise ConfigError(f"per = {per!r}", hint="results are per 'file' or per 'span'")
+            raise ConfigError(f"expected per 'file' or 'span', got {per!r}", hint="use 'file' or 'span'")
         if k < 0:
-            raise ConfigError(f"k = {k}", hint="ask for 0 results or more")
+            raise ConfigError(f"expected k of 0 or more, got {k}", hint="use a positive k")
         named = tuple(language_name(name) for name in _as_tuple(languages))
         wanted = Filter(_as_tuple(paths), named, _as_tuple(kinds), regex, min_score)
         return tuple(islice(self.matches(query, per=per, wanted=wanted), k))
 
     def matches(self, query: str, *, per: Per = "file", wanted: Filter | None = None) -> Iterator[Hit]:
         """Yield every match, best first."""
-        accepted = (wanted or Filter()).compile(self.table)
+        accepts = (wanted or Filter()).compile(self.table)
         features = retrieve(parse_query(query), self.view, self.config, per)
         scores = rank(features, self.config)
         matches = self._files(scores, features) if per == "file" else self._spans(scores, features)
         for match in self._rerank(query, matches):
 
-            def text(match: _Match = match) -> str:
-                if per == "file":
-                    return unit_text(self.table, match.file, match.first, match.last)
-                return self._hit(match).snippet or ""
+            def text(match: _Match = match) -> str:  # searched by a regular expression
+                if per == "span":
+                    return self._hit(match).snippet or ""
+                first, stop = self.view.units_of(match.file)
+                return unit_text(self.table, match.file, first, stop - 1)
 
-            if accepted.passes(match.file, match.span.unit, match.score, text):
+            if accepts(match.file, match.span.unit, match.score, text):
                 yield self._hit(match)
 
     def _files(self, scores: Values, features: QueryFeatures) -> Iterator[_Match]:
@@ -139,14 +136,13 @@ class Index:
         for file in order_of(scores).tolist():
             first, stop = self.view.units_of(file)
             unit = first + int(units[first:stop].argmax())
-            yield _Match(SpanHit(unit, unit, unit), file, first, stop - 1, float(scores[file]))
+            yield _Match(SpanHit(unit, unit, unit), file, float(scores[file]))
 
     def _spans(self, scores: Values, features: QueryFeatures) -> Iterator[_Match]:
-        question = features.question
-        wanted = self.view.definitions(question.symbol, question.name) if question.symbol is not None else {}
+        query = features.query
+        wanted = self.view.definitions(query.symbol, query.name) if query.symbol is not None else {}
         for span in select_spans(scores, self.view, self.config.growth, wanted):
-            file = int(self.table.units.file[span.unit])
-            yield _Match(span, file, span.first, span.last, float(scores[span.unit]))
+            yield _Match(span, int(self.table.units.file[span.unit]), float(scores[span.unit]))
 
     def _rerank(self, query: str, matches: Iterator[_Match]) -> Iterator[_Match]:
         if self.reranker is None:
@@ -158,8 +154,7 @@ class Index:
         head = list(islice(matches, depth))
         hits = [self._hit(match) for match in head]
         passages = [RerankPassage(hit.path, hit.start or 1, hit.end or 1, hit.snippet or "") for hit in hits]
-        places = rerank(query, passages, [-float(place) for place in range(len(head))], self.reranker, depth)
-        yield from (head[place] for place in places)
+        yield from (head[place] for place in rerank(query, passages, self.reranker))
         yield from matches
 
     def _hit(self, match: _Match) -> Hit:
@@ -178,7 +173,7 @@ class Index:
     def explain(
         self, query: str, *, per: Per = "file", k: int = 10, expect: str | Sequence[str] | None = None
     ) -> Trace:
-        """Trace the k best candidates, and those of expected files, through every stage; re-ranking is no stage."""
+        """Trace the k best candidates, and those of expected files, through every stage before re-ranking."""
         stages: list[StageTrace] = []
         features = retrieve(parse_query(query), self.view, self.config, per)
         scores = rank(features, self.config, lambda name, values: stages.append(StageTrace(name, values)))
@@ -186,21 +181,22 @@ class Index:
         wanted = [row for path in _as_tuple(expect) for row in self.rows_of(path, per)]
         expected = sorted(wanted, key=lambda row: (-scores[row], row))
         rows = list(dict.fromkeys(order_of(scores)[:k].tolist() + [row for row in expected if scores[row] > 0][:k]))
-        labels = tuple(self._label(row, per, float(scores[row])) for row in rows)
-        return Trace(features.question, per, tuple(stages), labels, tuple(rows), hits)
-
-    def _label(self, row: int, per: Per, score: float) -> Hit:
+        paths, units = self.table.files.paths, self.table.units
         if per == "file":
-            return Hit(self.table.files.paths[row], score=score)
-        units = self.table.units
-        return Hit(self.table.files.paths[units.file[row]], int(units.start[row]), int(units.end[row]), score)
+            labels = [Hit(paths[row], score=float(scores[row])) for row in rows]
+        else:
+            spans = [(int(units.start[row]), int(units.end[row])) for row in rows]
+            labels = [
+                Hit(paths[units.file[row]], *span, float(scores[row])) for row, span in zip(rows, spans, strict=True)
+            ]
+        return Trace(features.query, per, tuple(stages), tuple(labels), tuple(rows), hits)
 
     def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10) -> LostFile:
-        """Return the stage at which an expected file left the first k."""
+        """Return the stage at which an expected file dropped out of the first k."""
         return find_lost_stage(self.explain(query, per=per, k=k), self.rows_of(path, per), path, k)
 
     def related(self, path: str, line: int, k: int = 10) -> Related:
-        """Return what the chunk at a line uses, what uses it, and similar chunks."""
+        """Return the definitions that the chunk at a line uses, its users, and similar chunks."""
         return find_related(self, path, line, k)
 
     def rows_of(self, path: str, per: Per) -> list[int]:

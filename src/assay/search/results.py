@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from types import MappingProxyType
 from typing import Final
@@ -12,11 +12,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.corpus.ignore import Globs, select_paths
+from assay.corpus.ignore import select_paths
 from assay.corpus.languages import LANGUAGES
 from assay.errors import ConfigError, closest_match
 from assay.search.table import FILE_KINDS, UNIT_KINDS, IndexTable, LongArray, Values
 from assay.search.view import CorpusView
+from assay.settings import setting
 from assay.syntax.outline import LineSpan
 
 KINDS: Final = (*FILE_KINDS, *UNIT_KINDS)
@@ -24,25 +25,18 @@ KINDS: Final = (*FILE_KINDS, *UNIT_KINDS)
 
 @dataclass(frozen=True, slots=True)
 class SpanGrowth:
-    """When a hit grows into adjacent chunks."""
+    """Growth of a hit into adjacent chunks."""
 
-    neighbour: float = field(
-        default=0.6,  # .4 gives more overlap and looser spans; 0 turns growing off
-        metadata={"about": "share of the hit's score that an adjacent chunk needs to be included; 0 for never"},
-    )
-    lines: int = field(
-        default=60,  # about what a reader takes in at once
-        metadata={"about": "lines that a grown hit may have"},
-    )
-    times: float = field(
-        default=3.0,  # a hit three times its chunk still meets it with an IoU of .3
-        metadata={"about": "how many times its own length a hit may grow to"},
-    )
+    # .4 gives more overlap and looser spans
+    neighbour: float = setting(0.6, "minimum score of adjacent chunks to include, relative to the hit; 0 for none")
+    lines: int = setting(60, "maximum lines of a grown hit")  # about what a reader takes in at once
+    # a hit of three times its chunk still overlaps it with an IoU of .3
+    times: float = setting(3.0, "maximum length of a grown hit, relative to its chunk")
 
 
 @dataclass(frozen=True, slots=True)
 class SpanHit:
-    """Chunks first..last of a file, found by `unit`; `lines` are those of them that are shown, all if None."""
+    """Chunks first..last of a file, found by `unit`; `lines` restricts the shown lines."""
 
     unit: int
     first: int
@@ -51,7 +45,7 @@ class SpanHit:
 
 
 def order_of(scores: Values) -> LongArray:
-    """Return the rows that match, best first, ties by number."""
+    """Return the rows with a score, best first, ties by row."""
     rows = np.flatnonzero(scores > 0)
     return rows[np.argsort(-scores[rows], kind="stable")]
 
@@ -59,10 +53,7 @@ def order_of(scores: Values) -> LongArray:
 def select_spans(
     scores: Values, view: CorpusView, growth: SpanGrowth, wanted: Mapping[int, LineSpan] = MappingProxyType({})
 ) -> Iterator[SpanHit]:
-    """Yield spans from the best chunk on, none of which shares a line with an earlier one.
-
-    `wanted` has the lines of the definitions whose name is the query, by chunk.
-    """
+    """Yield disjoint spans, best first; `wanted` has the lines of definitions whose name is the query, by chunk."""
     taken = np.zeros(view.units, dtype=bool)
     grows = growth.neighbour and view.disjoint
     for unit in _ranked(scores):
@@ -75,7 +66,7 @@ def select_spans(
 
 
 def _ranked(scores: Values) -> Iterator[int]:
-    """Yield the order of `order_of`, sorted block by block: ten hits hardly ever need more than the first."""
+    """Yield the order of `order_of`, sorted block by block: ten hits rarely need more than the first block."""
     rows = (scores > 0).nonzero()[0]
     block = 256
     while len(rows) > block:
@@ -125,62 +116,47 @@ def _grow(unit: int, scores: Values, taken: NDArray[np.bool_], view: CorpusView,
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Conditions on results, which change neither scores nor order; an empty tuple accepts everything."""
+    """Conditions on results, which change neither scores nor order; an empty tuple accepts all results."""
 
     paths: tuple[str, ...] = ()  # globs, as in a corpus: `src/**`, `*.py`
     languages: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()  # of files (code, docs, ...) or chunks (function, class, ...); a method is a function
-    regex: str | None = None  # must be found in the text of the file, or of the span
+    regex: str | None = None  # searched in the text of the file or span
     min_score: float | None = None
 
     def __post_init__(self) -> None:
         if self.min_score is not None and not isfinite(self.min_score):
-            raise ConfigError(f"min_score = {self.min_score}", hint="it is a number")
+            raise ConfigError(f"expected a finite min_score, got {self.min_score}", hint="use a number such as 0.5")
         for language in self.languages:
             if language not in LANGUAGES:
                 near = closest_match(language, LANGUAGES)
-                hint = f"did you mean {near[0]}?" if near else "such as python, go or typescript"
+                hint = f"did you mean {near[0]!r}?" if near else "use a language such as python, go or typescript"
                 raise ConfigError(f"unknown language {language!r}", hint=hint)
         for kind in self.kinds:
             if kind not in KINDS:
-                raise ConfigError(f"unknown kind {kind!r}", hint=f"kinds: {', '.join(KINDS)}")
+                raise ConfigError(f"unknown kind {kind!r}", hint=f"use one of {', '.join(KINDS)}")
         if self.regex is not None:
             try:
                 re.compile(self.regex)
             except re.error as error:
                 raise ConfigError(f"not a regular expression: {self.regex!r}", hint=str(error)) from error
 
-    def compile(self, table: IndexTable) -> TableFilter:
-        """Return the filter for one table."""
-        return TableFilter(
-            self,
-            table,
-            select_paths(self.paths) if self.paths else None,
-            frozenset({*self.kinds, *(["method"] if "function" in self.kinds else [])}),
-            re.compile(self.regex, re.MULTILINE) if self.regex is not None else None,
-        )
+    def compile(self, table: IndexTable) -> Callable[[int, int, float, Callable[[], str]], bool]:
+        """Return a predicate of the file, chunk, score and text of a result."""
+        globs = select_paths(self.paths) if self.paths else None
+        kinds = {*self.kinds, *(["method"] if "function" in self.kinds else [])}
+        pattern = re.compile(self.regex, re.MULTILINE) if self.regex is not None else None
+        files = table.files
 
+        def accepts(file: int, unit: int, score: float, text: Callable[[], str]) -> bool:
+            if self.min_score is not None and score < self.min_score:
+                return False
+            if globs is not None and not globs.selects(files.paths[file]):
+                return False
+            if self.languages and files.languages[file] not in self.languages:
+                return False
+            if kinds and kinds.isdisjoint({FILE_KINDS[files.kind[file]], UNIT_KINDS[table.units.kind[unit]]}):
+                return False
+            return pattern is None or pattern.search(text()) is not None
 
-@dataclass(frozen=True, slots=True)
-class TableFilter:
-    """A filter over one table."""
-
-    filter: Filter
-    table: IndexTable
-    globs: Globs | None
-    kinds: frozenset[str]
-    pattern: re.Pattern[str] | None
-
-    def passes(self, file: int, unit: int, score: float, text: Callable[[], str]) -> bool:
-        """Return whether a result that was found by `unit` is accepted; `text` reads what the pattern searches."""
-        files, wanted = self.table.files, self.filter
-        if wanted.min_score is not None and score < wanted.min_score:
-            return False
-        if self.globs is not None and not self.globs.selects(files.paths[file]):
-            return False
-        if wanted.languages and files.languages[file] not in wanted.languages:
-            return False
-        own = {FILE_KINDS[files.kind[file]], UNIT_KINDS[self.table.units.kind[unit]]}
-        if self.kinds and not own & self.kinds:
-            return False
-        return self.pattern is None or self.pattern.search(text()) is not None
+        return accepts

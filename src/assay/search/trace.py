@@ -17,13 +17,13 @@ from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
 
 @dataclass(frozen=True, slots=True)
 class StageTrace:
-    """The scores of files or chunks after one stage."""
+    """Scores of files or chunks after one stage."""
 
     name: str
     scores: Values
 
     def ranks(self) -> LongArray:
-        """Return ranks from 1, 0 for what has no score; ties by number, as in the results."""
+        """Return ranks from 1, or 0 without a score; ties by row, as in the results."""
         ranks = np.zeros(len(self.scores), dtype=np.int64)
         rows = order_of(self.scores)
         ranks[rows] = np.arange(1, len(rows) + 1)
@@ -34,20 +34,20 @@ class StageTrace:
 class Trace:
     """One query, stage by stage."""
 
-    question: ParsedQuery
+    query: ParsedQuery
     per: Per
     stages: tuple[StageTrace, ...]
-    labels: tuple[Hit, ...]  # the shown candidates, in order of the results
-    rows: tuple[int, ...]  # of each candidate in the scores
+    labels: tuple[Hit, ...]  # the traced candidates, best first
+    rows: tuple[int, ...]  # row of each candidate in the scores
     hits: tuple[Hit, ...]
 
     def waterfall(self) -> Waterfall:
-        """Return the trace of the shown candidates only."""
+        """Return the trace as a record of the candidates."""
         stages = tuple(stage.name for stage in self.stages)
-        return Waterfall(self.question.kind, tuple(self.question.terms), stages, self.candidates())
+        return Waterfall(self.query.kind, tuple(self.query.terms), stages, self.candidates())
 
     def candidates(self) -> tuple[WaterfallRow, ...]:
-        """Return the score and rank of each shown candidate at every stage."""
+        """Return the score and rank of each candidate at every stage."""
         ranks = [stage.ranks() for stage in self.stages]
         return tuple(
             WaterfallRow(label.path, label.start, label.end, tuple(self._steps(row, ranks)))
@@ -64,9 +64,9 @@ class Trace:
     def json_lines(self) -> Iterator[str]:
         """Yield JSON lines: the query, then one line per candidate and stage."""
         head = {
-            "query": self.question.text,
-            "kind": self.question.kind,
-            "terms": list(self.question.terms),
+            "query": self.query.text,
+            "kind": self.query.kind,
+            "terms": list(self.query.terms),
             "per": self.per,
             "stages": [stage.name for stage in self.stages],
         }
@@ -88,17 +88,17 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class LostFile:
-    """The rank of an expected file after each stage, and the stage that lost it."""
+    """The rank of an expected file after each stage, and the stage at which it dropped out."""
 
     path: str
     ranks: tuple[tuple[str, int], ...]
     final: int
-    stage: str | None  # None when it was found; "corpus" and "too weak" when it was never among the first k
+    stage: str | None  # None if it was found; "corpus" or "too weak" if it was never among the first k
     reason: str
 
 
 def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFile:
-    """Return the stage at which the last of an expected file's candidates left the first k."""
+    """Return the stage at which the last candidate of an expected file dropped out of the first k."""
     ranks = [(stage.name, _best_rank(stage, rows)) for stage in trace.stages]
     final = ranks[-1][1] if ranks else 0
     if not rows:
@@ -138,22 +138,25 @@ def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Some lines of a result and the number of the first."""
+    """Lines of a result, and the number of the first."""
 
     start: int
     lines: tuple[str, ...]
 
 
-def term_weights(question: ParsedQuery, view: CorpusView) -> dict[str, float]:
+def term_weights(query: ParsedQuery, view: CorpusView) -> dict[str, float]:
     """Return the idf of each term of a query."""
-    return {term: view.idf(view.term(term)) for term in (*question.terms, *question.joined)}
+    return {term: view.idf(view.term(term)) for term in (*query.terms, *query.joined)}
 
 
 def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int) -> Snippet:
-    """Return the run of at most `most` lines with the highest sum of weights; of equal neighbors the middle one."""
+    """Return the `most` adjacent lines with the highest sum of term weights; the middle of adjacent ties."""
     lines = text.removesuffix("\n").split("\n")
-    worth = [sum(weights[term] for term in _shared(line, weights)) for line in lines]
-    totals = [round(sum(worth[at : at + most]), 9) for at in range(max(1, len(lines) - most + 1))]
+    shared = (
+        {term for found in RUN.finditer(line) for term in terms(found.group()) if term in weights} for line in lines
+    )
+    line_weights = [sum(weights[term] for term in found) for found in shared]
+    totals = [round(sum(line_weights[at : at + most]), 9) for at in range(max(1, len(lines) - most + 1))]
     first = stop = totals.index(max(totals))
     while stop + 1 < len(totals) and totals[stop + 1] == totals[first]:
         stop += 1
@@ -165,9 +168,5 @@ def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int)
 
 
 def matched_words(line: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
-    """Return the positions of the words of a line that the query has too."""
+    """Return the positions of the words of a line that match terms of the query."""
     return [found.span() for found in RUN.finditer(line) if any(term in weights for term in terms(found.group()))]
-
-
-def _shared(line: str, weights: Mapping[str, float]) -> set[str]:
-    return {term for found in RUN.finditer(line) for term in terms(found.group()) if term in weights}

@@ -6,7 +6,7 @@ import threading
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from math import log1p
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 
@@ -26,6 +26,7 @@ from assay.search.table import (
     offsets,
     ranges,
 )
+from assay.settings import setting
 from assay.syntax.outline import LineSpan
 
 if TYPE_CHECKING:
@@ -396,14 +397,10 @@ def _common(one: str, other: str, prefixes: Prefixes) -> int:
 class GraphConfig:
     """Conditions for an edge between two files."""
 
-    definers: int = field(
-        default=3,  # a name that more files define is a common word
-        metadata={"about": "files that may define a name for references to it to count"},
-    )
-    strength: float = field(
-        default=0.2,  # below it two files share only common names
-        metadata={"about": "least sum of shared names for an edge, each name 1 / (definers x log2(2 + users))"},
-    )
+    # a name that more files define is a common word
+    definers: int = setting(3, "files that may define a name for references to it to count")
+    # below it two files share only common names
+    strength: float = setting(0.2, "least sum of shared names for an edge, each name 1 / (definers x log2(2 + users))")
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,11 +51,6 @@ def test_cross_encoder_loads_its_model_once(fastembed, tiny):
     assert fastembed == [tiny]
 
 
-def test_cross_encoder_of_no_passages_loads_nothing(fastembed, tiny):
-    assert make_reranker(f"cross-encoder:{tiny}").order("tax", ()) == ()
-    assert not fastembed
-
-
 def test_cross_encoder_reads_a_bounded_part(fastembed, tiny):
     short, long = make_reranker(f"cross-encoder:{tiny}").order(
         "x", [RerankPassage("a", 1, 1, "y" * n) for n in (4000, 9000)]

@@ -38,12 +38,6 @@ def test_endpoint_sends_a_bounded_part():
     assert server.asked[0].payload["documents"][0].count("x") == 4000
 
 
-def test_endpoint_of_no_passages_asks_nothing():
-    with serving(in_turn(answer_of([]))) as server:
-        assert make_reranker(f"rerank:{server.url}#m").order("tax", ()) == ()
-    assert not server.asked
-
-
 WRONG = {
     "no results": {"scores": [1, 2, 3, 4]},
     "a list": ENTRIES,
@@ -77,7 +71,7 @@ def test_endpoint_that_fails_is_never_replaced_by_the_old_order(monkeypatch):
     with serving(in_turn(Reply("down", 500, {"Retry-After": "0"}))) as server:
         ranker = make_reranker(f"rerank:{server.url}#m")
         with pytest.raises(EngineError, match="answered 500"):
-            rerank("tax", PASSAGES, [4.0, 3.0, 2.0, 1.0], ranker, 10)
+            rerank("tax", PASSAGES, ranker)
     assert len(server.asked) == 3
     with pytest.raises(SetupError, match="cannot be reached"):
-        rerank("tax", PASSAGES, [4.0, 3.0, 2.0, 1.0], ranker, 10)
+        rerank("tax", PASSAGES, ranker)

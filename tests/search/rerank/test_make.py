@@ -34,9 +34,9 @@ def test_make_reranker_holds_no_secret(kind):
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("", "unknown kind"),
+        ("", "unknown re-ranker"),
         ("crossencoder:m", "did you mean cross-encoder:MODEL"),
-        ("https://h/rerank#m", "write one of"),
+        ("https://h/rerank#m", "use one of"),
         ("cross-encoder", "has no model"),
         ("cross-encoder: ", "has no model"),
         ("rerank:https://h/rerank", "no model is named"),
