@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.gold.review import Origin
+from assay.gold.review.items import Origin
 from assay.types import Query, Span, Target
 from tests.browser.driving import Tab
 from tests.conftest import FILES, GOLD, write_tree

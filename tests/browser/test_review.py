@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.review import Origin
+from assay.gold.review.items import Origin
 from assay.types import Query, Span, Target
 from tests.browser.driving import Tab
 from tests.browser.reviewing import (

@@ -2,7 +2,7 @@
 
 from assay.cli.main import main
 from assay.gold.history import now
-from assay.gold.review import Queue
+from assay.gold.review.items import Queue
 from tests.gold.mining.conftest import committed, repository, tree  # noqa: F401
 
 

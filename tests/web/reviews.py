@@ -11,9 +11,9 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from assay.cli.gold.review import set_problems
-from assay.gold.review import Origin, Queue, make_item
-from assay.gold.review.standing import ReviewRules
-from assay.gold.review.viewing import ReviewWorkspace
+from assay.gold.review.items import Origin, Queue, make_item
+from assay.gold.review.views import ReviewWorkspace
+from assay.gold.review.votes import ReviewRules
 from assay.types import Query
 from assay.web.review import review_routes
 from assay.web.server import serve

@@ -10,7 +10,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.review import Origin
+from assay.gold.review.items import Origin
 from assay.types import Adversary, Query, Span, Target
 from tests.report.explorer.unpacking import blocks
 from tests.web.reviews import COOKIE, ON, all_votes, decisions, items, queue, reviewing, votes, write_votes

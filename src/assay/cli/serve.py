@@ -53,7 +53,7 @@ def _review_routes(gold: str | None) -> tuple[Route, ...]:
         return ()
     from assay.cli.gold.review import desk_routes
     from assay.cli.gold.vote import open_review, warn_truncated
-    from assay.gold.review.standing import ReviewRules
+    from assay.gold.review.votes import ReviewRules
 
     desk = open_review(Path(gold), None)
     warn_truncated(desk)

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING
 
 from assay.browser.bundle import page
 from assay.corpus import read_text, spec_text
-from assay.gold.review.accepting import preview, read_closed, read_standings, read_taken
+from assay.gold.review.acceptance import preview, read_acceptance_times, read_closed, read_statuses
 from assay.gold.review.agreement import agreement
 from assay.gold.review.items import KINDS, Item
 from assay.gold.review.reviewers import (
     VoteInput,
-    has_spoken,
-    has_voted,
+    count_progress,
+    has_taken_part,
     make_decision,
     make_vote,
     open_items,
-    other_place,
-    tally,
+    propose_location,
 )
-from assay.gold.review.standing import ItemStatus, ReviewRules
-from assay.gold.review.viewing import CodeExcerpt, ReviewWorkspace, shows_origin, view_mapping
+from assay.gold.review.views import CodeExcerpt, ReviewWorkspace, shows_origin, view_mapping
 from assay.gold.review.votes import (
     MEANINGS,
     PROPOSED,
     QUESTIONS,
     UNSURE,
+    ItemStatus,
+    ReviewRules,
     StaleVoteError,
     Vote,
     VoteLog,
@@ -152,7 +152,7 @@ class AdjudicationApi:
     def standing(self, request: WebRequest) -> Response:
         """Count the items by state and the votes by reviewer."""
         self.room.looker(request)
-        found = tally(self._standings(), read_closed(self.room.desk.queue))
+        found = count_progress(self._standings(), read_closed(self.room.desk.queue))
         return json_response({"tally": asdict(found), "least": self.room.rules.least})
 
     def accepted(self, request: WebRequest) -> Response:
@@ -168,14 +168,16 @@ class AdjudicationApi:
         """Compute how far the reviewers agree, as `assay gold agreement` does."""
         self.room.looker(request)
         queue = self.room.desk.queue
-        found = agreement(self.room.desk.items(), all_votes(queue), read_decisions(queue), taken=read_taken(queue))
+        found = agreement(
+            self.room.desk.items(), all_votes(queue), read_decisions(queue), taken=read_acceptance_times(queue)
+        )
         return json_response({"kinds": [asdict(kind) for kind in found]})
 
     def disputed(self, request: WebRequest) -> Response:
         """Show what is disputed with all votes; what the asker voted on is left to a third person."""
         name = self.room.looker(request)
         disputed = [standing for standing in self._standings() if standing.state == "disputed"]
-        others = [standing for standing in disputed if not has_voted(standing, name)]
+        others = [standing for standing in disputed if not standing.has_vote_of(name)]
         listed = [_disputed(standing) for standing in others]
         return json_response({"items": listed, "third": len(disputed) - len(others)})
 
@@ -191,7 +193,7 @@ class AdjudicationApi:
         return json_response({"item": said.item})
 
     def _standings(self) -> tuple[ItemStatus, ...]:
-        return read_standings(self.room.desk.queue, self.room.rules)
+        return read_statuses(self.room.desk.queue, self.room.rules)
 
 
 def _disputed(standing: ItemStatus) -> dict[str, object]:
@@ -266,7 +268,7 @@ class VotingApi:
         about = self.room.item(request.text("item"))
         with self.room.writing:
             ballot = self.room.voter(request)
-            item = other_place(self.room.desk, about, request.text("anchor"))
+            item = propose_location(self.room.desk, about, request.text("anchor"))
             said = VoteInput(item.id, request.text("value"), request.text("reason"))
             check_vote(item, said.value, said.reason)
             self.room.desk.queue.add([item])
@@ -426,7 +428,7 @@ def review_routes(
     `tell` says something at the terminal of the server, which not everybody sees who sits at a browser.
     """
     desk.corpus, desk.commit  # noqa: B018  # opened before anybody asks, from one thread
-    seats = ReviewerRegistry(seats_file(desk.path), tell, lambda name: has_spoken(desk.queue, name))
+    seats = ReviewerRegistry(seats_file(desk.path), tell, lambda name: has_taken_part(desk.queue, name))
     room = ReviewSession(desk, check, seats, rules or ReviewRules())
     voting, settling, code = VotingApi(room), AdjudicationApi(room), SourceBrowser(desk)
 

@@ -7,7 +7,7 @@ import pytest
 
 from assay.cli.gold.vote import rules_of
 from assay.cli.main import build_parser
-from assay.gold.review.standing import ReviewRules
+from assay.gold.review.votes import ReviewRules
 from assay.gold.split import SPLITS, UNITS, Shares, SplitOptions
 from assay.gold.synth import DRAW
 from assay.scoring.pooling import PoolConfig

@@ -5,7 +5,7 @@ import pytest
 from assay.cli.gold.review import set_problems
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.review.viewing import ReviewWorkspace
+from assay.gold.review.views import ReviewWorkspace
 
 GOLD = """\
 assay: 1

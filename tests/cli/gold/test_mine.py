@@ -7,7 +7,7 @@ import pytest
 from assay.cli.main import main
 from assay.corpus import open_corpus
 from assay.gold.anchors import AnchorIndex
-from assay.gold.review import Queue
+from assay.gold.review.items import Queue
 from assay.types import CorpusSpec, Target
 from tests.gold.mining.conftest import FILES, commit, committed, repository, run_git, tree, write  # noqa: F401
 from tests.gold.mining.test_privacy import SECRETS

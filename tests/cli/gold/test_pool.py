@@ -7,7 +7,7 @@ import pytest
 from assay.cli.main import main
 from assay.gold import load_gold
 from assay.gold.anchors import content_digest
-from assay.gold.review import Queue
+from assay.gold.review.items import Queue
 from tests.conftest import SHOP, copy_finished, finish
 
 

@@ -8,7 +8,7 @@ import pytest
 from assay.cli.main import main
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.review import Origin, Queue, make_item
+from assay.gold.review.items import Origin, Queue, make_item
 from assay.gold.review.votes import VoteLog, become_adjudicator
 from assay.types import Query, Span, Target
 from tests.serving import Reply, serving

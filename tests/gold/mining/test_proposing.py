@@ -12,7 +12,7 @@ from assay.gold.codebase import SampleSize
 from assay.gold.mining.endpoint import PROPOSING, modules, propose, read_queries
 from assay.gold.mining.intake import Intake, Intent, LintNotes, ProposalInfo
 from assay.gold.mining.questions import TEXTS
-from assay.gold.review import Origin
+from assay.gold.review.items import Origin
 from tests.serving import Reply, in_turn, serving
 
 HUMAN = "how long do we pause before a broken transfer is tried again?"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.review import Item, Origin, Queue, make_item
+from assay.gold.review.items import Item, Origin, Queue, make_item
 from assay.gold.review.votes import Vote, VoteLog
 from assay.types import PRIMARY, Adversary, Query, Span, Target
 from tests.conftest import FILES, GOLD, write_tree

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from assay.gold import load_gold
 from assay.gold.history import now
-from assay.gold.review import Origin, Queue, make_item
-from assay.gold.review.accepting import accept
+from assay.gold.review.acceptance import accept
+from assay.gold.review.items import Origin, Queue, make_item
 from assay.gold.review.votes import Vote, VoteLog
 from assay.types import Query, Span, Target
 

@@ -9,14 +9,14 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.gold.review.reviewers import VoteInput, make_vote
-from assay.gold.review.viewing import ReviewWorkspace
+from assay.gold.review.views import ReviewWorkspace
 from assay.gold.review.votes import (
     VoteLog,
     adjudicates,
     adjudicator_file,
     all_votes,
     become_adjudicator,
-    check_votes,
+    check_may_vote,
     reviewers,
 )
 from tests.gold.review.conftest import target_item
@@ -24,7 +24,7 @@ from tests.gold.review.conftest import target_item
 GIVE_UP = """
 import os, signal, sys
 from pathlib import Path
-from assay.gold.review import Queue
+from assay.gold.review.items import Queue
 from assay.gold.review.votes import become_adjudicator
 from assay.gold.review.votes import VoteLog
 become_adjudicator(VoteLog(Queue(Path(sys.argv[1])), "cy"))
@@ -39,7 +39,7 @@ def test_a_word_given_outlives_a_kill(queue):
     assert adjudicates(queue, "CY"), "another way to write it is the same person"
     assert not adjudicates(queue, "ada")
     with pytest.raises(ConfigError, match="cy adjudicates this set"):
-        check_votes(queue, "cy")
+        check_may_vote(queue, "cy")
 
 
 def test_it_is_a_file_of_their_own_that_readers_of_votes_do_not_see(queue):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.gold.review import Origin, make_item
 from assay.gold.review.agreement import Resampling, agreement
+from assay.gold.review.items import Origin, make_item
 from assay.gold.review.votes import Adjudication, Vote
 from assay.types import Query, Span, Target
 

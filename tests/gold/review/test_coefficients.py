@@ -224,5 +224,5 @@ def test_a_value_nobody_named_is_refused():
         krippendorff_alpha(ratings, GRADES)
     with pytest.raises(ConfigError, match="'3' is not one of the values"):
         cohen_kappa(ratings, "a", "b", GRADES)
-    with pytest.raises(ConfigError, match="expected a number, got"):
+    with pytest.raises(ConfigError, match="expected numbers, got x, y"):
         krippendorff_alpha(Ratings.of([{"a": "x", "b": "y"}]), ("x", "y"), "interval")

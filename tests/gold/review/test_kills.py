@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.review import Queue
-from assay.gold.review.accepting import accept, read_standings
+from assay.gold.review.acceptance import accept, read_statuses
+from assay.gold.review.items import Queue
 from assay.gold.review.votes import VoteLog
 
 PROJECT = Path(__file__).parents[3]
@@ -58,7 +58,7 @@ def kill_often(path, *moments):
 
 def finish(path):
     queue = Queue(path)
-    settled = {s.item.query.id for s in read_standings(queue) if s.state in ("agreed", "accepted")}
+    settled = {s.item.query.id for s in read_statuses(queue) if s.state in ("agreed", "accepted")}
     accept(queue, lambda: load_gold(path).golds[0], lambda gold: (), on="2026")
     before = path.read_bytes()
     assert accept(queue, lambda: load_gold(path).golds[0], lambda gold: (), on="2026").taken == ()

@@ -5,7 +5,7 @@ import pytest
 from assay.chat import Endpoint
 from assay.corpus import open_corpus
 from assay.gold.review.reviewers import ask_model, prompt, question, read_answer, version
-from assay.gold.review.viewing import ItemViewer
+from assay.gold.review.views import ItemViewer
 from assay.types import CorpusSpec
 from tests.gold.review.conftest import target_item
 from tests.serving import Reply, in_turn, serving

@@ -11,7 +11,7 @@ import pytest
 from assay.corpus import open_corpus
 from assay.errors import GoldError, SetupError
 from assay.gold import load_gold
-from assay.gold.review import Added, Queue
+from assay.gold.review.items import Added, Queue
 from assay.gold.review.reviewers import label_items
 from assay.types import CorpusSpec
 from tests.gold.review.conftest import adversary_item, phrasing_item, query_item, target_item
@@ -90,7 +90,7 @@ def test_a_queue_that_cannot_be_written_says_so(queue):
 WRITER = """\
 import sys
 from pathlib import Path
-from assay.gold.review import Queue, Origin, make_item
+from assay.gold.review.items import Queue, Origin, make_item
 from assay.types import Query, Span, Target
 queue = Queue(Path(sys.argv[1]))
 for n in range(20):

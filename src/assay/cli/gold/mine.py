@@ -13,7 +13,7 @@ from assay.errors import AssayError, ConfigError, GoldError, closest_match
 if TYPE_CHECKING:
     from assay.gold.codebase import CodeIndex, SampleSize
     from assay.gold.mining.intake import Intake, IntakeResult, MinedItems, Rejection, UnlocatedQuery
-    from assay.gold.review import Item, Queue
+    from assay.gold.review.items import Item, Queue
     from assay.report.render.document import Document
     from assay.types import CorpusSpec, GoldSet, Run
 
@@ -186,7 +186,7 @@ def _work(
     from assay.gold.codebase import CodeIndex, survey
     from assay.gold.history import commit_of
     from assay.gold.mining.intake import Intake, ProposalInfo, check_same_corpus, lint_check
-    from assay.gold.review import Queue
+    from assay.gold.review.items import Queue
 
     info(args, f"reading {args.repo}")
     corpus = open_corpus(spec)

@@ -10,7 +10,7 @@ from assay.cli.output import emit, info, pluralize
 from assay.errors import AssayError, ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.review import Added, Item, Queue
+    from assay.gold.review.items import Added, Item, Queue
     from assay.report.render.document import Block, Document
     from assay.scoring.pooling import Judged, Pool, PoolCandidate, TopTwoGap
     from assay.types import GoldSet, Query, Run, Span, Suite, Target
@@ -34,7 +34,7 @@ def pool_command(args: argparse.Namespace) -> int:
 
     A label that is added because an engine returned the place is marked: `assay score --without-pooled` leaves it out.
     """
-    from assay.gold.review import Queue
+    from assay.gold.review.items import Queue
     from assay.gold.split import refuse_sealed
     from assay.scoring import parse_measure
     from assay.scoring.pooling import PoolConfig, pool
@@ -115,11 +115,11 @@ def _resolved(gold: GoldSet, changed: list[Query]) -> dict[str, Query]:
 
 
 def _judged(queue: Queue) -> Judged:
-    from assay.gold.review.accepting import read_standings
-    from assay.gold.review.standing import AGAINST
+    from assay.gold.review.acceptance import read_statuses
+    from assay.gold.review.votes import AGAINST
 
     wrong: dict[str, list[Span]] = {}
-    for standing in read_standings(queue) if queue.path.is_file() else ():
+    for standing in read_statuses(queue) if queue.path.is_file() else ():
         if standing.item.kind == "target" and standing.value in AGAINST:
             wrong.setdefault(standing.item.query.id, []).append(standing.item.target.span)
     return lambda _, query, span: any(span.common_lines(other) > 0 for other in wrong.get(query, ()))
@@ -127,7 +127,7 @@ def _judged(queue: Queue) -> Judged:
 
 def _items(listed: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[Item]:
     from assay.clock import today
-    from assay.gold.review import Origin, make_item
+    from assay.gold.review.items import Origin, make_item
 
     target = _anchoring(gold, run)
     queries = {query.id: query for gold in run.suite.golds for query in gold.queries}

@@ -25,10 +25,10 @@ from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.gold.anchors import AnchorProblem
-    from assay.gold.review.accepting import Acceptance
+    from assay.gold.review.acceptance import Acceptance
     from assay.gold.review.reviewers import VoteInput
-    from assay.gold.review.standing import ItemStatus, ReviewRules
-    from assay.gold.review.viewing import ReviewWorkspace
+    from assay.gold.review.views import ReviewWorkspace
+    from assay.gold.review.votes import ItemStatus, ReviewRules
     from assay.types import GoldSet
     from assay.web.server import Route
 
@@ -125,12 +125,12 @@ def desk_routes(desk: ReviewWorkspace, rules: ReviewRules, *, name: str = "") ->
 
 def show_status(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Count the items by state, and the votes by reviewer."""
-    from assay.gold.review.accepting import read_closed
-    from assay.gold.review.reviewers import tally
+    from assay.gold.review.acceptance import read_closed
+    from assay.gold.review.reviewers import count_progress
     from assay.report.render.document import Document, table
 
     _note_look(args, desk)
-    found = tally(_standings(args, desk), read_closed(desk.queue))
+    found = count_progress(_standings(args, desk), read_closed(desk.queue))
     kinds = list(found.kinds)
     rows = [
         [state, str(count), *(str(found.kinds[kind].get(state, 0)) for kind in kinds)]
@@ -160,10 +160,10 @@ def show_status(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
 
 
 def _standings(args: argparse.Namespace, desk: ReviewWorkspace) -> tuple[ItemStatus, ...]:
-    from assay.gold.review.accepting import read_standings
+    from assay.gold.review.acceptance import read_statuses
 
     warn_truncated(desk)
-    return read_standings(desk.queue, rules_of(args))
+    return read_statuses(desk.queue, rules_of(args))
 
 
 def _note_look(args: argparse.Namespace, desk: ReviewWorkspace, disputed: Sequence[ItemStatus] = ()) -> None:
@@ -175,14 +175,12 @@ def _note_look(args: argparse.Namespace, desk: ReviewWorkspace, disputed: Sequen
 
 def adjudicate(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Show what is disputed with all votes, and take decisions where there is a terminal."""
-    from assay.gold.review.reviewers import has_voted
-
     disputed = [standing for standing in _standings(args, desk) if standing.state == "disputed"]
     _note_look(args, desk, disputed)
     if args.json or not is_interactive():
         return _list_disputed(args, desk, disputed)
     reviewer = reviewer_of(args)
-    others = [standing for standing in disputed if not has_voted(standing, reviewer)]
+    others = [standing for standing in disputed if not standing.has_vote_of(reviewer)]
     if len(others) < len(disputed):
         info(args, f"left to a third person, for {reviewer} voted on them: {len(disputed) - len(others)}")
     taken = walk(
@@ -194,7 +192,7 @@ def adjudicate(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
 
 
 def _asked(args: argparse.Namespace, desk: ReviewWorkspace, standing: ItemStatus, place: str) -> VoteInput | None:
-    from assay.gold.review.viewing import describe
+    from assay.gold.review.views import describe
     from assay.gold.review.votes import UNSURE, values_for
 
     values = [value for value in values_for(standing.item.kind) if value != UNSURE]
@@ -208,7 +206,7 @@ def _vote_lines(standing: ItemStatus) -> list[str]:
 
 
 def _list_disputed(args: argparse.Namespace, desk: ReviewWorkspace, disputed: Sequence[ItemStatus]) -> int:
-    from assay.gold.review.viewing import view_mapping
+    from assay.gold.review.views import view_mapping
     from assay.gold.review.votes import vote_mapping
     from assay.report.render.document import Document, Paragraph, table
 
@@ -254,7 +252,7 @@ def _decided(args: argparse.Namespace, taken: int, left: int) -> int:
 def accept_settled(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Write what is settled into the set, and say what that came to."""
     from assay.gold.history import now
-    from assay.gold.review.accepting import accept
+    from assay.gold.review.acceptance import accept
 
     desk.items()
     made = accept(

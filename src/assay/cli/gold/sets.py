@@ -256,7 +256,7 @@ def agreement_command(args: argparse.Namespace) -> int:
     that were cast before an item was decided or accepted are taken: after that nobody is blind. Of a reviewer who
     voted again after looking at what others said, the vote from before is.
     """
-    from assay.gold.review.accepting import read_taken
+    from assay.gold.review.acceptance import read_acceptance_times
     from assay.gold.review.agreement import Resampling, agreement
     from assay.gold.review.votes import all_votes, read_decisions
     from assay.report.render.document import Document
@@ -266,7 +266,7 @@ def agreement_command(args: argparse.Namespace) -> int:
     votes = all_votes(desk.queue)
     if not votes:
         raise GoldError("nobody voted yet", file=desk.queue.folder, hint="vote: assay gold review SET --as NAME")
-    taken = read_taken(desk.queue)
+    taken = read_acceptance_times(desk.queue)
     found = agreement(desk.items(), votes, read_decisions(desk.queue), Resampling(seed=args.seed), taken)
     blocks = tuple(block for kind in found for block in _blocks(kind))
     data = {"schema": "assay/gold-agreement/1", "kinds": [asdict(kind) for kind in found]}

@@ -14,18 +14,17 @@ from assay.cli.output import emit, info, pluralize, warn
 from assay.errors import ConfigError, GoldError, InputError
 
 if TYPE_CHECKING:
-    from assay.gold.review import Item
+    from assay.gold.review.items import Item
     from assay.gold.review.reviewers import VoteInput
-    from assay.gold.review.standing import ReviewRules
-    from assay.gold.review.viewing import ReviewWorkspace
-    from assay.gold.review.votes import Vote, VoteLog
+    from assay.gold.review.views import ReviewWorkspace
+    from assay.gold.review.votes import ReviewRules, Vote, VoteLog
 
 
 def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
     """Open the review of a gold file."""
     from assay.corpus import parse_spec
     from assay.gold.load import beside
-    from assay.gold.review.viewing import ReviewWorkspace
+    from assay.gold.review.views import ReviewWorkspace
 
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
@@ -38,7 +37,7 @@ def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
 
 def warn_truncated(desk: ReviewWorkspace, reviewer: str | None = None) -> None:
     """Warn of journals that end in half a line."""
-    for one in desk.torn(reviewer):
+    for one in desk.truncated_files(reviewer):
         warn(f"{one.path}: the last line is cut off ({pluralize(one.bytes, 'byte')}) and does not count")
 
 
@@ -53,7 +52,7 @@ def reviewer_of(args: argparse.Namespace) -> str:
 
 def rules_of(args: argparse.Namespace) -> ReviewRules:
     """Give when votes settle an item: as --least says, or as it is everywhere."""
-    from assay.gold.review.standing import ReviewRules
+    from assay.gold.review.votes import ReviewRules
 
     return ReviewRules() if args.least is None else ReviewRules(args.least)
 
@@ -175,7 +174,7 @@ def vote_on_terminal(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
 
 def _asked(args: argparse.Namespace, desk: ReviewWorkspace, item: Item, place: str) -> VoteInput | None:
     """Show an item and ask for a vote; None when the reviewer wants to stop."""
-    from assay.gold.review.viewing import describe
+    from assay.gold.review.views import describe
     from assay.gold.review.votes import question_for, values_for
 
     show(["", f"── {place} " + "─" * 40, *describe(desk.viewer.view(item), engines=args.show_engines), ""])
@@ -185,7 +184,7 @@ def _asked(args: argparse.Namespace, desk: ReviewWorkspace, item: Item, place: s
 def list_open(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Show what this reviewer has not voted on."""
     from assay.gold.review.reviewers import open_items
-    from assay.gold.review.viewing import view_mapping
+    from assay.gold.review.views import view_mapping
     from assay.gold.review.votes import question_for
     from assay.report.render.document import Document, Paragraph, table
 
@@ -319,10 +318,10 @@ def _all_wrong(wrong: Sequence[GoldError]) -> GoldError:
 
 
 def _ballot(args: argparse.Namespace, desk: ReviewWorkspace) -> VoteLog:
-    from assay.gold.review.votes import VoteLog, check_votes
+    from assay.gold.review.votes import VoteLog, check_may_vote
 
     ballot = VoteLog(desk.queue, reviewer_of(args))
-    check_votes(desk.queue, ballot.reviewer)
+    check_may_vote(desk.queue, ballot.reviewer)
     warn_truncated(desk, ballot.reviewer)
     return ballot
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -63,7 +64,7 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """Agreement beyond chance; None if all votes are equal, which chance explains as well."""
+    """Agreement beyond chance; the value is None if all votes are equal, which chance explains as well."""
 
     value: float | None
     items: int
@@ -113,15 +114,6 @@ def krippendorff_alpha(ratings: Ratings, values: Sequence[str], metric: Metric =
     `values` are in order; for `interval` they must be numbers.
     """
     places = range(len(values))
-    met = _coincidences(ratings, values)
-    margins = [math.fsum(row) for row in met]
-    distance = _distances(values, margins, metric)
-    observed = math.fsum(met[a][b] * distance[a][b] for a in places for b in places)
-    expected = math.fsum(margins[a] * margins[b] * distance[a][b] for a in places for b in places)
-    return 1 - (math.fsum(margins) - 1) * observed / expected if expected > 0 else None
-
-
-def _coincidences(ratings: Ratings, values: Sequence[str]) -> list[list[float]]:
     met = [[0.0] * len(values) for _ in values]
     for votes, times in ratings:
         _check_values(votes.values(), values)
@@ -129,7 +121,11 @@ def _coincidences(ratings: Ratings, values: Sequence[str]) -> list[list[float]]:
         for a, one in enumerate(values):
             for b, other in enumerate(values):
                 met[a][b] += times * counts[one] * (counts[other] - (a == b)) / (len(votes) - 1)
-    return met
+    margins = [math.fsum(row) for row in met]
+    distance = _distances(values, margins, metric)
+    observed = math.fsum(met[a][b] * distance[a][b] for a in places for b in places)
+    expected = math.fsum(margins[a] * margins[b] * distance[a][b] for a in places for b in places)
+    return 1 - (math.fsum(margins) - 1) * observed / expected if expected > 0 else None
 
 
 def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) -> list[list[float]]:
@@ -138,7 +134,11 @@ def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) 
     if metric == "nominal":
         return [[float(a != b) for b in places] for a in places]
     if metric == "interval":
-        numbers = [_number(value) for value in values]
+        try:
+            numbers = [float(value) for value in values]
+        except ValueError as error:
+            message = f"expected numbers, got {', '.join(values)}"
+            raise ConfigError(message, hint="use the nominal or the ordinal metric") from error
         return [[(one - other) ** 2 for other in numbers] for one in numbers]
 
     def between(low: int, high: int) -> float:
@@ -184,13 +184,6 @@ def _check_values(found: Collection[str], values: Sequence[str]) -> None:
         raise ConfigError(f"'{unknown[0]}' is not one of the values {', '.join(values)}", hint="name every value")
 
 
-def _number(value: str) -> float:
-    try:
-        return float(value)
-    except ValueError as error:
-        raise ConfigError(f"expected a number, got '{value}'", hint="use the nominal or the ordinal metric") from error
-
-
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
     """The agreement of two reviewers."""
@@ -215,7 +208,7 @@ class KindAgreement:
     unsure: int
     changed: int  # votes changed after seeing other votes; the earlier ones count
     percent: float | None
-    alpha: dict[str, Coefficient]  # by metric
+    alpha: Mapping[str, Coefficient]  # by metric
     pairs: tuple[PairAgreement, ...]
 
 
@@ -243,38 +236,35 @@ def agreement(
             unblinded.setdefault(vote.item, set()).add(vote.reviewer)
         else:
             blind.setdefault(vote.item, {})[vote.reviewer] = vote
-    found = []
+    found: list[KindAgreement] = []
     for kind in KINDS:
         ids = [item.id for item in items if item.kind == kind]
         of_kind = [blind[item] for item in ids if item in blind]
-        if of_kind:
-            found.append(_kind(kind, of_kind, sum(len(unblinded.get(item, ())) for item in ids), resampling))
+        if not of_kind:
+            continue
+        values = tuple(sorted(value for value in values_for(kind) if value != UNSURE))
+        sure = [{name: vote.value for name, vote in some.items() if vote.value != UNSURE} for some in of_kind]
+        ratings = Ratings.of(sure)
+        names = sorted({name for some in of_kind for name in some})
+        alpha: dict[str, Coefficient] = {}
+        for metric in METRICS if kind == "target" else METRICS[:1]:
+            statistic = partial(krippendorff_alpha, values=values, metric=metric)
+            alpha[metric] = with_interval(statistic, ratings, resampling)
+        found.append(
+            KindAgreement(
+                kind=kind,
+                values=values,
+                reviewers=tuple(names),
+                items=ratings.items,
+                votes=sum(map(len, sure)),
+                unsure=sum(map(len, of_kind)) - sum(map(len, sure)),
+                changed=sum(len(unblinded.get(item, ())) for item in ids),
+                percent=percent_agreement(ratings),
+                alpha=alpha,
+                pairs=tuple(_pair(ratings, a, b, kind, values, resampling) for a, b in combinations(names, 2)),
+            )
+        )
     return tuple(found)
-
-
-def _kind(
-    kind: ItemKind, items: Sequence[dict[str, Vote]], changed: int, resampling: Resampling | None
-) -> KindAgreement:
-    values = tuple(sorted(value for value in values_for(kind) if value != UNSURE))
-    sure = [{who: vote.value for who, vote in votes.items() if vote.value != UNSURE} for votes in items]
-    ratings = Ratings.of(sure)
-    names = sorted({who for votes in items for who in votes})
-    metrics = METRICS if kind == "target" else METRICS[:1]
-    return KindAgreement(
-        kind=kind,
-        values=values,
-        reviewers=tuple(names),
-        items=ratings.items,
-        votes=sum(len(votes) for votes in sure),
-        unsure=sum(len(votes) for votes in items) - sum(len(votes) for votes in sure),
-        changed=changed,
-        percent=percent_agreement(ratings),
-        alpha={
-            metric: with_interval(lambda some, m=metric: krippendorff_alpha(some, values, m), ratings, resampling)  # type: ignore[misc]
-            for metric in metrics
-        },
-        pairs=tuple(_pair(ratings, a, b, kind, values, resampling) for a, b in combinations(names, 2)),
-    )
 
 
 def _pair(

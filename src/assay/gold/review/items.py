@@ -84,7 +84,7 @@ class Item:
 def make_item(
     kind: ItemKind, query: Query, origin: Origin, *, on: str = "", commit: str = "", notes: Sequence[str] = ()
 ) -> Item:
-    """Make an item; its id is a hash of what is proposed, whatever the origin."""
+    """Make an item; its id is a hash of the proposal, whatever the origin."""
     bare = replace(query, line=None, labels=())
     if kind == "target":
         bare = replace(bare, targets=tuple(replace(t, grade=PRIMARY) for t in bare.targets), adversaries=())
@@ -93,21 +93,18 @@ def make_item(
     parts = {"target": bare.targets, "adversary": bare.adversaries, "phrasing": bare.forms}
     if kind != "query" and len(parts[kind]) != 1:
         raise GoldError(f"expected one {kind} in an item, got {len(parts[kind])}", hint="make one item for each")
-    return Item(_digest(kind, bare), kind, bare, origin, on, commit, tuple(note for note in notes if note.strip()))
-
-
-def _digest(kind: ItemKind, query: Query) -> str:
     content: list[object]
     if kind == "query":
-        content = [dict(query.forms), sorted([target.anchor, target.grade] for target in query.targets)]
+        content = [dict(bare.forms), sorted([target.anchor, target.grade] for target in bare.targets)]
     elif kind == "target":
-        content = [query.id, query.headline, query.targets[0].anchor]
+        content = [bare.id, bare.headline, bare.targets[0].anchor]
     elif kind == "adversary":
-        content = [query.id, query.headline, query.adversaries[0].target.anchor]
+        content = [bare.id, bare.headline, bare.adversaries[0].target.anchor]
     else:
-        content = [query.id, query.ordered_forms[0], query.headline]
+        content = [bare.id, bare.ordered_forms[0], bare.headline]
     text = json.dumps([kind, *content], ensure_ascii=True, sort_keys=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:ID_DIGITS]
+    digest = hashlib.sha256(text.encode("ascii")).hexdigest()[:ID_DIGITS]
+    return Item(digest, kind, bare, origin, on, commit, tuple(note for note in notes if note.strip()))
 
 
 def item_mapping(item: Item) -> dict[str, object]:

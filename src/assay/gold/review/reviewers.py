@@ -16,18 +16,20 @@ from assay.errors import ConfigError, GoldError
 from assay.gold.anchors import AnchorIndex, UnresolvedTarget, parse_target
 from assay.gold.build import GoldLocation
 from assay.gold.history import now
-from assay.gold.review.accepting import read_closed
+from assay.gold.review.acceptance import read_closed
 from assay.gold.review.items import Item, ItemKind, Origin, Queue, make_item
-from assay.gold.review.standing import STATES, ItemStatus, State
-from assay.gold.review.viewing import ItemView, ReviewWorkspace, describe
+from assay.gold.review.views import ItemView, ReviewWorkspace, describe
 from assay.gold.review.votes import (
+    STATES,
     UNSURE,
     Adjudication,
+    ItemStatus,
+    State,
     Vote,
     VoteLog,
     adjudicates,
+    check_may_vote,
     check_vote,
-    check_votes,
     find_item,
     question_for,
     read_decisions,
@@ -50,17 +52,17 @@ class VoteInput:
     line: int | None = None  # of the input file
 
 
-def open_items(desk: ReviewWorkspace, ballot: VoteLog) -> list[Item]:
+def open_items(workspace: ReviewWorkspace, log: VoteLog) -> list[Item]:
     """Return the unsettled items that the reviewer has not voted on, in queue order."""
-    done = read_closed(desk.queue) | set(ballot.votes())
-    return [item for item in desk.items() if item.id not in done]
+    done = read_closed(workspace.queue) | set(log.votes())
+    return [item for item in workspace.items() if item.id not in done]
 
 
 def make_vote(
-    desk: ReviewWorkspace, reviewer: str, item: Item, given: VoteInput, *, engines: bool = False, prompt: str = ""
+    workspace: ReviewWorkspace, reviewer: str, item: Item, given: VoteInput, *, engines: bool = False, prompt: str = ""
 ) -> Vote:
     """Check and return a vote; `engines` means that the reviewer saw which engines returned the location."""
-    check_votes(desk.queue, reviewer)
+    check_may_vote(workspace.queue, reviewer)
     check_vote(item, given.value, given.reason)
     return Vote(
         item=item.id,
@@ -70,36 +72,33 @@ def make_vote(
         on=now(),
         reader="model" if prompt else "human",
         prompt=prompt,
-        commit=desk.commit,
+        commit=workspace.commit,
         shown=item.origin.shown_by if engines else (),
     )
 
 
-def make_decision(desk: ReviewWorkspace, reviewer: str, given: VoteInput, found: Sequence[ItemStatus]) -> Adjudication:
+def make_decision(
+    workspace: ReviewWorkspace, reviewer: str, given: VoteInput, found: Sequence[ItemStatus]
+) -> Adjudication:
     """Check and return a decision on a disputed item by a person who did not vote on it."""
-    item = find_item([standing.item for standing in found], given.item)
+    item = find_item([status.item for status in found], given.item)
     if given.value == UNSURE:
         raise ConfigError(f"a decision cannot be '{UNSURE}'", hint="leave the item open, or decide it")
     check_vote(item, given.value, given.reason)
-    standing = next(standing for standing in found if standing.item.id == item.id)
-    if has_voted(standing, reviewer):
+    status = next(status for status in found if status.item.id == item.id)
+    if status.has_vote_of(reviewer):
         hint = "a person who did not vote on it decides; to change your vote, vote again"
         raise ConfigError(f"{reviewer} voted on {item.id}: a decision needs a third person", hint=hint)
-    if standing.state != "disputed" and standing.decision is None:
+    if status.state != "disputed" and status.decision is None:
         hint = f"vote on it: --as {reviewer} --vote {item.id}=VALUE --reason TEXT"
-        raise ConfigError(f"{item.id} is {standing.state}, not disputed: there is nothing to decide", hint=hint)
-    return Adjudication(item.id, reviewer, given.value, given.reason, now(), desk.commit)
+        raise ConfigError(f"{item.id} is {status.state}, not disputed: there is nothing to decide", hint=hint)
+    return Adjudication(item.id, reviewer, given.value, given.reason, now(), workspace.commit)
 
 
-def has_spoken(queue: Queue, name: str) -> bool:
+def has_taken_part(queue: Queue, name: str) -> bool:
     """Return whether a person voted, decided or adjudicates, ignoring case."""
     names = {*reviewers(queue), *(decision.by for decision in read_decisions(queue))}
     return name.casefold() in {one.casefold() for one in names} or adjudicates(queue, name)
-
-
-def has_voted(standing: ItemStatus, reviewer: str) -> bool:
-    """Return whether a person voted on an item, ignoring case."""
-    return any(vote.reviewer.casefold() == reviewer.casefold() for vote in standing.votes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +149,15 @@ def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
     return ModelVote(problem="the answer lacks a vote or a reason")
 
 
-def other_place(desk: ReviewWorkspace, item: Item, anchor: str) -> Item:
+def propose_location(workspace: ReviewWorkspace, item: Item, anchor: str) -> Item:
     """Propose another location for the query of an item; the proposer is not recorded, since that would be a vote."""
     target = parse_target(anchor, GoldLocation("the place"))
-    found = AnchorIndex(desk.corpus).look_up(target)
+    found = AnchorIndex(workspace.corpus).look_up(target)
     if isinstance(found, UnresolvedTarget):
         raise GoldError(found.message, hint=found.hint)
-    gold = desk.load()
+    gold = workspace.load()
     query = next((known for known in (gold.queries if gold else ()) if known.id == item.query.id), item.query)
-    return _target_item(query, target, Origin("reviewer"), on=today(), commit=desk.commit)
+    return _target_item(query, target, Origin("reviewer"), on=today(), commit=workspace.commit)
 
 
 def label_items(gold: GoldSet, *, on: str = "", commit: str = "") -> Iterator[Item]:
@@ -193,15 +192,15 @@ class ReviewProgress:
     reviewers: tuple[ReviewerProgress, ...]
 
 
-def tally(found: Sequence[ItemStatus], closed: Collection[str]) -> ReviewProgress:
+def count_progress(found: Sequence[ItemStatus], closed: Collection[str]) -> ReviewProgress:
     """Count items by state; `closed` are those that need no more votes."""
-    states = Counter(standing.state for standing in found)
-    kinds = sorted({standing.item.kind for standing in found})
+    states = Counter(status.state for status in found)
+    kinds = sorted({status.item.kind for status in found})
     by_kind = {kind: Counter(s.state for s in found if s.item.kind == kind) for kind in kinds}
     people: list[ReviewerProgress] = []
-    for name in sorted({vote.reviewer for standing in found for vote in standing.votes}):
-        votes = [vote for standing in found for vote in standing.votes if vote.reviewer == name]
-        left = sum(standing.item.id not in closed and not has_voted(standing, name) for standing in found)
+    for name in sorted({vote.reviewer for status in found for vote in status.votes}):
+        votes = [vote for status in found for vote in status.votes if vote.reviewer == name]
+        left = sum(status.item.id not in closed and not status.has_vote_of(name) for status in found)
         people.append(ReviewerProgress(name, ", ".join(sorted({vote.reader for vote in votes})), len(votes), left))
     return ReviewProgress(
         items=len(found),

@@ -1,4 +1,4 @@
-"""Votes, one file per reviewer; also unblinding logs, adjudicators and their decisions."""
+"""Votes, unblinding logs and decisions of a review, and the status of each item that results from them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ UNSURE = "unsure"
 GRADES = ("2", "1", "0")  # primary, secondary, wrong
 PROPOSED = ("2", "1")  # values for a location that the reviewer proposes
 ACCEPT, REJECT = "accept", "reject"
-#: `Vote.after` of an unblinded vote.
-LOOK: Final = "look"
+AGAINST = ("0", REJECT)  # values that reject a proposal
+LOOK: Final = "look"  # `Vote.after` of an unblinded vote
+
+State = Literal["open", "waiting", "agreed", "disputed", "decided", "accepted", "rejected"]
+STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class Vote:
     after: str = ""  # LOOK if the reviewer had seen other votes on the item
 
     def same(self, other: Vote) -> bool:
-        """Return whether two votes on an item say the same, whenever they were cast."""
+        """Return whether two votes on an item are equal but for their times."""
         return (self.value, self.reason, self.shown) == (other.value, other.reason, other.shown)
 
 
@@ -95,9 +98,9 @@ def values_for(kind: ItemKind) -> tuple[str, ...]:
 
 def question_for(kind: ItemKind) -> str:
     """Return the question about a kind of item in one line, with its values."""
-    meant = {value: MEANINGS[value].word for value in values_for(kind)}
-    words = [value if value == word else f"{value} = {word}" for value, word in meant.items()]
-    return f"{QUESTIONS[kind]} {', '.join(words)}"
+    words = {value: MEANINGS[value].word for value in values_for(kind)}
+    options = [value if value == word else f"{value} = {word}" for value, word in words.items()]
+    return f"{QUESTIONS[kind]} {', '.join(options)}"
 
 
 def check_name(reviewer: str) -> str:
@@ -134,7 +137,7 @@ class VoteLog:
     def __init__(self, queue: Queue, reviewer: str) -> None:
         self.reviewer = check_name(reviewer)
         self.queue = queue
-        self.path = _votes_folder(queue) / f"{reviewer}.jsonl"
+        self.path = queue.folder / "votes" / f"{reviewer}.jsonl"
         self._history = JournalCache(self.path, self._read)
 
     def votes(self) -> dict[str, Vote]:
@@ -162,7 +165,14 @@ class VoteLog:
 
         def choose() -> tuple[Vote, ...]:
             past = [known for known in self.history() if known.item == vote.item]
-            return () if _is_known(vote, seen, past) else (vote,)
+            before = [None, *(known.on for known in past[:-1])]
+            sent = any(known.same(vote) and on == seen for on, known in zip(before, past, strict=False))
+            if past and (sent or past[-1].same(vote)):
+                return ()
+            if past and seen != past[-1].on:
+                message = f"you voted {past[-1].value} on it elsewhere: {past[-1].reason[:200]}"
+                raise StaleVoteError(message, hint="save again to replace that vote")
+            return (vote,)
 
         cast = self._append(choose, [vote])
         return cast[0] if cast else self.votes()[vote.item]
@@ -192,20 +202,9 @@ class VoteLog:
                 raise ConfigError(f"there is already a reviewer '{other}'", hint=f"vote as {other}, or by another name")
 
 
-def _is_known(vote: Vote, seen: str | None, past: Sequence[Vote]) -> bool:
-    before = [None, *(known.on for known in past[:-1])]
-    again = any(known.same(vote) and on == seen for on, known in zip(before, past, strict=False))
-    if not past or again or past[-1].same(vote):
-        return bool(past)
-    if seen != past[-1].on:
-        message = f"you voted {past[-1].value} on it elsewhere: {past[-1].reason[:200]}"
-        raise StaleVoteError(message, hint="save again to replace that vote")
-    return False
-
-
 def reviewers(queue: Queue) -> tuple[str, ...]:
     """Return the names of all who voted, without reading votes."""
-    return tuple(sorted(path.stem for path in _votes_folder(queue).glob("*.jsonl")))
+    return tuple(sorted(path.stem for path in (queue.folder / "votes").glob("*.jsonl")))
 
 
 def all_votes(queue: Queue) -> tuple[Vote, ...]:
@@ -214,14 +213,14 @@ def all_votes(queue: Queue) -> tuple[Vote, ...]:
     return tuple(vote for votes in found for vote in votes)
 
 
-def _votes_folder(queue: Queue) -> Path:
-    return queue.folder / "votes"
-
-
 def vote_mapping(vote: Vote) -> dict[str, object]:
     """Return a vote as the keys of its line."""
-    extra = {key: getattr(vote, key) for key in _VOTE.optional}
-    return {key: getattr(vote, key) for key in _VOTE.required} | {key: value for key, value in extra.items() if value}
+    return _mapping(vote, _VOTE)
+
+
+def _mapping(record: Vote | Adjudication, keys: MappingKeys) -> dict[str, object]:
+    required = {key: getattr(record, key) for key in keys.required}
+    return required | {key: value for key in keys.optional if (value := getattr(record, key))}
 
 
 def _read_vote(row: YamlNode, reviewer: str) -> Vote:
@@ -262,27 +261,27 @@ def read_unblindings(queue: Queue, name: str) -> tuple[UnblindedView, ...]:
     return tuple(UnblindedView(row["on"].text(), row["items"].texts() if "items" in row else ()) for row in rows)
 
 
-def log_unblinding(ballot: VoteLog, items: Iterable[str] = ()) -> None:
+def log_unblinding(log: VoteLog, items: Iterable[str] = ()) -> None:
     """Log, before they are shown, that a reviewer sees other votes; a repeated access is logged once."""
-    looks = read_unblindings(ballot.queue, ballot.reviewer)
-    new = sorted(set(items) - {item for look in looks for item in look.items} - set(ballot.votes()))
-    voted = max((vote.on for vote in ballot.history()), default="")
-    if not new and voted <= max((look.on for look in looks), default=""):
+    views = read_unblindings(log.queue, log.reviewer)
+    new = sorted(set(items) - {item for view in views for item in view.items} - set(log.votes()))
+    voted = max((vote.on for vote in log.history()), default="")
+    if not new and voted <= max((view.on for view in views), default=""):
         return
-    ballot.prepare()
-    with opened(unblinding_file(ballot.queue, ballot.reviewer)) as journal:
-        journal.append([{"by": ballot.reviewer, "on": now(), **({"items": new} if new else {})}])
+    log.prepare()
+    with opened(unblinding_file(log.queue, log.reviewer)) as journal:
+        journal.append([{"by": log.reviewer, "on": now(), **({"items": new} if new else {})}])
 
 
-def mark_unblinded(votes: Sequence[Vote], looks: Sequence[UnblindedView]) -> tuple[Vote, ...]:
+def mark_unblinded(votes: Sequence[Vote], views: Sequence[UnblindedView]) -> tuple[Vote, ...]:
     """Mark the votes, given in order, that came after their reviewer had seen other votes on the item."""
     first: dict[str, str] = {}
     marked: list[Vote] = []
     for vote in votes:
         voted = first.get(vote.item)
         unblinded = any(
-            look.on <= vote.on and (vote.item in look.items or (voted is not None and voted <= look.on))
-            for look in looks
+            view.on <= vote.on and (vote.item in view.items or (voted is not None and voted <= view.on))
+            for view in views
         )
         marked.append(replace(vote, after=LOOK) if unblinded else vote)
         first.setdefault(vote.item, vote.on)
@@ -294,13 +293,12 @@ def adjudicator_file(queue: Queue, name: str) -> Path:
     return queue.folder / "adjudicators" / f"{name}.jsonl"
 
 
-def become_adjudicator(ballot: VoteLog) -> None:
+def become_adjudicator(log: VoteLog) -> None:
     """Record, synced to disk, that a reviewer adjudicates and votes no more."""
-    ballot.prepare()
-    if adjudicates(ballot.queue, ballot.reviewer):
-        return
-    with opened(adjudicator_file(ballot.queue, ballot.reviewer)) as journal:
-        journal.append([{"by": ballot.reviewer, "on": now()}])
+    log.prepare()
+    if not adjudicates(log.queue, log.reviewer):
+        with opened(adjudicator_file(log.queue, log.reviewer)) as journal:
+            journal.append([{"by": log.reviewer, "on": now()}])
 
 
 def adjudicates(queue: Queue, name: str) -> bool:
@@ -310,7 +308,7 @@ def adjudicates(queue: Queue, name: str) -> bool:
     return any(row.mapping(_ADJUDICATOR) for path in same for row in read_rows(path))
 
 
-def check_votes(queue: Queue, name: str) -> None:
+def check_may_vote(queue: Queue, name: str) -> None:
     """Raise if a person adjudicates and therefore may not vote."""
     if adjudicates(queue, name):
         hint = f"decide disputed items, or let another person vote (recorded in {adjudicator_file(queue, name)})"
@@ -331,30 +329,21 @@ class Adjudication:
 
 def read_decisions(queue: Queue) -> tuple[Adjudication, ...]:
     """Return all decisions by time, without the duplicates that a merge may leave."""
-    found = [_read_decision(row) for row in read_rows(_decisions_file(queue))]
+    found = [_read_decision(row) for row in read_rows(queue.folder / "decisions.jsonl")]
     return tuple(sorted(dict.fromkeys(found), key=lambda decision: decision.on))
 
 
 def decide(queue: Queue, decisions: Sequence[Adjudication]) -> None:
     """Append decisions and sync them to disk."""
     queue.prepare()
-    path = _decisions_file(queue)
+    path = queue.folder / "decisions.jsonl"
     for number, decision in enumerate(decisions, 1):
-        _read_decision(read_row(_decision_mapping(decision), path, number))
+        check_name(decision.by)
+        _read_decision(read_row(_mapping(decision, _DECISION), path, number))
     with opened(path) as journal:
         past = read_decisions(queue)
-        last = past[-1].on if past else ""  # the last decision counts, whatever the clocks say
-        journal.append([_decision_mapping(replace(one, on=max(one.on, last))) for one in decisions])
-
-
-def _decisions_file(queue: Queue) -> Path:
-    return queue.folder / "decisions.jsonl"
-
-
-def _decision_mapping(decision: Adjudication) -> dict[str, object]:
-    check_name(decision.by)
-    line = {key: getattr(decision, key) for key in _DECISION.required}
-    return line | ({"commit": decision.commit} if decision.commit else {})
+        last = past[-1].on if past else ""  # the last decision counts, whatever the clocks show
+        journal.append([_mapping(replace(one, on=max(one.on, last)), _DECISION) for one in decisions])
 
 
 def _read_decision(row: YamlNode) -> Adjudication:
@@ -367,3 +356,81 @@ def _read_decision(row: YamlNode) -> Adjudication:
         on=fields["on"].text(),
         commit=optional_text(fields, "commit"),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRules:
+    """When votes settle an item."""
+
+    least: int = 2  # agreeing reviewers; with one alone there is no agreement
+
+    def __post_init__(self) -> None:
+        if self.least < 1:
+            raise ConfigError(f"--least {self.least}", hint="at least one reviewer must have voted")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStatus:
+    """An item with the current votes by reviewer name."""
+
+    item: Item
+    state: State
+    votes: tuple[Vote, ...] = ()
+    decision: Adjudication | None = None
+    value: str | None = None  # the result, once settled
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is settled and not yet in the set."""
+        return self.state in ("agreed", "decided")
+
+    @property
+    def supporters(self) -> tuple[str, ...]:
+        """The reviewers who voted for the result, then the adjudicator."""
+        voters = [vote.reviewer for vote in self.votes if vote.value == self.value]
+        return tuple(dict.fromkeys([*voters, *([self.decision.by] if self.decision else [])]))
+
+    @property
+    def latest(self) -> Vote | Adjudication | None:
+        """The last vote or decision for the result."""
+        found: list[Vote | Adjudication] = [vote for vote in self.votes if vote.value == self.value]
+        found += [self.decision] if self.decision else []
+        return max(found, key=lambda one: (one.on, one.value), default=None)
+
+    def has_vote_of(self, reviewer: str) -> bool:
+        """Return whether a person voted on the item, ignoring case."""
+        return any(vote.reviewer.casefold() == reviewer.casefold() for vote in self.votes)
+
+
+def item_statuses(
+    items: Sequence[Item],
+    votes: Iterable[Vote],
+    decisions: Iterable[Adjudication] = (),
+    written: Mapping[str, str] | None = None,
+    rules: ReviewRules | None = None,
+) -> tuple[ItemStatus, ...]:
+    """Return the status of each item; `written` maps items to the values that the set has."""
+    current: dict[str, dict[str, Vote]] = {}
+    for vote in votes:
+        current.setdefault(vote.item, {})[vote.reviewer] = vote
+    decided = {decision.item: decision for decision in decisions}
+    least = (rules or ReviewRules()).least
+    found: list[ItemStatus] = []
+    for item in items:
+        by_name = tuple(vote for _, vote in sorted(current.get(item.id, {}).items()))
+        values = {vote.value for vote in by_name}
+        decision, known = decided.get(item.id), (written or {}).get(item.id)
+        state: State = "open"
+        value: str | None = None
+        if decision:
+            state, value = "decided", decision.value
+        elif len(values) > 1:
+            state = "disputed"
+        elif by_name and len(by_name) < least:
+            state = "waiting"
+        elif by_name:
+            state, value = ("disputed", None) if values == {UNSURE} else ("agreed", values.pop())
+        if known is not None and value in (known, None) and state != "disputed":
+            state, value = ("rejected" if known in AGAINST else "accepted"), known
+        found.append(ItemStatus(item, state, by_name, decision, value))
+    return tuple(found)

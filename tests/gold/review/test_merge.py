@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.review import Origin, Queue, make_item
-from assay.gold.review.accepting import accept, read_standings, read_taken, read_written
+from assay.gold.review.acceptance import accept, read_acceptance_times, read_statuses, read_written
+from assay.gold.review.items import Origin, Queue, make_item
 from assay.gold.review.votes import (
     Adjudication,
     VoteLog,
@@ -100,5 +100,5 @@ def test_two_branches_of_a_review_merge_without_a_conflict_and_nothing_is_missin
     assert all(adjudicates(merged, name) for name in ("third", "third-bob", "third-cy"))
     assert [(one.by, one.value) for one in read_decisions(merged)] == [("third-bob", "0")] * 2 + [("third-cy", "1")] * 2
     assert {shared[0].id: "1", shared[1].id: "0", shared[2].id: "1"}.items() <= read_written(merged).items()
-    assert read_taken(merged)[shared[0].id] == "2026-03-01T05", "the first time counts, wherever it stands"
-    assert len(read_standings(merged)) == 6
+    assert read_acceptance_times(merged)[shared[0].id] == "2026-03-01T05", "the first time counts, wherever it stands"
+    assert len(read_statuses(merged)) == 6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import GoldError
@@ -13,8 +12,7 @@ from assay.gold.anchors import AnchorProblem
 from assay.gold.build import GoldLocation, build_query
 from assay.gold.journal import opened, read_rows
 from assay.gold.review.items import ItemKind, Queue, make_item
-from assay.gold.review.standing import AGAINST, ItemStatus, ReviewRules, standings
-from assay.gold.review.votes import all_votes, read_decisions
+from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, all_votes, item_statuses, read_decisions
 from assay.gold.yaml_nodes import MappingKeys
 from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query, Target
 
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 #: Finds problems of a set: lint, or the look-up of its anchors.
 Check = Callable[[GoldSet], Sequence[AnchorProblem]]
 
+_FILE = "accepted.jsonl"
 _ACCEPTED = MappingKeys(("item", "value", "by", "on"))
 _DAY = 10  # length of the date in an ISO time
 
@@ -50,12 +49,12 @@ class Acceptance:
     @property
     def added(self) -> int:
         """The number of accepted proposals."""
-        return sum(standing.value not in AGAINST for standing in self.taken)
+        return sum(status.value not in AGAINST for status in self.taken)
 
 
-def read_standings(queue: Queue, rules: ReviewRules | None = None) -> tuple[ItemStatus, ...]:
+def read_statuses(queue: Queue, rules: ReviewRules | None = None) -> tuple[ItemStatus, ...]:
     """Return the status of each item of a queue, from its files."""
-    return standings(queue.items(), all_votes(queue), read_decisions(queue), read_written(queue), rules)
+    return item_statuses(queue.items(), all_votes(queue), read_decisions(queue), read_written(queue), rules)
 
 
 def read_written(queue: Queue) -> dict[str, str]:
@@ -63,7 +62,7 @@ def read_written(queue: Queue) -> dict[str, str]:
     return {fields["item"].text(): fields["value"].text() for fields in _read_accepted(queue)}
 
 
-def read_taken(queue: Queue) -> dict[str, str]:
+def read_acceptance_times(queue: Queue) -> dict[str, str]:
     """Return when each item was first applied; since then the set shows its result."""
     return {fields["item"].text(): fields["on"].text() for fields in reversed(_read_accepted(queue))}
 
@@ -74,12 +73,8 @@ def read_closed(queue: Queue) -> frozenset[str]:
 
 
 def _read_accepted(queue: Queue) -> list[dict[str, YamlNode]]:
-    rows = read_rows(_accepted_file(queue))
+    rows = read_rows(queue.folder / _FILE)
     return sorted((row.mapping(_ACCEPTED) for row in rows), key=lambda fields: fields["on"].text())
-
-
-def _accepted_file(queue: Queue) -> Path:
-    return queue.folder / "accepted.jsonl"
 
 
 def accept(
@@ -96,7 +91,7 @@ def accept(
     from assay.gold.formats.native_edit import save
 
     queue.prepare()
-    with opened(_accepted_file(queue)) as journal:  # one writer of the set at a time
+    with opened(queue.folder / _FILE) as journal:  # one writer of the set at a time
         old = load()
         made = _apply_settled(queue, old, check, corpus, rules)
         if made.gold is not None and made.gold != old:
@@ -121,14 +116,15 @@ def preview(
     corpus: CorpusSpec | None = None,
     rules: ReviewRules | None = None,
 ) -> Acceptance:
-    """Return what `accept` would do now, without writing."""
+    """Return the result that `accept` would have now, without writing."""
     return _apply_settled(queue, load(), check, corpus, rules)
 
 
 def _apply_settled(
     queue: Queue, old: GoldSet | None, check: Check, corpus: CorpusSpec | None, rules: ReviewRules | None
 ) -> Acceptance:
-    settled = [standing for standing in read_standings(queue, rules) if standing.settled]
+    """Apply the settled items of a queue, leaving out each that causes an error."""
+    settled = [status for status in read_statuses(queue, rules) if status.settled]
     if not settled:
         return Acceptance(old)
     gold, path = old, queue.gold_file
@@ -136,32 +132,29 @@ def _apply_settled(
         if corpus is None:
             raise GoldError("there is no such set yet", file=path, hint="name its code with --corpus to make it")
         gold = GoldSet("-".join(path.stem.split()), corpus, (), source=str(path))
-    made = _apply_all(gold, settled, check)
-    return replace(made, gold=None) if old is None and made.gold is not None and not made.gold.queries else made
-
-
-def _apply_all(gold: GoldSet, settled: Sequence[ItemStatus], check: Check) -> Acceptance:
-    """Apply items to a set, leaving out each that causes an error."""
     before = {_problem_key(problem) for problem in check(gold)} if gold.queries else set()
     refused: dict[str, Refusal] = {}
     while True:
         made, applied = gold, dict[str, _Applied]()
         # A query comes before its targets, adversaries and phrasings.
-        for standing in sorted(settled, key=lambda standing: standing.item.kind != "query"):
-            if standing.item.id in refused:
+        for status in sorted(settled, key=lambda status: status.item.kind != "query"):
+            if status.item.id in refused:
                 continue
             try:
-                applied[standing.item.id] = _APPLY[standing.item.kind](made, standing)
-                made = applied[standing.item.id].gold
+                applied[status.item.id] = _APPLY[status.item.kind](made, status)
+                made = applied[status.item.id].gold
             except GoldError as error:
-                refused[standing.item.id] = _refusal(standing, error.message)
+                refused[status.item.id] = _refusal(status, error.message)
         found = check(made) if made != gold else ()
         blamed = _blame([one for one in found if _problem_key(one) not in before], applied, settled)
         if not blamed:
-            taken = tuple(standing for standing in settled if standing.item.id in applied)
-            order = [standing.item.id for standing in settled]
-            return Acceptance(made, taken, tuple(refused[key] for key in order if key in refused))
+            break
         refused |= blamed
+    return Acceptance(
+        gold=None if old is None and not made.queries else made,
+        taken=tuple(status for status in settled if status.item.id in applied),
+        refused=tuple(refused[status.item.id] for status in settled if status.item.id in refused),
+    )
 
 
 def _blame(
@@ -169,12 +162,12 @@ def _blame(
 ) -> dict[str, Refusal]:
     """Return refusals of the items that caused problems: by anchor, else by query, else all."""
     blamed: dict[str, Refusal] = {}
-    every = [standing for standing in settled if standing.item.id in applied]
+    every = [status for status in settled if status.item.id in applied]
     for problem in problems:
         same = [s for s in every if s.value not in AGAINST and applied[s.item.id].query == problem.query]
         exact = [s for s in same if problem.anchor and problem.anchor in applied[s.item.id].anchors]
-        for standing in exact or same or every:
-            blamed.setdefault(standing.item.id, _refusal(standing, problem.message))
+        for status in exact or same or every:
+            blamed.setdefault(status.item.id, _refusal(status, problem.message))
     return blamed
 
 
@@ -182,8 +175,8 @@ def _problem_key(problem: AnchorProblem) -> tuple[str, str, str, str]:
     return (problem.code, problem.query, problem.anchor, problem.message)
 
 
-def _refusal(standing: ItemStatus, reason: str) -> Refusal:
-    return Refusal(standing.item.id, standing.item.query.id, reason)
+def _refusal(status: ItemStatus, reason: str) -> Refusal:
+    return Refusal(status.item.id, status.item.query.id, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,61 +191,60 @@ class _Applied:
 # Applying an item twice equals applying it once, so that a kill before the record is harmless.
 
 
-def _apply_query(gold: GoldSet, standing: ItemStatus) -> _Applied:
-    item = standing.item
+def _apply_query(gold: GoldSet, status: ItemStatus) -> _Applied:
+    item = status.item
     anchors = _anchors(item.query)
     known = next((query for query in gold.queries if make_item("query", query, item.origin).id == item.id), None)
-    if standing.value in AGAINST or known is not None:
+    if status.value in AGAINST or known is not None:
         return _Applied(gold, known.id if known else item.query.id, frozenset(anchors))
-    taken = {query.id for query in gold.queries}
+    ids = {query.id for query in gold.queries}
     number, name = 1, item.query.id
-    while name in taken:
+    while name in ids:
         number += 1
         name = f"{item.query.id}-{number}"
-    query = replace(item.query, id=name, labels=tuple(_label(standing, anchor) for anchor in anchors))
+    query = replace(item.query, id=name, labels=tuple(_label(status, anchor) for anchor in anchors))
     return _Applied(replace(gold, queries=(*gold.queries, query)), name, frozenset(anchors))
 
 
-def _apply_target(gold: GoldSet, standing: ItemStatus) -> _Applied:
-    wanted = standing.item.target
-    query = _find_query(gold, standing)
+def _apply_target(gold: GoldSet, status: ItemStatus) -> _Applied:
+    wanted = status.item.target
+    query = _find_query(gold, status)
     others = tuple(target for target in query.targets if target.anchor != wanted.anchor)
     known = len(others) < len(query.targets)
     query = replace(query, irrelevant=tuple(t for t in query.irrelevant if t.anchor != wanted.anchor))
-    if standing.value in AGAINST:
+    if status.value in AGAINST:
         if not known:
             return _Applied(gold, query.id, frozenset({wanted.anchor}))
         labels = tuple(label for label in query.labels if label.target != wanted.anchor)
         return _replace_query(gold, replace(query, targets=others, labels=labels), wanted.anchor)
-    grade = int(standing.value or 0)
+    grade = int(status.value or 0)
     targets = tuple(replace(t, grade=grade) if t.anchor == wanted.anchor else t for t in query.targets)
     targets = targets if known else (*targets, replace(wanted, grade=grade))
-    labels = _update_labels(query, standing, wanted)
+    labels = _update_labels(query, status, wanted)
     return _replace_query(gold, replace(query, targets=targets, labels=labels), wanted.anchor)
 
 
-def _apply_adversary(gold: GoldSet, standing: ItemStatus) -> _Applied:
-    wanted = standing.item.adversary
+def _apply_adversary(gold: GoldSet, status: ItemStatus) -> _Applied:
+    wanted = status.item.adversary
     anchor = wanted.target.anchor
-    query = _find_query(gold, standing)
+    query = _find_query(gold, status)
     others = tuple(adversary for adversary in query.adversaries if adversary.target.anchor != anchor)
     known = len(others) < len(query.adversaries)
-    if standing.value in AGAINST:
+    if status.value in AGAINST:
         if not known:
             return _Applied(gold, query.id, frozenset({anchor}))
         labels = tuple(label for label in query.labels if label.target != anchor)
         return _replace_query(gold, replace(query, adversaries=others, labels=labels), anchor)
-    labels = _update_labels(query, standing, wanted.target)
+    labels = _update_labels(query, status, wanted.target)
     adversaries = query.adversaries if known else (*query.adversaries, wanted)
     return _replace_query(gold, replace(query, adversaries=adversaries, labels=labels), anchor)
 
 
-def _apply_phrasing(gold: GoldSet, standing: ItemStatus) -> _Applied:
-    item = standing.item
-    form, text = item.form, item.query.forms[item.form]
-    query = _find_query(gold, standing)
+def _apply_phrasing(gold: GoldSet, status: ItemStatus) -> _Applied:
+    form, text = status.item.form, status.item.query.headline
+    query = _find_query(gold, status)
     known = query.forms.get(form)
-    if standing.value in AGAINST:
+    if status.value in AGAINST:
         if known != text:
             return _Applied(gold, query.id, frozenset())
         return _replace_query(gold, replace(query, forms={name: t for name, t in query.forms.items() if name != form}))
@@ -271,8 +263,8 @@ _APPLY: Mapping[ItemKind, Callable[[GoldSet, ItemStatus], _Applied]] = {
 }
 
 
-def _find_query(gold: GoldSet, standing: ItemStatus) -> Query:
-    wanted = standing.item.query.id
+def _find_query(gold: GoldSet, status: ItemStatus) -> Query:
+    wanted = status.item.query.id
     for query in gold.queries:
         if query.id == wanted:
             return query
@@ -303,13 +295,13 @@ def _anchors(query: Query) -> list[str]:
     return [target.anchor for target in (*query.targets, *(adversary.target for adversary in query.adversaries))]
 
 
-def _update_labels(query: Query, standing: ItemStatus, target: Target) -> tuple[LabelProvenance, ...]:
+def _update_labels(query: Query, status: ItemStatus, target: Target) -> tuple[LabelProvenance, ...]:
     """Return the labels of a query with that of one target updated.
 
     A target that was in the set before an engine returned it was not added because of that, so `shown_by` stays.
     """
     anchor = target.anchor
-    fresh = _label(standing, anchor)
+    fresh = _label(status, anchor)
     old = next((label for label in query.labels if label.target == anchor), None)
     if anchor in _anchors(query):
         by = tuple(dict.fromkeys([*(old.by if old else ()), *fresh.by]))
@@ -319,12 +311,12 @@ def _update_labels(query: Query, standing: ItemStatus, target: Target) -> tuple[
     return tuple(fresh if label.target == anchor else label for label in query.labels)
 
 
-def _label(standing: ItemStatus, anchor: str) -> LabelProvenance:
-    last = standing.latest
+def _label(status: ItemStatus, anchor: str) -> LabelProvenance:
+    last = status.latest
     return LabelProvenance(
         target=anchor,
-        by=standing.supporters,
+        by=status.supporters,
         on=last.on[:_DAY] if last else "",
-        commit=(last.commit if last else "") or standing.item.commit,
-        shown_by=standing.item.origin.shown_by,
+        commit=(last.commit if last else "") or status.item.commit,
+        shown_by=status.item.origin.shown_by,
     )

@@ -1,7 +1,7 @@
 """A reviewer sees the question and the code, and nothing that would sway the vote."""
 
 from assay.corpus import open_corpus
-from assay.gold.review.viewing import ItemViewer, ViewConfig, describe, view_mapping
+from assay.gold.review.views import ItemViewer, ViewConfig, describe, view_mapping
 from assay.types import CorpusSpec, Span
 from tests.gold.review.conftest import adversary_item, cast, phrasing_item, query_item, target_item
 

@@ -5,11 +5,10 @@ import pytest
 from assay.corpus import open_corpus
 from assay.errors import GoldError
 from assay.gold import load_gold, resolve
-from assay.gold.review import Queue
-from assay.gold.review.accepting import accept, read_standings, read_written
+from assay.gold.review.acceptance import accept, read_statuses, read_written
+from assay.gold.review.items import Queue
 from assay.gold.review.reviewers import label_items
-from assay.gold.review.standing import ReviewRules
-from assay.gold.review.votes import Adjudication, decide
+from assay.gold.review.votes import Adjudication, ReviewRules, decide
 from assay.types import CorpusSpec, LabelProvenance, Span, Target
 from tests.gold.review.conftest import adversary_item, cast, phrasing_item, query_item, query_of, target_item
 
@@ -50,7 +49,7 @@ def test_accepting_twice_changes_nothing(queue):
     before = queue.gold_file.read_bytes()
     again = accepted(queue)
     assert (again.taken, queue.gold_file.read_bytes()) == ((), before)
-    assert {standing.state for standing in read_standings(queue)} == {"accepted"}
+    assert {standing.state for standing in read_statuses(queue)} == {"accepted"}
 
 
 def test_what_was_written_but_not_written_down_is_not_written_twice(queue):
@@ -96,7 +95,7 @@ def test_a_later_decision_changes_what_was_accepted(queue):
     query = query_of(queue, "tax-lookup")
     assert [target.anchor for target in query.targets] == ["shop/tax.py::tax_rate"]
     assert query.labels == ()
-    assert read_standings(queue)[0].state == "rejected"
+    assert read_statuses(queue)[0].state == "rejected"
 
 
 def test_a_wrong_result_is_turned_down_and_the_set_stays(queue):
@@ -105,7 +104,7 @@ def test_a_wrong_result_is_turned_down_and_the_set_stays(queue):
     made = accepted(queue)
     assert (len(made.taken), made.added) == (1, 0)
     assert queue.gold_file.read_bytes() == before
-    assert read_standings(queue)[0].state == "rejected"
+    assert read_statuses(queue)[0].state == "rejected"
 
 
 def test_a_whole_query_is_appended_with_labels_for_every_anchor(queue):
@@ -149,7 +148,7 @@ def test_what_lint_refuses_is_left_out_and_the_rest_goes_in(queue):
     assert [refusal.query for refusal in made.refused] == ["tax-lookup", "receipt-text"]
     assert "shop/gone.py is not in the corpus" in made.refused[0].reason
     assert len(load(queue).queries) == 3
-    assert [s.state for s in read_standings(queue)] == ["agreed", "accepted", "agreed"]
+    assert [s.state for s in read_statuses(queue)] == ["agreed", "accepted", "agreed"]
 
 
 def test_errors_that_the_set_had_before_do_not_keep_new_labels_out(queue):
@@ -224,7 +223,7 @@ def test_nothing_accepted_makes_no_set(queue):
     agree(new, query_item(queue), "reject")
     assert accepted(new, corpus=CorpusSpec("path", ".")).gold is None
     assert not new.gold_file.exists()
-    assert read_standings(new)[0].state == "rejected"
+    assert read_statuses(new)[0].state == "rejected"
 
 
 def test_comments_of_the_set_stay(queue):

@@ -1,4 +1,4 @@
-"""The view of an item that a reviewer sees: the query and the code of its locations, never other votes."""
+"""Views of items for reviewers: the query and the code of its locations, never other votes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.types import Corpus, CorpusSpec, GoldSet, Target
 
 @dataclass(frozen=True, slots=True)
 class ViewConfig:
-    """How much of a location is shown."""
+    """The length of excerpts."""
 
     lines: int = 80  # a screen or two: the body of most functions, the beginning of a file
     columns: int = 240  # cuts minified lines
@@ -27,7 +27,7 @@ class ViewConfig:
 
 @dataclass(frozen=True, slots=True)
 class CodeExcerpt:
-    """The code of one location from line `start` on, or the problem that it does not resolve."""
+    """The code of one location from line `start` on, or why it does not resolve."""
 
     role: str  # the place | primary | secondary | adversary
     anchor: str
@@ -61,7 +61,16 @@ class ItemViewer:
 
     def view(self, item: Item) -> ItemView:
         """Return the view of an item."""
-        return ItemView(item, tuple(self._excerpt(role, target) for role, target in _locations(item)))
+        places: list[tuple[str, Target]] = []
+        if item.kind == "adversary":
+            places.append(("adversary", item.adversary.target))
+        primaries = item.query.primaries
+        for target in item.query.targets:
+            role = "primary" if target in primaries else "secondary"
+            places.append(("the place" if item.kind == "target" else role, target))
+        if item.kind == "query":
+            places += [("adversary", adversary.target) for adversary in item.query.adversaries]
+        return ItemView(item, tuple(self._excerpt(role, target) for role, target in places))
 
     def _excerpt(self, role: str, target: Target) -> CodeExcerpt:
         from assay.corpus import read_text
@@ -74,16 +83,6 @@ class ItemViewer:
         lines = text[start - 1 : end]
         shown = tuple(line.removesuffix("\r")[: self._config.columns] for line in lines[: self._config.lines])
         return CodeExcerpt(role, target.anchor, start, shown, len(lines) - len(shown), path=found.span.path)
-
-
-def _locations(item: Item) -> Iterator[tuple[str, Target]]:
-    if item.kind == "adversary":
-        yield "adversary", item.adversary.target
-    primaries = item.query.primaries
-    for target in item.query.targets:
-        yield "the place" if item.kind == "target" else "primary" if target in primaries else "secondary", target
-    if item.kind == "query":
-        yield from (("adversary", adversary.target) for adversary in item.query.adversaries)
 
 
 def describe(view: ItemView, *, engines: bool = False) -> Iterator[str]:
@@ -208,7 +207,7 @@ class ReviewWorkspace:
             raise GoldError("the review queue is empty", file=self.queue.path, hint=hint)
         return items
 
-    def torn(self, reviewer: str | None = None) -> Iterator[TruncatedFile]:
+    def truncated_files(self, reviewer: str | None = None) -> Iterator[TruncatedFile]:
         """Yield journals with a truncated last line, without the files of other reviewers if one is named."""
         for path in sorted(self.queue.folder.rglob("*.jsonl")):
             mine = reviewer is None or path.parent == self.queue.folder or path.stem == reviewer
