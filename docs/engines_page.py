@@ -113,7 +113,7 @@ error.
   arguments. A note says of when the index is. An index that lies elsewhere (a home folder) or on somebody's server
   cannot be kept, and an index that another process uses is made anew.
 - A tool's own index may hold what the tool was given, a key in its configuration too. Kept indexes lie in
-  `artefacts/indexes` of the cache, which only you may read; `assay cache prune --kind indexes --to 0` removes them."""
+  `indexes` of the cache, which only you may read; `assay cache prune --kind indexes --to 0` removes them."""
 
 _ARGUMENTS = {"env": "NAME", "python": "PROGRAM"}
 _FOLDERS_FIRST = ["root", "here", "store", "config", "preset"]

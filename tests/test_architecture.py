@@ -32,9 +32,9 @@ ALLOWED = {
     "processes": {"errors", "types"},
     "_version": set(),
     "syntax": {"errors", "types", "processes"},
-    "corpus": {"errors", "types", "syntax", "files", "locks", "processes", "_version"},
-    "store": {"errors", "files", "locks", "corpus"},
-    "gold": {"errors", "types", "clock", "syntax", "corpus", "files", "digests", "locks", "chat"},
+    "store": {"errors", "files", "locks"},
+    "corpus": {"errors", "types", "syntax", "store", "files", "processes", "_version"},
+    "gold": {"errors", "types", "clock", "syntax", "store", "corpus", "files", "digests", "locks", "chat"},
     "search": {
         "errors",
         "types",

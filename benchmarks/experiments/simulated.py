@@ -37,7 +37,7 @@ from assay.experiment.records import write_run
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import ExecutionOptions, matrix, plan_of
 from assay.experiment.spec import Spec
-from assay.store import ArtifactStore
+from assay.store import Store
 from assay.types import CorpusInfo, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Span, Suite, Target
 from benchmarks.experiments import scaling
 from benchmarks.pages import Section, table
@@ -138,7 +138,7 @@ def simulate(repositories: int, setup: Setup) -> dict[str, float]:
     fleet = Simulated(setup)
     with TemporaryDirectory(prefix="assay-bench-") as name:
         folder = Path(name)
-        keeper = CellStore(folder, lasting=ArtifactStore(folder / "kept"))
+        keeper = CellStore(folder, lasting=Store(folder / "kept"))
         work = run_cells(plan, plan.slots, fleet, keeper, lambda _: None)
         clock.append(time.perf_counter())
         run = run_of(outline_of(plan, spec.claim()), work)
@@ -237,7 +237,7 @@ def artefacts(setup: Setup) -> list[tuple[str, str, str]]:
         os.environ["ASSAY_CACHE_DIR"] = str(folder / "cache")
         matrix(spec, load_suite(spec), how=ExecutionOptions(folder / "out", SerialExecutor()))
         source = _bytes(folder / "repository0")
-        usage = ArtifactStore().usage()
+        usage = Store().usage()
     whole = setup.repositories * setup.megabytes * 1e6
     rows = [
         (one.kind, f"{one.bytes / source:.2f}", f"{whole * one.bytes / source / 1e9:,.0f} GB")

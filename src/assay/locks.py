@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
@@ -81,6 +82,16 @@ class FileLock:
         _held.discard(self)
         os.close(self.handle)
         self.handle = -1
+
+
+@contextmanager
+def temporary_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold an exclusive lock whose file is removed at the end; yield False if another process has it."""
+    lock = FileLock(path)
+    try:
+        yield lock.acquire(wait=wait)
+    finally:
+        lock.release(remove=True)
 
 
 #: Locks of this process. A forked child would keep them after its parent was killed, so it closes them.

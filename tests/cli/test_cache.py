@@ -6,7 +6,7 @@ import os
 import pytest
 
 from assay.cli.main import main
-from assay.store import KINDS, ArtifactStore
+from assay.store import KINDS, Store
 from tests.store.working import put
 
 
@@ -20,14 +20,15 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def filled(cache):
-    with ArtifactStore() as store:
+    with Store() as store:
         for number in range(5):
-            store.write("cells", str(number), bytes(1_000))
-        store.obtain("tables", "a", put("x", bytes(50_000)))
-    for name in ("trees/one/tree/a.py", "trees/two/tree/a.py", "index/shop-1/index.assay"):
-        (cache / name).parent.mkdir(parents=True)
-        (cache / name).write_bytes(bytes(10_000))
-    os.utime(cache / "trees/one/tree/a.py", (0, 0))
+            store.put("cells", str(number), bytes(1_000))
+        store.directory("tables", "a", put("x", bytes(50_000)))
+        for key in ("one", "two"):
+            store.directory("trees", key, put("a.py", bytes(10_000)))
+    os.utime(next(cache.glob("trees/*/*/finished")), (0, 0))
+    with Store().workspace("index", "shop") as folder:
+        (folder / "index.assay").write_bytes(bytes(10_000))
     return cache
 
 
@@ -56,7 +57,7 @@ def test_every_kind_is_told_with_its_size_and_share(filled, capsys, monkeypatch)
     assert {kind: one["entries"] for kind, one in found.items()} == {"cells": 5, "tables": 1, "trees": 2, "index": 1}
     assert data["limit"] == 1_000_000
     assert 0.05 < found["tables"]["share"] < 0.06
-    assert found["trees"]["bytes"] == 20_000
+    assert 20_000 < found["trees"]["bytes"] < 21_000
     assert found["trees"]["share"] is None
     assert found["trees"]["oldest"] == "1970-01-01" < found["trees"]["newest"]
     assert data["bytes"] == sum(one["bytes"] for one in found.values())
@@ -77,28 +78,28 @@ def test_pruning_takes_artefacts_and_leaves_the_rest(filled, capsys):
 def test_kinds_that_are_named_are_pruned_alone(filled, capsys):
     assert as_json(capsys, "prune", "--to", "0", "--kind", "tables")["entries"] == 1
     assert as_json(capsys, "prune", "--older-than", "1d", "--kind", "trees")["entries"] == 1
-    assert sorted(path.name for path in (filled / "trees").iterdir()) == ["two"]
+    assert len(list(filled.glob("trees/*/*"))) == 1
     assert {kind: one["entries"] for kind, one in kinds(capsys).items()} == {"cells": 5, "trees": 1, "index": 1}
     assert main(["cache", "prune", "--to", "3kB", "--kind", "cells"]) == 0
     assert "3 entries went" in capsys.readouterr().out
 
 
 def test_what_is_in_use_is_told(filled, capsys):
-    with ArtifactStore() as store:
-        store.obtain("tables", "a", lambda _: None)
+    with Store() as store:
+        store.directory("tables", "a", lambda _: None)
         assert main(["cache", "prune", "--to", "0"]) == 0
         assert "1 entry stayed because somebody uses" in capsys.readouterr().out
         assert store.has("tables", "a")
 
 
 def test_verify_names_what_is_broken_and_removes_it(filled, capsys):
-    (table,) = filled.glob("artefacts/tables/*/*/content/x")
+    (table,) = filled.glob("tables/*/*/content/x")
     table.write_bytes(b"!" * 50_000)
     assert main(["cache", "verify"]) == 4
     out = capsys.readouterr().out
-    assert "6 artefacts checked; 1 broken, and removed" in " ".join(out.split())
+    assert "8 artefacts checked; 1 broken, and removed" in " ".join(out.split())
     assert table.parent.parent.name[:10] in out
-    assert as_json(capsys, "verify") == {"schema": "assay/cache-verify/1", "checked": 5, "broken": []}
+    assert as_json(capsys, "verify") == {"schema": "assay/cache-verify/1", "checked": 7, "broken": []}
 
 
 @pytest.mark.parametrize(
@@ -143,4 +144,23 @@ def test_what_runs_have_not_finished_is_listed_and_pruned(cache, capsys):
 
 def test_verify_of_a_whole_cache_ends_well(filled, capsys):
     assert main(["cache", "verify"]) == 0
-    assert "6 artefacts checked; none is broken" in " ".join(capsys.readouterr().out.split())
+    assert "8 artefacts checked; none is broken" in " ".join(capsys.readouterr().out.split())
+
+
+def test_files_of_earlier_versions_are_listed_and_pruned(filled, capsys):
+    old = ("artefacts/cells/ab/0123", "trees/git-0123/tree/a.py", "rates.json")
+    for name in old:
+        (filled / name).parent.mkdir(parents=True, exist_ok=True)
+        (filled / name).write_bytes(bytes(1_000))
+    assert kinds(capsys)["old"]["entries"] == 3
+    assert as_json(capsys, "prune", "--to", "0")["entries"] == 6
+    assert as_json(capsys, "prune", "--to", "0", "--kind", "old") == {
+        "schema": "assay/cache-prune/1", "dry_run": False, "entries": 3, "bytes": 3_000, "held": 0, "left": 0
+    }  # fmt: skip
+    assert sorted(kinds(capsys)) == ["index", "trees"]
+
+
+def test_workspace_with_a_writer_is_not_pruned(filled, capsys):
+    with Store().workspace("index", "shop"):
+        assert as_json(capsys, "prune", "--to", "0", "--kind", "index")["held"] == 1
+    assert as_json(capsys, "prune", "--to", "0", "--kind", "index")["entries"] == 1

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from assay.store import ArtifactStore
+from assay.store import Store
 from tests.conftest import write_tree
 from tests.contracts.calling import Workspace
 from tests.contracts.seen import (
@@ -161,10 +161,10 @@ def test_init(place):
 def test_cache(place):
     """Use a separate cache with entries of fixed size and age."""
     home = place.home.parent / "cached"
-    with ArtifactStore(home / "assay" / "artefacts") as store:
+    with Store(home / "assay") as store:
         for number, size in enumerate((1500, 2500)):
-            store.write("cells", f"key {number}", bytes(size))
-        store.write("descriptions", "key", bytes(4000))
+            store.put("cells", f"key {number}", bytes(size))
+        store.put("descriptions", "key", bytes(4000))
     write_tree(home / "assay" / "index", {"shop-0123/units": "x" * 12_345})
     for path in home.rglob("*"):
         os.utime(path, (1_700_000_000, 1_700_000_000))

@@ -56,7 +56,7 @@ def test_processes_that_open_the_same_package_agree(site: Site, tmp_path: Path) 
     digests = {_finish(process) for process in running}
     assert len(digests) == 1
     assert sum(path.startswith("/files/") for path in site.asked) == 1, "one fetched, the others waited"
-    assert not list((tmp_path / "cache" / "tmp").iterdir())
+    assert not list((tmp_path / "cache" / ".tmp").iterdir())
 
 
 def _killed_at_random(spec: str, tmp_path: Path, times: int, seed: int) -> None:

@@ -27,8 +27,9 @@ def _info(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile
     return info
 
 
-def _unpack(archive: Path, limits: ArchiveLimits = LIMITS) -> dict[str, str]:
-    return dict(unpack(archive, archive.parent / "out", limits=limits, revision="1").manifest)
+def _unpack(archive: Path, limits: ArchiveLimits = LIMITS) -> set[str]:
+    tree = unpack(archive, archive.parent / "out", limits=limits, revision="1").tree
+    return {path.relative_to(tree).as_posix() for path in everything_below(tree)}
 
 
 def _link(name: str, target: str) -> tuple[zipfile.ZipInfo, bytes]:
@@ -136,13 +137,14 @@ def test_unpack_keeps_what_is_harmless(tmp_path: Path) -> None:
     assert (root / "a.py").read_bytes() == (root / "hard.py").read_bytes() == b"a = 2\n"
     assert os.readlink(root / "sub" / "link.py") == "../a.py"
     assert not os.stat(root / "a.py").st_mode & 0o6111
-    assert set(fetched.manifest) == {f"pkg-1.0/{name}" for name in ("a.py", "..b/...c.py", "hard.py", "sub/link.py")}
+    found = {path.relative_to(fetched.tree).as_posix() for path in everything_below(fetched.tree)}
+    assert found == {f"pkg-1.0/{name}" for name in ("a.py", "..b/...c.py", "hard.py", "sub/link.py")}
 
 
 def test_unpack_reads_backslashes_of_a_zip_as_folders(tmp_path: Path) -> None:
     info = zipfile.ZipInfo("x")
     info.filename = "pkg\\mod.py"
-    assert set(_unpack(zip_of(tmp_path / "a.zip", [(info, b"1")]))) == {"pkg/mod.py"}
+    assert _unpack(zip_of(tmp_path / "a.zip", [(info, b"1")])) == {"pkg/mod.py"}
 
 
 @pytest.mark.parametrize("size", [17_000, 3_000_000])

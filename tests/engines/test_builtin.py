@@ -18,7 +18,7 @@ from assay.search import Index, SearchConfig
 from assay.search.config import STAGES, setting_hints
 from assay.search.dense import embed_table
 from assay.search.view import CorpusView, make_translator
-from assay.store import ArtifactStore
+from assay.store import Store
 from tests.search.samples import SAMPLES
 from tests.serving import talking
 
@@ -77,7 +77,7 @@ def test_session_tells_what_it_can(tmp_path):
 
 def test_search_settings_never_index_again_and_a_chunking_costs_only_its_own(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
-    kept = ArtifactStore(tmp_path / "artefacts")
+    kept = Store(tmp_path / "artefacts")
     shelf = SharedCache(corpus, kept)
     opened(shelf, {}, {"dense": {"language": 0.1}}, {"stem": {"files": 0.1}}, {"without": ["gaps"]})
     opened(shelf, {"lexical": {"k1": 2.0}}, {"translation": {"model": ""}}, {"dense": {"reach": 3, "path": 2.0}})
@@ -106,14 +106,14 @@ def opened(shelf, *searches):
 def test_what_was_kept_is_not_made_again(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     engine = made()
-    assert cached_steps(engine, corpus.digest, ArtifactStore(tmp_path / "artefacts")) == frozenset()
-    opened(SharedCache(corpus, ArtifactStore(tmp_path / "artefacts")), {})
-    later = SharedCache(corpus, ArtifactStore(tmp_path / "artefacts"))
-    assert cached_steps(engine, corpus.digest, ArtifactStore(tmp_path / "artefacts")) == {"chunks", "vectors"}
+    assert cached_steps(engine, corpus.digest, Store(tmp_path / "artefacts")) == frozenset()
+    opened(SharedCache(corpus, Store(tmp_path / "artefacts")), {})
+    later = SharedCache(corpus, Store(tmp_path / "artefacts"))
+    assert cached_steps(engine, corpus.digest, Store(tmp_path / "artefacts")) == {"chunks", "vectors"}
     opened(later, {"stem": {"files": 0.1}})
     assert later.made == {}
     (tmp_path / "corpus" / "new.py").write_text("def new(): pass\n")
-    changed = SharedCache(open_corpus(parse_spec(str(tmp_path / "corpus"))), ArtifactStore(tmp_path / "artefacts"))
+    changed = SharedCache(open_corpus(parse_spec(str(tmp_path / "corpus"))), Store(tmp_path / "artefacts"))
     opened(changed, {})
     assert changed.made == {"chunks": 1, "vectors": 1}
 
@@ -121,10 +121,10 @@ def test_what_was_kept_is_not_made_again(tmp_path):
 def test_broken_artefact_is_made_anew_with_the_same_answers(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     wanted = rankings(make_engine("builtin").open(corpus))
-    opened(SharedCache(corpus, ArtifactStore(tmp_path / "artefacts")), {})
+    opened(SharedCache(corpus, Store(tmp_path / "artefacts")), {})
     for file in (tmp_path / "artefacts").rglob("*.assay"):
         file.write_bytes(file.read_bytes()[:-1])
-    kept = ArtifactStore(tmp_path / "artefacts")
+    kept = Store(tmp_path / "artefacts")
     shelf = SharedCache(corpus, kept)
     assert rankings(made().open_shared(corpus, shelf, None)) == wanted
     assert shelf.made == {"chunks": 1, "vectors": 1}
@@ -134,7 +134,7 @@ def test_broken_artefact_is_made_anew_with_the_same_answers(tmp_path):
 def test_cache_that_cannot_be_written_only_costs_time(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     (tmp_path / "file").write_text("no folder")
-    kept = ArtifactStore(tmp_path / "file" / "artefacts")
+    kept = Store(tmp_path / "file" / "artefacts")
     shelf = SharedCache(corpus, kept)
     session = made().open_shared(corpus, shelf, None)
     assert rankings(session) == rankings(make_engine("builtin").open(corpus))
@@ -146,7 +146,7 @@ def test_cache_that_cannot_be_written_only_costs_time(tmp_path):
 
 def test_failure_of_the_making_itself_is_told_once(tmp_path, naps):
     corpus = written(tmp_path / "corpus", {"one.py": "def one(): pass\n"})
-    kept = ArtifactStore(tmp_path / "artefacts")
+    kept = Store(tmp_path / "artefacts")
     with talking(lambda visitor: None) as server:  # it hangs up, whoever comes
         described = made(search={"index": {"description": {"url": server.url.split("?")[0], "model": "m"}}})
         with pytest.raises(SetupError, match="cannot be reached"):
@@ -161,7 +161,7 @@ def test_failure_of_the_making_itself_is_told_once(tmp_path, naps):
 def test_table_of_files_that_changed_meanwhile_is_not_kept(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     (tmp_path / "corpus" / "shop" / "tax.py").write_text("def other(): pass\n")
-    kept = ArtifactStore(tmp_path / "artefacts")
+    kept = Store(tmp_path / "artefacts")
     shelf = SharedCache(corpus, kept)
     assert query_session(made().open_shared(corpus, shelf, None), "other", 1).hits[0].path == "shop/tax.py"
     assert not any(kind.kind == "tables" for kind in kept.usage())
@@ -335,7 +335,7 @@ def same_whatever_was_shared(seed, tmp_path, engines):
     variants = [drawn(draw) for _ in range(engines)]
     wanted = [[session.search(query, 20) for query in ASKED] for session in (each.open(corpus) for each in variants)]
     for _ in range(2):  # the second time all is found
-        shelf = SharedCache(corpus, ArtifactStore(tmp_path / "artefacts") if seed % 2 else None)
+        shelf = SharedCache(corpus, Store(tmp_path / "artefacts") if seed % 2 else None)
         sessions = [variant.open_shared(corpus, shelf, None) for variant in variants]
         order = [(v, q) for q in range(len(ASKED)) for v in range(engines)] * 2
         if seed % 4 > 1:

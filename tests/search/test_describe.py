@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from assay.chat import prompt_version
 from assay.errors import ConfigError, EngineError, SetupError
 from assay.search.describe import DescribeConfig, DescribedText, Describer
+from assay.store import Store
 from tests.properties import examples
 from tests.serving import Reply, serving
 from tests.waiting import WATCHDOG
@@ -42,11 +43,11 @@ def server():
 
 
 def describer_at(url, folder, model="m", **config):
-    return Describer(f"{url}/v1/chat/completions", model, "SHOP_TOKEN", folder, DescribeConfig(**config))
+    return Describer(f"{url}/v1/chat/completions", model, "SHOP_TOKEN", Store(folder), DescribeConfig(**config))
 
 
 def files_of(folder):
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    return sorted(folder.glob("descriptions/*/*"))
 
 
 def test_describe_gives_a_line_for_each_unit_in_order(server, tmp_path):
@@ -118,7 +119,7 @@ def test_describe_keeps_one_clean_short_line(tmp_path):
     assert line.startswith("It[31m adds up the prices. more words")
     assert 280 < len(line) <= 300
     assert line.endswith((" more", " words"))
-    assert [path.read_text("utf-8") for path in files_of(tmp_path)] == [line]
+    assert [path.read_text("utf-8").partition("\n")[2] for path in files_of(tmp_path)] == [line]
 
 
 @examples(40)
@@ -177,12 +178,12 @@ def test_describe_asks_again_for_a_damaged_answer(server, tmp_path, damage):
     path.write_bytes(damage)
     assert describer.describe(UNITS[:1]) == before
     assert len(server.asked) == 2
-    assert path.read_text() == before[0]
+    assert path.read_text().partition("\n")[2] == before[0]
 
 
 def test_describe_keeps_no_secret(tmp_path):
     with serving(echo) as server:
-        describer = Describer(f"{server.url}/?key=query-secret", "m", "SHOP_TOKEN", tmp_path)
+        describer = Describer(f"{server.url}/?key=query-secret", "m", "SHOP_TOKEN", Store(tmp_path))
         describer.describe(UNITS)
     kept = "".join(f"{path} {path.read_text()}" for path in files_of(tmp_path))
     for text in (kept, repr(describer), describer.identity):
@@ -192,14 +193,14 @@ def test_describe_keeps_no_secret(tmp_path):
 
 def test_describer_refuses_a_wrong_endpoint_at_once(tmp_path):
     with pytest.raises(ConfigError, match="not a web address"):
-        Describer("h", "m", None, tmp_path)
+        Describer("h", "m", None, Store(tmp_path))
     with pytest.raises(ConfigError, match="no model"):
-        Describer("http://h/", "", None, tmp_path)
+        Describer("http://h/", "", None, Store(tmp_path))
 
 
 def test_describe_into_what_is_no_folder_says_so(server, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(SetupError, match="cannot write"):
+    with pytest.raises(SetupError, match="cannot be written"):
         describer_at(server.url, tmp_path / "file").describe(UNITS[:1])
 
 
@@ -214,7 +215,7 @@ def test_describe_goes_on_with_the_answer_that_was_kept_first(tmp_path):
 
     with serving(slow) as running:
         assert describer_at(running.url, tmp_path).describe(UNITS[:1]) == ("first",)
-    assert [path.read_text() for path in files_of(tmp_path)] == ["first"]
+    assert [path.read_text().partition("\n")[2] for path in files_of(tmp_path)] == ["first"]
 
 
 def _describe_many(url, folder, lines):

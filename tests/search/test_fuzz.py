@@ -19,7 +19,7 @@ from assay.engines.base import SharedCache
 from assay.processes.forks import Fork, ForkError
 from assay.search import Index, SearchConfig, chunking
 from assay.search.sharing import PartKeys, share_index
-from assay.store import ArtifactStore
+from assay.store import Store
 from assay.syntax import outline as outlines
 from assay.syntax.outline import outline
 from assay.syntax.parsing import ParsingLimits, is_malformed, nesting_problem
@@ -110,12 +110,12 @@ def test_file_whose_parse_took_too_long_is_named_in_notes_and_in_no_shared_table
     root = write_files(tmp_path / "corpus", {"long.py": "def f():\n    return 1\n" * 200, "short.py": "x = 1\n"})
     note = "long.py: parsing it took too long; its definitions are missing"
     assert Index.build(root).notes == (note,)
-    corpus, store = open_corpus(parse_spec(str(root))), ArtifactStore(tmp_path / "store")
+    corpus, store = open_corpus(parse_spec(str(root))), Store(tmp_path / "store")
     config = SearchConfig(dense=replace(SearchConfig().dense, model=""))
     index = share_index(corpus, config, SharedCache(corpus, store), PartKeys("table", "vectors"))
     assert index.notes == (note,)
     assert store.troubles == [note]
-    again = SharedCache(corpus, ArtifactStore(tmp_path / "store"))
+    again = SharedCache(corpus, Store(tmp_path / "store"))
     share_index(corpus, config, again, PartKeys("table", "vectors"))
     assert again.made["chunks"] == 1, "the table was not stored"
 

@@ -12,7 +12,7 @@ import threading
 import pytest
 
 from assay.errors import ConfigError, SetupError
-from assay.store import ArtifactStore, StoreLimits, parse_size
+from assay.store import Store, StoreLimits, parse_size
 from tests.store.working import put
 
 FILES = {"a.bin": b"alpha" * 100, "sub/b.txt": b"beta", "sub/empty": b""}
@@ -27,7 +27,7 @@ def fill(folder):
 
 @pytest.fixture
 def store(tmp_path):
-    return ArtifactStore(tmp_path / "store")
+    return Store(tmp_path / "store")
 
 
 def entry(store, kind):
@@ -38,32 +38,32 @@ def entry(store, kind):
 def moved(store):
     """Put the store where this process has not looked through it yet, as a new process finds it."""
     store.close()
-    return ArtifactStore(store.root.rename(store.root.with_name("moved")))
+    return Store(store.root.rename(store.root.with_name("moved")))
 
 
 def test_small_thing_comes_back(store):
-    assert store.read("cells", "a") is None
+    assert store.get("cells", "a") is None
     for data in (b"", b"x", bytes(range(256)) * 500):
-        store.write("cells", "a", data)
-        assert store.read("cells", "a") == data
-    assert store.read("cells", "b") is None
-    assert store.read("other", "a") is None
+        store.put("cells", "a", data)
+        assert store.get("cells", "a") == data
+    assert store.get("cells", "b") is None
+    assert store.get("other", "a") is None
     assert store.has("cells", "a")
     assert not store.has("cells", "b")
 
 
 def test_keys_are_any_text_and_kinds_are_folder_names(store):
     for key in ("", "../../etc", "ä\0\n", "\udc80", "x" * 10_000):
-        store.write("cells", key, key.encode("utf-8", "surrogateescape"))
-        assert store.read("cells", key) == key.encode("utf-8", "surrogateescape")
+        store.put("cells", key, key.encode("utf-8", "surrogateescape"))
+        assert store.get("cells", key) == key.encode("utf-8", "surrogateescape")
     for kind in ("", ".locks", "a/b", "A", ".."):
         with pytest.raises(ValueError, match="not the name of a kind"):
-            store.write(kind, "a", b"")
+            store.put(kind, "a", b"")
 
 
 def test_every_flipped_bit_and_every_cut_of_a_small_thing_is_noticed(store):
     data = b"the answer"
-    store.write("cells", "a", data)
+    store.put("cells", "a", data)
     place = entry(store, "cells")
     whole = place.read_bytes()
     changed = [
@@ -72,21 +72,21 @@ def test_every_flipped_bit_and_every_cut_of_a_small_thing_is_noticed(store):
     for broken in (*changed, *(whole[:length] for length in range(len(whole))), whole + b"\0"):
         place.write_bytes(broken)
         store.troubles.clear()
-        assert store.read("cells", "a") is None
+        assert store.get("cells", "a") is None
         assert not place.exists()
         assert str(place) in store.troubles[0]
-    store.write("cells", "a", data)
-    assert store.read("cells", "a") == data
+    store.put("cells", "a", data)
+    assert store.get("cells", "a") == data
 
 
 def test_small_thing_under_the_name_of_another_is_noticed(store):
-    store.write("cells", "a", b"of a")
+    store.put("cells", "a", b"of a")
     found = entry(store, "cells")
-    store.write("cells", "b", b"of b")
+    store.put("cells", "b", b"of b")
     (other,) = set(store.root.glob("cells/*/*")) - {found}
     other.write_bytes(found.read_bytes())
-    assert store.read("cells", "b") is None
-    assert store.read("cells", "a") == b"of a"
+    assert store.get("cells", "b") is None
+    assert store.get("cells", "a") == b"of a"
 
 
 def test_folder_is_made_once_and_found_again(store):
@@ -96,13 +96,13 @@ def test_folder_is_made_once_and_found_again(store):
         calls.append(folder)
         fill(folder)
 
-    folder = store.obtain("tables", "a", make)
+    folder = store.directory("tables", "a", make)
     assert folder == calls[0], "a tool may write its own address into what it makes"
-    assert ArtifactStore(store.root).obtain("tables", "a", make) == folder
+    assert Store(store.root).directory("tables", "a", make) == folder
     there = folder.relative_to(store.root)
     later = moved(store)
     folder = later.root / there
-    assert later.obtain("tables", "a", make) == folder
+    assert later.directory("tables", "a", make) == folder
     assert len(calls) == 1
     assert {path: (folder / path).read_bytes() for path in FILES} == FILES
     assert os.readlink(folder / "link") == "sub/b.txt"
@@ -130,12 +130,12 @@ def flip(path, draw):
 @pytest.mark.parametrize("what", BREAKS)
 @pytest.mark.parametrize("seed", range(8))
 def test_folder_that_lost_something_is_made_anew(store, what, seed):
-    folder = store.obtain("tables", "a", fill)
+    folder = store.directory("tables", "a", fill)
     BREAKS[what](folder, random.Random(seed))
     there = folder.relative_to(store.root)
     later = moved(store)
     folder = later.root / there
-    assert later.obtain("tables", "a", fill) == folder
+    assert later.directory("tables", "a", fill) == folder
     assert {path: (folder / path).read_bytes() for path in FILES} == FILES
     assert sorted(path.name for path in folder.iterdir()) == ["a.bin", "link", "sub"]
     assert os.readlink(folder / "link") == "sub/b.txt"
@@ -143,12 +143,12 @@ def test_folder_that_lost_something_is_made_anew(store, what, seed):
 
 
 def test_folder_is_looked_through_once_a_process_and_its_sizes_every_time(store):
-    folder = store.obtain("tables", "a", fill)
+    folder = store.directory("tables", "a", fill)
     flip(folder / "a.bin", random.Random(0))
-    store.obtain("tables", "a", fill)
+    store.directory("tables", "a", fill)
     assert store.troubles == []
     os.truncate(folder / "a.bin", 3)
-    store.obtain("tables", "a", fill)
+    store.directory("tables", "a", fill)
     assert (folder / "a.bin").read_bytes() == FILES["a.bin"]
 
 
@@ -158,10 +158,10 @@ def test_maker_that_fails_leaves_nothing(store):
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError, match="no"):
-        store.obtain("tables", "a", make)
+        store.directory("tables", "a", make)
     assert not store.has("tables", "a")
     assert not list(store.root.glob("tables/*/*"))
-    assert (store.obtain("tables", "a", fill) / "a.bin").exists()
+    assert (store.directory("tables", "a", fill) / "a.bin").exists()
 
 
 def test_makers_own_troubles_are_not_blamed_on_the_cache(store):
@@ -169,7 +169,7 @@ def test_makers_own_troubles_are_not_blamed_on_the_cache(store):
         raise FileNotFoundError(errno.ENOENT, "no such program")
 
     with pytest.raises(FileNotFoundError):
-        store.obtain("tables", "a", make)
+        store.directory("tables", "a", make)
 
 
 def full(*_, **__):
@@ -178,14 +178,14 @@ def full(*_, **__):
 
 def test_maker_on_a_full_disk_is_a_clear_error(store):
     with pytest.raises(SetupError, match="No space left"):
-        store.obtain("tables", "a", full)
+        store.directory("tables", "a", full)
     assert not store.has("tables", "a")
 
 
 MOUNTED = """
 import os, sys
 from pathlib import Path
-from assay.store import ArtifactStore
+from assay.store import Store
 from assay.errors import SetupError
 
 def put(folder):
@@ -196,32 +196,32 @@ def check(failure):
     assert str(store.root) in failure.file, failure.file
     assert "assay cache prune" in failure.hint, failure.hint
 
-store = ArtifactStore(Path(sys.argv[1]) / "store")
+store = Store(Path(sys.argv[1]) / "store")
 if sys.argv[2] == "small":
-    store.write("cells", "a", b"kept")
+    store.put("cells", "a", b"kept")
     failed = 0
     for number in range(40):
         try:
-            store.write("cells", f"big {number}", os.urandom(40_000))
+            store.put("cells", f"big {number}", os.urandom(40_000))
         except SetupError as failure:
             check(failure)
             failed += 1
     try:
-        store.obtain("tables", "t", put)
+        store.directory("tables", "t", put)
     except SetupError as failure:
         check(failure)
         failed += 100
     assert failed > 101, failed
     assert not store.has("tables", "t")
     assert not list((store.root / ".tmp").iterdir())
-    assert store.read("cells", "a") == b"kept"
-    assert all(len(store.read("cells", f"big {n}") or b" " * 40_000) == 40_000 for n in range(40))
+    assert store.get("cells", "a") == b"kept"
+    assert all(len(store.get("cells", f"big {n}") or b" " * 40_000) == 40_000 for n in range(40))
     assert not store.troubles, store.troubles
     assert store.verify() == ()
 else:
-    assert store.read("cells", "a") == b"kept"
-    assert (store.obtain("tables", "t", None) / "x").read_text() == "x"
-    uses = {"write": ("cells", "b", b""), "obtain": ("tables", "u", lambda folder: None), "prune": (0,)}
+    assert store.get("cells", "a") == b"kept"
+    assert (store.directory("tables", "t", None) / "x").read_text() == "x"
+    uses = {"put": ("cells", "b", b""), "directory": ("tables", "u", lambda folder: None), "prune": (0,)}
     for use, arguments in uses.items():
         try:
             getattr(store, use)(*arguments)
@@ -253,9 +253,9 @@ def test_small_disk_fills_up_and_nothing_is_broken(tmp_path):
 
 
 def test_read_only_disk_is_read(tmp_path):
-    store = ArtifactStore(tmp_path / "store")
-    store.write("cells", "a", b"kept")
-    store.obtain("tables", "t", put("x", b"x"))
+    store = Store(tmp_path / "store")
+    store.put("cells", "a", b"kept")
+    store.directory("tables", "t", put("x", b"x"))
     mounted(tmp_path, f"mount --bind {tmp_path} {tmp_path} && mount -o remount,ro,bind {tmp_path}", "read-only")
 
 
@@ -266,7 +266,7 @@ def test_threads_of_one_process_make_it_once(store):
         calls.append(1)
         fill(folder)
 
-    threads = [threading.Thread(target=lambda: ArtifactStore(store.root).obtain("tables", "a", make)) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: Store(store.root).directory("tables", "a", make)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -275,17 +275,17 @@ def test_threads_of_one_process_make_it_once(store):
 
 
 def test_store_travels_as_an_address(store):
-    store.write("cells", "a", b"a")
+    store.put("cells", "a", b"a")
     copy = pickle.loads(pickle.dumps(store))
-    assert copy.read("cells", "a") == b"a"
+    assert copy.get("cells", "a") == b"a"
     assert copy.limits == store.limits
 
 
 def test_root_is_in_the_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("ASSAY_CACHE_LIMIT", "2GB")
-    store = ArtifactStore()
-    assert store.root == tmp_path / "artefacts"
+    store = Store()
+    assert store.root == tmp_path
     assert store.limits == StoreLimits(bytes=2 * 10**9)
 
 
@@ -321,9 +321,9 @@ def test_small_thing_is_written_though_another_process_removes_the_store_meanwhi
         replace(source, target)
 
     monkeypatch.setattr("os.replace", replace_late)
-    store.write("cells", "a", b"x")
+    store.put("cells", "a", b"x")
     assert not removals
-    assert store.read("cells", "a") == b"x"
+    assert store.get("cells", "a") == b"x"
 
 
 def test_store_that_vanishes_again_and_again_is_an_error_and_leaves_nothing(store, monkeypatch):
@@ -332,5 +332,5 @@ def test_store_that_vanishes_again_and_again_is_an_error_and_leaves_nothing(stor
 
     monkeypatch.setattr("os.replace", vanish)
     with pytest.raises(SetupError, match="cannot be written: No such file"):
-        store.write("cells", "a", b"x")
+        store.put("cells", "a", b"x")
     assert not any(path.is_file() for path in store.root.rglob("*"))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from assay.store import ArtifactStore, StoreLimits
+from assay.store import Store, StoreLimits
 from tests.store.working import KEYS, check, put
 from tests.waiting import wait_until
 
@@ -28,18 +28,18 @@ def program(*arguments):
 
 def check_after_kill(root):
     """Make and read everything, then prune to nothing."""
-    with ArtifactStore(root) as artefacts:
+    with Store(root) as artefacts:
         for key in KEYS:
             check(artefacts, key)
         assert artefacts.troubles == []
-    ArtifactStore(root, StoreLimits(leftover=0.0)).prune(0)
-    assert not any(root.glob("folders/*/*"))
+    Store(root, StoreLimits(leftover=0.0)).prune(0)
+    assert not any(root.glob("tables/*/*"))
     assert not any((root / ".tmp").iterdir())
     assert not any((root / ".locks").iterdir())
 
 
 def unfinished(root):
-    return [folder for folder in root.glob("folders/*/*") if not (folder / "finished").exists()]
+    return [folder for folder in root.glob("tables/*/*") if not (folder / "finished").exists()]
 
 
 def wait_for(there, started):
@@ -64,7 +64,7 @@ def test_killed_maker_leaves_nothing_that_is_trusted_many_times(tmp_path):
     half_made = 0
     for seed in range(50):
         with program("obtain", tmp_path, seed) as started:
-            wait_for(lambda: any(tmp_path.glob("folders/*/*")), started)
+            wait_for(lambda: any(tmp_path.glob("tables/*/*")), started)
             time.sleep(draw.uniform(0.0, 0.1))
             assert started.poll() is None, started.stderr.read()
             started.send_signal(signal.SIGKILL)
@@ -83,7 +83,7 @@ def test_makers_readers_and_a_pruner_never_meet_half_a_folder(tmp_path, rounds):
     ):
         draw = random.Random(3)
         for _ in range(rounds):
-            with ArtifactStore(tmp_path) as artefacts:
+            with Store(tmp_path) as artefacts:
                 check(artefacts, draw.choice(KEYS))
                 assert artefacts.troubles == []
         for started in (one, other, pruner):
@@ -91,10 +91,10 @@ def test_makers_readers_and_a_pruner_never_meet_half_a_folder(tmp_path, rounds):
 
 
 def test_pruner_takes_nothing_that_is_held(tmp_path):
-    artefacts = ArtifactStore(tmp_path)
-    folder = artefacts.obtain("folders", "held", put("a", b"a"))
+    artefacts = Store(tmp_path)
+    folder = artefacts.directory("tables", "held", put("a", b"a"))
     with program("prune", tmp_path) as pruner:
-        ArtifactStore(tmp_path).write("cells", "goes", b"x")
+        Store(tmp_path).put("cells", "goes", b"x")
         wait_for(lambda: not artefacts.has("cells", "goes"), pruner)
         assert (folder / "a").read_text() == "a"
         artefacts.close()
@@ -111,8 +111,8 @@ def test_small_things_are_whole_or_absent_between_processes(tmp_path, times):
 
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_forked_child_holds_nothing_and_closes_nothing_of_its_parents(tmp_path):
-    store = ArtifactStore(tmp_path)
-    folder = store.obtain("folders", "a", put("a", b"a"))
+    store = Store(tmp_path)
+    folder = store.directory("tables", "a", put("a", b"a"))
     child = os.fork()
     if not child:
         status = 1
@@ -124,19 +124,19 @@ def test_forked_child_holds_nothing_and_closes_nothing_of_its_parents(tmp_path):
         finally:
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
-    assert ArtifactStore(tmp_path).prune(0).held == 1
+    assert Store(tmp_path).prune(0).held == 1
     assert (folder / "a").exists()
 
 
 def test_folder_is_made_once_and_others_wait(tmp_path):
     code = (
-        "import sys, time; from pathlib import Path; from assay.store import ArtifactStore\n"
+        "import sys, time; from pathlib import Path; from assay.store import Store\n"
         "place = Path(sys.argv[1]); (place / f'started-{sys.argv[2]}').touch()\n"
         "def make(folder):\n"
         "    while len(list(place.glob('started-*'))) < 3: time.sleep(0.01)\n"
         "    with open(place / 'log', 'a') as log: log.write('made\\n')\n"
         "    (folder / 'a').write_text('a')\n"
-        "assert (ArtifactStore(place / 'store').obtain('k', 'k', make) / 'a').read_text() == 'a'"
+        "assert (Store(place / 'store').directory('tables', 'k', make) / 'a').read_text() == 'a'"
     )
     started = [subprocess.Popen([sys.executable, "-c", code, tmp_path, str(number)]) for number in range(3)]
     assert [one.wait(600) for one in started] == [0, 0, 0]

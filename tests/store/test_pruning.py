@@ -6,17 +6,18 @@ import time
 
 import pytest
 
-from assay.store import ArtifactStore, PruneResult, StoreLimits
+from assay.store import PruneResult, Store, StoreLimits
+from assay.store.entries import EntryPath, name_of
 from tests.store.working import put
 
 
 @pytest.fixture
 def store(tmp_path):
-    return ArtifactStore(tmp_path)
+    return Store(tmp_path)
 
 
 def write(store, key, age, size=1_000):
-    store.write("cells", key, bytes(size))
+    store.put("cells", key, bytes(size))
     aged(store, "cells", key, age)
 
 
@@ -27,13 +28,11 @@ def aged(store, kind, key, age):
 
 
 def places_of(store, kind, key):
-    from assay.store.paths import entry_path
-
-    return entry_path(store.root, kind, key).path
+    return EntryPath(store.root, kind, name_of(kind, key)).path
 
 
 def large(store, key, age, size=1_000):
-    store.obtain("tables", key, put("x", bytes(size)))
+    store.directory("tables", key, put("x", bytes(size)))
     aged(store, "tables", key, age)
 
 
@@ -58,12 +57,12 @@ def test_least_recently_used_goes_first(store):
 
 
 def test_use_counts_and_not_age(tmp_path):
-    store = ArtifactStore(tmp_path, StoreLimits(touch=0.0))
+    store = Store(tmp_path, StoreLimits(touch=0.0))
     write(store, "old but used", 5_000)
     write(store, "young", 100)
     large(store, "large but used", 5_000)
-    store.read("cells", "old but used")
-    store.obtain("tables", "large but used", lambda _: None)
+    store.get("cells", "old but used")
+    store.directory("tables", "large but used", lambda _: None)
     store.close()
     store.prune(older_than=50)
     assert store.has("cells", "old but used")
@@ -74,7 +73,7 @@ def test_use_counts_and_not_age(tmp_path):
 def test_reading_writes_nothing_down_that_was_written_down_lately(store):
     write(store, "a", 60)
     before = places_of(store, "cells", "a").stat().st_mtime
-    store.read("cells", "a")
+    store.get("cells", "a")
     assert places_of(store, "cells", "a").stat().st_mtime == before
 
 
@@ -102,7 +101,7 @@ def test_dry_run_says_and_does_not(store):
 
 def test_what_is_held_stays_until_it_is_let_go(store):
     large(store, "a", 1_000)
-    other = ArtifactStore(store.root)
+    other = Store(store.root)
     assert other.prune(0) == PruneResult(held=1, left=other.usage()[0].bytes)
     store.release("tables", "a")
     assert other.prune(0).entries == 1
@@ -110,8 +109,8 @@ def test_what_is_held_stays_until_it_is_let_go(store):
 
 
 def test_what_nobody_refers_to_any_more_is_let_go(tmp_path):
-    large(ArtifactStore(tmp_path), "a", 1_000)
-    assert ArtifactStore(tmp_path).prune(0).entries == 1
+    large(Store(tmp_path), "a", 1_000)
+    assert Store(tmp_path).prune(0).entries == 1
 
 
 def test_what_is_being_made_stays(store):
@@ -119,10 +118,10 @@ def test_what_is_being_made_stays(store):
 
     def make(folder):
         (folder / "x").write_text("x")
-        seen.append(ArtifactStore(store.root, StoreLimits(leftover=0.0)).prune(0))
+        seen.append(Store(store.root, StoreLimits(leftover=0.0)).prune(0))
         assert (folder / "x").read_text() == "x"
 
-    folder = store.obtain("tables", "a", make)
+    folder = store.directory("tables", "a", make)
     assert (folder / "x").read_text() == "x"
     assert seen[0].entries == 0
 
@@ -141,9 +140,9 @@ def test_leftovers_are_swept(store):
 
 
 def test_store_keeps_to_its_limit_by_itself(tmp_path):
-    store = ArtifactStore(tmp_path, StoreLimits(bytes=100_000, growth=0.1))
+    store = Store(tmp_path, StoreLimits(bytes=100_000, growth=0.1))
     for number in range(300):
-        store.write("cells", str(number), bytes(1_000))
+        store.put("cells", str(number), bytes(1_000))
     assert sum(kind.bytes for kind in store.usage()) <= 115_000
     assert store.has("cells", "299")
     large(store, "big", 0, size=150_000)
@@ -152,15 +151,15 @@ def test_store_keeps_to_its_limit_by_itself(tmp_path):
 
 
 def test_limit_of_nothing_still_gives_what_was_made(tmp_path):
-    store = ArtifactStore(tmp_path, StoreLimits(bytes=0))
-    folder = store.obtain("tables", "a", put("x", b"x"))
+    store = Store(tmp_path, StoreLimits(bytes=0))
+    folder = store.directory("tables", "a", put("x", b"x"))
     assert (folder / "x").read_text() == "x"
 
 
 def test_verify_names_and_removes_what_is_broken(store):
     draw = random.Random(0)
     for number in range(20):
-        store.write("cells", str(number), draw.randbytes(50))
+        store.put("cells", str(number), draw.randbytes(50))
         large(store, str(number), 0)
     store.close()
     broken = [places_of(store, "cells", "3"), places_of(store, "tables", "4")]

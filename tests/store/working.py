@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.store import ArtifactStore
+from assay.store import Store
 
 KEYS = tuple(f"key {number}" for number in range(6))
 
@@ -44,9 +44,9 @@ def fill(key: str, folder: Path) -> None:
                 time.sleep(0.0005)
 
 
-def check(artefacts: ArtifactStore, key: str) -> None:
+def check(artefacts: Store, key: str) -> None:
     """Obtain a folder and read every byte; anything else than what was meant is an error."""
-    folder = artefacts.obtain("folders", key, lambda place: fill(key, place))
+    folder = artefacts.directory("tables", key, lambda place: fill(key, place))
     found = {path.name: path.read_bytes() for path in folder.iterdir()}
     if found != content(key):
         raise AssertionError(f"{key}: not what was made")
@@ -55,19 +55,19 @@ def check(artefacts: ArtifactStore, key: str) -> None:
 def obtain(root: Path, draw: random.Random) -> None:
     """Make and read folders until somebody ends this."""
     while True:
-        with ArtifactStore(root) as artefacts:
+        with Store(root) as artefacts:
             check(artefacts, draw.choice(KEYS))
 
 
 def cells(root: Path, draw: random.Random, times: int) -> None:
     """Write and read small things; each is what its key says, or not there."""
-    artefacts = ArtifactStore(root)
+    artefacts = Store(root)
     for _ in range(times):
         key = f"cell {draw.randrange(50)}"
         data = random.Random(key).randbytes(300)
         if draw.random() < 0.5:
-            artefacts.write("cells", key, data)
-        elif artefacts.read("cells", key) not in (None, data):
+            artefacts.put("cells", key, data)
+        elif artefacts.get("cells", key) not in (None, data):
             raise AssertionError(f"{key}: not what was written")
     if artefacts.troubles:
         raise AssertionError(str(artefacts.troubles))
@@ -76,7 +76,7 @@ def cells(root: Path, draw: random.Random, times: int) -> None:
 def prune(root: Path) -> None:
     """Prune to nothing until somebody ends this."""
     while True:
-        ArtifactStore(root).prune(0)
+        Store(root).prune(0)
 
 
 def stall(root: Path, note: Path) -> None:
@@ -89,7 +89,7 @@ def stall(root: Path, note: Path) -> None:
         note.touch()
         time.sleep(600)
 
-    ArtifactStore(root).obtain("folders", KEYS[0], make)
+    Store(root).directory("tables", KEYS[0], make)
 
 
 if __name__ == "__main__":

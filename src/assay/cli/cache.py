@@ -21,38 +21,35 @@ from assay.errors import AssayError, ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from assay.report.render.document import Block
-    from assay.store import ArtifactStore, ExternalCache, PruneResult
 
 
 def look_command(args: argparse.Namespace) -> int:
     """Show what the cache holds: entries, sizes, last use, and the cost of rebuilding."""
-    from assay.corpus.cache import cache_dir
     from assay.report.render.document import Document
-    from assay.store import KINDS, ArtifactStore
+    from assay.store import KINDS, Store
 
-    store = ArtifactStore()
+    store = Store()
     known = {kind.name: kind for kind in KINDS}
-    kept = [(one, True) for one in store.usage()]
-    kept += [(one, False) for other in others() if (one := other.usage()) is not None]
+    kept = [(one, known[one.kind]) for one in store.usage()]
     data = {
         "schema": "assay/cache/1",
-        "folder": str(cache_dir()),
+        "folder": str(store.root),
         "limit": store.limits.bytes,
-        "artefacts": sum(one.bytes for one, own in kept if own),
+        "artefacts": sum(one.bytes for one, kind in kept if kind.limited),
         "bytes": sum(one.bytes for one, _ in kept),
         "kinds": [
             {
                 "kind": one.kind,
-                "artefacts": own,
+                "artefacts": kind.limited,
                 "entries": one.entries,
                 "bytes": one.bytes,
                 "oldest": shown_day(one.oldest),
                 "newest": shown_day(one.newest),
-                "about": known[one.kind].about if one.kind in known else "",
-                "anew": known[one.kind].anew if one.kind in known else "",
-                "share": one.bytes / store.limits.bytes if own and store.limits.bytes else None,
+                "about": kind.about,
+                "anew": kind.anew,
+                "share": one.bytes / store.limits.bytes if kind.limited and store.limits.bytes else None,
             }
-            for one, own in kept
+            for one, kind in kept
         ],
     }
     emit(args, Document(f"The cache at {data['folder']}", tuple(_cache_blocks(data))), data)
@@ -108,38 +105,21 @@ def prune_command(args: argparse.Namespace) -> int:
     nothing run.
     """
     from assay.report.render.document import Document, Paragraph
-    from assay.store import ArtifactStore, parse_age, parse_size
+    from assay.store import KINDS, Store, parse_age, parse_size
 
     most = None if args.to is None else parse_size(args.to, "--to")
     age = None if args.older_than is None else parse_age(args.older_than, "--older-than")
-    store = ArtifactStore()
-    named = _check_kinds(store, tuple(args.kind))
-    if most is None and age is None and named & {other.kind for other in others()}:
-        raise ConfigError("--kind: how much of it?", hint="add --to SIZE or --older-than AGE")
-    own = tuple(sorted(named - {other.kind for other in others()}))
-    done = [store.prune(most, age, own, dry_run=args.dry_run)] if own or not named else []
-    done += [other.prune(most, age, dry_run=args.dry_run) for other in others() if other.kind in named]
-    total = _total(done)
-    document = Document("The cache, pruned", (Paragraph(_pruned_text(total, dry_run=args.dry_run)),))
-    emit(args, document, {"schema": "assay/cache-prune/1", "dry_run": args.dry_run, **total})
-    return 0
-
-
-def _check_kinds(store: ArtifactStore, kinds: tuple[str, ...]) -> set[str]:
-    from assay.store import KINDS
-
-    known = {one.kind for one in store.usage()} | {other.kind for other in others()}
-    known |= {kind.name for kind in KINDS}
-    for kind in kinds:
+    known = {kind.name: kind.limited for kind in KINDS}
+    for kind in args.kind:
         if kind not in known:
             hint = did_you_mean(kind, known) or f"kinds: {', '.join(sorted(known))}"
             raise ConfigError(f"--kind: nothing in the cache is of the kind {kind!r}", hint=hint)
-    return set(kinds)
-
-
-def _total(done: list[PruneResult]) -> dict[str, int]:
-    parts = [asdict(one) for one in done]
-    return {name: sum(part[name] for part in parts) for name in ("entries", "bytes", "held", "left")}
+    if most is None and age is None and not all(known[kind] for kind in args.kind):
+        raise ConfigError("--kind: how much of it?", hint="add --to SIZE or --older-than AGE")
+    total = asdict(Store().prune(most, age, args.kind, dry_run=args.dry_run))
+    document = Document("The cache, pruned", (Paragraph(_pruned_text(total, dry_run=args.dry_run)),))
+    emit(args, document, {"schema": "assay/cache-prune/1", "dry_run": args.dry_run, **total})
+    return 0
 
 
 def _pruned_text(data: Mapping[str, int], *, dry_run: bool) -> str:
@@ -156,11 +136,12 @@ def verify_command(args: argparse.Namespace) -> int:
     The exit code is 0 when nothing was broken, else 4: something on this disk damages files.
     """
     from assay.report.render.document import Document, Paragraph
-    from assay.store import ArtifactStore
+    from assay.store import KINDS, Store
 
-    store = ArtifactStore()
+    store = Store()
     info(args, f"reading {store.root} ...")
-    checked = sum(one.entries for one in store.usage())
+    plain = {kind.name for kind in KINDS if kind.workspace or kind.name == "old"}
+    checked = sum(one.entries for one in store.usage() if one.kind not in plain)
     broken = store.verify()
     data = {"schema": "assay/cache-verify/1", "checked": checked, "broken": list(broken)}
     blocks: list[Block] = [Paragraph(f"{pluralize(checked, 'artefact')} checked; {_verified_text(len(broken))}.")]
@@ -176,17 +157,6 @@ def _verified_text(broken: int) -> str:
 
 
 _STEP = 1000
-
-
-def others() -> tuple[ExternalCache, ...]:
-    """List the folders that are no artefacts."""
-    from assay.corpus.cache import cache_dir
-    from assay.search.index_files import index_dir
-    from assay.store import KINDS, ExternalCache
-    from assay.store.paths import INDEX
-
-    named = {kind.name: cache_dir() / kind.name for kind in KINDS if not kind.artefact} | {INDEX.name: index_dir()}
-    return tuple(ExternalCache(name, folder) for name, folder in named.items())
 
 
 def shown_size(size: float) -> str:

@@ -113,7 +113,7 @@ def _cache() -> DoctorCheck:
     from shutil import disk_usage
     from tempfile import NamedTemporaryFile
 
-    from assay.corpus.cache import cache_dir
+    from assay.store import cache_dir
 
     folder = cache_dir()
     hint = "set ASSAY_CACHE_DIR to a folder you can write"

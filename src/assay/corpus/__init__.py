@@ -1,6 +1,5 @@
 """Corpora: where the code comes from, and which files are included."""
 
-from assay.corpus.cache import cache_dir
 from assay.corpus.config import ArchiveLimits, WalkConfig
 from assay.corpus.copying import decode_text, read_bytes, read_text
 from assay.corpus.opening import open_corpus
@@ -11,7 +10,6 @@ __all__ = [
     "ArchiveLimits",
     "StatCache",
     "WalkConfig",
-    "cache_dir",
     "decode_text",
     "open_corpus",
     "parse_spec",

@@ -6,21 +6,26 @@ the work tree of a local repository is never touched.
 
 from __future__ import annotations
 
+import hashlib
 import re
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NoReturn
 
-from assay.corpus.cache import CorpusCache, FetchedTree, digest
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.folder import named_folder
 from assay.corpus.git import git, git_stream
 from assay.corpus.kinds import CorpusRequest, LocatedCorpus, from_entry
 from assay.corpus.spec import is_url, without_credentials
 from assay.corpus.tools import CommandOutput
+from assay.corpus.tree_cache import FetchedTree
 from assay.corpus.writer import TreeWriter
 from assay.errors import CorpusError, SetupError
+from assay.store import Store
+from assay.store.kinds import MIRRORS
 
 #: A full hash, whose content never changes.
 COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -46,11 +51,17 @@ class Mirror:
     commit: str
 
 
-def fetch_commit(store: CorpusCache, url: str, rev: str, limits: ArchiveLimits) -> Mirror:
-    """Fetch a revision into the mirror of a URL; the caller holds the lock of that mirror."""
-    folder = store.mirror(url)
+@contextmanager
+def open_mirror(store: Store, url: str) -> Iterator[Path]:
+    """Lock the mirror of a URL and yield its directory."""
+    with store.workspace(MIRRORS.name, url) as workspace:
+        yield workspace / "repository"
+
+
+def fetch_commit(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> Mirror:
+    """Fetch a revision into a mirror."""
     if (folder / _BUSY).exists() or not (folder / "HEAD").exists():
-        store.discard(folder)
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         made = git("init", "--quiet", "--bare", "--template=", ".", cwd=folder, limits=limits)
         if made.code:
@@ -137,7 +148,7 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
         return _locate_remote(request, spec.value, rev)
     repository = named_folder(request)
     commit = _resolve(repository, rev, request)
-    entry = request.store.obtain(
+    entry = request.trees.obtain(
         f"git-commit {commit}", lambda work: _unpack(repository, commit, work, request, spec.value)
     )
     return from_entry(request, entry, built_in=False)
@@ -152,18 +163,19 @@ def _locate_remote(request: CorpusRequest, url: str, rev: str) -> LocatedCorpus:
         )
 
     def fetch(work: Path) -> FetchedTree:
-        with request.store.lock(f"mirror {url}"):
-            mirror = fetch_commit(request.store, url, rev, request.limits)
+        with open_mirror(request.trees.store, url) as folder:
+            mirror = fetch_commit(folder, url, rev, request.limits)
             return _unpack(mirror.folder, mirror.commit, work, request, without_credentials(url))
 
     tail = re.search(r"[?#].*", url, re.DOTALL)
-    key = f"git-remote {without_credentials(url)}{f'?{digest(tail[0])}' if tail else ''} {rev}"
+    secret = f"?{hashlib.sha256(tail[0].encode('utf-8', 'surrogateescape')).hexdigest()}" if tail else ""
+    key = f"git-remote {without_credentials(url)}{secret} {rev}"
     if COMMIT.fullmatch(rev):
-        return from_entry(request, request.store.obtain(key, fetch), built_in=False)
+        return from_entry(request, request.trees.obtain(key, fetch), built_in=False)
     try:
-        return from_entry(request, request.store.refresh(key, fetch), built_in=False)
+        return from_entry(request, request.trees.obtain(key, fetch, refresh=True), built_in=False)
     except SetupError as error:
-        entry = request.store.recall(key)
+        entry = request.trees.recall(key)
         if entry is None:
             raise
         note = f"{error.message}; {rev} is used as it was last fetched, commit {entry.revision}"
@@ -190,10 +202,10 @@ def _unpack(repository: Path, commit: str, work: Path, request: CorpusRequest, s
     blobs = list(_list(repository, commit, request))
     with TreeWriter(work / "tree", source=f"{source}@{commit[:12]}", limits=request.limits) as writer:
         _write(repository, [blob for blob in blobs if blob.kind == "blob"], work, writer)
-        manifest = writer.finish(outside_links=True)
+        writer.finish(outside_links=True)
     modules = sorted(blob.path for blob in blobs if blob.kind == "commit")
     notes = (f"submodules are not part of the corpus: {', '.join(modules)}",) if modules else ()
-    return FetchedTree(writer.root, f"git-{commit}", manifest, commit, notes=notes)
+    return FetchedTree(writer.root, f"git-{commit}", commit, notes=notes)
 
 
 def _list(repository: Path, commit: str, request: CorpusRequest) -> Iterator[_Blob]:

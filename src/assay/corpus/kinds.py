@@ -12,8 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from assay.corpus.cache import CorpusCache, FetchedTree
 from assay.corpus.config import ArchiveLimits
+from assay.corpus.tree_cache import FetchedTree, TreeCache
 from assay.corpus.walk import WalkRoot
 from assay.errors import CorpusError
 from assay.types import CorpusKind, CorpusSpec
@@ -64,7 +64,7 @@ class CorpusRequest:
 
     spec: CorpusSpec
     base: Path  # of relative directories
-    store: CorpusCache
+    trees: TreeCache
     limits: ArchiveLimits
 
 

@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 from typing import Final, NoReturn
 
-from assay.corpus.cache import FetchedTree
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.kinds import CorpusRequest, LocatedCorpus, from_entry
 from assay.corpus.tools import CommandOutput, npm_fingerprint, run
+from assay.corpus.tree_cache import FetchedTree
 from assay.corpus.unpack import hash_of, unpack
 from assay.errors import CorpusError, SetupError
 
@@ -35,8 +35,8 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
         return pack(f"{name}@{version}", work, request.limits)
 
     key = f"npm {name}@{version} {npm_fingerprint()}"
-    obtain = request.store.obtain if _EXACT.fullmatch(version) else request.store.refresh
-    return from_entry(request, obtain(key, fetch), built_in=True)
+    entry = request.trees.obtain(key, fetch, refresh=not _EXACT.fullmatch(version))
+    return from_entry(request, entry, built_in=True)
 
 
 def parse_package(value: str) -> tuple[str, str]:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.corpus.cache import CorpusCache, FetchedTree, cache_dir
 from assay.corpus.config import DEFAULT_LIMITS, DEFAULT_WALKING, ArchiveLimits, WalkConfig
 from assay.corpus.copying import decode_text, inside
 from assay.corpus.ignore import compile_globs
 from assay.corpus.kinds import CorpusRequest, locate
 from assay.corpus.spec import is_url, spec_text, without_credentials
 from assay.corpus.stat_cache import StatCache
+from assay.corpus.tree_cache import FetchedTree, TreeCache
 from assay.corpus.walk import WalkResult, walk
 from assay.errors import CorpusError, SetupError
+from assay.store import Store, cache_dir
+from assay.store.kinds import TREES
 from assay.types import Corpus, CorpusSpec
 
 
@@ -34,8 +36,8 @@ def open_corpus(
 
     `memory` avoids reading files that have not changed since its last use; it is updated.
     """
-    store = CorpusCache((cache or cache_dir()).absolute())
-    request = CorpusRequest(spec, (base or Path.cwd()).absolute(), store, limits)
+    store = Store((cache or cache_dir()).absolute())
+    request = CorpusRequest(spec, (base or Path.cwd()).absolute(), TreeCache(store), limits)
     globs = compile_globs(spec)
     for attempt in range(2):
         located = locate(request)
@@ -46,7 +48,7 @@ def open_corpus(
         if attempt:
             hint = "set ASSAY_CACHE_DIR to a folder of its own"
             raise SetupError("a tree changes while it is read", file=store.root, hint=hint)
-        store.evict(entry.content)
+        store.remove(TREES.name, entry.content)
     if not walked.files:
         raise _empty(spec, located.ground.root, walked)
     return Corpus(
@@ -101,24 +103,12 @@ class LocalCorpus:
             return decode_text(stream.read())
 
 
-class _OfflineCache(CorpusCache):
-    """A cache that never fetches."""
-
-    def obtain(self, request: str, fetch: Callable[[Path], FetchedTree]) -> FetchedTree:  # noqa: ARG002 - a cache's signature
-        found = self.recall(request)
-        if found is None:
-            raise CorpusError("it is no longer in the cache", hint="a run, or `assay gold lint`, fetches it again")
-        return found
-
-    refresh = obtain
-
-
 def find_local(
     spec: CorpusSpec, *, base: Path | None = None, cache: Path | None = None, revision: str | None = None
 ) -> LocalCorpus:
     """Locate a corpus without fetching; `revision` selects the commit of a local repository."""
     if spec.kind == "git" and revision and not is_url(spec.value):
         spec = CorpusSpec(spec.kind, spec.value, revision, spec.root, spec.include, spec.exclude)
-    store = _OfflineCache((cache or cache_dir()).absolute())
-    located = locate(CorpusRequest(spec, (base or Path.cwd()).absolute(), store, DEFAULT_LIMITS))
+    trees = TreeCache(Store((cache or cache_dir()).absolute()), offline=True)
+    located = locate(CorpusRequest(spec, (base or Path.cwd()).absolute(), trees, DEFAULT_LIMITS))
     return LocalCorpus(os.path.realpath(located.ground.root), located.revision)

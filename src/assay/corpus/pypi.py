@@ -9,7 +9,6 @@ from typing import Final
 
 from packaging.version import Version
 
-from assay.corpus.cache import FetchedTree
 from assay.corpus.config import ArchiveLimits
 from assay.corpus.kinds import CorpusRequest, LocatedCorpus, from_entry
 from assay.corpus.package_index import (
@@ -25,6 +24,7 @@ from assay.corpus.package_index import (
 )
 from assay.corpus.spec import without_credentials
 from assay.corpus.tools import pip_fingerprint
+from assay.corpus.tree_cache import FetchedTree
 from assay.corpus.unpack import unpack
 from assay.errors import CorpusError, SetupError
 
@@ -51,7 +51,7 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
     package = parse_package(request.spec.value)
 
     key = f"pypi {package} {package.form} {pip_fingerprint()} {sys.implementation.cache_tag} {sys.platform}"
-    entry = request.store.obtain(key, lambda work: _fetch(package, work, request.limits))
+    entry = request.trees.obtain(key, lambda work: _fetch(package, work, request.limits))
     return from_entry(request, entry, built_in=True)
 
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, cast
 
-from assay.corpus.cache import FetchedTree
 from assay.corpus.config import ArchiveLimits
+from assay.corpus.tree_cache import FetchedTree
 from assay.corpus.writer import TreeWriter
 from assay.errors import CorpusError
 
@@ -64,11 +64,11 @@ def unpack(
             raise CorpusError(
                 f"cannot be read as an archive: {error}", file=archive.name, hint="it may be damaged; fetch it again"
             ) from error
-        manifest = writer.finish(outside_links=False)
-    tops = {path.partition("/")[0] for path in manifest}
-    wrapped = not archive.name.endswith(".whl") and len(tops) == 1 and all("/" in path for path in manifest)
+        paths = writer.finish(outside_links=False)
+    tops = {path.partition("/")[0] for path in paths}
+    wrapped = not archive.name.endswith(".whl") and len(tops) == 1 and all("/" in path for path in paths)
     root = tops.pop() if wrapped else ""
-    return FetchedTree(into, f"sha256-{hash_of(archive, 'sha256').hex()}", manifest, revision, root, notes)
+    return FetchedTree(into, f"sha256-{hash_of(archive, 'sha256').hex()}", revision, root, notes)
 
 
 def hash_of(path: Path, algorithm: str) -> bytes:

@@ -7,7 +7,6 @@ root rejects the whole archive.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import re
 import shutil
@@ -26,11 +25,11 @@ _BAD_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, e
 
 
 class TreeWriter:
-    """Writes members of an archive to a new directory and records their hashes; on errors the directory is removed."""
+    """Writes members of an archive to a new directory; on errors the directory is removed."""
 
     def __init__(self, root: Path, *, source: str, limits: ArchiveLimits, archive_bytes: int | None = None) -> None:
         self.root = root
-        self.manifest: dict[str, str] = {}
+        self.paths: set[str] = set()
         self._source = source
         self._limits = limits
         self._allowed = limits.unpacked_bytes
@@ -62,9 +61,10 @@ class TreeWriter:
         path = "/".join(parts)
         self._links.pop(path, None)
         with self._rejecting_bad_names(name):
-            if path in self.manifest:
+            if path in self.paths:
                 os.unlink(self.root / path)
-            self.manifest[path] = self._write(self.root / path, name, chunks)
+            self.paths.add(path)
+            self._write(self.root / path, name, chunks)
 
     def link(self, name: str, target: str) -> None:
         """Record a symbolic link, which `finish` creates."""
@@ -76,22 +76,22 @@ class TreeWriter:
     def hard_link(self, name: str, target: str) -> None:
         """Copy the target of a hard link."""
         original = "/".join(self._parts(target))
-        if original not in self.manifest:
+        if original not in self.paths:
             self.refuse(name, f"is a hard link to {target!r}, which is not a file of this archive")
         self.file(name, _chunks(self.root / original))
 
-    def finish(self, *, outside_links: bool) -> dict[str, str]:
+    def finish(self, *, outside_links: bool) -> set[str]:
         """Create the links; those that leave the root reject the archive unless `outside_links`, as for commits."""
         for path, target in sorted(self._links.items()):
             self._make(path.split("/")[:-1], path)
             with self._rejecting_bad_names(path):
                 os.symlink(target, self.root / path)
-            self.manifest[path] = f"link:{target}"
+            self.paths.add(path)
         if not outside_links:
             for path in sorted(self._links):
                 if not is_inside(os.path.realpath(self.root / path), os.path.realpath(self.root)):
                     self.refuse(path, f"is a link that leaves the archive: {self._links[path]!r}")
-        return self.manifest
+        return self.paths
 
     def refuse(self, member: str, why: str) -> NoReturn:
         """Reject the archive because of a member."""
@@ -131,17 +131,14 @@ class TreeWriter:
                         self.refuse(member, f"is below {path!r}, which is not a folder")
             self._folders.add(path)
 
-    def _write(self, path: Path, member: str, chunks: Iterable[bytes]) -> str:
-        sha = hashlib.sha256()
+    def _write(self, path: Path, member: str, chunks: Iterable[bytes]) -> None:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
         with open(handle, "wb") as stream:
             for chunk in chunks:
                 self._bytes += len(chunk)
                 if self._bytes > self._allowed:
                     self.refuse(member, f"unpacks to more than {self._allowed:,} bytes: a bomb")
-                sha.update(chunk)
                 stream.write(chunk)
-        return sha.hexdigest()
 
     @contextmanager
     def _rejecting_bad_names(self, member: str) -> Iterator[None]:

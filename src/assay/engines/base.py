@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkabl
 from assay.digests import digest_of
 from assay.engines.fingerprints import digest_modules, fingerprint_of, qualified_name
 from assay.errors import EngineError
-from assay.store.paths import TABLES, VECTORS
+from assay.store.kinds import TABLES, VECTORS
 from assay.types import Corpus, Cost, Hit, Role, Suite, Waterfall
 
 if TYPE_CHECKING:
-    from assay.store import ArtifactStore
+    from assay.store import Store
 
 T = TypeVar("T")
 
@@ -284,7 +284,7 @@ class SharingEngine(Protocol):
 class SharedCache:
     """Results of steps on one corpus in one process; `artifacts` is shared by processes and runs."""
 
-    def __init__(self, corpus: Corpus, artifacts: ArtifactStore | None = None, *, reuse_index: bool = False) -> None:
+    def __init__(self, corpus: Corpus, artifacts: Store | None = None, *, reuse_index: bool = False) -> None:
         self.corpus = corpus
         self.artifacts = artifacts
         self.reuse_index = reuse_index
@@ -347,7 +347,7 @@ def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:
     return digest_of([corpus, [[step.name, step.digest] for step in steps]])
 
 
-def cached_steps(engine: SharingEngine, corpus: str, artifacts: ArtifactStore) -> frozenset[str]:
+def cached_steps(engine: SharingEngine, corpus: str, artifacts: Store) -> frozenset[str]:
     """Return the names of an engine's steps whose results on a corpus are cached."""
     steps = engine.steps()
     return frozenset(

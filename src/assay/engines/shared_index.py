@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, cast
 
 from assay.clock import Deadline, today
 from assay.corpus.copying import copy_corpus, folder_bytes
-from assay.digests import digest_of, text_digest
+from assay.digests import digest_of
 from assay.engines.base import (
     Answered,
     EngineReply,
@@ -33,14 +33,14 @@ from assay.engines.tool import STORE, ExternalSession
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
 from assay.settings import joined, parts
 from assay.store import scratch
-from assay.store.paths import INDEXES, build_lock, writing
+from assay.store.entries import writing
+from assay.store.kinds import INDEXES
 from assay.types import Corpus
 
 KIND = INDEXES.name
 BUSY = "the kept index is in use by another process; it was made anew"
 OUTSIDE = "the index lies outside {root} and {store}: it cannot be kept"
 WROTE = "wrote into its index while it was asked; the next variant gets the index as it was"
-_AT_WORK = ".at-work"
 _ABOUT = "about.json"
 _CORPUS, _STORE = "corpus", f"{STORE}shared"
 
@@ -431,7 +431,6 @@ def _find_or_keep(
     name = corpus.root.resolve().name or "corpus"  # the copy has the name of the root
     facts = [engine.indexing.digest, engine.tool_identity(corpus), engine.git, engine.wants_store]
     key = digest_of([corpus.digest, name, *facts])
-    folder = artefacts.root / _AT_WORK / text_digest(key)[:40]
     made: list[IndexDir] = []
 
     def create(content: Path) -> None:
@@ -444,19 +443,18 @@ def _find_or_keep(
         (content / _ABOUT).write_text(json.dumps(about), "utf-8")
 
     with ExitStack() as stack:
-        with writing(folder):
-            for holder in (folder.parent, artefacts.root / KIND):
-                holder.mkdir(parents=True, exist_ok=True)
-                with suppress(PermissionError):  # it belongs to another user
-                    holder.chmod(0o700)
-        _sweep(folder.parent)
-        if not stack.enter_context(build_lock(folder.with_suffix(".lock"), wait=False)):
+        holder = artefacts.kind_dir(KIND)
+        with writing(holder):
+            holder.mkdir(parents=True, exist_ok=True)
+            with suppress(PermissionError):  # it belongs to another user
+                holder.chmod(0o700)
+        work = stack.enter_context(artefacts.temporary(key, wait=False))
+        if work is None:
             return None
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stack.callback(artefacts.release, KIND, key)
-        target = folder.resolve()
+        target = work.resolve()
         try:
-            content = artefacts.obtain(KIND, key, create)
+            content = artefacts.directory(KIND, key, create)
         except _NothingMadeError:
             place = made[0]
             place.settle(None)
@@ -476,14 +474,6 @@ def _reopen(content: Path, folder: Path, corpus: Corpus, name: str, *, store: bo
     place.stderr, place.left = about["stderr"], about["left"]
     place.notes = (f"its index is that of {about['day']}, reused",)
     return place
-
-
-def _sweep(at_work: Path) -> None:
-    for folder in sorted(at_work.iterdir()):
-        if folder.suffix != ".lock":
-            with build_lock(folder.with_suffix(".lock"), wait=False) as free:
-                if free:
-                    shutil.rmtree(folder, ignore_errors=True)
 
 
 #: What makes an index: nothing, a program that ends, the program that answers queries, or a server of the user's.

@@ -11,7 +11,7 @@ from assay.types import Corpus, CorpusInfo, EngineRun, GoldSet, Query, Run, Wate
 
 if TYPE_CHECKING:
     from assay.engines.base import ExplainingSession, FullEngine
-    from assay.store import ArtifactStore
+    from assay.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +119,14 @@ class _Tracer:
     cheap: bool
 
     def trace(self, gold: GoldSet, wanted: Sequence[TraceQuery]) -> dict[TraceQuery, Waterfall]:
-        from assay.store import ArtifactStore
+        from assay.store import Store
 
         if not wanted:
             return {}
         facts = self.run.header.corpora.get(gold.name)
         if facts is None:
             raise _Untraced("the run does not say which corpus it saw")
-        with ArtifactStore() as artefacts:
+        with Store() as artefacts:
             if self.cheap and not self._may_be_small(facts):
                 raise _Untraced(_COSTLY)
             corpus = _same_corpus(gold, facts)
@@ -139,7 +139,7 @@ class _Tracer:
         return self.engine.identity is not None and facts.files <= LIMITS.files
 
     def _asked(
-        self, gold: GoldSet, corpus: Corpus, wanted: Sequence[TraceQuery], artefacts: ArtifactStore
+        self, gold: GoldSet, corpus: Corpus, wanted: Sequence[TraceQuery], artefacts: Store
     ) -> dict[TraceQuery, Waterfall]:
         from assay.engines.base import SharedCache, with_cache
 

@@ -19,7 +19,6 @@ from typing import Final
 import numpy as np
 
 from assay.corpus import StatCache, decode_text, open_corpus, parse_spec, read_bytes
-from assay.corpus.cache import cache_dir
 from assay.digests import digest_of
 from assay.errors import CorpusError, SetupError
 from assay.processes.forks import Fork, ForkError, can_fork
@@ -28,9 +27,8 @@ from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
 from assay.search.index_files import FILE_NAME, index_folder, writer_lock
 from assay.search.table import IndexTable, combine, pick, read_table, table_arrays
-from assay.store import code_digest
+from assay.store import Store, code_digest
 from assay.store.array_file import IndexFormatError, read_store, write_store
-from assay.store.paths import DESCRIPTIONS
 from assay.syntax.grammars import grammar_name, load_grammar, packages
 from assay.syntax.outline import TIMED_OUT
 from assay.types import Corpus, SourceFile
@@ -148,15 +146,15 @@ def update(
     table: IndexTable | None, corpus: Corpus, config: IndexConfig, workers: int | None = None
 ) -> tuple[IndexTable, int]:
     """Return the table of a corpus, and how many files were analyzed: those whose contents or language changed."""
-    descriptions = cache_dir() / DESCRIPTIONS.name
+    store = Store()
     if table is None:
-        return build_table(corpus, corpus.files, config, workers, descriptions), len(corpus.files)
+        return build_table(corpus, corpus.files, config, workers, store), len(corpus.files)
     known = dict(zip(table.files.paths, zip(table.files.hashes, table.files.languages, strict=True), strict=True))
     new = [file for file in corpus.files if known.get(file.path) != (corpus.hashes[file.path], file.language or "")]
     there = {file.path for file in corpus.files} - {file.path for file in new}
     stay = np.array([i for i, path in enumerate(table.files.paths) if path in there], dtype=np.int64)
     rest = table if len(stay) == len(table.files) else pick(table, stay)
-    return (combine([rest, build_table(corpus, new, config, workers, descriptions)]) if new else rest), len(new)
+    return (combine([rest, build_table(corpus, new, config, workers, store)]) if new else rest), len(new)
 
 
 @cache
@@ -177,9 +175,9 @@ def build_table(
     files: Sequence[SourceFile],
     config: IndexConfig,
     workers: int | None = None,
-    descriptions: Path | None = None,
+    store: Store | None = None,
 ) -> IndexTable:
-    """Analyze files of a corpus; `descriptions` is the cache of a chat model's descriptions, if any."""
+    """Analyze files of a corpus; `store` caches a chat model's descriptions."""
     shares = _distribute(files, _processes(files, workers))
     if len(shares) > 1:  # children inherit the grammars
         for language in sorted({file.language for file in files if file.language}):
@@ -201,7 +199,7 @@ def build_table(
         return table
     from assay.search.describe import describe_units  # loads the HTTP client
 
-    return describe_units(table, config.description, descriptions)
+    return describe_units(table, config.description, store)
 
 
 def _processes(files: Sequence[SourceFile], wanted: int | None) -> int:

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, ge
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.corpus.cache import cache_dir
 from assay.digests import digest_of
 from assay.errors import ConfigError, SetupError, closest_match
 from assay.search.index_files import writer_lock
 from assay.search.query import Per, QueryKind
 from assay.search.table import FILE_KINDS, IndexTable, LongArray, Values, own_names, scope_text, unit_text
+from assay.store import Store
 from assay.store.array_file import JSON, IndexFormatError, Stored, read_store, write_store
-from assay.store.paths import EMBEDDINGS
 
 if TYPE_CHECKING:
     from assay.search.config import DenseSettings, Feedback
@@ -202,7 +201,7 @@ def embed_units(
     if isinstance(embedder, StaticEmbedder):
         made = unit_vectors(embedder, table, _reusable(embedder, stored)).of(group.rows)
         return {**Vectors.build(made.matrix, kind).columns(), **made.columns()}
-    embed = partial(EmbeddingCache(cache_dir() / EMBEDDINGS.name).embed, embedder) if cached else embedder.embed
+    embed = partial(EmbeddingCache(Store()).embed, embedder) if cached else embedder.embed
     docs = table.files.kind[table.units.file[group.rows]] == FILE_KINDS.index("docs")
     matrix = np.zeros((len(group.rows), embedder.dimension), dtype=np.float32)
     if not docs.all():

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,10 +16,11 @@ import numpy as np
 from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
 from assay.digests import digest_of
 from assay.errors import EngineError
-from assay.files import write_atomic
 from assay.http import redact_url
 from assay.search.query import runs, term_hash, terms
 from assay.search.table import IndexTable, add_words, scope_text, unit_text
+from assay.store import Store
+from assay.store.kinds import DESCRIPTIONS
 
 if TYPE_CHECKING:
     from assay.search.config import DescriptionSettings
@@ -43,19 +43,17 @@ class DescribeConfig:
     answer_chars: int = 300
     #: Concurrent requests: hosted endpoints take tens, a local one queues them; more only reaches the limits sooner.
     workers: int = 4
-    #: Folders by the first two hexadecimal digits: 60,000 chunks make 256 folders of 230 files.
-    folder_chars: int = 2
 
 
 DEFAULT_DESCRIBE: Final = DescribeConfig()
 
 
-def describe_units(table: IndexTable, settings: DescriptionSettings, cache_dir: Path | None) -> IndexTable:
+def describe_units(table: IndexTable, settings: DescriptionSettings, store: Store | None) -> IndexTable:
     """Return the table with the words of descriptions of all chunks that are not blank."""
     texts = [unit_text(table, int(file), unit, unit) for unit, file in enumerate(table.units.file.tolist())]
     units = [unit for unit, text in enumerate(texts) if text.strip()]
     chunks = [DescribedText(texts[unit], scope_text(table, unit)) for unit in units]
-    lines = _describer(settings, cache_dir).describe(chunks)
+    lines = _describer(settings, store).describe(chunks)
     hashes = [[term_hash(term) for run in runs(line) for term in terms(run)] for line in lines]
     unit = np.repeat(np.array(units, dtype=np.int64), np.array([len(one) for one in hashes], dtype=np.int64))
     return add_words(table, np.array([one for found in hashes for one in found], np.uint64), unit, settings.weight)
@@ -66,8 +64,8 @@ def description_identity(settings: DescriptionSettings) -> str:
     return f"{_describer(settings, None).identity};weight={settings.weight}"
 
 
-def _describer(settings: DescriptionSettings, cache_dir: Path | None) -> Describer:
-    return Describer(settings.url, settings.model, settings.token_env or None, cache_dir)
+def _describer(settings: DescriptionSettings, store: Store | None) -> Describer:
+    return Describer(settings.url, settings.model, settings.token_env or None, store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ class Describer:
     url: str = field(repr=False)  # its query may hold a token
     model: str
     token_env: str | None
-    cache_dir: Path | None  # None to cache nothing
+    store: Store | None  # None to cache nothing
     config: DescribeConfig = DEFAULT_DESCRIBE
 
     def __post_init__(self) -> None:
@@ -132,23 +130,14 @@ class Describer:
             raise EngineError("the description is empty", file=redact_url(self.url), hint="try another model")
         return answer
 
-    def _path(self, key: str) -> Path | None:
-        return self.cache_dir and self.cache_dir / key[: self.config.folder_chars] / f"{key}.txt"
-
     def _read(self, key: str) -> str | None:
-        path = self._path(key)
-        if path is None:
-            return None
-        try:
-            text = path.read_bytes().decode("utf-8")
-        except (OSError, UnicodeDecodeError):
-            return None
-        return text if text and text == _one_line(text, self.config.answer_chars) else None
+        data = None if self.store is None else self.store.get(DESCRIPTIONS.name, key)
+        return None if data is None else data.decode()
 
     def _store(self, key: str, answer: str) -> str:
-        first, path = self._read(key), self._path(key)  # another process may have been first
-        if first is None and path is not None:
-            write_atomic(path, answer)
+        first = self._read(key)  # another process may have been first
+        if first is None and self.store is not None:
+            self.store.put(DESCRIPTIONS.name, key, answer.encode())
         return first or answer
 
 

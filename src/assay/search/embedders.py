@@ -23,10 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupError, closest_match, install_hint
-from assay.files import read_utf8, remove_leftovers
-from assay.search.index_files import writer_lock
+from assay.files import read_utf8
 from assay.search.vectors import Matrix, check_at_least, unit_rows
+from assay.store import Store
 from assay.store.array_file import IndexFormatError, read_store, write_store
+from assay.store.kinds import EMBEDDINGS
 
 Role = Literal["query", "code", "docs"]
 T = TypeVar("T")
@@ -174,23 +175,23 @@ _KEY: Final = hashlib.sha256().digest_size
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCache:
-    """A bounded folder of vectors, shared by all processes and repositories.
+    """Vectors of texts, shared by all processes and repositories.
 
-    Each model and role has a folder of segments, one per piece of texts, merged when there are many.
+    Each model and role has a workspace of segments, one per batch of texts, merged when there are many.
     """
 
-    folder: Path
+    store: Store
     config: CacheConfig = DEFAULT_CACHE
 
     def embed(self, embedder: Embedder, texts: Sequence[str], role: Role) -> Matrix:
         """Return one row per text, from the cache or embedded now and stored; equal texts are embedded once."""
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        space = self.folder / hashlib.sha256(f"{role}\0{embedder.identity}".encode()).hexdigest()[:32]
-        known = self._read(space, frozenset(keys), embedder.dimension)
+        space = f"{role}\0{embedder.identity}"
+        known = self._read(self.store.path(EMBEDDINGS.name, space), frozenset(keys), embedder.dimension)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         for piece in in_batches(list(missing), self.config.piece):
             made = dict(zip(piece, embedder.embed([missing[key] for key in piece], role), strict=True))
-            with suppress(SetupError, OSError):  # a folder that cannot be written only costs time
+            with suppress(SetupError, OSError):  # a store that cannot be written only costs time
                 self._store(space, made)
             known.update(made)
         rows = np.zeros((len(texts), embedder.dimension), dtype=np.float32)
@@ -208,10 +209,8 @@ class EmbeddingCache:
                 found.update(held)
         return found
 
-    def _store(self, space: Path, made: dict[bytes, Matrix]) -> None:
-        with writer_lock(self.folder):
-            space.mkdir(parents=True, exist_ok=True)
-            remove_leftovers(space)
+    def _store(self, key: str, made: dict[bytes, Matrix]) -> None:
+        with self.store.workspace(EMBEDDINGS.name, key) as space:
             paths = sorted(space.glob(f"*{_SUFFIX}"))
             merged = paths if len(paths) >= self.config.max_segments else []
             rows = {key: row for path in merged for key, row in _read_segment(path)} | made
@@ -223,7 +222,8 @@ class EmbeddingCache:
             self._shrink()
 
     def _shrink(self) -> None:
-        facts = [(path.stat().st_mtime_ns, path, path.stat().st_size) for path in self.folder.glob(f"*/*{_SUFFIX}")]
+        folder = self.store.kind_dir(EMBEDDINGS.name)
+        facts = [(path.stat().st_mtime_ns, path, path.stat().st_size) for path in folder.glob(f"*/*{_SUFFIX}")]
         total = sum(size for _, _, size in facts)
         for _, path, size in sorted(facts):
             if total <= self.config.max_bytes:

@@ -22,9 +22,9 @@ from assay.search.index import Index
 from assay.search.query import Per
 from assay.search.table import IndexTable, read_table, table_arrays
 from assay.search.view import CorpusView, Memo, make_translator
-from assay.store import ArtifactStore, code_digest
+from assay.store import Store, code_digest
 from assay.store.array_file import IndexFormatError, read_store, write_store
-from assay.store.paths import TABLES, VECTORS
+from assay.store.kinds import TABLES, VECTORS
 from assay.types import Corpus
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ T = TypeVar("T")
 class BuildCache(Protocol):
     """Parts shared in one process, and beyond it when there is an artifact store."""
 
-    artifacts: ArtifactStore | None
+    artifacts: Store | None
     made: Counter[str]
     moved: bool  # whether a file differed from what the corpus says
 
@@ -72,7 +72,7 @@ def _table(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKe
             shelf.moved = True
             raise _NotKept
         if slow := timeout_notes(table):  # another machine may parse them
-            cast(ArtifactStore, shelf.artifacts).troubles.extend(slow)
+            cast(Store, shelf.artifacts).troubles.extend(slow)
             raise _NotKept
         write_store(folder / "table.assay", {}, table_arrays(table))
 
@@ -148,7 +148,7 @@ def _obtain(
         return build()
     before = shelf.made[part.step]
     try:
-        folder = shelf.artifacts.obtain(part.kind, part.key, fill)
+        folder = shelf.artifacts.directory(part.kind, part.key, fill)
         return made[0] if made else read(folder)
     except (_NotKept, IndexFormatError, KeyError, TypeError, ValueError):
         return made[0] if made else build()

@@ -1,24 +1,25 @@
-"""A content-checked cache of results that are expensive to compute, addressed by their inputs."""
+"""The cache on disk: values, directories and workspaces, addressed by their inputs."""
 
 from __future__ import annotations
 
-from assay.store.artifacts import ArtifactStore
 from assay.store.code import code_digest, package_digest
-from assay.store.maintenance import DiskUsage, ExternalCache, PruneResult
-from assay.store.paths import KINDS, ArtifactKind, StoreLimits, parse_age, parse_size
+from assay.store.kinds import KINDS, ArtifactKind, StoreLimits, cache_dir, parse_age, parse_size
+from assay.store.maintenance import DiskUsage, PruneResult
 from assay.store.scratch import scratch
+from assay.store.store import Store, writer_lock
 
 __all__ = [
     "KINDS",
     "ArtifactKind",
-    "ArtifactStore",
     "DiskUsage",
-    "ExternalCache",
     "PruneResult",
+    "Store",
     "StoreLimits",
+    "cache_dir",
     "code_digest",
     "package_digest",
     "parse_age",
     "parse_size",
     "scratch",
+    "writer_lock",
 ]

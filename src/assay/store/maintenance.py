@@ -1,17 +1,24 @@
-"""Disk usage and pruning: least recently used entries first, never entries in use."""
+"""Disk usage, pruning and verification: least recently used entries first, never entries in use."""
 
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from assay.locks import FileLock
-from assay.store.manifests import read_manifest, same_bytes, verify_checksum
-from assay.store.paths import EntryPath, build_lock, remove, writing
+from assay.store.entries import EntryPath, build_lock, read_manifest, remove, verify_checksum
+from assay.store.kinds import KINDS, OLD
+
+_BY_NAME: Final = {kind.name: kind for kind in KINDS}
+_NAME: Final = re.compile(r"[0-9a-f]{40}")
+#: Files and directories of earlier versions of Assay, beside members of kinds with names that are not in use now.
+_OLD: Final = ("artefacts", "locks", "tmp", "rates.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +43,20 @@ class PruneResult:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreEntry:
-    """An entry with its size and last use."""
-
-    place: EntryPath
+class _Entry:
+    kind: str
+    path: Path
     bytes: int
     used: float
-    finished: bool  # an unfinished directory is a leftover, unless a process is building it
+    place: EntryPath | None = None  # of a value or directory
+    finished: bool = True  # an unfinished directory is a leftover, unless a process is building it
 
 
-def usage(root: Path) -> tuple[DiskUsage, ...]:
-    """Return the disk usage of each kind."""
-    by_kind: dict[str, list[StoreEntry]] = {}
-    for entry in entries(root):
-        by_kind.setdefault(entry.place.kind, []).append(entry)
+def usage(roots: Mapping[str, Path]) -> tuple[DiskUsage, ...]:
+    """Return the disk usage of each kind; `roots` has the directory of each kind."""
+    by_kind: dict[str, list[_Entry]] = {}
+    for entry in _entries(roots):
+        by_kind.setdefault(entry.kind, []).append(entry)
     return tuple(
         DiskUsage(kind, len(of), sum(one.bytes for one in of), min(one.used for one in of), max(one.used for one in of))
         for kind, of in sorted(by_kind.items())
@@ -58,9 +65,9 @@ def usage(root: Path) -> tuple[DiskUsage, ...]:
 
 def prune(
     root: Path,
+    roots: Mapping[str, Path],
     most_bytes: int | None,
     older_than: float | None,
-    kinds: tuple[str, ...],
     *,
     leftover: float,
     above: int | None = None,
@@ -68,88 +75,119 @@ def prune(
 ) -> PruneResult:
     """Remove old entries, then the least recently used down to `most_bytes` if there are more than `above` bytes."""
     now = time.time()
-    found = [entry for entry in entries(root) if not kinds or entry.place.kind in kinds]
+    found = list(_entries(roots))
     left = sum(entry.bytes for entry in found)
     most = left if most_bytes is None or left <= (most_bytes if above is None else above) else most_bytes
     gone = size = held = 0
-    for entry in sorted(found, key=lambda entry: (entry.finished, entry.used, entry.place.kind, entry.place.name)):
+    for entry in sorted(found, key=lambda entry: (entry.finished, entry.used, entry.kind, entry.path.name)):
         old = older_than is not None and now - entry.used >= older_than
         if entry.finished and not old and left <= most:
             continue
-        if not dry_run and not _remove_unused(entry):
+        if not dry_run and not _remove_unused(root, entry):
             held += entry.finished
             continue
         gone, size, left = gone + 1, size + entry.bytes, left - entry.bytes
-    for one in () if dry_run else _scan(root / ".tmp"):
-        with suppress(OSError):
-            if one.stat(follow_symlinks=False).st_mtime < now - leftover:
-                remove(root, Path(one.path))
+    if not dry_run:
+        sweep(root)
+        for one in _scan(root / ".tmp"):
+            with suppress(OSError):
+                if not _NAME.fullmatch(one.name) and one.stat(follow_symlinks=False).st_mtime < now - leftover:
+                    remove(root, Path(one.path))
     return PruneResult(gone, size, held, left)
 
 
-def remove_broken(root: Path) -> tuple[str, ...]:
-    """Check every entry byte by byte, remove broken ones not in use, and return the paths of all broken ones."""
+def sweep(root: Path) -> None:
+    """Remove the temporary directories of killed processes, whose locks are free."""
+    for one in _scan(root / ".tmp"):
+        if _NAME.fullmatch(one.name):
+            with suppress(OSError), build_lock(root / ".locks" / one.name, wait=False) as free:
+                if free:
+                    remove(root, Path(one.path))
+
+
+def remove_broken(root: Path, roots: Mapping[str, Path]) -> tuple[str, ...]:
+    """Check every value and directory byte by byte, remove broken ones not in use, and return all broken paths."""
     broken = []
-    for entry in entries(root):
-        if entry.finished and not _is_whole(entry.place):
-            broken.append(f"{entry.place.kind}/{entry.place.name[:2]}/{entry.place.name}")
-            _remove_unused(entry)
+    for entry in _entries(roots):
+        if entry.place is not None and entry.finished and not _is_whole(entry.place):
+            broken.append(entry.path.relative_to(root).as_posix())
+            _remove_unused(root, entry)
     return tuple(broken)
 
 
-def entries(root: Path) -> Iterator[StoreEntry]:
+def _entries(roots: Mapping[str, Path]) -> Iterator[_Entry]:
     """Yield all entries; those that vanish meanwhile are left out."""
-    for kind in _scan(root):
-        if kind.name.startswith(".") or not kind.is_dir():
-            continue
-        for part in _scan(Path(kind.path)):
-            for one in _scan(Path(part.path)):
+    for kind, directory in roots.items():
+        if kind == OLD.name:
+            yield from (_plain_entry(kind, path) for path in _old_paths(directory.parent))
+        elif _BY_NAME[kind].workspace:
+            yield from (_plain_entry(kind, Path(one.path)) for one in _scan(directory) if not one.name.startswith("."))
+        else:
+            for member in (member for part in _scan(directory) for member in _scan(Path(part.path))):
                 with suppress(OSError):
-                    yield _entry(EntryPath(root, kind.name, one.name), one)
+                    if _NAME.fullmatch(member.name):
+                        yield _entry(EntryPath(directory.parent, kind, member.name), member)
 
 
-def _entry(place: EntryPath, found: os.DirEntry[str]) -> StoreEntry:
+def _old_paths(root: Path) -> Iterator[Path]:
+    yield from (root / name for name in _OLD if (root / name).exists())
+    for part in (part for kind in KINDS if not kind.workspace for part in _scan(root / kind.name)):
+        if not re.fullmatch(r"[0-9a-f]{2}", part.name):
+            yield Path(part.path)
+        else:
+            yield from (Path(one.path) for one in _scan(Path(part.path)) if not _NAME.fullmatch(one.name))
+
+
+def _entry(place: EntryPath, found: os.DirEntry[str]) -> _Entry:
     facts = found.stat()
     if not found.is_dir():
-        return StoreEntry(place, facts.st_size, facts.st_mtime, finished=True)
+        return _Entry(place.kind, place.path, facts.st_size, facts.st_mtime, place)
     try:
         sealed, used = place.finished.read_bytes(), place.finished.stat().st_mtime
     except OSError:
-        return StoreEntry(place, _weight(place.path), facts.st_mtime, finished=False)
+        return _Entry(place.kind, place.path, _measure(place.path)[0], facts.st_mtime, place, finished=False)
     manifest = read_manifest(place.name, sealed)
-    size = _weight(place.content) if manifest is None else manifest.size
-    return StoreEntry(place, size + len(sealed), used, finished=True)
+    size = _measure(place.content)[0] if manifest is None else manifest.size
+    return _Entry(place.kind, place.path, size + len(sealed), used, place)
 
 
-def _weight(folder: Path) -> int:
-    total = 0
-    for path, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                total += os.lstat(os.path.join(path, name)).st_size
-    return total
+def _plain_entry(kind: str, path: Path) -> _Entry:
+    return _Entry(kind, path, *_measure(path))
 
 
-def _remove_unused(entry: StoreEntry) -> bool:
-    place = entry.place
-    if place.path.is_file():
-        remove(place.root, place.path)
+def _measure(path: Path) -> tuple[int, float]:
+    """Return the size and the last change of the files of a directory, or of a file."""
+    size, used = 0, 0.0
+    files = [Path(at, name) for at, _, names in os.walk(path) for name in names]
+    for file in files or [path]:
+        with suppress(OSError):
+            facts = file.lstat()
+            size, used = size + (0 if file.is_dir() else facts.st_size), max(used, facts.st_mtime)
+    return size, used
+
+
+def _remove_unused(root: Path, entry: _Entry) -> bool:
+    if not entry.path.is_dir():
+        remove(root, entry.path)
         return True
-    place.lock.parent.mkdir(parents=True, exist_ok=True)
-    with build_lock(place.lock, wait=False) as ours:
-        if not ours:
+    if entry.place is None:
+        return _remove_unlocked(root, entry.path, entry.path / "lock")
+    with build_lock(entry.place.lock, wait=False) as ours:
+        return ours and _remove_unlocked(root, entry.path, entry.place.finished)
+
+
+def _remove_unlocked(root: Path, path: Path, lock_file: Path) -> bool:
+    users = FileLock(lock_file, create=False)
+    try:
+        if not users.acquire(wait=False):
             return False
-        users = FileLock(place.finished, create=False)
-        try:
-            if not users.acquire(wait=False):
-                return False
-        except FileNotFoundError:
-            pass  # never finished, and no process is building it
-        try:
-            remove(place.root, place.path)
-        finally:
-            users.release()
-        return True
+    except FileNotFoundError:
+        pass  # never finished, and no process is building it
+    try:
+        remove(root, path)
+    finally:
+        users.release()
+    return True
 
 
 def _is_whole(place: EntryPath) -> bool:
@@ -157,65 +195,15 @@ def _is_whole(place: EntryPath) -> bool:
         if not place.path.is_dir():
             return verify_checksum(place.name, place.path.read_bytes()) is not None
         manifest = read_manifest(place.name, place.finished.read_bytes())
-        return manifest is not None and same_bytes(place.content, manifest)
+        extensible = _BY_NAME[place.kind].extensible
+        return manifest is not None and manifest.matches(place.content, hashed=True, extensible=extensible)
     except OSError:
         return not place.path.exists()
 
 
-def _scan(folder: Path) -> list[os.DirEntry[str]]:
+def _scan(directory: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
+        with os.scandir(directory) as found:
             return sorted(found, key=lambda entry: entry.name)
     except OSError:
         return []
-
-
-@dataclass(frozen=True, slots=True)
-class ExternalCache:
-    """A cache directory outside the store, whose members can each be rebuilt or fetched again."""
-
-    kind: str
-    folder: Path
-
-    def usage(self) -> DiskUsage | None:
-        """Return the disk usage; None when the cache is empty."""
-        found = self._members()
-        if not found:
-            return None
-        dates = [used for used, _, _ in found]
-        return DiskUsage(self.kind, len(found), sum(size for _, _, size in found), min(dates), max(dates))
-
-    def prune(self, most_bytes: int | None, older_than: float | None, *, dry_run: bool = False) -> PruneResult:
-        """Remove old members, then the oldest until the rest fits; members in use are not detected."""
-        now, found = time.time(), self._members()
-        left = sum(size for _, _, size in found)
-        most = left if most_bytes is None else most_bytes
-        gone = removed = 0
-        for used, path, size in sorted(found):
-            if left > most or (older_than is not None and now - used >= older_than):
-                gone, removed, left = gone + 1, removed + size, left - size
-                if not dry_run:
-                    with writing(path):
-                        remove(self.folder, path)
-        with suppress(OSError):
-            (self.folder / ".tmp").rmdir()
-        return PruneResult(gone, removed, 0, left)
-
-    def _members(self) -> list[tuple[float, Path, int]]:
-        # (last write, path, size); reads are not recorded
-        try:
-            names = sorted(os.listdir(self.folder))
-        except OSError:
-            return []
-        return [_member(self.folder / name) for name in names if not name.startswith(".")]
-
-
-def _member(path: Path) -> tuple[float, Path, int]:
-    below = [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
-    files = below if path.is_dir() else [path]
-    size, used = 0, 0.0
-    for file in files or [path]:
-        with suppress(OSError):
-            facts = file.lstat()
-            size, used = size + (facts.st_size if files else 0), max(used, facts.st_mtime)
-    return used, path, size

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.errors import SetupError
-from assay.store.paths import build_lock
+from assay.locks import temporary_lock
 
 _LOCK: Final = ".lock"
 
@@ -40,7 +40,7 @@ def scratch(prefix: str = "assay-") -> Iterator[Path]:
 def sweep(home: Path) -> None:
     """Remove the directories of killed processes, whose locks are free."""
     for lock in sorted(home.glob(f"*{_LOCK}")):
-        with suppress(OSError), build_lock(lock, wait=False) as free:
+        with suppress(OSError), temporary_lock(lock, wait=False) as free:
             if free:
                 _remove(lock.with_suffix(""))
 
@@ -52,7 +52,7 @@ def _make(prefix: str, stack: ExitStack) -> Path:
             _sweep_once(home)
             folder = home / f"{prefix}{os.getpid()}_{secrets.token_hex(4)}"
             stack.callback(_remove_if_empty, home)
-            stack.enter_context(build_lock(folder.with_name(folder.name + _LOCK)))
+            stack.enter_context(temporary_lock(folder.with_name(folder.name + _LOCK)))
             stack.callback(_remove, folder)
             folder.mkdir(mode=0o700)
         except FileNotFoundError:  # another process removed the parent meanwhile

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from assay.digests import digest_of
 from assay.errors import ConfigError, InputError, SetupError
 from assay.files import remove_leftovers, sync_folder, write_atomic
-from assay.search.index_files import LockTimeout, writer_lock
 from assay.settings import joined, leaves, nested, read_settings
-from assay.store import code_digest
+from assay.store import code_digest, writer_lock
 from assay.store.array_file import JSON, write_store
 from assay.toml import line_of, read_toml
 from assay.training.config import TrainConfig
@@ -130,7 +129,7 @@ def lock_output(out: Path) -> Iterator[None]:
     """Lock an output directory, and remove what a killed training left half-written."""
     with ExitStack() as held:
         try:
-            held.enter_context(writer_lock(out / WORK, LockTimeout(seconds=0)))
+            held.enter_context(writer_lock(out / WORK, 0.0))
         except SetupError as error:
             raise SetupError("this folder is taken or cannot be written", file=out, hint=error.hint) from error
         remove_leftovers(out / WORK / "shards")

@@ -22,7 +22,7 @@ from assay.engines.base import (
 )
 from assay.experiment.corpora import PreparedGold, check_home, reopen
 from assay.experiment.tracing import choose_explainable, rebuild_engine
-from assay.store import ArtifactStore
+from assay.store import Store
 from assay.types import EngineRun, GoldSet, Hit, Waterfall
 from assay.web.runs import CachedRun, ExploringLimits, changed_config
 from assay.web.server import HttpError, LruCache
@@ -96,7 +96,7 @@ class RerunService:
         steps = shares.steps()[:2] if shares else ()
         key = (place.corpus.digest, str(place.corpus.root), *(step.digest for step in steps))
         desk = self._desks.get(key, lambda: _OpenIndex(SharedCache(place.corpus)))
-        with desk.lock, ArtifactStore() as artefacts:
+        with desk.lock, Store() as artefacts:
             desk.shelf.artifacts = artefacts if keep else None
             try:
                 session = with_cache(engine, desk.shelf).open(place.corpus)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assay.corpus import cache_dir
 from assay.gold.history import now
 from assay.gold.journal import JournalCache, opened, read_rows
 from assay.gold.yaml_nodes import MappingKeys, YamlNode
-from assay.store.paths import SEATS
+from assay.store import Store
+from assay.store.kinds import SEATS
 from assay.web.server import HttpError, Response, WebRequest
 
 #: Without the port: a server that is started again may have another one, and a browser is the same one there.
@@ -147,9 +147,7 @@ class NameTakenError(HttpError):
 
 def seats_file(gold_file: Path) -> Path:
     """Give the file of the cache that holds who sits where at one set."""
-    digest = hashlib.sha256(str(gold_file.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
-    folder = cache_dir() / SEATS.name
-    return folder / f"{digest[:16]}.jsonl"
+    return Store().path(SEATS.name, str(gold_file.resolve())) / "seats.jsonl"
 
 
 def port_file(gold_file: Path) -> Path:

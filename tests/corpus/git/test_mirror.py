@@ -15,7 +15,7 @@ def test_mirror_survives_an_interrupted_fetch(tmp_path: Path) -> None:
     second = git(tmp_path / "r", "rev-parse", "HEAD")
     url = f"file://{tmp_path}/r"
     open_corpus(CorpusSpec("git", url, first), cache=tmp_path / "cache")
-    (mirror,) = (tmp_path / "cache" / "mirrors").iterdir()
+    (mirror,) = (tmp_path / "cache" / "mirrors").glob("*/repository")
     write(mirror, {"assay-busy": "", "shallow.lock": "", "HEAD.lock": "", "packed-refs.lock": ""})
     assert open_corpus(CorpusSpec("git", url, second), cache=tmp_path / "cache").revision == second
     assert not os.path.exists(mirror / "shallow.lock")

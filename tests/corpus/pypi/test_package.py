@@ -75,7 +75,7 @@ def test_pypi_refuses_a_file_with_the_wrong_hash(form: str, publish: object, sit
         open_package(tmp_path, f"pypi:bad==1.0#{form}")
     assert caught.value.hint
     assert not (tmp_path / "cache" / "trees").exists()
-    assert not list((tmp_path / "cache" / "tmp").iterdir())
+    assert not list((tmp_path / "cache" / ".tmp").iterdir())
 
 
 def test_pypi_says_when_there_is_no_hash_to_check(site: Site, tmp_path: Path) -> None:

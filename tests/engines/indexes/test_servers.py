@@ -14,7 +14,7 @@ import pytest
 from assay.engines import make_engine
 from assay.engines.base import FullEngine, SharedCache
 from assay.errors import EngineError
-from assay.store import ArtifactStore
+from assay.store import Store
 from assay.types import Corpus
 from tests.engines.indexes.conftest import Log, answers, hits, shared
 from tests.serving import Asked, Reply, serving
@@ -105,7 +105,7 @@ def test_mcp_server_that_keeps_its_index_in_memory_is_told_so(mcp: Any, code: Co
 
 def test_index_of_an_mcp_server_is_reused(mcp: Any, code: Corpus, log: Log, tmp_path: Path) -> None:
     for made in (1, 0):
-        with ArtifactStore(tmp_path / "kept") as artefacts:
+        with Store(tmp_path / "kept") as artefacts:
             shelf = SharedCache(code, artefacts, reuse_index=True)
             assert hits(answers(mcp({"search.turn": bool(made)}), code, shelf)[0], code)
             shelf.close()

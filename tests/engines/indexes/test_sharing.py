@@ -16,7 +16,7 @@ from assay.engines import make_engine
 from assay.engines.base import SharedCache, sharing_engine
 from assay.engines.shared_index import WROTE
 from assay.errors import ConfigError, EngineError
-from assay.store import ArtifactStore
+from assay.store import Store
 from assay.types import Corpus
 from tests.engines.conftest import CorpusOf
 from tests.engines.indexes.conftest import PLACES, TOOL, Log, Make, answers, hits, shared
@@ -212,7 +212,7 @@ def test_secrets_of_a_file_are_in_no_record_and_no_message(
 
 def run_once(engine, code: Corpus, root: Path, *, reuse: bool = True):
     """One run of its own: a shelf that is opened and closed."""
-    with ArtifactStore(root) as artefacts:
+    with Store(root) as artefacts:
         shelf = SharedCache(code, artefacts, reuse_index=reuse)
         found, notes = answers(engine, code, shelf)
         shelf.close()
@@ -234,13 +234,13 @@ def test_reused_index_gives_the_same_answers_at_the_same_place(
     assert made == 0
     assert run_once(tool({"search.weight": 0.9}), code, kept, reuse=False)[0] == other
     assert len(log()) == 2
-    assert not list((kept / ".at-work").iterdir())
+    assert not list((kept / ".tmp").iterdir())
 
 
 def test_kept_index_is_not_spoilt_by_a_variant_that_writes(tool: Make, code: Corpus, log: Log, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     first = run_once(tool(), code, kept)[0]
-    with ArtifactStore(kept) as artefacts:
+    with Store(kept) as artefacts:
         shelf = SharedCache(code, artefacts, reuse_index=True)
         assert WROTE in answers(tool({"search.spoil": True}), code, shelf)[1]
         assert hits(answers(tool(), code, shelf)[0], code) == first
@@ -273,10 +273,10 @@ def test_kept_indexes_are_for_our_eyes_only(tool: Make, code: Corpus, tmp_path: 
     kept = tmp_path / "kept"
     run_once(tool(), code, kept)
     run_once(tool(), code, kept)
-    assert {name: (kept / name).stat().st_mode & 0o777 for name in ("indexes", ".at-work")} == {
-        "indexes": 0o700,
-        ".at-work": 0o700,
-    }
+    assert (kept / "indexes").stat().st_mode & 0o777 == 0o700
+    with Store(kept).temporary("a") as work:
+        assert work is not None
+        assert work.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("keys", [["config.embedding"], None])
@@ -331,7 +331,7 @@ def test_index_that_lies_elsewhere_is_not_kept_and_that_is_told(tool: Make, code
 
 
 def test_index_that_another_process_uses_is_made_anew(tool: Make, code: Corpus, tmp_path: Path) -> None:
-    with ArtifactStore(tmp_path / "kept") as artefacts:
+    with Store(tmp_path / "kept") as artefacts:
         one, two = (SharedCache(code, artefacts, reuse_index=True) for _ in range(2))
         session = shared(tool()).open_shared(code, one, WATCHDOG)
         found, notes = answers(tool(), code, two)

@@ -10,6 +10,7 @@ from assay.experiment.executors.base import SerialExecutor
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import ExecutionOptions, matrix, plan_of
 from assay.experiment.spec import Spec
+from assay.store import Store
 
 
 @pytest.fixture
@@ -29,19 +30,21 @@ def test_what_never_ran_is_not_known(made):
     assert left.cells == len(plan.slots)
 
 
-def test_what_ran_is_remembered(made, tmp_path):
+def test_what_ran_is_remembered(made, monkeypatch, tmp_path):
     plan, work = made
-    learn(plan, work, tmp_path)
-    rates = read_rates(tmp_path)
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "new"))
+    learn(plan, work)
+    rates = read_rates()
     assert set(rates) == {"builtin", "keywords", "random", "oracle"}
     assert rates["builtin"].index > 0
     assert rates["builtin"].query > 0
 
 
-def test_cells_that_were_kept_teach_nothing(made, tmp_path):
+def test_cells_that_were_kept_teach_nothing(made, monkeypatch, tmp_path):
     plan, work = made
-    learn(plan, replace(work, kept=frozenset(work.cells)), tmp_path)
-    assert read_rates(tmp_path) == {}
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "new"))
+    learn(plan, replace(work, kept=frozenset(work.cells)))
+    assert read_rates() == {}
 
 
 def test_an_index_that_is_shared_is_paid_once(made):
@@ -53,9 +56,10 @@ def test_an_index_that_is_shared_is_paid_once(made):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"builtin": 3}', '{"builtin": {"index": "x"}}'])
-def test_rates_that_cannot_be_read_were_never_known(tmp_path, text):
-    (tmp_path / "rates.json").write_text(text)
-    assert read_rates(tmp_path) == {}
+def test_rates_that_cannot_be_read_were_never_known(monkeypatch, tmp_path, text):
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path))
+    Store().put("rates", "rates", text.encode())
+    assert read_rates() == {}
 
 
 def test_an_index_that_is_kept_costs_nothing(made):

@@ -15,7 +15,7 @@ from assay.experiment.records.folder import UNFINISHED
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import ExecutionOptions, cell_store, matrix, plan_of
 from assay.experiment.spec import Spec
-from assay.store import ArtifactStore
+from assay.store import Store
 from tests.conftest import FILES, GOLD, write_tree
 
 STEMS = (0.0, 0.2, 0.6)
@@ -151,7 +151,7 @@ def test_a_changed_file_is_asked_of_everybody(spec):
 
 
 def test_a_corrupt_cell_is_asked_again_and_the_results_are_the_same(spec, first):
-    store = ArtifactStore()
+    store = Store()
     kept = sorted(path for path in (store.root / "cells").rglob("*") if path.is_file() and path.stat().st_size > 200)
     for path in kept[:2]:
         data = bytearray(path.read_bytes())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from assay.search.embedders import CacheConfig, EmbeddingCache
 from assay.search.vectors import Matrix, unit_rows
+from assay.store import Store
 from tests.properties import examples
 
 
@@ -40,11 +41,11 @@ def hash_of(text: str) -> int:
 
 
 def segments(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*/*.assay"))
+    return sorted(folder.glob("embeddings/*/*.assay"))
 
 
 def test_only_what_is_new_is_embedded(tmp_path):
-    embedder, cache = Counting(), EmbeddingCache(tmp_path)
+    embedder, cache = Counting(), EmbeddingCache(Store(tmp_path))
     first = cache.embed(embedder, ["a", "b", "a", ""], "code")
     assert (first == vectors(["a", "b", "a", ""])).all()
     assert embedder.asked == [("a", "code"), ("b", "code"), ("", "code")]
@@ -54,7 +55,7 @@ def test_only_what_is_new_is_embedded(tmp_path):
 
 
 def test_roles_and_embedders_are_kept_apart(tmp_path):
-    cache = EmbeddingCache(tmp_path)
+    cache = EmbeddingCache(Store(tmp_path))
     for embedder in (Counting(), Counting("other/1")):
         for role in ("query", "code", "docs"):
             cache.embed(embedder, ["a"], role)
@@ -62,29 +63,29 @@ def test_roles_and_embedders_are_kept_apart(tmp_path):
 
 
 def test_same_identity_with_another_dimension_is_embedded_again(tmp_path):
-    cache = EmbeddingCache(tmp_path)
+    cache = EmbeddingCache(Store(tmp_path))
     cache.embed(Counting(), ["a"], "code")
     assert cache.embed(Counting(dimension=6), ["a"], "code").shape == (1, 6)
 
 
 def test_no_texts_write_nothing(tmp_path):
-    assert EmbeddingCache(tmp_path / "cache").embed(Counting(), [], "code").shape == (0, 4)
+    assert EmbeddingCache(Store(tmp_path / "cache")).embed(Counting(), [], "code").shape == (0, 4)
     assert not (tmp_path / "cache").exists()
 
 
 @examples(20)
 @given(st.lists(st.lists(st.text(max_size=3), max_size=6), max_size=12), st.integers(1, 4))
 def test_answers_are_what_the_embedder_says_whatever_was_asked_before(tmp_path_factory, requests, most):
-    cache = EmbeddingCache(tmp_path_factory.mktemp("cache"), CacheConfig(max_segments=most))
+    cache = EmbeddingCache(Store(tmp_path_factory.mktemp("cache")), CacheConfig(max_segments=most))
     embedder = Counting()
     for texts in requests:
         assert (cache.embed(embedder, texts, "docs") == vectors(texts)).all()
     assert len(embedder.asked) == len(set(embedder.asked))
-    assert len(segments(cache.folder)) <= most
+    assert len(segments(cache.store.root)) <= most
 
 
 def test_texts_that_no_file_could_hold_are_keyed(tmp_path):
-    cache, embedder = EmbeddingCache(tmp_path), Counting()
+    cache, embedder = EmbeddingCache(Store(tmp_path)), Counting()
     cache.embed(embedder, ["\udc80", "\0"], "code")
     cache.embed(embedder, ["\udc80", "\0"], "code")
     assert len(embedder.asked) == 2
@@ -103,7 +104,7 @@ class Breaking(Counting):
 
 
 def test_what_was_made_before_the_embedder_broke_is_kept(tmp_path):
-    cache, embedder = EmbeddingCache(tmp_path, CacheConfig(piece=3)), Breaking(bad="t7")
+    cache, embedder = EmbeddingCache(Store(tmp_path), CacheConfig(piece=3)), Breaking(bad="t7")
     texts = [f"t{number}" for number in range(12)]
     with pytest.raises(RuntimeError):
         cache.embed(embedder, texts, "code")
@@ -115,7 +116,7 @@ def test_what_was_made_before_the_embedder_broke_is_kept(tmp_path):
 
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
 def test_damaged_segments_are_embedded_again(tmp_path, damage):
-    cache, embedder = EmbeddingCache(tmp_path), Counting()
+    cache, embedder = EmbeddingCache(Store(tmp_path)), Counting()
     cache.embed(embedder, ["a", "b"], "code")
     (path,) = segments(tmp_path)
     raw = bytearray(path.read_bytes())
@@ -126,14 +127,14 @@ def test_damaged_segments_are_embedded_again(tmp_path, damage):
 
 
 def test_bound_removes_what_was_of_no_use_for_longest(tmp_path):
-    cache, embedder = EmbeddingCache(tmp_path), Counting()
+    cache, embedder = EmbeddingCache(Store(tmp_path)), Counting()
     for text in ("old", "used", "new"):
         cache.embed(embedder, [text], "code")
     held = {path: path.stat().st_size for path in segments(tmp_path)}
     for path in held:
         os.utime(path, (1, 1))
     cache.embed(embedder, ["used", "new"], "code")  # marks two of them as used now
-    bound = EmbeddingCache(tmp_path, CacheConfig(max_bytes=3 * max(held.values())))
+    bound = EmbeddingCache(Store(tmp_path), CacheConfig(max_bytes=3 * max(held.values())))
     bound.embed(embedder, ["newest"], "code")
     assert sum(path.stat().st_size for path in segments(tmp_path)) <= bound.config.max_bytes
     before = len(embedder.asked)
@@ -144,13 +145,13 @@ def test_bound_removes_what_was_of_no_use_for_longest(tmp_path):
 
 
 def test_bound_of_nothing_keeps_nothing_and_still_answers(tmp_path):
-    cache = EmbeddingCache(tmp_path, CacheConfig(max_bytes=0))
+    cache = EmbeddingCache(Store(tmp_path), CacheConfig(max_bytes=0))
     assert (cache.embed(Counting(), ["a"], "code") == vectors(["a"])).all()
     assert segments(tmp_path) == []
 
 
 def test_leftovers_of_killed_writers_are_removed(tmp_path):
-    cache, embedder = EmbeddingCache(tmp_path), Counting()
+    cache, embedder = EmbeddingCache(Store(tmp_path)), Counting()
     cache.embed(embedder, ["a"], "code")
     leftover = segments(tmp_path)[0].parent / ".0123.assay.x1y2z3"
     leftover.write_bytes(b"half")
@@ -160,7 +161,7 @@ def test_leftovers_of_killed_writers_are_removed(tmp_path):
 
 def work(folder: Path, seed: int) -> bool:
     """Ask for overlapping texts, with a bound that removes segments all the time."""
-    cache, rng = EmbeddingCache(folder, CacheConfig(max_segments=3, max_bytes=4000)), np.random.default_rng(seed)
+    cache, rng = EmbeddingCache(Store(folder), CacheConfig(max_segments=3, max_bytes=4000)), np.random.default_rng(seed)
     for _ in range(25):
         texts = [f"text {number}" for number in rng.integers(0, 40, 10)]
         if not (cache.embed(Counting(), texts, "code") == vectors(texts)).all():

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from assay.errors import SetupError
-from assay.search.index_files import LockTimeout, writer_lock
+from assay.search.index_files import writer_lock
 from assay.store.array_file import read_store, write_store
 from tests.waiting import WATCHDOG
 
@@ -92,7 +92,7 @@ def _killed_at_random(folder: Path, times: int, seed: int) -> None:
         process.kill()
         last = int(([str(first), *process.communicate()[0].split()])[-1])
         assert _state(path) in (last, last + 1)
-        with writer_lock(folder, LockTimeout(seconds=WATCHDOG)):
+        with writer_lock(folder, WATCHDOG):
             assert sorted(os.listdir(folder)) == ["index.assay", "lock"], "the next writer cleans up"
 
 
@@ -115,19 +115,19 @@ def test_lock_loses_no_increment_of_many_processes(tmp_path) -> None:
 
 
 def test_lock_keeps_threads_and_others_out_and_names_the_holder(tmp_path) -> None:
-    soon = LockTimeout(seconds=0.05)
+    soon = 0.05
     with writer_lock(tmp_path), pytest.raises(SetupError) as caught, writer_lock(tmp_path, soon):
         pytest.fail("two writers")
     assert caught.value.hint
     assert str(os.getpid()) in caught.value.hint
-    with writer_lock(tmp_path, LockTimeout(seconds=0.05)):
+    with writer_lock(tmp_path, 0.05):
         pass
 
 
 def test_lock_is_free_again_after_an_error(tmp_path) -> None:
     with pytest.raises(ValueError), writer_lock(tmp_path):
         raise ValueError("while indexing")
-    with writer_lock(tmp_path, LockTimeout(seconds=0.05)):
+    with writer_lock(tmp_path, 0.05):
         pass
 
 
@@ -136,14 +136,14 @@ def test_lock_of_a_killed_holder_is_free_even_when_its_child_lives(tmp_path, how
     process = _start(_HOLD, str(tmp_path), how)
     assert process.stdout is not None
     speaker = int(process.stdout.readline())
-    with pytest.raises(SetupError), writer_lock(tmp_path, LockTimeout(seconds=0.05)):
+    with pytest.raises(SetupError), writer_lock(tmp_path, 0.05):
         pytest.fail("two writers")
     process.kill()
     process.wait()
     try:
         if how == "fork":
             os.kill(speaker, 0)
-        with writer_lock(tmp_path, LockTimeout(seconds=WATCHDOG)):
+        with writer_lock(tmp_path, WATCHDOG):
             pass
     finally:
         if how == "fork":

@@ -6,16 +6,14 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
-from assay.corpus.cache import cache_dir
 from assay.errors import SetupError
 from assay.experiment.cells.planning import RunPlan
 from assay.experiment.cells.records import CellId, CorpusSnapshot
 from assay.experiment.cells.running import PlanResult
-from assay.files import write_atomic
+from assay.store import Store
+from assay.store.kinds import RATES
 
-_FILE = "rates.json"
 #: How much the newest run counts against all before it: machines change slowly, the first runs are cold.
 _NEWEST = 0.5
 
@@ -38,18 +36,18 @@ class TimeEstimate:
     unknown: tuple[str, ...] = ()  # kinds that were never run here
 
 
-def read_rates(folder: Path | None = None) -> dict[str, Rate]:
+def read_rates() -> dict[str, Rate]:
     """Read what earlier runs took; what cannot be read was never known."""
     try:
-        rows = json.loads(((folder or cache_dir()) / _FILE).read_bytes())
+        rows = json.loads(Store().get(RATES.name, "rates") or b"{}")
         return {kind: Rate(float(row["index"]), float(row["query"])) for kind, row in rows.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def learn(plan: RunPlan, work: PlanResult, folder: Path | None = None) -> None:
+def learn(plan: RunPlan, work: PlanResult) -> None:
     """Remember what a run took; where that cannot be written, the next estimate is the worse for it."""
-    rates = read_rates(folder)
+    rates = read_rates()
     for kind in sorted({kind_of(plan, slot.engine) for slot in work.cells}):
         seen = _seen(plan, work, kind)
         if seen is not None:
@@ -57,7 +55,7 @@ def learn(plan: RunPlan, work: PlanResult, folder: Path | None = None) -> None:
             rates[kind] = Rate(_mixed(old.index, seen.index), _mixed(old.query, seen.query))
     plain = {kind: asdict(rate) for kind, rate in sorted(rates.items())}
     with suppress(SetupError):
-        write_atomic((folder or cache_dir()) / _FILE, json.dumps(plain, indent=1) + "\n")
+        Store().put(RATES.name, "rates", json.dumps(plain).encode())
 
 
 def estimate(

@@ -7,21 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.corpus.cache import cache_dir
 from assay.digests import digest_of
 from assay.errors import SetupError
 from assay.experiment.cells.keys import CellKey
 from assay.experiment.cells.records import CellResult, cell_bytes, read_cell
 from assay.experiment.records import write_assayignore
 from assay.experiment.records.folder import UNFINISHED
-from assay.store import ArtifactStore, paths
+from assay.store import Store, kinds
 
-KIND = paths.CELLS.name
+KIND = kinds.CELLS.name
 
 
-def partial_dir() -> Path:
-    """Name the place in the cache for what runs without a folder of results have not finished."""
-    return cache_dir() / paths.UNFINISHED.name
+def partial_dir(run: str) -> Path:
+    """Return the cache directory of a run without a results folder, until it is finished."""
+    return Store().path(kinds.UNFINISHED.name, run)
 
 
 @dataclass(slots=True)
@@ -29,7 +28,7 @@ class CellStore:
     """The cells that need not be asked again."""
 
     folder: Path  # of the results
-    lasting: ArtifactStore = field(default_factory=ArtifactStore)
+    lasting: Store = field(default_factory=Store)
     fresh: bool = False  # whether what is kept already is passed over
     troubles: list[str] = field(default_factory=list)  # what people should know, each once
 
@@ -38,7 +37,7 @@ class CellStore:
         if self.fresh:
             return None
         for store in (self.lasting, self._unfinished) if key.lasting else (self._unfinished,):
-            data = store.read(KIND, key.digest)
+            data = store.get(KIND, key.digest)
             if data is not None:
                 try:
                     return read_cell(data)
@@ -53,13 +52,13 @@ class CellStore:
         data = cell_bytes(cell)
         if key.lasting:
             try:
-                self.lasting.write(KIND, key.digest, data)
+                self.lasting.put(KIND, key.digest, data)
             except SetupError as failure:
                 self._tell(f"{failure.message}; cells are kept in the results until the run is complete")
             else:
                 return
         write_assayignore(self.folder)  # in a folder inside the corpus it must not become a part of it
-        self._unfinished.write(KIND, key.digest, data)
+        self._unfinished.put(KIND, key.digest, data)
 
     def has(self, key: CellKey) -> bool:
         """Tell whether a cell is kept, without reading it."""
@@ -92,12 +91,12 @@ class CellStore:
     def finish(self) -> None:
         """Forget what was kept for this run only; a place in the cache that was made for it goes with it."""
         shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
-        if self.folder.parent == partial_dir():
+        if self.folder.parent == Store().kind_dir(kinds.UNFINISHED.name):
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
-    def _unfinished(self) -> ArtifactStore:
-        return ArtifactStore(self.folder / UNFINISHED)
+    def _unfinished(self) -> Store:
+        return Store(self.folder / UNFINISHED)
 
     def _tell(self, text: str) -> None:
         if text not in self.troubles:

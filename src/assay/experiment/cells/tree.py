@@ -9,7 +9,7 @@ from assay.engines.base import STEP_KINDS, SharedStep, cached_steps, sharing_eng
 from assay.experiment.cells.keeping import CellStore
 from assay.experiment.cells.planning import RunPlan
 from assay.experiment.cells.records import CellId, CorpusSnapshot
-from assay.store import ArtifactStore
+from assay.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def kept_indexes(
     plan: RunPlan, slots: Iterable[CellId], grounds: Mapping[str, CorpusSnapshot]
 ) -> frozenset[tuple[str, str]]:
     """Find the indexes of some cells that are kept whole, by gold set and company."""
-    store = ArtifactStore()
+    store = Store()
     found = {(slot.gold, plan.asked[slot.engine].company): plan.asked[slot.engine].engine for slot in slots}
     return frozenset(
         place
@@ -74,7 +74,7 @@ def _path(plan: RunPlan, name: str, grounds: Mapping[str, CorpusSnapshot], keepe
         return _Path(name, one.steps, (0,) * len(one.steps), 0)
     cells = sum(keeper.has(plan.key(CellId(gold, name), ground)) for gold, ground in grounds.items())
     shares = sharing_engine(one.engine)
-    store = ArtifactStore()
+    store = Store()
     there = [cached_steps(shares, ground.facts.digest, store) if shares else frozenset() for ground in grounds.values()]
     kept = tuple(sum(step.name in found for found in there) for step in one.steps)
     return _Path(name, one.steps, kept, cells)

@@ -21,7 +21,7 @@ from assay.experiment.running.asking import EngineLimits, EngineOutcome, Tell, r
 from assay.experiment.running.engine_runs import engine_run
 from assay.experiment.spec.model import EngineFactory
 from assay.redaction import declare_values
-from assay.store import ArtifactStore, package_digest
+from assay.store import Store, package_digest
 from assay.types import EngineRun, GoldSet, Suite
 
 
@@ -86,7 +86,7 @@ def run_engines(task: CellTask, tell: Tell) -> dict[str, CellResult]:
     suite = Suite((place.gold,))
     engines = {one.name: replace(_recipe_here(one, task.way), suite=suite).make() for one in task.recipes}
     declare_values(secret for engine in engines.values() for secret in engine.secrets)
-    with ArtifactStore() as artefacts:
+    with Store() as artefacts:
         shelf = SharedCache(place.corpus, artefacts, reuse_index=task.reuse_index)
         try:
             cells = _asked(engines, place, task, shelf, tell)

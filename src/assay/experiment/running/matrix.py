@@ -132,7 +132,7 @@ def dry_run(
 
 def cell_store(plan: RunPlan, how: ExecutionOptions) -> CellStore:
     """Say where cells are kept."""
-    return CellStore(how.folder or partial_dir() / plan.digest[:16], fresh=how.fresh)
+    return CellStore(how.folder or partial_dir(plan.digest), fresh=how.fresh)
 
 
 @contextmanager

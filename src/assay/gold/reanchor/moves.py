@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
-from assay.corpus import ArchiveLimits, cache_dir
-from assay.corpus.cache import CorpusCache
+from assay.corpus import ArchiveLimits
 from assay.corpus.git import git
-from assay.corpus.git_source import fetch_commit
+from assay.corpus.git_source import fetch_commit, open_mirror
 from assay.corpus.spec import is_url
 from assay.errors import GoldError
 from assay.gold.anchors import content_digest, places
 from assay.gold.reanchor.commits import DEFAULT, CommitPair, GitRepository, Reanchoring, read_tree
 from assay.gold.reanchor.matching import MoveCandidate, find_candidates, find_elsewhere, find_in_file, find_scattered
 from assay.gold.reanchor.sections import OldRange
+from assay.store import Store, cache_dir
 from assay.types import GoldSet, Query, Span, Target
 
 _SHORT = 12  # digits of a commit in a message
@@ -95,9 +95,8 @@ def locate(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCo
     if repo is not None:
         repository = GitRepository(Path(repo), root)
     elif corpus.kind == "git" and is_url(corpus.value):
-        store = CorpusCache(cache_dir().absolute())
-        with store.lock(f"mirror {corpus.value}"):
-            first, last = (fetch_commit(store, corpus.value, rev, ArchiveLimits()) for rev in (old, new))
+        with open_mirror(Store(cache_dir().absolute()), corpus.value) as folder:
+            first, last = (fetch_commit(folder, corpus.value, rev, ArchiveLimits()) for rev in (old, new))
         return RepoCommits(GitRepository(last.folder, root), first.commit, last.commit)
     elif corpus.kind in ("git", "path"):
         folder = (Path(gold.source).parent if gold.source else Path()) / Path(corpus.value).expanduser()

@@ -24,7 +24,7 @@ from assay.report.headlines import headline
 from assay.report.render.text import count, strip_control
 from assay.report.results import Results
 from assay.report.scored_run import ScoredRun, pick
-from assay.store.paths import parse_size
+from assay.store.kinds import parse_size
 
 if TYPE_CHECKING:
     from assay.experiment.tracing import Traces

@@ -1,0 +1,201 @@
+"""The layout of the store: paths, checksums, manifests, and atomic changes.
+
+ROOT/KIND/ab/NAME             a value: checksum and bytes
+ROOT/KIND/ab/NAME/content/    a directory, built in place, so that its path never changes
+ROOT/KIND/ab/NAME/finished    its manifest, written last: without it the entry does not exist
+ROOT/KIND/NAME/               a workspace: one writer, whose lock is the file `lock`
+ROOT/.tmp/NAME/               a temporary directory, locked by ROOT/.locks/NAME
+ROOT/.tmp/, ROOT/.locks/      files being written, entries being removed, locks of builders
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from assay.errors import SetupError
+from assay.locks import temporary_lock
+
+#: Errors of a full or read-only disk.
+DISK_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+#: Attempts of a write while directories vanish: another run into the same directory removes them when it ends.
+_ATTEMPTS: Final = 10
+_MAGIC: Final = b"assay-artefact 1 "
+_HEAD: Final = len(_MAGIC) + 64 + 1
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPath:
+    """The paths of a value or directory."""
+
+    root: Path
+    kind: str
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """The file of a value, or the directory of a larger entry."""
+        return self.root / self.kind / self.name[:2] / self.name
+
+    @property
+    def content(self) -> Path:
+        """The content of a directory entry."""
+        return self.path / "content"
+
+    @property
+    def finished(self) -> Path:
+        """The manifest of a directory entry, which marks it as complete."""
+        return self.path / "finished"
+
+    @property
+    def lock(self) -> Path:
+        """The lock file of the process that builds the entry."""
+        return self.root / ".locks" / f"{self.kind}.{self.name}"
+
+
+def name_of(kind: str, key: str) -> str:
+    """Return the file name of a key; 160 bits do not collide by chance."""
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", kind):
+        raise ValueError(f"not the name of a kind: {kind!r}")
+    return hashlib.sha256(f"{kind}\0{key}".encode("utf-8", "surrogateescape")).hexdigest()[:40]
+
+
+def write_atomic(root: Path, path: Path, data: bytes) -> None:
+    """Write a file atomically, creating directories that are missing or removed meanwhile by another process.
+
+    There is no fsync: after a power cut a file may be empty, which its checksum reveals.
+    """
+    spare = root / ".tmp" / f"{path.name}.{secrets.token_hex(8)}"
+    try:
+        for attempt in range(_ATTEMPTS):
+            try:
+                if attempt:
+                    spare.parent.mkdir(parents=True, exist_ok=True)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                with open(spare, "wb") as stream:
+                    stream.write(data)
+                os.replace(spare, path)
+            except FileNotFoundError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                return
+    except BaseException:
+        with suppress(OSError):
+            spare.unlink(missing_ok=True)
+        raise
+
+
+def remove(root: Path, path: Path) -> None:
+    """Remove a file or directory atomically by renaming it first; a missing one is ignored."""
+    doomed = root / ".tmp" / f"removed.{secrets.token_hex(8)}"
+    doomed.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.rename(path, doomed)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno != errno.EXDEV:  # $ASSAY_INDEX_DIR may be on another disk
+            raise
+        doomed = path
+    if doomed.is_dir() and not doomed.is_symlink():
+        shutil.rmtree(doomed, ignore_errors=True)
+    else:
+        doomed.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]:
+    """Turn OSErrors, or those with an errno in `only`, into an error with a hint."""
+    try:
+        yield
+    except OSError as error:
+        if only is not None and error.errno not in only:
+            raise
+        raise SetupError(
+            f"the cache cannot be written: {error.strerror or error}",
+            file=path,
+            hint="free some space (`assay cache prune --to 1GB`), or set ASSAY_CACHE_DIR to a folder you can write",
+        ) from error
+
+
+def build_lock(path: Path, *, wait: bool = True) -> AbstractContextManager[bool]:
+    """Lock an entry against other builders; yield False if another process has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return temporary_lock(path, wait=wait)
+
+
+def add_checksum(name: str, data: bytes) -> bytes:
+    """Prefix data with a checksum over name and data, so that a renamed file is noticed."""
+    return _MAGIC + hashlib.sha256(name.encode("ascii") + b"\0" + data).hexdigest().encode("ascii") + b"\n" + data
+
+
+def verify_checksum(name: str, sealed: bytes) -> bytes | None:
+    """Return the data without the checksum; None if it does not match."""
+    data = sealed[_HEAD:]
+    return data if sealed == add_checksum(name, data) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The content of a directory when it was completed."""
+
+    id: str  # unique, so that a process knows which one it has verified
+    entries: Mapping[str, str]  # path -> "file SIZE SHA256", "link TARGET" or "folder"
+
+    @property
+    def size(self) -> int:
+        """The total size of the files in bytes."""
+        return sum(int(entry.split(" ")[1]) for entry in self.entries.values() if entry.startswith("file "))
+
+    def serialize(self, name: str) -> bytes:
+        """Serialize with a checksum."""
+        return add_checksum(name, json.dumps({"id": self.id, "entries": self.entries}, sort_keys=True).encode("ascii"))
+
+    def matches(self, directory: Path, *, hashed: bool, extensible: bool = False) -> bool:
+        """Return whether a directory has the same files by size, or by hash; `extensible` allows additional ones."""
+        found = dict(_scan_entries(directory, hashed=hashed))
+        known = self.entries
+        if not hashed:
+            known = {path: e.rsplit(" ", 1)[0] if e.startswith("file ") else e for path, e in known.items()}
+        return known.items() <= found.items() if extensible else known == found
+
+
+def read_manifest(name: str, sealed: bytes) -> Manifest | None:
+    """Parse a manifest; None if its checksum does not match."""
+    data = verify_checksum(name, sealed)
+    return None if data is None else Manifest(**json.loads(data))
+
+
+def make_manifest(directory: Path) -> Manifest:
+    """Return the manifest of a directory."""
+    return Manifest(secrets.token_hex(8), dict(_scan_entries(directory, hashed=True)))
+
+
+def _scan_entries(directory: Path, *, hashed: bool, prefix: str = "") -> Iterator[tuple[str, str]]:
+    with os.scandir(directory) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        path = prefix + entry.name
+        if entry.is_symlink():
+            yield path, f"link {os.readlink(entry.path)}"
+        elif entry.is_dir():
+            yield path, "folder"
+            yield from _scan_entries(Path(entry.path), hashed=hashed, prefix=path + "/")
+        elif stat.S_ISREG((facts := entry.stat()).st_mode):
+            if not hashed:
+                yield path, f"file {facts.st_size}"
+                continue
+            with open(entry.path, "rb") as stream:
+                yield path, f"file {facts.st_size} {hashlib.file_digest(stream, 'sha256').hexdigest()}"

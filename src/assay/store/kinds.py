@@ -1,0 +1,123 @@
+"""The cache directory, the kinds of data in it, and their limits."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from assay.errors import ConfigError
+
+#: The size limit of the store.
+VARIABLE: Final = "ASSAY_CACHE_LIMIT"
+_SECONDS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_UNITS: Final = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def cache_dir() -> Path:
+    """Return the cache directory: $ASSAY_CACHE_DIR, else $XDG_CACHE_HOME/assay, else ~/.cache/assay."""
+    if own := os.environ.get("ASSAY_CACHE_DIR"):
+        return Path(own).expanduser()
+    xdg = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification requires relative paths to be ignored.
+    base = Path(xdg) if xdg and Path(xdg).is_absolute() else Path.home() / ".cache"
+    return base / "assay"
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactKind:
+    """A kind of cached data."""
+
+    name: str  # of its directory
+    about: str
+    anew: str  # the cost of rebuilding it
+    limited: bool = True  # counted and pruned by the size limit; other kinds are pruned only when named
+    workspace: bool = False  # directories that are changed in place, without a manifest
+    extensible: bool = False  # other programs may add files to its directories
+
+
+CELLS: Final = ArtifactKind("cells", "results of an engine on a gold set", "rerunning the engine")
+INDEXES: Final = ArtifactKind("indexes", "third-party indexes, for --reuse-index", "indexing again with the tool")
+TABLES: Final = ArtifactKind("tables", "built-in engine's index of a corpus", "parsing the corpus: seconds to minutes")
+VECTORS: Final = ArtifactKind("vectors", "vectors of the chunks of a table", "embedding: seconds to hours")
+DESCRIPTIONS: Final = ArtifactKind(
+    "descriptions", "model-written descriptions of chunks", "asking the model again", limited=False
+)
+EMBEDDINGS: Final = ArtifactKind("embeddings", "embedded texts", "embedding them again", limited=False, workspace=True)
+INDEX: Final = ArtifactKind(
+    "index", "indexes of folders for `assay search`", "indexing the folder", limited=False, workspace=True
+)
+MIRRORS: Final = ArtifactKind(
+    "mirrors", "clones of git repositories of corpora", "cloning again", limited=False, workspace=True
+)
+TREES: Final = ArtifactKind("trees", "fetched corpora", "fetching and unpacking again", limited=False, extensible=True)
+REFS: Final = ArtifactKind("refs", "revisions of fetched corpora", "resolving them again", limited=False)
+RATES: Final = ArtifactKind("rates", "run times of engines, for estimates", "the next run", limited=False)
+SEATS: Final = ArtifactKind(
+    "seats", "browsers of reviewers", "signing in again with a code", limited=False, workspace=True
+)
+UNFINISHED: Final = ArtifactKind(
+    "unfinished",
+    "interrupted runs without a results folder",
+    "starting those runs again",
+    limited=False,
+    workspace=True,
+)
+OLD: Final = ArtifactKind("old", "files of earlier versions of Assay", "nothing: they are not used", limited=False)
+
+KINDS: Final = (
+    CELLS,
+    INDEXES,
+    TABLES,
+    VECTORS,
+    DESCRIPTIONS,
+    EMBEDDINGS,
+    INDEX,
+    MIRRORS,
+    TREES,
+    REFS,
+    RATES,
+    SEATS,
+    UNFINISHED,
+    OLD,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLimits:
+    """Size limit of the store and its housekeeping intervals."""
+
+    bytes: int = 10 * 10**9  # a hundred indexes of large repositories with their vectors, or ten million cells
+    #: Share of the limit that a process may add before it measures the store, which walks all of it.
+    growth: float = 0.02
+    #: Share of the limit that pruning leaves, so that the next pruning is not due at once.
+    low: float = 0.9
+    #: Seconds between updates of the time of use: the order of use is known to the hour, reading stays cheap.
+    touch: float = 3600.0
+    #: Seconds after which a temporary file is a leftover: no write takes an hour.
+    leftover: float = 3600.0
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """Return the limits with the size from ASSAY_CACHE_LIMIT, if set."""
+        limit = os.environ.get(VARIABLE, "").strip()
+        return cls(bytes=parse_size(limit, VARIABLE)) if limit else cls()
+
+
+def parse_size(text: str, where: str) -> int:
+    """Parse a size: 500MB, 2GB, 1.5GiB, or bytes; error messages begin with `where`."""
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", text.strip().lower())
+    if found is None or (found[3] and not found[2]):
+        raise ConfigError(f"{where}: expected a size, got {text!r}", hint="such as 500MB, 2GB or 1.5GiB")
+    power = "bkmgt".index(found[2] or "b")
+    return int(float(found[1]) * (1024**power if found[3] else _UNITS[found[2]]))
+
+
+def parse_age(text: str, where: str) -> float:
+    """Parse an age (30d, 12h, 90m, 45s) into seconds."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([dhms])", text.strip().lower())
+    if found is None:
+        raise ConfigError(f"{where}: expected an age, got {text!r}", hint="such as 30d, 12h or 90m")
+    return float(found[1]) * _SECONDS[found[2]]

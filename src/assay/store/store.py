@@ -1,0 +1,338 @@
+"""The store: small values, directories that are built once, and workspaces with one writer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Self
+
+from assay.errors import SetupError
+from assay.files import remove_leftovers
+from assay.locks import FileLock
+from assay.store.entries import (
+    DISK_ERRORS,
+    EntryPath,
+    add_checksum,
+    build_lock,
+    make_manifest,
+    name_of,
+    read_manifest,
+    remove,
+    verify_checksum,
+    write_atomic,
+    writing,
+)
+from assay.store.kinds import INDEX, KINDS, StoreLimits, cache_dir
+from assay.store.maintenance import DiskUsage, PruneResult, prune, remove_broken, sweep, usage
+
+#: Directories that this process has verified byte by byte, by path and manifest id.
+_verified: Final[set[tuple[str, str]]] = set()
+#: The mtime of this file is the time of the last look at the total size.
+_LAST_LOOK: Final = ".looked"
+#: Seconds to wait for the writer of a workspace: indexing the largest known repository (60,000 files) takes a minute or
+#: two; after ten the writer hangs.
+_WRITER_SECONDS: Final = 600.0
+
+
+class Store:
+    """A store in one directory, safe against concurrent processes, kills and damaged disks.
+
+    Directories from `directory` and `find` are locked against pruning until `release`, `close`, or the end of this
+    object.
+    """
+
+    def __init__(self, root: Path | None = None, limits: StoreLimits | None = None) -> None:
+        self.root = cache_dir() if root is None else root
+        self._limits = limits
+        self.troubles: list[str] = []  # broken entries that were found, as sentences
+        self._held: dict[EntryPath, FileLock] = {}
+        self._grown = 0
+        self._end = weakref.finalize(self, _release_all, self._held)
+
+    @cached_property
+    def limits(self) -> StoreLimits:
+        """The size limit, by default from the environment."""
+        return StoreLimits.from_environment() if self._limits is None else self._limits
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without locks."""
+        return (Store, (self.root, self.limits))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def has(self, kind: str, key: str) -> bool:
+        """Return whether a value or directory exists, without checking it."""
+        place = self._place(kind, key)
+        return place.path.is_file() or place.finished.is_file()
+
+    def get(self, kind: str, key: str) -> bytes | None:
+        """Return a value; None when it is missing, or was broken and is now removed."""
+        place = self._place(kind, key)
+        try:
+            with open(place.path, "rb") as stream:
+                sealed, used = stream.read(), os.fstat(stream.fileno()).st_mtime
+        except OSError:
+            return None
+        data = verify_checksum(place.name, sealed)
+        if data is None:
+            self._note(place, "is broken; it is removed")
+            with suppress(OSError):
+                remove(self.root, place.path)
+            return None
+        self._touch(place.path, used)
+        return data
+
+    def put(self, kind: str, key: str, data: bytes) -> None:
+        """Store a value atomically."""
+        place = self._place(kind, key)
+        with writing(place.path):
+            write_atomic(self.root, place.path, add_checksum(place.name, data))
+            self._grow(kind, len(data))
+
+    def directory(self, kind: str, key: str, make: Callable[[Path], None], *, check: bool = True) -> Path:
+        """Return a directory, filled once by `make` while other processes wait.
+
+        With `check`, this process verifies it byte by byte on first use; a broken one is built again.
+        """
+        place = self._place(kind, key)
+        while (found := self._find(place, check=check)) is None:
+            with ExitStack() as held:
+                with writing(place.lock):
+                    held.enter_context(build_lock(place.lock))
+                found = self._find(place, check=check) or self._make(place, make)
+                if found is not None:
+                    return found
+        return found
+
+    def find(self, kind: str, key: str, *, check: bool = True) -> Path | None:
+        """Return a directory if it exists and is whole."""
+        return self._find(self._place(kind, key), check=check)
+
+    def contents(self, kind: str, key: str) -> Mapping[str, str] | None:
+        """Return path -> "file SIZE SHA256", "link TARGET" or "folder" of a directory as it was completed."""
+        place = self._place(kind, key)
+        try:
+            manifest = read_manifest(place.name, place.finished.read_bytes())
+        except OSError:
+            return None
+        return None if manifest is None else manifest.entries
+
+    def remove(self, kind: str, key: str) -> None:
+        """Remove a value or directory, even one in use."""
+        with writing(self.root):
+            remove(self.root, self._place(kind, key).path)
+
+    def release(self, kind: str, key: str) -> None:
+        """Allow pruning of a directory; mapped files stay readable."""
+        held = self._held.pop(self._place(kind, key), None)
+        if held is not None:
+            held.release()
+
+    def close(self) -> None:
+        """Release every directory."""
+        _release_all(self._held)
+
+    def path(self, kind: str, key: str, label: str = "") -> Path:
+        """Return the directory of a workspace, which may not exist; files in it are replaced whole.
+
+        A label makes its name readable; 80 bits of hash then tell workspaces apart.
+        """
+        name = name_of(kind, key)
+        return self.kind_dir(kind) / (f"{label}-{name[:20]}" if label else name)
+
+    @contextmanager
+    def workspace(self, kind: str, key: str) -> Iterator[Path]:
+        """Lock and yield the directory of a workspace; other writers wait."""
+        path = self.path(kind, key)
+        with writer_lock(path):
+            yield path
+
+    @contextmanager
+    def temporary(self, key: str, *, wait: bool = True) -> Iterator[Path | None]:
+        """Yield an empty directory, which has the same path for the same key; it is removed at the end.
+
+        Other processes with the same key wait; without `wait` they get None.
+        """
+        name = name_of("temporary", key)
+        path = self.root / ".tmp" / name
+        with ExitStack() as stack:
+            with writing(path):
+                sweep(self.root)
+                ours = stack.enter_context(build_lock(self.root / ".locks" / name, wait=wait))
+                if ours:
+                    remove(self.root, path)  # of a killed process
+                    path.mkdir(mode=0o700, parents=True)
+                    stack.callback(shutil.rmtree, path, ignore_errors=True)
+            yield path if ours else None
+
+    def usage(self) -> tuple[DiskUsage, ...]:
+        """Return the disk usage of each kind."""
+        return usage(self._roots())
+
+    def prune(
+        self,
+        most_bytes: int | None = None,
+        older_than: float | None = None,
+        kinds: Collection[str] = (),
+        *,
+        dry_run: bool = False,
+    ) -> PruneResult:
+        """Remove entries unused for `older_than` seconds, then the least recently used down to `most_bytes`.
+
+        Without either, the limit of the store applies; without kinds, the kinds with a limit are pruned. Entries in
+        use stay.
+        """
+        if most_bytes is None and older_than is None:
+            most_bytes = self.limits.bytes
+        roots = self._roots(kinds or _LIMITED)
+        with writing(self.root):
+            return prune(self.root, roots, most_bytes, older_than, leftover=self.limits.leftover, dry_run=dry_run)
+
+    def verify(self) -> tuple[str, ...]:
+        """Check every value and directory byte by byte, remove broken ones and return their paths."""
+        with writing(self.root):
+            return remove_broken(self.root, self._roots())
+
+    def kind_dir(self, kind: str) -> Path:
+        """Return the directory of a kind; $ASSAY_INDEX_DIR replaces that of folder indexes."""
+        own = os.environ.get("ASSAY_INDEX_DIR") if kind == INDEX.name else None
+        return Path(own).expanduser() if own else self.root / kind
+
+    def _roots(self, kinds: Collection[str] = ()) -> dict[str, Path]:
+        return {kind.name: self.kind_dir(kind.name) for kind in KINDS if not kinds or kind.name in kinds}
+
+    def _place(self, kind: str, key: str) -> EntryPath:
+        return EntryPath(self.root, kind, name_of(kind, key))
+
+    def _find(self, place: EntryPath, *, check: bool) -> Path | None:
+        held = FileLock(place.finished, shared=True)
+        try:
+            if not held.acquire(wait=False):
+                return None
+        except OSError:
+            return None
+        if not _is_whole(place, held.handle, check=check):
+            held.release()
+            self._note(place, "is broken; it is rebuilt")
+            return None
+        before = self._held.pop(place, None)
+        self._held[place] = held
+        if before is not None:
+            before.release()
+        self._touch(place.finished, os.fstat(held.handle).st_mtime)
+        return place.content
+
+    def _make(self, place: EntryPath, make: Callable[[Path], None]) -> Path | None:
+        with writing(place.path):
+            remove(self.root, place.path)
+            place.content.mkdir(parents=True)
+        try:
+            with writing(place.path, only=DISK_ERRORS):  # other errors are those of `make`
+                make(place.content)
+            with writing(place.path):
+                manifest = make_manifest(place.content)
+                write_atomic(self.root, place.finished, manifest.serialize(place.name))
+        except BaseException:
+            with suppress(OSError):
+                remove(self.root, place.path)
+            raise
+        _verified.add((str(place.path), manifest.id))
+        found = self._find(place, check=False)
+        self._grow(place.kind, manifest.size)
+        return found
+
+    def _touch(self, path: Path, used: float) -> None:
+        if time.time() - used >= self.limits.touch:
+            with suppress(OSError):  # a read-only store
+                os.utime(path)
+
+    def _grow(self, kind: str, size: int) -> None:
+        if kind not in _LIMITED:
+            return
+        first = not self._grown
+        self._grown += size + 1
+        last_look = self.root / _LAST_LOOK
+        if self._grown < self.limits.growth * self.limits.bytes:
+            if not first:
+                return
+            with suppress(OSError):
+                if time.time() - last_look.stat().st_mtime < self.limits.leftover:
+                    return
+        self._grown = 1
+        with suppress(OSError):  # the value is stored even if pruning fails
+            last_look.touch()
+            low = int(self.limits.low * self.limits.bytes)
+            roots = self._roots(_LIMITED)
+            prune(self.root, roots, low, None, leftover=self.limits.leftover, above=self.limits.bytes)
+
+    def _note(self, place: EntryPath, what: str) -> None:
+        sentence = f"{place.path} {what}"
+        if sentence not in self.troubles:
+            self.troubles.append(sentence)
+
+
+_LIMITED: Final = frozenset(kind.name for kind in KINDS if kind.limited)
+
+
+def _is_whole(place: EntryPath, handle: int, *, check: bool) -> bool:
+    try:
+        manifest = read_manifest(place.name, os.pread(handle, os.fstat(handle).st_size, 0))
+        if manifest is None or not check:
+            return manifest is not None
+        if (str(place.path), manifest.id) in _verified:
+            return manifest.matches(place.content, hashed=False)
+        whole = manifest.matches(place.content, hashed=True)
+    except OSError:  # a file is missing or unreadable
+        return False
+    if whole:
+        _verified.add((str(place.path), manifest.id))
+    return whole
+
+
+def _release_all(held: dict[EntryPath, FileLock]) -> None:
+    while held:
+        held.popitem()[1].release()
+
+
+@contextmanager
+def writer_lock(
+    directory: Path, seconds: float = _WRITER_SECONDS, what: str = "cache", variable: str = "ASSAY_CACHE_DIR"
+) -> Iterator[None]:
+    """Lock a directory against other writers and remove leftovers of killed ones; readers need no lock."""
+    lock = FileLock(directory / "lock")
+    try:
+        try:
+            while True:
+                directory.mkdir(parents=True, exist_ok=True)
+                with suppress(FileNotFoundError):  # pruned meanwhile
+                    ours = lock.acquire(wait=seconds)
+                    break
+            if not ours:
+                holder = lock.path.read_text("ascii", "replace").strip()
+                raise SetupError(
+                    f"another process has been writing this {what} for {seconds:g} s",
+                    file=directory,
+                    hint=f"wait for it, or end it: process {holder}" if holder else "wait for it to end",
+                )
+            os.ftruncate(lock.handle, 0)
+            os.pwrite(lock.handle, str(os.getpid()).encode("ascii"), 0)
+            remove_leftovers(directory)
+        except OSError as error:  # a full disk, or a network drive without locks
+            raise SetupError(
+                f"the {what} cannot be written: {error.strerror or error}",
+                file=directory,
+                hint=f"free some space, or set {variable} to a folder you can write",
+            ) from error
+        yield
+    finally:
+        lock.release()
