@@ -28,7 +28,7 @@ from assay.types import Corpus, Cost, Hit, Status
 from tests.waiting import WATCHDOG
 
 LIST = "return a list of Hit, of paths or of 'path:10-20'"
-RESULT = "a result is a Hit, a path, 'path:10-20' or a mapping with path, start, end, score"
+RESULT = "return a Hit, a path, 'path:10-20' or a mapping with path, start, end, score"
 
 
 class Scripted:
@@ -61,10 +61,10 @@ class Scripted:
         (EngineTimeoutError("too slow"), Status.TIMEOUT, "too slow"),
         (EngineError("no\nindex", hint="build\none"), Status.ERROR, "no index → build one"),
         (EngineError("x" * 900, hint="shorten"), Status.ERROR, "x" * 500 + " → shorten"),
-        (None, Status.ERROR, f"the engine returned NoneType, not a list of results → {LIST}"),
-        ("a.py", Status.ERROR, f"the engine returned str, not a list of results → {LIST}"),
-        (Hit("a.py"), Status.ERROR, f"the engine returned Hit, not a list of results → {LIST}"),
-        ([3], Status.ERROR, f"the engine returned a result of type int: 3 → {RESULT}"),
+        (None, Status.ERROR, f"expected a list of results, got NoneType → {LIST}"),
+        ("a.py", Status.ERROR, f"expected a list of results, got str → {LIST}"),
+        (Hit("a.py"), Status.ERROR, f"expected a list of results, got Hit → {LIST}"),
+        ([3], Status.ERROR, f"cannot convert a result of type int: 3 → {RESULT}"),
     ],
 )
 def test_ask_turns_every_failure_into_a_status(act: object, status: Status, message: str) -> None:

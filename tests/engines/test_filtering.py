@@ -30,7 +30,7 @@ def test_filters_of_a_table_repeat_the_item_and_know_the_places() -> None:
 def test_filters_of_a_flat_table_take_several_values_in_one_name() -> None:
     filters = Filters({"in": "{path}", "mode": "glob"})
     assert filters.table(WANTED, {}, flat=True) == {"in": ["src/**", "{k}"], "mode": "glob"}
-    with pytest.raises(EngineError, match="takes one value, and there are 2"):
+    with pytest.raises(EngineError, match="takes one value, got 2"):
         filters.table(WANTED, {})
 
 

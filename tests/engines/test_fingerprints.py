@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -241,4 +242,4 @@ def test_looking_for_what_is_declared_computes_nothing(here):
 
     inner = sharing_engine(command(here))
     assert isinstance(inner, CommandEngine)
-    assert isinstance(as_engine(Costly(inner.tool, inner.layout, inner.dialogue)), Costly)
+    assert isinstance(as_engine(Costly(**{field.name: getattr(inner, field.name) for field in fields(inner)})), Costly)

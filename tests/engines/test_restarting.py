@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from assay.engines import tool as restarting
-from assay.engines.tool import RestartCost, Restarts
+from assay.engines.tool import RESTART_SECONDS, RestartCost, Restarts
 from assay.errors import EngineError
 
 
@@ -16,14 +15,14 @@ def test_restart_gets_a_time_of_its_own_that_follows_the_first_start() -> None:
     restarts.note_start(100.0)
     restarts.note_start(1.0)  # only the first counts
     restarts.restart(limits.append)
-    assert limits == [restarting.RESTART_LIMITS.minimum, 300.0]
+    assert limits == [RESTART_SECONDS, 300.0]
 
 
 def test_restart_tells_its_seconds(naps: list[float]) -> None:
     again = Restarts(5, "the tool").restart(lambda _: time.sleep(1000.0))
     assert again.seconds >= 1000
     (note,) = again.notes
-    assert note == f"the tool was started again before this query; the {again.seconds:.1f} s are no part of its time"
+    assert note == f"the tool was restarted before this query ({again.seconds:.1f} s, not counted)"
 
 
 def test_restarts_are_bounded_in_a_row_and_an_answer_begins_a_new_row() -> None:
@@ -34,9 +33,9 @@ def test_restarts_are_bounded_in_a_row_and_an_answer_begins_a_new_row() -> None:
     restarts.note_loss()
     restarts.restart(lambda _: None)
     restarts.note_loss()
-    with pytest.raises(EngineError, match="the tool was lost 2 times in a row and is not started again") as caught:
+    with pytest.raises(EngineError, match="the tool failed 2 times in a row and is not restarted") as caught:
         restarts.restart(lambda _: pytest.fail("started once too often"))
-    assert caught.value.hint == "correct it, or raise restarts"
+    assert caught.value.hint == "fix it, or raise restarts"
 
 
 def test_seconds_of_a_restart_are_not_charged_when_it_or_the_answer_fails(naps: list[float]) -> None:

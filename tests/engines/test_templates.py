@@ -129,11 +129,11 @@ def test_python_of_a_program_is_the_one_it_starts_with(
 
 def test_python_of_something_else_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SetupError, match="no program tool"):
+    with pytest.raises(SetupError, match="program tool not found"):
         find_python("tool")
     for content in (b"\x7fELF\x00", b"#!/bin/bash\n", b"#!", b"#!/bin/sh\necho python\n"):
         (tmp_path / "tool").write_bytes(content)
         (tmp_path / "tool").chmod(0o755)
-        with pytest.raises(SetupError, match="does not begin with a Python") as caught:
+        with pytest.raises(SetupError, match="is not a Python script") as caught:
             find_python("tool")
         assert caught.value.hint

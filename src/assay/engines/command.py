@@ -24,7 +24,7 @@ from assay.engines.interactive import (
     WireProtocol,
 )
 from assay.engines.json_output import parse_selector
-from assay.engines.output import OutputLayout, make_layout, parse_output
+from assay.engines.output import OutputLayout, OutputSettings, make_layout, parse_output
 from assay.engines.presets import PROBE_LIMITS
 from assay.engines.secrets import check_literal_secrets, recorded_table, secret_values
 from assay.engines.shared_index import (
@@ -41,13 +41,12 @@ from assay.engines.shared_index import (
 from assay.engines.templates import (
     QUERY_PLACEHOLDERS,
     Filters,
-    Template,
+    FilterTemplate,
     check_template,
     has_placeholder,
     make_filters,
     named_secrets,
 )
-from assay.engines.text_output import OutputSettings
 from assay.engines.tool import (
     RESTARTS,
     STARTUP_SECONDS,
@@ -57,8 +56,7 @@ from assay.engines.tool import (
     OrphanTracker,
     UsageTracker,
     check_program,
-    check_restarts,
-    check_startup,
+    check_restart_settings,
     describe_failure,
     fill_command,
     fixed_placeholders,
@@ -77,10 +75,9 @@ from assay.store import scratch
 from assay.types import Corpus, Role
 
 WHERE = "engine command"
-#: Values of `update` that stand for no command.
-AGAIN, RESTART = "index", "restart"
-#: Settings of some modes only.
-_MODES: Mapping[str, tuple[str, ...]] = {
+Mode = Literal["once", "lines", "prompt"]
+#: Settings that are valid in some modes only.
+_MODES: Mapping[str, tuple[Mode, ...]] = {
     "ok_codes": ("once",),
     "path_filter": ("once", "lines"),
     "language_filter": ("once", "lines"),
@@ -91,9 +88,9 @@ _MODES: Mapping[str, tuple[str, ...]] = {
     "restarts": ("lines", "prompt"),
     "startup_timeout": ("lines", "prompt"),
 }
-
-Mode = Literal["once", "lines", "prompt"]
-Filter = Argv | Mapping[str, object]
+#: Recorded only if they are set.
+_OPTIONAL = ("mode", "request", "answer_id", "prompt", "ready", "git")
+_NO_MATCH = 1  # exit code of grep, rg and ag when they find nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,14 +161,14 @@ class Settings(OutputSettings):
             "prompt: the first prompt; without it in mode lines, the first query includes the start"
         },
     )
-    path_filter: Filter = field(
+    path_filter: Argv | Mapping[str, object] = field(
         default=(),
         metadata={
             "about": "arguments for each glob that results must match, with {path}, as in --include={path}; they come "
             'before a -- in argv, else last; of mode lines a table that is added to the request, { paths = ["{path}"] }'
         },
     )
-    language_filter: Filter = field(
+    language_filter: Argv | Mapping[str, object] = field(
         default=(), metadata={"about": "arguments for each language that results must be in, with {language}; as above"}
     )
     startup_timeout: float = field(
@@ -205,8 +202,7 @@ class Settings(OutputSettings):
 
     def __post_init__(self) -> None:
         OutputSettings.__post_init__(self)
-        check_restarts(self.where, self.restarts)
-        check_startup(self.where, self.startup_timeout)
+        check_restart_settings(self.where, self.startup_timeout, self.restarts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,444 +218,429 @@ class CommandTemplates:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def commands(self) -> tuple[tuple[str, ...], ...]:
-        """List the commands that are set."""
+        """Return the commands that are set."""
         return tuple(filter(None, (self.index, self.update, self.argv, self.version)))
 
     def all(self) -> tuple[object, ...]:
-        """List everything that may hold a placeholder."""
+        """Return everything that may contain a placeholder."""
         return (*self.commands(), self.filters.paths, self.filters.languages, self.request, self.env)
 
 
-def read_templates(settings: Settings, folders: Sequence[str]) -> CommandTemplates:
-    """Split and check the templates; `folders` are the placeholders that always have a value."""
+def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngine:
+    """Make the engine from its settings."""
+    read = read_settings(Settings, settings, WHERE)
+    fixed = fixed_placeholders(context)
+    template = load_config(read.config, fixed, WHERE)
+    templates = _parse_templates(read, placeholder_names(fixed, template))
+    check_config_used(template, templates.all(), WHERE)
+    texts = (*templates.all(), *(template.texts if template else ()))
+    indexes_at_start = read.mode != "once" and has_placeholder(texts, "store")
+    builder: IndexBuilder = "command" if templates.index else "session" if indexes_at_start else "none"
+    always = ("index", "git", "update", "version", *(("argv", "mode") if builder == "session" else ()))
+    about = shlex.join(templates.index or templates.argv)
+    return CommandEngine(
+        settings=read,
+        templates=templates,
+        placeholders=fixed,
+        template=template,
+        indexing=make_index_settings(IndexDeclaration(WHERE, read, always, builder, fixed, template, about)),
+        layout=make_layout(read, WHERE),
+        protocol=_make_protocol(read),
+        secrets=(*secret_values(templates.all(), env=read.env), *(template.secrets if template else ())),
+    )
+
+
+def _parse_templates(settings: Settings, known: Sequence[str]) -> CommandTemplates:
     _check_mode(settings)
-    asked = (*folders, *QUERY_PLACEHOLDERS) if settings.mode == "once" else folders
+    with_query = (*known, *QUERY_PLACEHOLDERS)
+    once = settings.mode == "once"
+    if settings.update == "index" and not settings.index:
+        raise ConfigError(f'{WHERE}: update = "index" requires index', hint="set index, or remove update")
+    if settings.update == "restart" and once:
+        raise ConfigError(
+            f'{WHERE}: update = "restart" cannot be used with mode "once"', hint="remove update, or use another mode"
+        )
+    update = {"index": settings.index, "restart": ()}.get(cast(str, settings.update), settings.update)
+    argv = parse_command(settings.argv, with_query if once else known, f"{WHERE}: argv")
+    if not argv:
+        raise ConfigError(f"{WHERE}: argv is empty", hint='set argv = ["tool", "--", "{query}"]')
+    if once and not has_placeholder(argv, "query"):
+        raise ConfigError(f"{WHERE}: argv has no {{query}}", hint="add {query} where the query belongs")
+    index, version = (
+        parse_command(getattr(settings, name), known, f"{WHERE}: {name}") for name in ("index", "version")
+    )
     by_path, by_language = (
-        _read_filter(settings, name, (*folders, *QUERY_PLACEHOLDERS)) for name in ("path_filter", "language_filter")
+        _parse_filter(settings, name, (*with_query, value))
+        for name, value in (("path_filter", "path"), ("language_filter", "language"))
     )
     templates = CommandTemplates(
-        parse_command(settings.argv, asked, f"{WHERE}: argv"),
-        parse_command(settings.index, folders, f"{WHERE}: index"),
-        _read_update(settings, folders),
-        parse_command(settings.version, folders, f"{WHERE}: version"),
-        make_filters(by_path, by_language, (*folders, *QUERY_PLACEHOLDERS), WHERE),
+        argv,
+        index,
+        parse_command(update, known, f"{WHERE}: update"),
+        version,
+        make_filters(by_path, by_language, with_query, WHERE),
         settings.request,
         settings.env,
     )
-    _check_argv(templates.argv, settings.mode)
-    check_template(settings.env, folders, f"{WHERE}: env")
-    check_template(settings.request, (*folders, *QUERY_PLACEHOLDERS, "id"), f"{WHERE}: request")
+    check_template(settings.env, known, f"{WHERE}: env")
+    check_template(settings.request, (*with_query, "id"), f"{WHERE}: request")
     named = {name: getattr(templates, name) for name in ("argv", "index", "update", "version", "request", "env")}
     check_literal_secrets(WHERE, {**named, "path_filter": by_path, "language_filter": by_language})
     return templates
 
 
 def _check_mode(settings: Settings) -> None:
+    mode, request = settings.mode, settings.request
     defaults = {one.name: one.default for one in fields(Settings)}
     for name, modes in _MODES.items():
-        if settings.mode not in modes and getattr(settings, name) != defaults[name]:
+        if mode not in modes and getattr(settings, name) != defaults[name]:
             raise ConfigError(
-                f'{WHERE}: {name} has no meaning with mode = "{settings.mode}"',
-                hint=f"take it out, or use mode {' or '.join(modes)}",
+                f'{WHERE}: {name} cannot be used with mode "{mode}"',
+                hint=f"remove it, or use mode {' or '.join(modes)}",
             )
-    if settings.mode == "prompt" and not settings.prompt:
-        raise ConfigError(f"{WHERE}: mode prompt without a prompt", hint='write prompt = "^> "')
-    if isinstance(settings.request, str) and len(settings.request.splitlines()) > 1:
-        raise ConfigError(f"{WHERE}: request has a line break", hint="a request is one line; use a table for JSON")
-    if settings.mode == "lines":
-        _check_lines(settings)
-    elif settings.mode == "prompt" and settings.request and not has_placeholder(settings.request, "query"):
-        raise ConfigError(f"{WHERE}: request has no {{query}}", hint="put {query} where the query goes")
-
-
-def _check_lines(settings: Settings) -> None:
-    if not has_placeholder(settings.request, "query"):
-        raise ConfigError(f"{WHERE}: mode lines without a request", hint='write request = { query = "{query}" }')
+    if mode == "prompt" and not settings.prompt:
+        raise ConfigError(f'{WHERE}: mode "prompt" requires prompt', hint='set prompt = "^> "')
+    if isinstance(request, str) and len(request.splitlines()) > 1:
+        raise ConfigError(f"{WHERE}: request contains a line break", hint="use one line, or a table for JSON")
+    if (mode == "lines" or request) and not has_placeholder(request, "query"):
+        raise ConfigError(f"{WHERE}: request has no {{query}}", hint='set request = { query = "{query}" }')
+    if mode != "lines":
+        return
     if settings.format not in ("auto", "json"):
-        raise ConfigError(f'{WHERE}: format = "{settings.format}" with mode lines', hint="its answers are JSON")
-    if settings.startup_timeout != STARTUP_SECONDS and not settings.ready:
-        raise ConfigError(f"{WHERE}: startup_timeout, but no ready", hint="declare what it prints once it has started")
-    if settings.answer_id and not has_placeholder(settings.request, "id"):
-        raise ConfigError(f"{WHERE}: answer_id, but no {{id}} in request", hint='write request = { id = "{id}", ... }')
-
-
-def _check_argv(argv: Sequence[str], mode: Mode) -> None:
-    if not argv:
-        raise ConfigError(f"{WHERE}: argv is empty", hint='write argv = ["tool", "--", "{query}"]')
-    if mode == "once" and not has_placeholder(argv, "query"):
-        raise ConfigError(f"{WHERE}: argv has no {{query}}", hint="put {query} where the query goes")
-
-
-def _read_filter(settings: Settings, name: str, known: Sequence[str]) -> Template:
-    template: Filter = getattr(settings, name)
-    table = isinstance(template, Mapping)
-    if template and table != (settings.mode == "lines"):
-        shape, wanted = ("a table", "arguments") if table else ("arguments", "a table that is added to the request")
         raise ConfigError(
-            f'{WHERE}: {name} has no meaning as {shape} with mode = "{settings.mode}"', hint=f"write {wanted}"
+            f'{WHERE}: format "{settings.format}" cannot be used with mode "lines"', hint='use format "json"'
         )
-    if template and table and isinstance(settings.request, str):
-        raise ConfigError(f"{WHERE}: {name}, but request is a text", hint="write request as a table")
-    if table:
-        return cast("Mapping[str, object]", template)
-    place = "path" if name == "path_filter" else "language"
-    return parse_command(cast(Argv, template), (*known, place), f"{WHERE}: {name}")
+    if settings.startup_timeout != STARTUP_SECONDS and not settings.ready:
+        raise ConfigError(f"{WHERE}: startup_timeout requires ready", hint='set ready, such as ready = "^READY"')
+    if settings.answer_id and not has_placeholder(request, "id"):
+        raise ConfigError(f"{WHERE}: answer_id requires {{id}} in request", hint='add id = "{id}" to request')
 
 
-def _read_update(settings: Settings, known: Sequence[str]) -> tuple[str, ...]:
-    if settings.update == RESTART:
-        if settings.mode == "once":
-            raise ConfigError(f'{WHERE}: update = "restart" with mode once', hint="no program keeps running")
-        return ()
-    if settings.update == AGAIN and not settings.index:
-        raise ConfigError(f'{WHERE}: update = "index" without an index command', hint="take it out, or add index")
-    return parse_command(settings.index if settings.update == AGAIN else settings.update, known, f"{WHERE}: update")
+def _parse_filter(settings: Settings, name: str, known: Sequence[str]) -> FilterTemplate:
+    template: Argv | Mapping[str, object] = getattr(settings, name)
+    if not template or not isinstance(template, Mapping):
+        if template and settings.mode == "lines":
+            raise ConfigError(
+                f'{WHERE}: {name}: expected a table with mode "lines", got arguments',
+                hint='use a table such as { paths = ["{path}"] }',
+            )
+        return parse_command(cast(Argv, template or ()), known, f"{WHERE}: {name}")
+    if settings.mode != "lines":
+        raise ConfigError(
+            f'{WHERE}: {name}: expected arguments with mode "{settings.mode}", got a table',
+            hint='use arguments such as ["--include={path}"]',
+        )
+    if isinstance(settings.request, str):
+        raise ConfigError(f"{WHERE}: {name} requires request to be a table", hint='set request = { query = "{query}" }')
+    return template
 
 
-def compile_marker(text: str, name: str) -> re.Pattern[bytes]:
-    """Compile a regular expression for output; ^ and $ match at lines."""
+def _make_protocol(settings: Settings) -> WireProtocol | None:
+    if settings.mode == "lines":
+        return JsonLinesProtocol(
+            request=settings.request,
+            layout=make_layout(replace(settings, format="json"), WHERE),
+            # the rest of the line is not an answer
+            ready=_make_marker(settings.ready, "ready", after=rb"[^\n]*\n") if settings.ready else None,
+            answer_id=parse_selector(settings.answer_id, f"{WHERE}: answer_id") if settings.answer_id else None,
+        )
+    if settings.mode == "prompt":
+        return PromptProtocol(
+            request=settings.request or "{query}",
+            layout=make_layout(settings, WHERE),
+            ready=_make_marker(settings.ready, "ready") if settings.ready else None,
+            # spaces and colors may follow a prompt; anything else belongs to the answer
+            prompt=_make_marker(settings.prompt, "prompt", after=rb"(?:\x1b\[[0-?]*[ -/]*[@-~]|\s)*\Z"),
+        )
+    return None
+
+
+def _make_marker(text: str, name: str, *, after: bytes = b"") -> OutputMarker:
     try:
         marker = re.compile(text.encode(), re.MULTILINE)
-    except (re.error, ValueError) as problem:
-        raise ConfigError(f"{WHERE}: {name}: {problem}", hint="correct the regular expression") from problem
+    except (re.error, ValueError) as error:
+        raise ConfigError(f"{WHERE}: {name}: {error}", hint="correct the regular expression") from error
     if marker.search(b""):
-        raise ConfigError(f"{WHERE}: {name} = {text!r} matches the empty text", hint="write what is printed there")
-    return marker
+        raise ConfigError(
+            f"{WHERE}: {name}: {text!r} matches the empty string", hint='use a pattern of printed text, such as "^> "'
+        )
+    return OutputMarker(name, text, re.compile(b"(?:" + marker.pattern + b")" + after, re.MULTILINE))
 
 
-_MISSED = 1  # what grep, rg and ag exit with when they find nothing
-#: Recorded only if they are set.
-_SELDOM = ("mode", "request", "answer_id", "prompt", "ready", "git")
-
-
-def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngine:
-    """Make the engine from its settings."""
-    read = read_settings(Settings, settings, WHERE)
-    placeholders = fixed_placeholders(context)
-    config = load_config(read.config, placeholders, WHERE)
-    templates = read_templates(read, placeholder_names(placeholders, config))
-    check_config_used(config, templates.all(), WHERE)
-    secrets = (*secret_values(templates.all(), env=read.env), *(config.secrets if config else ()))
-    tool = Tool(read, templates, placeholders, _indexing(read, templates, placeholders, config), secrets, config)
-    return CommandEngine(tool, make_layout(read, WHERE), make_protocol(read))
-
-
-def _indexing(
-    settings: Settings, templates: CommandTemplates, placeholders: Mapping[str, str], config: ConfigTemplate | None
-) -> IndexSettings:
-    texts = (*templates.all(), *(config.said if config else ()))
-    starts = settings.mode != "once" and has_placeholder(texts, "store")
-    builder: IndexBuilder = "command" if templates.index else "session" if starts else "none"
-    always = ("index", "git", "update", "version", *(("argv", "mode") if builder == "session" else ()))
-    about = shlex.join(templates.index or templates.argv)
-    return make_index_settings(IndexDeclaration(WHERE, settings, always, builder, placeholders, config, about))
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandEngine(SharedIndexEngine):
-    """A command line tool with its templates."""
+    """A command line tool."""
 
-    tool: Tool
+    settings: Settings
+    templates: CommandTemplates
+    placeholders: Mapping[str, str]  # {here}, {preset} and {python}
+    template: ConfigTemplate | None
+    indexing: IndexSettings
     layout: OutputLayout
-    dialogue: WireProtocol | None  # None: the program is run once for each query
+    protocol: WireProtocol | None  # None: the program runs once per query
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
-    identity: str | None = None  # a program may change unseen
+    identity: str | None = None  # a program may change without notice
     private: bool = True  # a tool may write its index anywhere
-    parallel: int = 1  # a second run would slow the first one down
+    parallel: int = 1  # concurrent runs would slow each other down
 
     @property
     def oversample(self) -> int:
         """The setting."""
-        return self.tool.settings.oversample
+        return self.settings.oversample
 
     @property
     def git(self) -> bool:
         """The setting."""
-        return self.tool.settings.git
+        return self.settings.git
 
     @property
-    def secrets(self) -> tuple[str, ...]:
-        """Values of variables that templates name or that are set for the tool."""
-        return self.tool.secrets
+    def texts(self) -> tuple[object, ...]:
+        """Everything that may contain a placeholder."""
+        return (*self.templates.all(), *(self.template.texts if self.template else ()))
 
     @property
     def fingerprint(self) -> str:
-        """The templates, and the programs, files and variables that they name."""
-        tool = self.tool
-        inputs = EngineInputs(tool.placeholders, tool.templates.commands(), tool.settings.env, tool.texts)
+        """A digest of the templates and of the programs, files and variables that they name."""
+        inputs = EngineInputs(self.placeholders, self.templates.commands(), self.settings.env, self.texts)
         return fingerprint_of(self.config, fingerprint_inputs(inputs))
 
     @property
-    def indexing(self) -> IndexSettings:
-        """The settings that decide its index."""
-        return self.tool.indexing
-
-    @property
     def wants_store(self) -> bool:
-        """Whether it names {store}."""
-        return has_placeholder(self.tool.texts, "store")
+        """Whether a template names {store}."""
+        return has_placeholder(self.texts, "store")
 
     @property
     def config(self) -> Mapping[str, object]:
         """The templates and the output format; of the environment only names and a digest."""
-        settings, templates = self.tool.settings, self.tool.templates
-        own: dict[str, object] = {"kind": "command", "argv": list(templates.argv), "index": list(templates.index)}
-        own |= {name: value for name in _SELDOM if (value := getattr(settings, name)) not in ("", "once", False)}
+        settings, templates = self.settings, self.templates
         codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
-        own |= {**recorded_table("env", settings.env), **templates.filters.recorded(), "ok_codes": codes}
-        own |= recorded_config(self.tool.config, settings.index_keys)
-        return {**own, **settings.recorded()}
+        return {
+            "kind": "command",
+            "argv": list(templates.argv),
+            "index": list(templates.index),
+            **{name: value for name in _OPTIONAL if (value := getattr(settings, name)) not in ("", "once", False)},
+            **recorded_table("env", settings.env),
+            **templates.filters.recorded(),
+            "ok_codes": codes,
+            **recorded_config(self.template, settings.index_keys),
+            **settings.recorded(),
+        }
 
     def open(self, corpus: Corpus) -> TimedSession:
-        """Index the corpus, with the time limits of the settings."""
+        """Index the corpus with the time limits of the settings."""
         return self.open_within(corpus, None)
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Check the programs, index, and start an interactive one; the shorter of the two time limits holds."""
+        """Check the programs, index, and start an interactive one, within the shorter of the two time limits."""
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def open_at(
-        self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool
+        self, index: IndexWorkspace, seconds: float | None, *, indexed: bool
     ) -> CommandSession | InteractiveSession:
-        """Open on an index, or make it first."""
-        place = ToolWorkspace(self.tool, spot.corpus, spot.store)
-        with _closed_on_failure(place):
-            return self._open(place, Deadline(seconds, self.tool.settings.index_timeout), indexed)
+        """Open on an index, or build it first."""
+        clock = Deadline(seconds, self.settings.index_timeout)
+        workspace = ToolWorkspace(self, index.corpus, index.store)
+        with workspace.closed_on_failure():
+            workspace.check_programs()
+            if self.templates.index and not indexed:
+                workspace.run_index_command(self.templates.index, clock.rest(), "indexing")
+            if self.protocol is None:
+                follows = self.templates.update or not self.templates.index
+                return (UpdatableCommandSession if follows else CommandSession)(workspace)
+            kind = UpdatableInteractiveSession if self.settings.update else InteractiveSession
+            session = kind(workspace, self.protocol)
+            session.start(clock.rest())
+            return session
 
-    def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
-        """Make the index with the settings that belong to it, and return stderr."""
-        place = ToolWorkspace(self.tool.for_index(), spot.corpus, spot.store)
-        with _closed_on_failure(place):
-            clock = Deadline(seconds, self.tool.settings.index_timeout)
-            place.check_programs()
-            if self.tool.templates.index:
-                place.prepare(self.tool.templates.index, clock.rest(), "indexing")
-            elif self.dialogue is not None:  # it indexes when it starts
-                conversation = InteractiveSession(place, self.dialogue)
-                conversation.start(clock.rest())
-                place.tracker.record_stderr(conversation.drop())
-        place.close()
-        return place.stderr()
+    def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
+        """Build the index with the settings that belong to it, and return stderr."""
+        clock = Deadline(seconds, self.settings.index_timeout)
+        workspace = ToolWorkspace(self.for_index(), index.corpus, index.store)
+        with workspace.closed_on_failure():
+            workspace.check_programs()
+            if self.templates.index:
+                workspace.run_index_command(self.templates.index, clock.rest(), "indexing")
+            elif self.protocol is not None:  # the program indexes when it starts
+                session = InteractiveSession(workspace, self.protocol)
+                session.start(clock.rest())
+                workspace.tracker.record_stderr(session.drop())
+        workspace.close()
+        return workspace.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:
         """Return the version of the tool, facts about its files, and a digest of the variables of its index."""
-        tool = self.tool.for_index()
-        with scratch() as folder:
-            place = ToolWorkspace(tool, replace(corpus, root=folder))
+        engine = self.for_index()
+        with scratch() as directory:
+            workspace = ToolWorkspace(engine, replace(corpus, root=directory))
             try:
-                version = place.version()
+                version = workspace.version()
             finally:
-                place.close()
-        named = [tool.templates.index, tool.settings.env, tool.config.said if tool.config else []]
-        return [version, stat_files(tool.templates.commands(), tool.placeholders), digest_of(named_secrets(named))]
+                workspace.close()
+        named = [engine.templates.index, engine.settings.env, engine.template.texts if engine.template else []]
+        return [version, stat_files(engine.templates.commands(), engine.placeholders), digest_of(named_secrets(named))]
 
-    def _open(self, place: ToolWorkspace, clock: Deadline, indexed: bool) -> CommandSession | InteractiveSession:
-        place.check_programs()
-        if self.tool.templates.index and not indexed:
-            place.prepare(self.tool.templates.index, clock.rest(), "indexing")
-        if self.dialogue is None:
-            follows = self.tool.templates.update or not self.tool.templates.index
-            return (UpdatableCommandSession if follows else CommandSession)(place, self.layout)
-        conversation = (UpdatableInteractiveSession if self.tool.settings.update else InteractiveSession)(
-            place, self.dialogue
-        )
-        conversation.start(clock.rest())
-        return conversation
-
-
-@contextmanager
-def _closed_on_failure(place: ToolWorkspace) -> Iterator[None]:
-    try:
-        with place.redactor.cleaning():
-            yield
-    except BaseException as problem:
-        place.close()
-        if isinstance(problem, EngineError):
-            problem.stderr = place.stderr()
-        raise
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A command line tool with its settings, independent of a corpus."""
-
-    settings: Settings
-    templates: CommandTemplates
-    placeholders: Mapping[str, str]  # {here} and {preset}
-    indexing: IndexSettings
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-    config: ConfigTemplate | None = None
-
-    @property
-    def texts(self) -> tuple[object, ...]:
-        """Everything that may hold a placeholder."""
-        return (*self.templates.all(), *(self.config.said if self.config else ()))
-
-    def for_index(self) -> Tool:
-        """Return the tool with only those settings that belong to its index."""
-        env, config = index_env(self.settings.env, self.indexing.named), index_config(self.config, self.indexing.named)
-        return replace(self, settings=replace(self.settings, env=env), config=config)
+    def for_index(self) -> CommandEngine:
+        """Return the engine with only the settings that belong to its index."""
+        env = index_env(self.settings.env, self.indexing.named)
+        template = index_config(self.template, self.indexing.named)
+        return replace(self, settings=replace(self.settings, env=env), template=template)
 
 
 class ToolWorkspace:
-    """A tool on one corpus: its directories, the commands it runs there, and what they used."""
+    """A tool on one corpus: its directories, the commands it runs there, and the resources they use."""
 
-    def __init__(self, tool: Tool, corpus: Corpus, store: Path | None = None) -> None:
-        self.tool = tool
-        self.take(corpus)
+    def __init__(self, engine: CommandEngine, corpus: Corpus, store: Path | None = None) -> None:
+        self.engine = engine
+        self.use_corpus(corpus)
         self.tracker = UsageTracker()
         self.orphans = OrphanTracker()
-        self.redactor = make_redactor(tool.secrets)
-        for_index = tool.for_index()
+        self.redactor = make_redactor(engine.secrets)
+        for_index = engine.for_index()
         self._index_env = for_index.settings.env
-        self._folders = EngineWorkspace(
-            tool.placeholders, corpus.root, tool.texts, store=store, config=tool.config, index_config=for_index.config
+        self._directories = EngineWorkspace(
+            engine.placeholders,
+            corpus.root,
+            engine.texts,
+            store=store,
+            config=engine.template,
+            index_config=for_index.template,
         )
-        self.placeholders = self._folders.placeholders
+        self.placeholders = self._directories.placeholders
 
-    def take(self, corpus: Corpus) -> None:
+    def use_corpus(self, corpus: Corpus) -> None:
         """Use a corpus, or the same one after files changed."""
         self.corpus = corpus
         self.known = frozenset(file.path for file in corpus.files)
 
-    def task(self, template: Sequence[str], **values: str) -> ProgramSpec:
+    def fill(self, template: Sequence[str], **values: str) -> ProgramSpec:
         """Fill a command."""
-        return fill_command(template, {**self.placeholders, **values}, self.tool.settings.env, self.orphans.marker)
+        return fill_command(template, {**self.placeholders, **values}, self.engine.settings.env, self.orphans.marker)
 
     def check_programs(self) -> None:
         """Raise EngineError if a program is missing."""
-        for template in self.tool.templates.commands():
-            check_program(self.task(template, query="", k="1"))
+        for template in self.engine.templates.commands():
+            check_program(self.fill(template, query="", k="1"))
 
-    def prepare(self, template: Sequence[str], seconds: float | None, what: str) -> None:
-        """Run a command that makes or updates an index."""
-        task = fill_command(template, self._folders.index_placeholders, self._index_env, self.orphans.marker)
-        run_index_command(task, seconds, what, self.tracker.record_index_run)
+    def run_index_command(self, template: Sequence[str], seconds: float | None, what: str) -> None:
+        """Run a command that builds or updates the index."""
+        values = self._directories.index_placeholders
+        program = fill_command(template, values, self._index_env, self.orphans.marker)
+        run_index_command(program, seconds, what, self.tracker.record_index_run)
 
     def usage(self, startup_seconds: float | None = None) -> SessionUsage:
-        """Return what was used so far, and ask the tool for its version."""
-        store, peak = self._folders.store_bytes(), self.tracker.peak_bytes
+        """Return the resources used so far and the version of the tool."""
+        store, peak = self._directories.store_bytes(), self.tracker.peak_bytes
         return SessionUsage(startup_seconds, store, peak, self.version(), self.stderr())
 
     def stderr(self) -> str:
-        """Return the end of stderr of its programs, redacted."""
+        """Return the end of stderr of the programs, redacted."""
         return self.redactor.text(self.tracker.stderr())
 
     def version(self) -> str:
-        """Ask the tool for its version; empty if that fails."""
-        if not self.tool.templates.version:
+        """Run the version command and return the first line of its output; empty if it fails."""
+        if not self.engine.templates.version:
             return ""
         try:
-            finished = run_tool(self.task(self.tool.templates.version), PROBE_LIMITS.seconds, hint="")
+            finished = run_tool(self.fill(self.engine.templates.version), PROBE_LIMITS.seconds, hint="")
         except (EngineError, SetupError):
             return ""
         lines = (finished.stdout + b"\n" + finished.stderr).decode(errors="replace").split("\n")
         return self.redactor.text(next((line.strip() for line in lines if line.strip()), ""))
 
+    @contextmanager
+    def closed_on_failure(self) -> Iterator[None]:
+        """Close the workspace if an error is raised, and add stderr to an EngineError."""
+        try:
+            with self.redactor.cleaning():
+                yield
+        except BaseException as error:
+            self.close()
+            if isinstance(error, EngineError):
+                error.stderr = self.stderr()
+            raise
+
     def close(self) -> None:
-        """End orphans and remove its directories."""
+        """Kill leftover processes and remove the directories."""
         try:
             self.orphans.end()
         finally:
-            self._folders.close()
+            self._directories.close()
 
 
 class CommandSession(ExternalSession):
     """A tool on one corpus that is run once per query."""
 
-    def __init__(self, place: ToolWorkspace, layout: OutputLayout) -> None:
-        self.place = place
-        self.placeholders = place.placeholders
-        self.filtering = place.tool.templates.filters
-        self._layout = layout
+    def __init__(self, workspace: ToolWorkspace) -> None:
+        self.workspace = workspace
+        self.placeholders = workspace.placeholders
+        self.filtering = workspace.engine.templates.filters
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Run the command with the arguments of the filters."""
-        with self.place.redactor.cleaning():
-            reply = self._run(self._task(query, k, wanted), seconds)
-        return replace(reply, notes=tuple(map(self.place.redactor.text, reply.notes)))
+        argv, values = self.workspace.engine.templates.argv, {"query": query, "k": str(k)}
+        with self.workspace.redactor.cleaning():
+            program = self.workspace.fill(argv, **values)
+            added = self.filtering.arguments(wanted, {**self.placeholders, **values})
+            cut = argv.index("--") if "--" in argv else len(argv)  # filters are options, which go before --
+            reply = self._run(replace(program, argv=(*program.argv[:cut], *added, *program.argv[cut:])), seconds)
+        return replace(reply, notes=tuple(map(self.workspace.redactor.text, reply.notes)))
 
     def usage(self) -> SessionUsage:
-        """Return what the runs used."""
-        return self.place.usage()
+        """Return the resources that the runs used."""
+        return self.workspace.usage()
 
     def close(self) -> None:
-        """End orphans and remove the directories."""
-        self.place.close()
+        """Kill leftover processes and remove the directories."""
+        self.workspace.close()
 
     def remarks(self) -> tuple[str, ...]:
-        """Return a note on orphans."""
-        return self.place.orphans.remarks()
+        """Return a note on leftover processes."""
+        return self.workspace.orphans.remarks()
 
-    def _task(self, query: str, k: int, wanted: SearchFilter) -> ProgramSpec:
-        argv, asked = self.place.tool.templates.argv, {"query": query, "k": str(k)}
-        cut = argv.index("--") if "--" in argv else len(argv)  # filters are options: they go before a --
-        task = self.place.task(argv, **asked)
-        added = self.filtering.arguments(wanted, {**self.place.placeholders, **asked})
-        return replace(task, argv=(*task.argv[:cut], *added, *task.argv[cut:]))
-
-    def _run(self, task: ProgramSpec, seconds: float | None) -> EngineReply:
-        settings = self.place.tool.settings
+    def _run(self, program: ProgramSpec, seconds: float | None) -> EngineReply:
+        workspace, settings = self.workspace, self.workspace.engine.settings
         limit = min_timeout(seconds, settings.timeout)
-        finished = run_tool(task, limit, hint="raise timeout", seen=self.place.tracker.record_query_run)
-        failed = not _may_be_empty(finished, settings.ok_codes)
+        finished = run_tool(program, limit, hint="raise timeout", seen=workspace.tracker.record_query_run)
+        failed = not _is_ok(finished, settings.ok_codes)
         if finished.code and not failed and not finished.stdout.strip():
             return EngineReply(())
+        problem: EngineError | None = None
         try:
-            reply = parse_output(finished.stdout, self._layout, self.place.known)
-        except EngineError as problem:
-            raise (self._failure(task, finished) if failed else problem) from problem
-        if failed and not reply.hits:
-            raise self._failure(task, finished)
-        return self._with_failure(reply, task, finished) if failed else reply
-
-    def _with_failure(self, reply: EngineReply, task: ProgramSpec, finished: CompletedProgram) -> EngineReply:
-        self.place.tracker.record_failure(finished.stderr)
-        count = "1 result" if len(reply.hits) == 1 else f"{len(reply.hits)} results"
-        return replace(reply, notes=(*reply.notes, f"{describe_failure(task, finished)} (after {count})"))
-
-    def _failure(self, task: ProgramSpec, finished: CompletedProgram) -> EngineError:
-        self.place.tracker.record_failure(finished.stderr)
-        hint = f"if that means no results, add {finished.code} to ok_codes; else {repro_command(task)}"
-        return EngineError(describe_failure(task, finished), hint=hint)
+            reply = parse_output(finished.stdout, workspace.engine.layout, workspace.known)
+        except EngineError as error:
+            if not failed:
+                raise
+            reply, problem = EngineReply(()), error
+        if not failed:
+            return reply
+        workspace.tracker.record_failure(finished.stderr)
+        failure = describe_failure(program, finished)
+        if not reply.hits:
+            hint = f"if this means no results, add {finished.code} to ok_codes; {repro_command(program)}"
+            raise EngineError(failure, hint=hint) from problem
+        count = len(reply.hits)
+        note = f"{failure} (after {count} {'result' if count == 1 else 'results'})"
+        return replace(reply, notes=(*reply.notes, note))
 
 
 class UpdatableCommandSession(CommandSession):
-    """A tool that follows changed files: it has an update command, or no index."""
+    """A tool that has an update command, or no index."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command, if any; the shorter of the two time limits holds."""
-        self.place.take(corpus)
-        template = self.place.tool.templates.update
+        """Run the update command, if any, within the shorter of the two time limits."""
+        workspace = self.workspace
+        workspace.use_corpus(corpus)
+        template = workspace.engine.templates.update
         if template:
-            with self.place.redactor.cleaning():
-                self.place.prepare(template, min_timeout(seconds, self.place.tool.settings.index_timeout), "updating")
+            limit = min_timeout(seconds, workspace.engine.settings.index_timeout)
+            with workspace.redactor.cleaning():
+                workspace.run_index_command(template, limit, "updating")
 
 
-def _may_be_empty(finished: CompletedProgram, ok_codes: Sequence[int] | None) -> bool:
+def _is_ok(finished: CompletedProgram, ok_codes: Sequence[int] | None) -> bool:
     if ok_codes is not None:
         return finished.code in ok_codes
     silent = not finished.stdout.strip() and not finished.stderr.strip()
-    return finished.code == 0 or (finished.code == _MISSED and silent)
-
-
-def make_protocol(settings: Settings) -> WireProtocol | None:
-    """Return the protocol of a mode; None for mode "once"."""
-    if settings.mode == "lines":
-        number = parse_selector(settings.answer_id, f"{WHERE}: answer_id") if settings.answer_id else None
-        layout = make_layout(replace(settings, format="json"), WHERE)
-        # the rest of the line must not be taken for an answer
-        ready = _marker(settings.ready, "ready", after=rb"[^\n]*\n") if settings.ready else None
-        return JsonLinesProtocol(settings.request, layout, number, ready)
-    if settings.mode == "prompt":
-        # blanks and colors may follow a prompt, but nothing that could be more of the answer
-        prompt = _marker(settings.prompt, "prompt", after=rb"(?:\x1b\[[0-?]*[ -/]*[@-~]|\s)*\Z")
-        ready = _marker(settings.ready, "ready", after=b"") if settings.ready else None
-        return PromptProtocol(settings.request or "{query}", make_layout(settings, WHERE), prompt, ready)
-    return None
-
-
-def _marker(text: str, name: str, *, after: bytes) -> OutputMarker:
-    pattern = re.compile(b"(?:" + compile_marker(text, name).pattern + b")" + after, re.MULTILINE)
-    return OutputMarker(name, text, pattern)
+    return finished.code == 0 or (finished.code == _NO_MATCH and silent)

@@ -85,7 +85,7 @@ class ConfigTemplate:
         return tuple(dict.fromkeys([*map(joined, list_keys(self.tree)), *map(joined, self.edits)]))
 
     @property
-    def said(self) -> list[object]:
+    def texts(self) -> list[object]:
         """All texts that may hold a placeholder."""
         inside = [self.text] if self.format == "text" else [text for _, text in leaves(self.tree)]
         return [*inside, *self.edits.values()]
@@ -94,7 +94,7 @@ class ConfigTemplate:
     def secrets(self) -> tuple[str, ...]:
         """Values to redact: variables that are named, and values under the name of a secret."""
         written = literal_secrets({joined(key): text for key, text in leaves(self.tree)})
-        return tuple(dict.fromkeys((*named_secrets(self.said), *written)))
+        return tuple(dict.fromkeys((*named_secrets(self.texts), *written)))
 
     @property
     def effect(self) -> str:
@@ -202,7 +202,7 @@ def load_config(settings: ConfigSettings | None, settled: Mapping[str, str], whe
         raise ConfigError(f"{where}: new_keys has no meaning in text", hint="an edit is put where its mark stands")
     text = read_utf8(file, ConfigError, hint="template is a file, from the folder of assay.toml")
     template = ConfigTemplate(file, named, text, edits, settings.new_keys)
-    declare_values(named_secrets(template.said))
+    declare_values(named_secrets(template.texts))
     template.render({**settled, "root": "/root", "store": "/store"})
     return template
 

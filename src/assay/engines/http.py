@@ -21,7 +21,7 @@ from assay.engines.config_files import (
 )
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.json_output import parse_selector, select
-from assay.engines.output import OutputLayout, make_layout, parse_output
+from assay.engines.output import OutputLayout, OutputSettings, make_layout, parse_output
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
@@ -45,7 +45,6 @@ from assay.engines.templates import (
     merge,
     named_secrets,
 )
-from assay.engines.text_output import OutputSettings
 from assay.engines.tool import EngineWorkspace, ExternalSession, fixed_placeholders, placeholder_names
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.http import (
@@ -314,7 +313,7 @@ class HttpSession(ExternalSession):
         try:
             while True:
                 document = self._send(call, clock.left()).json()
-                found = [row.values[0] for row in select(document, (selector,))]
+                found = [row[0] for row in select(document, (selector,))]
                 if found and all(state == ready.value and isinstance(state, bool) == is_bool for state in found):
                     return
                 time.sleep(min(ready.every, clock.left() or ready.every))
@@ -365,7 +364,7 @@ class HttpEngine(SharedIndexEngine):
     @property
     def texts(self) -> list[object]:
         """Everything that may contain a placeholder."""
-        return [*self.settings.templates, *(self.template.said if self.template else ())]
+        return [*self.settings.templates, *(self.template.texts if self.template else ())]
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -411,7 +410,7 @@ class HttpEngine(SharedIndexEngine):
             raise
         return session
 
-    def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
+    def build_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
         """Build the index with only the settings that belong to it."""
         config = index_config(self.template, self.indexing.named)
         replace(self, template=config).open_at(spot, seconds, indexed=False).close()

@@ -4,43 +4,42 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.errors import ConfigError, EngineError
 
-# ECMA-48: control sequences, operating system commands (hyperlinks), and the two-character rest.
+# ECMA-48: control sequences, operating system commands (hyperlinks) and the remaining two-character sequences.
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _OPENING = re.compile(r"[{\[]")
 _LINE_OPENING = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
-_REST = re.compile(r"[ \t]*$", re.MULTILINE)
-# How broken JSON begins; `[INFO]` and `[1/3]` are other text.
+_REST_OF_LINE = re.compile(r"[ \t]*$", re.MULTILINE)
+# The start of broken JSON; `[INFO]` and `[1/3]` are log output.
 _BROKEN = re.compile(r"\{|\[\s*(?:[{\[\"]|$)")
 _DECODER = json.JSONDecoder()
-
-
-_ATTEMPTS = 1_000  # failed starts of a document: each costs a parse of what follows
-_SHOWN = 60  # characters of other text that a note shows
+_MAX_ATTEMPTS = 1_000  # failed starts of a document: each costs a parse of the rest
+_SHOWN = 60  # characters of other text in a message
+_SHOWN_KEYS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The documents in an output, in order, and the text around them."""
+    """The JSON documents in an output, in order, and the non-JSON lines around them."""
 
     values: tuple[object, ...]
-    talk: tuple[str, ...] = ()
+    other_lines: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note on the text around them."""
-        if not self.talk:
+        """A note on the ignored lines, if any."""
+        if not self.other_lines:
             return ()
-        count, first = len(self.talk), self.talk[0][:_SHOWN]
-        return (f"{count} {'line' if count == 1 else 'lines'} around the JSON left out, e.g. {first!r}",)
+        count = len(self.other_lines)
+        return (f"ignored {count} non-JSON {'line' if count == 1 else 'lines'}: {self.other_lines[0][:_SHOWN]!r}",)
 
 
 def clean(data: bytes | str) -> str:
-    """Return output without escape sequences, and with a line for each overwritten one."""
+    """Return output without escape sequences; carriage returns become line breaks."""
     text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     return strip_ansi(text).replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n\x00")
 
@@ -51,146 +50,182 @@ def strip_ansi(text: str) -> str:
 
 
 def parse_json(text: str) -> Documents:
-    """Parse a text that is one document; raise ValueError or RecursionError if it is not."""
-    return Documents((json.loads(text),))
+    """Parse a text that is one document; raise ValueError if it is not."""
+    try:
+        return Documents((json.loads(text),))
+    except RecursionError as error:
+        raise ValueError("the document is nested too deeply") from error
 
 
 def parse_json_lines(text: str) -> Documents:
-    """Parse one document per line; other lines are talk; raise ValueError if a document is broken."""
-    values, talk = list[object](), list[str]()
+    """Parse one document per line; raise ValueError if one is broken or none is found."""
+    values, other = list[object](), list[str]()
     for line in filter(None, map(str.strip, text.split("\n"))):
         try:
             values.append(json.loads(line))
-        except ValueError:
-            talk.append(line)
-    return _check(Documents(tuple(values), tuple(talk)))
+        except (ValueError, RecursionError):
+            other.append(line)
+    return _check(Documents(tuple(values), tuple(other)))
 
 
 def find_documents(text: str, *, anywhere: bool) -> Documents:
-    """Find documents that end with a line, and begin with one or anywhere; raise ValueError if one is broken."""
-    values, talk, at = list[object](), list[str](), 0
-    for begin, end, value in _find(text, _OPENING if anywhere else _LINE_OPENING):
-        talk += text[at:begin].split("\n")
-        values.append(value)
-        at = end
-    talk += text[at:].split("\n")
-    if any(line.count("{") > line.count("}") or line.count("[") > line.count("]") for line in talk):
-        raise ValueError("a document breaks off or is broken: what was found lies inside it")
-    return _check(Documents(tuple(values), tuple(filter(None, map(str.strip, talk)))))
-
-
-def _find(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int, object]]:
-    """Decode wherever a document may begin; the rest of its last line must be blank."""
-    at = failures = 0
-    while failures < _ATTEMPTS and (match := opening.search(text, at)):
-        begin = match.end() - 1
+    """Find documents that end a line and start one, or start anywhere; raise ValueError if one is broken."""
+    values, other, at = list[object](), list[str](), 0
+    position = failures = 0
+    opening = _OPENING if anywhere else _LINE_OPENING
+    while failures < _MAX_ATTEMPTS and (match := opening.search(text, position)):
+        start = match.end() - 1
         try:
-            value, end = _DECODER.raw_decode(text, begin)
+            value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             end = -1
-        if end > 0 and _REST.match(text, end):
-            yield begin, end, value
-            at = end
+        if end > 0 and _REST_OF_LINE.match(text, end):
+            other += text[at:start].split("\n")
+            values.append(value)
+            at = position = end
         else:
             failures += 1
-            at = match.end()
+            position = match.end()
+    other += text[at:].split("\n")
+    if any(line.count("{") > line.count("}") or line.count("[") > line.count("]") for line in other):
+        raise ValueError("a JSON document is truncated or invalid")
+    return _check(Documents(tuple(values), tuple(filter(None, map(str.strip, other)))))
 
 
 def _check(found: Documents) -> Documents:
-    broken = next(filter(_BROKEN.match, found.talk), None)
+    broken = next(filter(_BROKEN.match, found.other_lines), None)
     if broken is not None:
-        raise ValueError(f"a document breaks off or is broken: {broken[:_SHOWN]!r}")
-    if found.talk and not found.values:
-        raise ValueError("there is no document in it")
+        raise ValueError(f"a JSON document is truncated or invalid: {broken[:_SHOWN]!r}")
+    if found.other_lines and not found.values:
+        raise ValueError("no JSON document found")
     return found
 
 
-_CORRECT = "correct path, start, end and score to what the tool prints"
+# ---------------------------------------------------------------------------------------------- selectors
+
+Steps = tuple[str, ...]
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
+_HINT = "set path, start, end and score to fields of the output"
+#: Names of fields that may hold a path, besides the common ones.
+_RARE_PATH_NAMES = ("uri", "location", "loc", "source", "document", "name", "id")
+_FILE = re.compile(r"(?:file://)?\S*\w\.[A-Za-z]\w{0,7}(?::\d+.*)?|\S+/\S+")
+_MAX_STEPS = 12  # known tools nest results at most six levels deep, each a key and a list
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Path from the document to a value; `[]` is every item of a list."""
+    """Path from the document to a value, such as `results[].file`; `[]` selects every item of a list."""
 
-    steps: tuple[str, ...]
+    steps: Steps
 
     def __str__(self) -> str:
-        return re.sub(r"\.\[\]", "[]", ".".join(self.steps))
+        return ".".join(self.steps).replace(".[]", "[]")
 
     @property
-    def lists(self) -> tuple[str, ...]:
+    def lists(self) -> Steps:
         """The steps up to and including the last list."""
         last = max((n + 1 for n, step in enumerate(self.steps) if step == "[]"), default=0)
         return self.steps[:last]
 
 
 def parse_selector(text: str, where: str) -> Selector:
-    """Parse a selector."""
+    """Parse a selector; raise ConfigError if it is invalid."""
     steps = tuple(_STEP.findall(text))
-    if not steps or re.sub(r"[.]", "", text) != "".join(steps):
-        raise ConfigError(f"{where}: {text!r} is not a path into a document", hint="write it like results[].file_path")
+    if not steps or text.replace(".", "") != "".join(steps):
+        raise ConfigError(f"{where}: invalid selector {text!r}", hint="use a path such as results[].file_path")
     return Selector(steps)
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedRow:
-    """The values of one result, in the order of the selectors; None if missing."""
+def select(document: object, fields: Sequence[Selector | None]) -> Iterator[tuple[object, ...]]:
+    """Return a row of values per item of the innermost list; values outside that list are repeated.
 
-    values: tuple[object, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """An item of a list, with its path and the item around it."""
-
-    steps: tuple[str, ...]
-    value: object
-    outer: _Place | None
-
-
-def select(document: object, fields: Sequence[Selector | None]) -> Iterator[SelectedRow]:
-    """Return one row per item of the innermost list, with the values of the items around it."""
+    Missing values are None. Raise EngineError if the document has no such list.
+    """
     deepest = max((field.lists for field in fields if field), key=len, default=())
     for field in fields:
         if field and deepest[: len(field.lists)] != field.lists:
-            raise ConfigError(f"{field} lies in another list than {'.'.join(deepest)}", hint="lists must be nested")
-    for place in _walk(_Place((), document, None), deepest):
-        yield SelectedRow(tuple(_value(place, field) for field in fields))
+            raise ConfigError(
+                f"{field} and {Selector(deepest)} are in different lists",
+                hint="use fields of one list and its outer lists",
+            )
+    for items in _walk({(): document}, (), deepest):
+        yield tuple(
+            None if field is None else _get(items[field.lists], field.steps[len(field.lists) :]) for field in fields
+        )
 
 
-def _walk(place: _Place, steps: tuple[str, ...]) -> Iterator[_Place]:
-    if not steps:
-        yield place
+def _walk(items: Mapping[Steps, object], done: Steps, rest: Steps) -> Iterator[Mapping[Steps, object]]:
+    """Return, for each item of the innermost list, the items that contain it by the steps that lead there."""
+    if not rest:
+        yield items
         return
-    cut = steps.index("[]")
-    items = _descend(place.value, steps[:cut], strict=True)
-    if items is not None and not isinstance(items, list):
-        where = ".".join((*place.steps, *steps[:cut])) or "its top"
-        raise EngineError(f"the output has no list at {where}", hint=_CORRECT)
-    for item in items or ():
-        inner = _Place((*place.steps, *steps[: cut + 1]), item, place)
-        yield from _walk(inner, steps[cut + 1 :])
+    cut = rest.index("[]")
+    value = items[done]
+    for step in rest[:cut]:
+        try:
+            value = _child(value, step)
+        except LookupError:
+            raise EngineError(f"the output has no {step!r}, only: {_describe(value)}", hint=_HINT) from None
+    if value is not None and not isinstance(value, list):
+        where = Selector((*done, *rest[:cut])) if done or cut else "the top level"
+        raise EngineError(f"expected a list at {where}, got {type(value).__name__}", hint=_HINT)
+    inner = (*done, *rest[: cut + 1])
+    for item in value or ():
+        yield from _walk({**items, inner: item}, inner, rest[cut + 1 :])
 
 
-def _value(place: _Place, field: Selector | None) -> object:
-    if field is None:
+def _get(value: object, steps: Steps) -> object:
+    try:
+        for step in steps:
+            value = _child(value, step)
+    except LookupError:
         return None
-    at: _Place | None = place
-    while at is not None and at.steps != field.lists:
-        at = at.outer
-    return None if at is None else _descend(at.value, field.steps[len(field.lists) :], strict=False)
-
-
-def _descend(value: object, steps: tuple[str, ...], *, strict: bool) -> object:
-    for step in steps:
-        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            value = value[int(step)]
-            continue
-        if not isinstance(value, dict) or step not in value:
-            if strict:
-                there = ", ".join(sorted(map(str, value))[:8]) if isinstance(value, dict) else type(value).__name__
-                raise EngineError(f"the output has no {step!r}; there is: {there}", hint=_CORRECT)
-            return None
-        value = value[step]
     return value
+
+
+def _child(value: object, step: str) -> object:
+    if isinstance(value, list) and step.isdecimal():
+        return value[int(step)]
+    if isinstance(value, dict):
+        return value[step]
+    raise LookupError(step)
+
+
+def _describe(value: object) -> str:
+    return ", ".join(sorted(map(str, value))[:_SHOWN_KEYS]) if isinstance(value, dict) else type(value).__name__
+
+
+def describe_miss(document: object, field: Selector) -> str:
+    """Describe the first result at the level where a selector finds nothing."""
+    value, done = document, list[str]()
+    for step in field.steps:
+        try:
+            inner = _child(value, "0" if step == "[]" else step)
+        except LookupError:
+            break
+        if inner is None:
+            break
+        value = inner
+        done.append(step)
+    return f"{Selector(tuple(done)) if done else 'the top level'} has: {_describe(value)}"
+
+
+def propose_path(document: object, names: Sequence[str]) -> str:
+    """Return a `path = ` setting that finds paths in a document; empty if none is found."""
+    ranks = {name: rank for rank, name in enumerate((*names, *_RARE_PATH_NAMES))}
+    found = [
+        (ranks.get(steps[-1], len(ranks)), len(steps), steps)
+        for steps, text in _strings(document, ())
+        if "[]" in steps and _FILE.fullmatch(text)
+    ]
+    return f'path = "{Selector(min(found)[2])}"' if found else ""
+
+
+def _strings(value: object, steps: Steps) -> Iterator[tuple[Steps, str]]:
+    if isinstance(value, str):
+        yield steps, value
+    elif isinstance(value, dict) and len(steps) < _MAX_STEPS:
+        for key, item in value.items():
+            yield from _strings(item, (*steps, str(key)))
+    elif isinstance(value, list) and value and len(steps) < _MAX_STEPS:
+        yield from _strings(value[0], (*steps, "[]"))

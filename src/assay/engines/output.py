@@ -1,47 +1,104 @@
-"""Hits from the output of a tool: JSON, JSON lines or text, by selectors or by common field names."""
+"""Hits from the output of a tool (JSON, JSON lines or text) and from the return values of Python engines."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from itertools import islice
-from typing import cast
+from typing import ClassVar, Literal, cast
 
 from assay.engines.base import EngineReply
 from assay.engines.json_output import (
     Documents,
-    SelectedRow,
     Selector,
     clean,
+    describe_miss,
     find_documents,
     parse_json,
     parse_json_lines,
     parse_selector,
+    propose_path,
     select,
     strip_ansi,
 )
 from assay.engines.text_output import (
-    MAX_HITS,
-    Format,
-    OutputSettings,
     TextRules,
-    describe_miss,
     find_failure,
     is_empty_result,
     is_location,
     parse_location,
     parse_rules,
-    propose_path,
-    read_text,
+    parse_text,
     suggest_setting,
 )
 from assay.errors import ConfigError, EngineError
-from assay.types import Cost, Hit
+from assay.settings import check_counts
+from assay.types import TIME_LIMITS, Cost, Hit
 
-_RESULT = ("path", "start", "end", "score", "snippet")
-_BILL = ("tokens", "calls")
+Format = Literal["auto", "json", "jsonl", "text"]
+MAX_HITS = 100_000  # per query; stops an endless generator
+_RESULT_FIELDS = ("path", "start", "end", "score", "snippet")
+_COST_FIELDS = ("tokens", "calls")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputSettings:
+    """Settings of every engine kind whose answers are parsed.
+
+    A subclass with a `__post_init__` calls this one by its name: `super()` does not work with slots.
+    """
+
+    where: ClassVar[str] = "engine"  # prefix of messages
+
+    format: Format = field(
+        default="auto", metadata={"about": "output format; text is a location on each line, or by pattern"}
+    )
+    path: str = field(default="", metadata={"about": "where in the JSON the path is, as in results[].file_path"})
+    start: str = field(default="", metadata={"about": "where in the JSON the first line is"})
+    end: str = field(default="", metadata={"about": "where in the JSON the last line is"})
+    score: str = field(default="", metadata={"about": "where in the JSON the score is"})
+    snippet: str = field(default="", metadata={"about": "where in the JSON the text of the result is"})
+    tokens: str = field(default="", metadata={"about": "where in the JSON the tokens billed are, as in usage.tokens"})
+    calls: str = field(default="", metadata={"about": "where in the JSON the calls billed are"})
+    pattern: str = field(
+        default="",
+        metadata={
+            "about": "for text: a regular expression with (?P<path>...) and perhaps start, end, score; "
+            "text in ``` fences is the snippet of the result before it"
+        },
+    )
+    nothing: str = field(default="", metadata={"about": "a regular expression for the output when nothing is found"})
+    failed: str = field(
+        default="",
+        metadata={
+            "about": "a regular expression for the output of a failure; an answer without results in which a line "
+            "matches is an error with that text"
+        },
+    )
+    oversample: int = field(
+        default=1, metadata={"about": "how many times k results to request, so that k distinct files remain; printed"}
+    )
+    timeout: float | None = field(
+        default=None, metadata={"about": "seconds for a query, if less than the limit of the run"}
+    )
+    index_timeout: float = field(
+        default=TIME_LIMITS.index,
+        metadata={"about": "seconds to prepare for a corpus, if less than the limit of the run"},
+    )
+
+    def __post_init__(self) -> None:
+        check_counts(self.where, oversample=self.oversample)
+        for name, seconds in (("timeout", self.timeout), ("index_timeout", self.index_timeout)):
+            if seconds is not None and not seconds > 0:
+                raise ConfigError(f"{self.where}: {name}: expected more than 0 seconds, got {seconds:g}")
+
+    def recorded(self) -> dict[str, object]:
+        """Return the settings for the records, without `index_timeout`, which shapes no ranking."""
+        names = [field.name for field in fields(OutputSettings) if field.name != "index_timeout"]
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +117,7 @@ FIELD_NAMES = FieldNames()
 
 @dataclass(frozen=True, slots=True)
 class OutputLayout:
-    """How the output of a tool is parsed."""
+    """Parsed selectors and patterns of the settings."""
 
     format: Format = "auto"
     path: Selector | None = None
@@ -74,43 +131,49 @@ class OutputLayout:
 
 
 def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
-    """Parse the selectors and patterns; a selector may start at the document or at the result."""
-    written = {name: getattr(settings, name) for name in (*_RESULT, *_BILL)}
-    declared = {name: parse_selector(text, f"{where}: {name}") for name, text in written.items() if text}
-    path, rules = declared.get("path"), parse_rules(settings.pattern, settings.nothing, settings.failed, where)
-    if declared and path is None and not set(declared) <= set(_BILL):
-        raise ConfigError(f"{where}: {', '.join(sorted(declared))} without path", hint="declare path as well")
-    _check_format(settings, bool(declared), where)
-    rooted = {name: _root(field, path) if name in _RESULT else field for name, field in declared.items()}
-    return OutputLayout(settings.format, text=rules, **rooted)
-
-
-def _check_format(settings: OutputSettings, fields: bool, where: str) -> None:
-    if fields and settings.format == "text":
-        raise ConfigError(f"{where}: fields are declared, but format is text", hint="use format json or jsonl")
-    if settings.pattern and settings.format in ("json", "jsonl"):
-        raise ConfigError(f"{where}: pattern is for text, but format is {settings.format}", hint="use format text")
-    if fields and settings.pattern:
+    """Parse the selectors and patterns; a selector starts at the document or at the result."""
+    texts = {name: getattr(settings, name) for name in (*_RESULT_FIELDS, *_COST_FIELDS)}
+    selectors = {name: parse_selector(text, f"{where}: {name}") for name, text in texts.items() if text}
+    path, rules = selectors.get("path"), parse_rules(settings.pattern, settings.nothing, settings.failed, where)
+    if path is None and not selectors.keys() <= set(_COST_FIELDS):
+        raise ConfigError(f"{where}: {', '.join(sorted(selectors))} set without path", hint="set path as well")
+    if selectors and settings.format == "text":
         raise ConfigError(
-            f"{where}: fields and a pattern are declared", hint="fields are for JSON, pattern is for text"
+            f"{where}: {', '.join(sorted(selectors))} cannot be used with format text", hint="use format json or jsonl"
         )
-
-
-def _root(field: Selector, path: Selector | None) -> Selector:
-    if path is None or "[]" in field.steps or not path.lists:
-        return field
-    return Selector((*path.lists, *field.steps))
+    if settings.pattern and settings.format in ("json", "jsonl"):
+        raise ConfigError(f"{where}: pattern cannot be used with format {settings.format}", hint="use format text")
+    if selectors and settings.pattern:
+        raise ConfigError(
+            f"{where}: pattern cannot be combined with {', '.join(sorted(selectors))}",
+            hint="set pattern for text, or path and the other fields for JSON",
+        )
+    if path is not None and path.lists:
+        for name in selectors.keys() & set(_RESULT_FIELDS):
+            if "[]" not in selectors[name].steps:
+                selectors[name] = Selector((*path.lists, *selectors[name].steps))
+    return OutputLayout(settings.format, text=rules, **selectors)
 
 
 def parse_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
     """Parse output; raise EngineError if it cannot be parsed. `known` are the paths of the corpus."""
     text = clean(data)
-    return _check_failure(lambda: text, layout.text, lambda: _read(text, layout, known))
+    return _apply_rules(lambda: _parse(text, layout, known), lambda: text, layout.text)
 
 
-def _check_failure(text: Callable[[], str], rules: TextRules, read: Callable[[], EngineReply]) -> EngineReply:
+def parse_document(document: object, layout: OutputLayout) -> EngineReply:
+    """Convert output that is a parsed JSON document."""
+    return _apply_rules(
+        lambda: _read_all(Documents((document,)), layout),
+        lambda: json.dumps(document, ensure_ascii=False),
+        layout.text,
+    )
+
+
+def _apply_rules(parse: Callable[[], EngineReply], text: Callable[[], str], rules: TextRules) -> EngineReply:
+    """Parse, limit the number of hits, and apply the patterns `failed` and `nothing` to output without hits."""
     try:
-        reply = _limit(read())
+        reply = parse()
     except EngineError:
         failure = find_failure(text(), rules.failed)
         if failure is not None:
@@ -121,172 +184,121 @@ def _check_failure(text: Callable[[], str], rules: TextRules, read: Callable[[],
     failure = None if reply.hits else find_failure(text(), rules.failed)
     if failure is not None:
         raise failure
+    if len(reply.hits) > MAX_HITS:
+        note = f"only the first {MAX_HITS} of {len(reply.hits)} results were used"
+        return replace(reply, hits=reply.hits[:MAX_HITS], notes=(*reply.notes, note))
     return reply
 
 
-def _read(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
+def _parse(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
     if layout.format == "text" or layout.text.pattern:
-        return read_text(text, layout.text, known)
+        return parse_text(text, layout.text, known)
     if layout.format == "auto":
-        return _read_auto(text, layout, known)
+        return _parse_auto(text, layout, known)
     try:
-        found = _find_documents(text, layout.format)
-    except (ValueError, RecursionError) as problem:
+        if layout.format == "jsonl":
+            return _read_all(parse_json_lines(text), layout)
+        found = _attempt(parse_json, text)
+        if found is None:
+            found = find_documents(text, anywhere=True) if text else parse_json(text)
+        return _read_last(found, layout)
+    except ValueError as error:
+        is_text = text and not any(mark in text for mark in "{[")
         raise EngineError(
-            f"the output is not {layout.format}: {problem}; it begins {text[:60]!r}",
-            hint=_advice(text, layout),
-        ) from problem
-    return _read_found(found, layout)
+            f"the output is not {layout.format}: {error}; it starts with {text[:60]!r}",
+            hint=f"change format{suggest_setting(text, layout.text)}"
+            if is_text
+            else "change format, or print only JSON to stdout",
+        ) from error
 
 
-def _advice(text: str, layout: OutputLayout) -> str:
-    if text and not any(sign in text for sign in "{["):
-        return f"see what the tool says, or change format{suggest_setting(text, layout.text)}"
-    return "let the tool print nothing else, or change format"
-
-
-def parse_document(document: object, layout: OutputLayout) -> EngineReply:
-    """Convert an answer that is a parsed JSON document."""
-    return _check_failure(
-        lambda: json.dumps(document, ensure_ascii=False), layout.text, lambda: _read_all(Documents((document,)), layout)
-    )
-
-
-def _read_auto(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
-    among: EngineReply | None = None
-    problem: EngineError | None = None
-    for find in (parse_json, parse_json_lines) if text[:1] in ("{", "[") else ():
-        found = _attempt(find, text)
-        if found and not found.talk:
+def _parse_auto(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
+    """Try JSON, JSON lines, JSON among other lines, JSON after progress output, and text, in this order."""
+    for parse in (parse_json, parse_json_lines) if text[:1] in ("{", "[") else ():
+        found = _attempt(parse, text)
+        if found and not found.other_lines:
             return _read_all(found, layout)
-    found = _attempt(lambda talk: find_documents(talk, anywhere=False), text)
+    reply: EngineReply | None = None
+    problem: EngineError | None = None
+    found = _attempt(partial(find_documents, anywhere=False), text)
     if found and found.values:
-        among = _read_found(found, layout)
+        reply = _read_last(found, layout)
+    else:
+        found = _attempt(partial(find_documents, anywhere=True), text)
+        # JSON after a location is a line of code that grep found
+        if found and found.values and not any(is_location(line, known) for line in found.other_lines):
+            try:
+                reply = _read_last(found, layout)
+            except EngineError as error:
+                problem = error
+            if reply and not reply.hits and not isinstance(found.values[-1], dict):
+                reply = None
+    if reply and reply.hits:
+        return reply
     try:
-        among = among or _read_glued(text, layout, known)
-    except EngineError as unread:
-        problem = unread
-    if among and among.hits:
-        return among
+        return parse_text(text, layout.text, known)
+    except EngineError as error:
+        if reply is None:
+            raise problem or error from None
+        return reply
+
+
+def _attempt(parse: Callable[[str], Documents], text: str) -> Documents | None:
     try:
-        return read_text(text, layout.text, known)
-    except EngineError as unread:
-        if among is None:
-            raise problem or unread from None
-        return among
-
-
-def _read_glued(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply | None:
-    """Parse JSON that follows progress output in a line; None if it follows a location, as grep prints."""
-    found = _attempt(lambda talk: find_documents(talk, anywhere=True), text)
-    if not found or not found.values or any(is_location(talk, known) for talk in found.talk):
-        return None
-    reply = _read_found(found, layout)
-    return reply if reply.hits or isinstance(found.values[-1], dict) else None
-
-
-def _attempt(find: Callable[[str], Documents], text: str) -> Documents | None:
-    try:
-        return find(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _find_documents(text: str, form: Format) -> Documents:
-    if form == "jsonl":
-        return parse_json_lines(text)
-    try:
-        return parse_json(text)
+        return parse(text)
     except ValueError:
-        if not text:
-            raise
-    return find_documents(text, anywhere=True)
+        return None
 
 
-def _read_found(found: Documents, layout: OutputLayout) -> EngineReply:
-    if not found.talk or layout.format == "jsonl":
+def _read_last(found: Documents, layout: OutputLayout) -> EngineReply:
+    """Return the last document with hits if there is other text around the documents, which may be log lines."""
+    if not found.other_lines:
         return _read_all(found, layout)
     replies, problem = list[EngineReply](), None
     for value in found.values:
         try:
-            replies.append(_read_all(Documents((value,), found.talk), layout))
-        except EngineError as unread:
-            problem = unread
+            replies.append(_read_all(Documents((value,), found.other_lines), layout))
+        except EngineError as error:
+            problem = error
     if not replies and problem is not None:
         raise problem
     return next((reply for reply in reversed(replies) if reply.hits), replies[-1])
 
 
 def _read_all(found: Documents, layout: OutputLayout) -> EngineReply:
-    hits = tuple(hit for document in found.values for hit in _read_results(document, layout))
-    cost = _read_cost(found.values, layout)
-    unbilled = ("no cost is where it is declared",) if cost is None and (layout.tokens or layout.calls) else ()
-    return EngineReply(hits, cost, (*found.notes, *unbilled))
+    hits = tuple(hit for document in found.values for hit in _read_hits(document, layout))
+    calls, tokens = (_read_sum(found.values, selector) for selector in (layout.calls, layout.tokens))
+    cost = None if calls is None and tokens is None else Cost(calls, tokens)
+    is_missing = cost is None and (layout.tokens or layout.calls)
+    return EngineReply(hits, cost, (*found.notes, *(("no cost found in the output",) if is_missing else ())))
 
 
-def _limit(reply: EngineReply) -> EngineReply:
-    hits = tuple(islice(reply.hits, MAX_HITS))
-    if len(hits) == len(reply.hits):
-        return reply
-    note = f"{len(reply.hits)} results: only the first {len(hits)} were read"
-    return EngineReply(hits, reply.cost, (*reply.notes, note))
-
-
-def _read_cost(documents: Iterable[object], layout: OutputLayout) -> Cost | None:
-    documents = tuple(documents)
-    calls, tokens = _sum(documents, layout.calls), _sum(documents, layout.tokens)
-    return None if calls is None and tokens is None else Cost(calls, tokens)
-
-
-def _sum(documents: Sequence[object], field: Selector | None) -> int | None:
-    if field is None:
-        return None
-    rows = (row.values[0] for document in documents for row in _rows(document, field))
-    numbers = [value for value in rows if isinstance(value, int | float) and not isinstance(value, bool)]
+def _read_sum(documents: Sequence[object], selector: Selector | None) -> int | None:
+    numbers: list[float] = []
+    for document in documents if selector else ():
+        try:
+            values = [row[0] for row in select(document, (selector,))]
+        except EngineError:
+            continue
+        numbers += [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     return round(sum(numbers)) if numbers else None
 
 
-def _rows(document: object, field: Selector) -> Sequence[SelectedRow]:
-    try:
-        return tuple(select(document, (field,)))
-    except EngineError:
-        return ()
-
-
-def _read_results(document: object, layout: OutputLayout) -> list[Hit]:
+def _read_hits(document: object, layout: OutputLayout) -> list[Hit]:
     if layout.path is None:
-        return [_guess(item, document) for item in _guess_results(document)]
-    fields = (layout.path, layout.start, layout.end, layout.score, layout.snippet)
+        return [_guess_hit(item, document) for item in _guess_results(document)]
+    selectors = (layout.path, layout.start, layout.end, layout.score, layout.snippet)
     try:
-        rows = list(select(document, fields))
-    except EngineError as problem:
-        raise EngineError(problem.message, hint=_correct(document, problem.hint)) from problem
-    hits = [_hit(*row.values) for row in rows if isinstance(row.values[0], str)]
+        rows = list(select(document, selectors))
+    except EngineError as error:
+        raise EngineError(error.message, hint=_path_hint(document, error.hint)) from error
+    hits = [_make_hit(*row) for row in rows if isinstance(row[0], str)]
     if rows and not hits and layout.path.lists:
         raise EngineError(
-            f"no result in the output has a text at {layout.path}; {describe_miss(document, layout.path)}",
-            hint=_correct(document, "correct path to what the tool prints"),
+            f"no result has a string at {layout.path}; {describe_miss(document, layout.path)}",
+            hint=_path_hint(document),
         )
     return hits
-
-
-def _correct(document: object, advice: str | None) -> str | None:
-    proposed = propose_path(document, FIELD_NAMES.path)
-    return f"{advice}, perhaps {proposed}" if proposed else advice
-
-
-def _declare(document: object) -> str:
-    proposed = propose_path(document, FIELD_NAMES.path) or 'path = "results[].file"'
-    return f"declare it: {proposed}"
-
-
-def _hit(path: object, start: object, end: object, score: object, snippet: object = None) -> Hit:
-    place = strip_ansi(cast(str, path))
-    if start is None and end is None:
-        hit = parse_location(place)
-        place, start, end = hit.path, hit.start, hit.end
-    lines = cast("int | None", start), cast("int | None", end)
-    return Hit(place, *lines, cast("float | None", score), cast("str | None", snippet))
 
 
 def _guess_results(document: object) -> Sequence[object]:
@@ -298,42 +310,52 @@ def _guess_results(document: object) -> Sequence[object]:
                 return cast(list[object], document[name])
         if _first(document, FIELD_NAMES.path) is not None:
             return [document]
-    raise EngineError(f"no list of results in the output: {json.dumps(document)[:60]}", hint=_declare(document))
+    raise EngineError(f"no list of results in the output: {json.dumps(document)[:60]}", hint=_path_hint(document))
 
 
-def _guess(item: object, document: object) -> Hit:
+def _guess_hit(item: object, document: object) -> Hit:
     if isinstance(item, str):
-        return _hit(item, None, None, None)
+        return _make_hit(item, None, None, None)
     path = _first(item, FIELD_NAMES.path) if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(path, str):
-        raise EngineError(f"no path in the result {json.dumps(item)[:60]}", hint=_declare(document))
-    found = (_first(item, names) for names in (FIELD_NAMES.start, FIELD_NAMES.end, FIELD_NAMES.score))
-    return _hit(path, *found)
+        raise EngineError(f"no path in the result {json.dumps(item)[:60]}", hint=_path_hint(document))
+    return _make_hit(path, *(_first(item, names) for names in (FIELD_NAMES.start, FIELD_NAMES.end, FIELD_NAMES.score)))
 
 
 def _first(item: Mapping[str, object], names: Sequence[str]) -> object:
     return next((item[name] for name in names if item.get(name) is not None), None)
 
 
+def _path_hint(document: object, default: str | None = 'set path, such as path = "results[].file"') -> str | None:
+    proposed = propose_path(document, FIELD_NAMES.path)
+    return f"set {proposed}" if proposed else default
+
+
+def _make_hit(path: object, start: object, end: object, score: object, snippet: object = None) -> Hit:
+    """Return a hit with values as the tool printed them; `normalize` checks their types."""
+    hit = Hit(strip_ansi(cast(str, path)), cast("int | None", start), cast("int | None", end))
+    if start is None and end is None:
+        hit = parse_location(hit.path)
+    return hit._replace(score=cast("float | None", score), snippet=cast("str | None", snippet))
+
+
+# ---------------------------------------------------------------------------------------------- Python values
+
+
 def read_reply(answer: object) -> EngineReply:
-    """Convert the return value of an engine: an EngineReply, or an iterable for `read_hits`."""
-    if isinstance(answer, EngineReply):
-        return replace(answer, hits=read_hits(answer.hits))
-    return EngineReply(read_hits(answer))
-
-
-def read_hits(answer: object) -> tuple[Hit, ...]:
-    """Convert an iterable of Hit, location, path object or mapping; raise EngineError for anything else."""
-    if isinstance(answer, str | bytes | Mapping | Hit) or not isinstance(answer, Iterable):
+    """Convert the return value of an engine: an EngineReply, or an iterable of results."""
+    reply = answer if isinstance(answer, EngineReply) else EngineReply(cast("tuple[Hit, ...]", answer))
+    results: object = reply.hits
+    if isinstance(results, str | bytes | Mapping | Hit) or not isinstance(results, Iterable):
         raise EngineError(
-            f"the engine returned {type(answer).__name__}, not a list of results",
+            f"expected a list of results, got {type(results).__name__}",
             hint="return a list of Hit, of paths or of 'path:10-20'",
         )
-    return tuple(map(read_hit, islice(answer, MAX_HITS)))
+    return replace(reply, hits=tuple(map(read_hit, islice(results, MAX_HITS))))
 
 
 def read_hit(result: object) -> Hit:
-    """Convert one result."""
+    """Convert a Hit, location, path object or mapping; raise EngineError for anything else."""
     if isinstance(result, Hit):
         return result
     if isinstance(result, str):
@@ -341,9 +363,8 @@ def read_hit(result: object) -> Hit:
     if isinstance(result, os.PathLike):
         return Hit(str(os.fspath(result)))
     if isinstance(result, Mapping) and isinstance(result.get("path"), str):
-        known = {name: result[name] for name in Hit._fields if name in result}
-        return Hit(**known)  # the values are checked by `normalise`, as those of any Hit
+        return Hit(**{name: result[name] for name in Hit._fields if name in result})
     raise EngineError(
-        f"the engine returned a result of type {type(result).__name__}: {result!r:.80}",
-        hint="a result is a Hit, a path, 'path:10-20' or a mapping with path, start, end, score",
+        f"cannot convert a result of type {type(result).__name__}: {result!r:.80}",
+        hint="return a Hit, a path, 'path:10-20' or a mapping with path, start, end, score",
     )

@@ -87,7 +87,7 @@ class Indexed(Protocol):
     def tool_identity(self, corpus: Corpus) -> list[object]:
         """Return what identifies this version of the tool, and the variables that indexing reads."""
 
-    def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
+    def build_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
         """Make the index, with the settings that belong to it only, and return stderr."""
 
     def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession:
@@ -257,7 +257,7 @@ class SharedIndex:
         before = _snapshot(place.folder) if engine.private else {}
         mask = _mask(self._corpus, place.spot)
         with mask.cleaning():
-            place.stderr = mask.text(engine.make_index(place.spot, seconds))
+            place.stderr = mask.text(engine.build_index(place.spot, seconds))
         self._shelf.made["index"] += 1
         if indexing.address:
             _servers(self._shelf)[indexing.address] = indexing.digest

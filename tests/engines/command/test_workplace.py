@@ -112,7 +112,7 @@ def test_preset_folder_and_interpreter_of_a_program_can_be_named(
     with pytest.raises(ConfigError, match=r"argv has {preset}"):
         make(settings, EngineContext())
     missing = make({"argv": ["{python:no-such-tool}", "{query}"]}, EngineContext())
-    with pytest.raises(SetupError, match="no program no-such-tool"):
+    with pytest.raises(SetupError, match="program no-such-tool not found"):
         open_session(missing, corpus)
 
 
@@ -231,8 +231,8 @@ def test_filters_that_are_not_declared_are_not_had(program: Program, opened: Ope
     [
         ({"path_filter": "--in"}, "path_filter has no {path}"),
         ({"language_filter": "--in={path}"}, "language_filter has no {language}"),
-        ({"path_filter": "--in {path} | head"}, "no shell"),
-        ({"update": "index"}, "without an index"),
+        ({"path_filter": "--in {path} | head"}, "shell operator"),
+        ({"update": "index"}, "requires index"),
         ({"update": "tool {query}"}, "update has {query}"),
         ({"version": "tool {query}"}, "version has {query}"),
         ({"env": {"A": "{query}"}}, "env has {query}"),
@@ -256,5 +256,5 @@ def test_git_and_the_own_copy_are_declared() -> None:
 
 def test_missing_program_of_any_command_is_told_when_opened(corpus: Corpus) -> None:
     for name in ("version", "update"):
-        with pytest.raises(EngineError, match="no program no-such-tool"):
+        with pytest.raises(EngineError, match="program no-such-tool not found"):
             open_session(make_engine({"kind": "command", "argv": "true {query}", name: "no-such-tool -x"}), corpus)

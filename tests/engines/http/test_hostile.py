@@ -74,7 +74,7 @@ HOSTILE: dict[str, tuple[Talk, Status, str]] = {
     "gzip": (saying(body(gzip.compress(b"[]"), b"Content-Encoding: gzip")), Status.ERROR, "answered in gzip"),
     "gzip unsaid": (saying(body(gzip.compress(b"[]"))), Status.ERROR, "not UTF-8"),
     "a page": (saying(body(b"<html>" + ECHO + b"</html>")), Status.ERROR, "not json"),
-    "another shape": (saying(body(b'{"found": []}')), Status.ERROR, "no"),
+    "another shape": (saying(body(b'{"found": []}')), Status.ERROR, "expected a list"),
     "latin 1": (saying(body(b'["na\xefve.py"]')), Status.ERROR, "not UTF-8"),
     "closes at once": (lambda visitor: None, Status.ERROR, "cannot be reached"),
     "resets": (reset, Status.ERROR, "cannot be reached"),

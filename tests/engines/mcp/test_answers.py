@@ -9,8 +9,7 @@ from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextConten
 from assay.engines.base import EngineReply
 from assay.engines.mcp.engine import Content
 from assay.engines.mcp.session import check_call, check_output, check_result, parse_result
-from assay.engines.output import make_layout
-from assay.engines.text_output import OutputSettings
+from assay.engines.output import OutputSettings, make_layout
 from assay.errors import EngineError
 from assay.settings import read_settings
 from assay.types import Cost, Hit

@@ -34,7 +34,7 @@ def test_mcp_server_that_dies_costs_one_query_and_is_started_and_indexed_again(c
         assert "the server died by SIGKILL: out of luck" in str(crash.error)
         after = query_session(session, "fine", 3, WATCHDOG)
         assert (after.status, [hit.path for hit in after.hits]) == (Status.OK, ["README.md"])
-        assert "the server was started again before this query" in after.notes[0]
+        assert "the server was restarted before this query" in after.notes[0]
         assert query_session(session, "fine", 3, WATCHDOG).notes == ()
     assert all(map(wait_until_gone, pids()))
     assert len(pids()) == 2
@@ -47,7 +47,7 @@ def test_mcp_server_that_hangs_is_ended_and_restarts_are_bounded(corpus: Corpus,
         assert wait_until_gone(pids()[0])
         with pytest.raises(EngineCrash, match="closed its output"):
             session.search_within("close", 3, WATCHDOG)
-        with pytest.raises(EngineError, match="lost 2 times in a row and is not started again") as caught:
+        with pytest.raises(EngineError, match="failed 2 times in a row and is not restarted") as caught:
             session.search_within("fine", 3, WATCHDOG)
         assert "restarts" in str(caught.value.hint)
     assert len(pids()) == 2
@@ -118,7 +118,7 @@ def test_mcp_program_that_is_no_server_is_told_and_ended(
 
 
 def test_mcp_program_that_is_missing_is_told(corpus: Corpus) -> None:
-    with pytest.raises(EngineError, match="no program no-such-server-anywhere") as caught:
+    with pytest.raises(EngineError, match="program no-such-server-anywhere") as caught:
         engine_of(command=["no-such-server-anywhere"]).open_within(corpus, WATCHDOG)
     assert caught.value.hint
 

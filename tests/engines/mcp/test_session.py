@@ -59,7 +59,7 @@ def test_mcp_index_command_that_fails_is_told_in_its_words(corpus: Corpus, pids:
         engine_of(index_command=failing).open_within(corpus, WATCHDOG)
     with pytest.raises(EngineTimeoutError, match=r"no answer after 0\.1 s"):
         engine_of(index_command=["sleep", str(HANG)], index_timeout=0.1).open_within(corpus, WATCHDOG)
-    with pytest.raises(EngineError, match="no program no-such-tool"):
+    with pytest.raises(EngineError, match="program no-such-tool"):
         engine_of(index_command=["no-such-tool"]).open_within(corpus, WATCHDOG)
     assert pids() == []
 

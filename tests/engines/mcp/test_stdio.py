@@ -71,7 +71,7 @@ def test_mcp_filters_are_added_to_the_arguments(session: Any) -> None:
     assert session.filters == {"paths", "languages"}
     assert heard(session)[2:4] == [None, ""]
     assert heard(session, SearchFilter(("src/**", "*.md"), ("python",)))[2:4] == [["src/**", "*.md"], "python"]
-    with pytest.raises(EngineError, match="takes one value, and there are 2"):
+    with pytest.raises(EngineError, match="takes one value, got 2"):
         heard(session, SearchFilter(languages=("python", "go")))
 
 

@@ -54,7 +54,7 @@ def test_mcp_over_http_that_hangs_is_given_up_and_asked_anew(corpus: Corpus) -> 
             session.search_within("hang", 3, 0.1)
         after = session.search_within("fine", 3, WATCHDOG)
         assert [hit.path for hit in after.hits] == ["README.md"]
-        assert "the server was started again before this query" in after.notes[0]
+        assert "the server was restarted before this query" in after.notes[0]
 
 
 def test_mcp_over_http_that_dies_is_a_crash_and_then_not_there(corpus: Corpus) -> None:
@@ -135,8 +135,8 @@ def test_mcp_over_http_with_nobody_there_says_so(corpus: Corpus) -> None:
         ({"arguments": {"q": "x"}}, r"no \{query\} in arguments"),
         ({"path_filter": {"in": "src"}}, r"path_filter has no \{path\}"),
         ({"content": "structured", "pattern": "(?P<path>.+)"}, 'content = "structured" is JSON'),
-        ({"startup_timeout": 0}, "startup_timeout = 0"),
-        ({"restarts": -1}, "restarts = -1"),
+        ({"startup_timeout": 0}, "startup_timeout: expected more than 0"),
+        ({"restarts": -1}, "restarts: expected at least 0, got -1"),
         ({"oversample": 0}, "engine mcp: oversample: expected at least 1, got 0"),
         ({"index": {"tol": "x"}}, "unknown setting 'tol'"),
     ],

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.engines.output import make_layout, parse_output
-from assay.engines.text_output import OutputSettings
+from assay.engines.output import OutputSettings, make_layout, parse_output
 from assay.errors import EngineError
 from assay.types import Hit
 

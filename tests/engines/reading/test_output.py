@@ -7,8 +7,7 @@ import pytest
 
 from assay.engines.base import EngineReply
 from assay.engines.json_output import parse_selector
-from assay.engines.output import make_layout, parse_output
-from assay.engines.text_output import Format, OutputSettings
+from assay.engines.output import Format, OutputSettings, make_layout, parse_output
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings
 from assay.types import Cost, Hit
@@ -95,9 +94,9 @@ def test_json_null_and_empty_lists_are_no_results() -> None:
 @pytest.mark.parametrize(
     ("text", "fields", "message"),
     [
-        ('{"error": "no index"}', {"path": "results[].f"}, "no 'results'; there is: error"),
-        ('{"results": {"f": "a"}}', {"path": "results[].f"}, "no list at results"),
-        ('{"results": [{"g": "a"}]}', {"path": "results[].f"}, r"no result in the output has a text at results\[\].f"),
+        ('{"error": "no index"}', {"path": "results[].f"}, "no 'results', only: error"),
+        ('{"results": {"f": "a"}}', {"path": "results[].f"}, "expected a list at results, got dict"),
+        ('{"results": [{"g": "a"}]}', {"path": "results[].f"}, r"no result has a string at results\[\].f"),
         ('{"results": [', {"path": "results[].f"}, "the output is not json"),
         ("", {"path": "results[].f"}, "the output is not json"),
         ("[1e999", {}, "the output is not json"),
@@ -110,13 +109,13 @@ def test_json_that_is_not_as_declared_is_an_error(text: str, fields: dict[str, s
 
 
 def test_text_without_a_location_is_told_with_a_next_step() -> None:
-    with pytest.raises(EngineError, match="no line of the output is a location") as caught:
+    with pytest.raises(EngineError, match="no location in the output") as caught:
         read("nothing to see here")
     assert "path:start-end" in str(caught.value.hint)
 
 
 def test_json_fields_of_two_lists_beside_each_other_are_refused() -> None:
-    with pytest.raises(ConfigError, match="another list"):
+    with pytest.raises(ConfigError, match="different lists"):
         read('{"a": [], "b": []}', path="a[].p", start="b[].l")
 
 
@@ -141,14 +140,12 @@ def test_json_among_talk_is_found_and_the_talk_is_told(talk: str, indent: int | 
     text = talk.format(json.dumps(json.loads(ANSWER), indent=indent))
     for answer in (reply(text), reply(text, "json"), reply(text, "json", path="results[].file", start="line")):
         assert answer.hits == (Hit("a.py", 3),)
-        assert "around the JSON left out, e.g." in answer.notes[0]
+        assert "non-JSON line" in answer.notes[0]
 
 
 def test_json_behind_progress_on_its_line_is_found_when_json_is_declared() -> None:
     assert reply(f"Indexing 100%{ANSWER}\n", "json").hits == (Hit("a.py", 3),)
-    assert reply(f"Indexing [100%] {ANSWER}\n", "json").notes == (
-        "1 line around the JSON left out, e.g. 'Indexing [100%]'",
-    )
+    assert reply(f"Indexing [100%] {ANSWER}\n", "json").notes == ("ignored 1 non-JSON line: 'Indexing [100%]'",)
 
 
 def test_json_in_the_lines_of_grep_is_no_answer() -> None:
@@ -159,24 +156,22 @@ def test_json_in_the_lines_of_grep_is_no_answer() -> None:
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 def test_json_that_breaks_off_is_an_error_and_not_its_last_part(form: Format) -> None:
     broken = '[{"path": "a.py"},\n{"path": "b.py"},\n{"path": "c.py"}\n'
-    with pytest.raises(EngineError, match=f"the output is not {form}: a document breaks off"):
+    with pytest.raises(EngineError, match=f"the output is not {form}: a JSON document is truncated"):
         reply(broken, form)
 
 
 def test_json_lines_among_talk_are_read_and_a_broken_one_is_an_error() -> None:
     answer = reply('starting\n{"path": "a.py"}\n50%\r{"path": "b.py"}\n', "jsonl")
-    assert answer == EngineReply(
-        (Hit("a.py"), Hit("b.py")), None, ("2 lines around the JSON left out, e.g. 'starting'",)
-    )
+    assert answer == EngineReply((Hit("a.py"), Hit("b.py")), None, ("ignored 2 non-JSON lines: 'starting'",))
     with pytest.raises(EngineError, match="not jsonl"):
         reply('{"path": "a.py"}\n{"path": "b', "jsonl")
-    with pytest.raises(EngineError, match="there is no document in it; it begins 'Segmentation fault'"):
+    with pytest.raises(EngineError, match="no JSON document found; it starts with 'Segmentation fault'"):
         reply("Segmentation fault", "jsonl")
 
 
 def test_json_hidden_behind_a_thousand_openings_is_not_looked_for() -> None:
     assert reply("it [x] says " * 10 + ANSWER, "json").hits == (Hit("a.py", 3),)
-    with pytest.raises(EngineError, match="there is no document in it"):
+    with pytest.raises(EngineError, match="no JSON document found"):
         reply("it [x] says " * 10_000 + ANSWER, "json")
 
 
@@ -197,7 +192,7 @@ def test_json_says_what_an_answer_cost() -> None:
     assert reply(text, tokens="results[].t", calls="usage.calls").cost == Cost(calls=2, tokens=7)
     assert reply(text, tokens="results[].t").cost == Cost(tokens=7)
     missing = reply(text, tokens="usage.tokens")
-    assert (missing.cost, missing.notes) == (None, ("no cost is where it is declared",))
+    assert (missing.cost, missing.notes) == (None, ("no cost found in the output",))
     assert len(missing.hits) == 2
     assert reply(text).cost is None
 
@@ -218,24 +213,24 @@ def test_answers_that_say_that_nothing_was_found_are_no_results(text: str, form:
 def test_answers_without_end_are_cut_and_told() -> None:
     answer = reply(json.dumps(["a.py"] * 100_001))
     assert len(answer.hits) == 100_000
-    assert answer.notes == ("100001 results: only the first 100000 were read",)
+    assert answer.notes == ("only the first 100000 of 100001 results were used",)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"start": "[].l"}, "start without path"),
-        ({"path": "[].f", "format": "text"}, "fields are declared, but format is text"),
-        ({"pattern": "(?P<path>.+)", "format": "json"}, "pattern is for text, but format is json"),
-        ({"pattern": "(?P<path>.+)", "path": "[].f"}, "fields and a pattern"),
-        ({"pattern": "(.+)"}, "pattern has the named groups none"),
-        ({"pattern": "(?P<path>.+)(?P<rank>.)"}, "named groups path, rank"),
+        ({"start": "[].l"}, "start set without path"),
+        ({"path": "[].f", "format": "text"}, "path cannot be used with format text"),
+        ({"pattern": "(?P<path>.+)", "format": "json"}, "pattern cannot be used with format json"),
+        ({"pattern": "(?P<path>.+)", "path": "[].f"}, "pattern cannot be combined with path"),
+        ({"pattern": "(.+)"}, "pattern has no group named path"),
+        ({"pattern": "(?P<path>.+)(?P<rank>.)"}, "unknown named group 'rank'"),
         ({"pattern": "(?P<path>.+"}, "pattern: missing"),
         ({"nothing": "["}, "nothing: unterminated"),
         ({"failed": "["}, "failed: unterminated"),
         ({"oversample": 0}, "engine: oversample: expected at least 1, got 0"),
-        ({"timeout": 0}, "engine: timeout = 0"),
-        ({"index_timeout": -1.0}, "engine: index_timeout = -1"),
+        ({"timeout": 0}, "timeout: expected more than 0 seconds, got 0"),
+        ({"index_timeout": -1.0}, "index_timeout: expected more than 0 seconds, got -1"),
     ],
 )
 def test_rules_that_cannot_work_are_refused(settings: dict[str, object], message: str) -> None:
@@ -248,9 +243,7 @@ def test_rules_that_cannot_work_are_refused(settings: dict[str, object], message
 @pytest.mark.parametrize("indent", [None, 2])
 def test_json_behind_progress_on_its_line_is_found_without_being_declared(glued: str, indent: int | None) -> None:
     text = f"{glued}{json.dumps(json.loads(ANSWER), indent=indent)}\n"
-    assert reply(text) == EngineReply(
-        (Hit("a.py", 3),), None, (f"1 line around the JSON left out, e.g. {glued.strip()!r}",)
-    )
+    assert reply(text) == EngineReply((Hit("a.py", 3),), None, (f"ignored 1 non-JSON line: {glued.strip()!r}",))
 
 
 def test_json_that_breaks_off_behind_progress_is_no_path() -> None:
@@ -272,19 +265,19 @@ NESTED = json.dumps({"data": {"matches": [{"doc": {"uri": "src/a.py", "lang": "p
 def test_json_whose_path_is_elsewhere_is_told_with_the_keys_that_are_there() -> None:
     with pytest.raises(EngineError, match=r"data.matches\[\].doc has: lang, uri") as caught:
         reply(NESTED, path="data.matches[].doc.path")
-    assert str(caught.value.hint).endswith('perhaps path = "data.matches[].doc.uri"')
+    assert caught.value.hint == 'set path = "data.matches[].doc.uri"'
     with pytest.raises(EngineError, match="no 'results'") as caught:
         reply(NESTED, path="results[].path")
-    assert str(caught.value.hint).endswith('perhaps path = "data.matches[].doc.uri"')
+    assert caught.value.hint == 'set path = "data.matches[].doc.uri"'
 
 
 def test_json_with_nothing_declared_is_told_the_path_that_is_in_it() -> None:
     with pytest.raises(EngineError) as caught:
         reply(NESTED)
-    assert caught.value.hint == 'declare it: path = "data.matches[].doc.uri"'
+    assert caught.value.hint == 'set path = "data.matches[].doc.uri"'
     with pytest.raises(EngineError) as caught:
         reply('{"answer": 42}')
-    assert caught.value.hint == 'declare it: path = "results[].file"'
+    assert caught.value.hint == 'set path, such as path = "results[].file"'
 
 
 def test_answer_that_says_what_failed_is_an_error_with_its_words() -> None:
@@ -294,7 +287,7 @@ def test_answer_that_says_what_failed_is_an_error_with_its_words() -> None:
             EngineError, match="^the tool failed: Failed to index '/x': Got: ConnectError no net"
         ) as caught:
             reply(text, form, failed="^Failed to", nothing="Failed")
-        assert "see what the tool says" in str(caught.value.hint)
+        assert "fix the error" in str(caught.value.hint)
         assert len(caught.value.message) < 330
     with pytest.raises(EngineError, match="the tool failed"):
         reply('{"results": [], "error": "Failed to index"}', failed="Failed to")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines.base import EngineReply
-from assay.engines.text_output import TEXT_LIMITS, parse_rules, read_text
+from assay.engines.text_output import TEXT_LIMITS, parse_rules, parse_text
 from assay.errors import EngineError
 from assay.types import Hit
 
@@ -15,7 +15,7 @@ HEADER = r"^### (?P<path>\S+):(?P<start>\d+)-(?P<end>\d+)"
 
 
 def read(text: str, pattern: str = "", nothing: str = "") -> EngineReply:
-    return read_text(text, parse_rules(pattern, nothing, "", "engine"), frozenset({"a.py", "Makefile"}))
+    return parse_text(text, parse_rules(pattern, nothing, "", "engine"), frozenset({"a.py", "Makefile"}))
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_fences_are_the_text_of_the_result_above_them() -> None:
 def test_fences_that_are_not_closed_are_told() -> None:
     answer = read("### a.py:1-2\n```\nx\n### b.py:3-4\n", HEADER)
     assert answer.hits == (Hit("a.py", 1, 2, None, "x\n### b.py:3-4\n"),)
-    assert answer.notes == ("a ``` fence is not closed: nothing was read after line 2",)
+    assert answer.notes == ("unclosed ``` fence at line 2; the rest of the output was ignored",)
 
 
 def test_lines_that_are_no_location_are_counted() -> None:
-    assert read("3 results:\na.py:3\nDone.\n").notes == ("2 of 3 lines are no location and were left out",)
+    assert read("3 results:\na.py:3\nDone.\n").notes == ("2 of 3 lines have no location and were ignored",)
     assert read("a.py:3\n").notes == ()
 
 
 def test_patterns_that_match_nothing_are_told() -> None:
-    with pytest.raises(EngineError, match="the pattern matches nothing in the output; it begins 'a.py:3'") as caught:
+    with pytest.raises(EngineError, match="pattern does not match the output; it starts with 'a.py:3'") as caught:
         read("a.py:3", HEADER)
     assert "nothing = '…'" in str(caught.value.hint)
     assert read("", HEADER) == read("\n \n", HEADER) == EngineReply(())

@@ -13,7 +13,7 @@ from assay.digests import digest_of
 from assay.engines.base import EngineContext, TimedSession
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
-from assay.engines.output import OutputLayout, make_layout
+from assay.engines.output import OutputLayout, OutputSettings, make_layout
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
@@ -34,13 +34,11 @@ from assay.engines.templates import (
     make_filters,
     named_secrets,
 )
-from assay.engines.text_output import OutputSettings
 from assay.engines.tool import (
     RESTARTS,
     STARTUP_SECONDS,
     Argv,
-    check_restarts,
-    check_startup,
+    check_restart_settings,
     fixed_placeholders,
     parse_command,
     placeholder_names,
@@ -141,8 +139,7 @@ class McpSettings(OutputSettings):
 
     def __post_init__(self) -> None:
         OutputSettings.__post_init__(self)
-        check_startup(WHERE, self.startup_timeout)
-        check_restarts(WHERE, self.restarts)
+        check_restart_settings(WHERE, self.startup_timeout, self.restarts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +260,7 @@ class McpEngine(SharedIndexEngine):
     @property
     def texts(self) -> list[object]:
         """Everything that may contain a placeholder."""
-        return [self.templates.named, *(self.template.said if self.template else ())]
+        return [self.templates.named, *(self.template.texts if self.template else ())]
 
     @property
     def wants_store(self) -> bool:
@@ -312,11 +309,11 @@ class McpEngine(SharedIndexEngine):
             session.start(seconds)
         return session
 
-    def make_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
+    def build_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
         """Build the index with only the settings that belong to it, and return stderr."""
         session: McpSession = _session_module().McpSession(self._for_index(), spot, indexed=False)
         with _closed_on_failure(session):
-            session.make_index(seconds, serve=self.indexing.builder != "command")
+            session.build_index(seconds, serve=self.indexing.builder != "command")
         session.close()
         return session.stderr()
 
@@ -324,7 +321,7 @@ class McpEngine(SharedIndexEngine):
         """Return facts about the files of the server, and a digest of the variables of its index."""
         engine, templates = self._for_index(), self.templates
         calls = [call.arguments for call in templates.index]
-        texts = engine.template.said if engine.template else []
+        texts = engine.template.texts if engine.template else []
         named = [templates.index_command, templates.command, engine.settings.env, calls, texts]
         return [*stat_files(templates.commands, self.placeholders), digest_of(named_secrets(named))]
 
@@ -373,7 +370,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
 def _index_settings(
     settings: McpSettings, templates: McpTemplates, fixed: Mapping[str, str], config: ConfigTemplate | None
 ) -> IndexSettings:
-    texts = [templates.named, *(config.said if config else ())]
+    texts = [templates.named, *(config.texts if config else ())]
     calls = bool(templates.index) and settings.index_keys is not None
     starts = not templates.index_command and bool(templates.command) and has_placeholder(texts, "store")
     builder: IndexBuilder = "none"

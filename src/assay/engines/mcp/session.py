@@ -253,7 +253,7 @@ class McpSession(ExternalSession):
                 self._run_index_command(clock, "indexing")
             self._server.start(clock.rest())
 
-    def make_index(self, seconds: float | None, *, serve: bool) -> None:
+    def build_index(self, seconds: float | None, *, serve: bool) -> None:
         """Build the index only; `serve` starts the server for its part of it."""
         clock = Deadline(seconds)
         with self._redactor.cleaning():
