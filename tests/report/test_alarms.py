@@ -11,7 +11,7 @@ from assay.report.render.markup import to_markdown
 from assay.report.results import Diagnostic
 from assay.report.scored_run import open_case
 from assay.stats.selection import near_leader, selection_bias
-from assay.stats.units import partition
+from assay.stats.tables import partition
 from assay.types import AnalysisPlan, Status, Unit
 from tests.report.labs import lab
 from tests.timing import fastest

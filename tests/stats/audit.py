@@ -24,14 +24,14 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.stats.compare import judge
 from assay.stats.config import DEFAULT, Settings
-from assay.stats.family import judge
 from assay.stats.paired import Components
-from assay.stats.planning import Pilot, read_pilot
-from assay.stats.planning import plan as plan_size
+from assay.stats.power import Pilot, read_pilot
+from assay.stats.power import plan as plan_size
 from assay.stats.records import ComparisonRow, SamplePlan, SizeRange, ValueRange, Verdict
 from assay.stats.rows import EnginePair, comparison_rows
-from assay.stats.units import repository_codes
+from assay.stats.tables import repository_codes
 from tests.stats.audit_worlds import (
     DESIGNS,
     RARE_LOSSES,

@@ -18,8 +18,8 @@ from assay.report.evidence import means_over, query_noise
 from assay.stats.compare import assemble
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.records import ComparisonRow, ValueRange, Verdict
-from assay.stats.repeating import RunVariance, add_run_variance, estimate_run_variance, is_regression
 from assay.stats.rows import EnginePair, comparison_rows
+from assay.stats.run_variance import RunVariance, add_run_variance, estimate_run_variance, is_regression
 from assay.stats.tables import MeasureColumn
 from tests.stats.audit_worlds import GAINS
 from tests.stats.worlds import make_units

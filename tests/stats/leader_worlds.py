@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.stats.clustered import ClusterTable, cluster_table, estimate
+from assay.stats.compare import holm
 from assay.stats.config import DEFAULT
 from assay.stats.distributions import t_quantile
-from assay.stats.family import holm
 from assay.stats.intervals import difference_interval
 from assay.stats.paired import sign_flip
 from assay.stats.records import ValueRange
 from assay.stats.selection import near_leader
-from assay.stats.units import Partition, partition
+from assay.stats.tables import Partition, partition
 from assay.types import Unit
 from tests.stats.worlds import GAINS, NONZERO, SPIKES, make_units
 

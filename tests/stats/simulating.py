@@ -16,15 +16,15 @@ import numpy as np
 from assay.gold.review.agreement import Ratings, Resampling, cohen_kappa, with_interval
 from assay.stats import percentile_bootstrap
 from assay.stats.clustered import cluster_table, estimate
+from assay.stats.compare import benjamini_hochberg, decide, holm
 from assay.stats.config import DEFAULT, Settings
-from assay.stats.family import benjamini_hochberg, decide, holm
 from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, mean_interval
 from assay.stats.paired import sign_flip
 from assay.stats.power import observed_mde
 from assay.stats.records import Comparison, Interval, ValueRange, Verdict
-from assay.stats.repeating import RunVariance, add_run_variance, estimate_run_variance
+from assay.stats.run_variance import RunVariance, add_run_variance, estimate_run_variance
 from assay.stats.runs import compare_scores
-from assay.stats.units import partition
+from assay.stats.tables import partition
 from assay.types import Scores
 from tests.stats import audit
 from tests.stats.audit_worlds import (

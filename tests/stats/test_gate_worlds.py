@@ -14,7 +14,7 @@ from assay.report.comparison import compare_evidence
 from assay.report.evidence import EngineScores, QueryScores, means_over, query_noise
 from assay.report.gate import judge_gate
 from assay.stats.config import DEFAULT
-from assay.stats.repeating import is_regression
+from assay.stats.run_variance import is_regression
 from assay.types import AnalysisPlan, Scores
 from docs.gate_figures import read_gate_figures
 from tests.stats.gate_worlds import MEASURE, SMALL, STATED, WORLDS, GateWorld, draw_gates, gate_rows, measure_gate

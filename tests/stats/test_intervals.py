@@ -21,13 +21,13 @@ from assay.stats.intervals import (
     tail_rank,
 )
 from assay.stats.records import Interval, ValueRange
-from assay.stats.units import partition
+from assay.stats.tables import partition
 from tests.properties import examples
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from assay.stats.units import IntArray
+    from assay.stats.tables import IntArray
     from assay.types import FloatArray, Unit
 
 UNIT = ValueRange()

@@ -15,7 +15,7 @@ from scipy import stats
 from assay.stats.clustered import ClusterTable, cluster_table, estimate
 from assay.stats.config import DEFAULT
 from assay.stats.paired import effects, intraclass_correlation, sign_flip, smallest_p, variance_components
-from assay.stats.units import partition
+from assay.stats.tables import partition
 from tests.properties import examples
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from scipy import optimize, stats
 from assay.errors import ConfigError
 from assay.stats import SamplePlan, compare, components_of, plan, plan_claim
 from assay.stats.config import DEFAULT
-from assay.stats.planning import Pilot, read_pilot
-from assay.stats.power import planned_mde
+from assay.stats.power import Pilot, planned_mde, read_pilot
 from assay.types import Scores
 from tests.stats.audit import cells_of, pilot
 from tests.stats.audit import plan as planned_power

@@ -11,12 +11,11 @@ from assay.stats.distributions import normal_quantile
 from assay.stats.paired import sign_flip
 from assay.stats.power import (
     mde_from_se,
-    mde_multiplier,
     observed_mde,
     planned_mde,
     unequal_factor,
 )
-from assay.stats.units import partition
+from assay.stats.tables import partition
 from assay.types import Unit
 
 
@@ -24,7 +23,7 @@ from assay.types import Unit
 def test_reach_is_that_of_the_noncentral_t(df):
     critical = stats.t.ppf(0.975, df)
     exact = optimize.brentq(lambda shift: stats.nct.sf(critical, df, shift) - 0.8, 1, 8)
-    assert mde_multiplier(df) == pytest.approx(exact, rel=0.01)
+    assert mde_from_se(1.0, df) == pytest.approx(exact, rel=0.01)
 
 
 def test_observed_difference_allows_for_an_estimated_error_and_a_coarse_test():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.distributions import t_quantile
-from assay.stats.repeating import RunVariance, add_run_variance, estimate_run_variance
+from assay.stats.run_variance import RunVariance, add_run_variance, estimate_run_variance
 from assay.stats.runs import compare_scores
 from assay.types import Scores, Unit
 from tests.properties import examples

@@ -11,7 +11,7 @@ from scipy import stats
 from assay.stats.clustered import cluster_table, estimate
 from assay.stats.intervals import difference_interval
 from assay.stats.records import ValueRange
-from assay.stats.units import Partition, average_phrasings, partition
+from assay.stats.tables import Partition, average_phrasings, partition
 from assay.types import Unit
 
 
@@ -79,14 +79,14 @@ def test_same_query_id_in_two_golds_is_two_intents():
 
 def test_average_phrasings_gives_one_column_an_intent():
     units = [unit("a", "r"), unit("b", "r"), unit("a", "r", "keyword"), unit("c", "r")]
-    found = average_phrasings(units, np.array([[0.0, 0.2, 1.0, np.nan]]))
-    assert [u.query for u in found.units] == ["a", "b", "c"]
-    np.testing.assert_array_equal(found.values, [[0.5, 0.2, np.nan]])
+    intents, values = average_phrasings(units, np.array([[0.0, 0.2, 1.0, np.nan]]))
+    assert [u.query for u in intents] == ["a", "b", "c"]
+    np.testing.assert_array_equal(values, [[0.5, 0.2, np.nan]])
 
 
 def test_average_phrasings_leaves_out_phrasings_without_a_value():
     units = [unit("a", "r"), unit("a", "r", "keyword")]
-    assert average_phrasings(units, np.array([[np.nan, 0.4]])).values.tolist() == [[0.4]]
+    assert average_phrasings(units, np.array([[np.nan, 0.4]]))[1].tolist() == [[0.4]]
 
 
 def test_repeating_phrasings_does_not_shrink_the_standard_error():
@@ -96,8 +96,8 @@ def test_repeating_phrasings_does_not_shrink_the_standard_error():
     thrice = [unit(f"q{i}", "r", form) for i in range(20) for form in ("human", "keyword", "ai_optimized")]
     expected = estimate(cluster_table(values, partition(once))).se
     clustered = estimate(cluster_table(np.repeat(values, 3, axis=0), partition(thrice))).se
-    averaged = average_phrasings(thrice, np.repeat(values, 3, axis=0).T)
-    folded = estimate(cluster_table(averaged.values.T, partition(averaged.units))).se
+    intents, averaged = average_phrasings(thrice, np.repeat(values, 3, axis=0).T)
+    folded = estimate(cluster_table(averaged.T, partition(intents))).se
     np.testing.assert_allclose([clustered, folded], [expected, expected], rtol=1e-12)
 
 

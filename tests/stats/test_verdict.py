@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.stats.family import decide
+from assay.stats.compare import decide
 from assay.stats.records import Interval, Verdict
 
 

@@ -29,7 +29,7 @@ from assay.stats import RunNames, all_pairs, compare, compare_scores, means, mea
 from assay.stats.compare import with_leader
 from assay.stats.config import Settings, settings_of
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
-from assay.stats.repeating import RunVariance, add_run_variance
+from assay.stats.run_variance import RunVariance, add_run_variance
 from assay.types import AnalysisPlan, CorpusInfo, Run, Scores
 
 _Found = TypeVar("_Found", bound=Comparison)

@@ -17,12 +17,11 @@ from assay.scoring import parse_measure, ranking_codes
 from assay.settings import get_key
 from assay.stats.records import one_digit
 from assay.stats.selection import near_leader, selection_bias
-from assay.stats.tables import headline
-from assay.stats.units import partition
+from assay.stats.tables import headline, partition
 
 if TYPE_CHECKING:
     from assay.scoring.grid import IntArray
-    from assay.stats.units import Partition
+    from assay.stats.tables import Partition
     from assay.types import EngineRun, FloatArray
 
 

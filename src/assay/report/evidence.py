@@ -18,7 +18,7 @@ from assay.report.synthetic import synthetic_sets
 from assay.scoring import ranking_codes, score
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow
-from assay.stats.repeating import RunVariance, estimate_run_variance
+from assay.stats.run_variance import RunVariance, estimate_run_variance
 from assay.stats.runs import EngineOfRun, join_sides
 from assay.types import AnalysisPlan, CorpusInfo, EngineRun, Role, Run, Scores, Status
 

@@ -32,7 +32,7 @@ from assay.scoring import parse_measure
 from assay.stats import means
 from assay.stats.config import DEFAULT
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
-from assay.stats.repeating import RunVariance, is_regression
+from assay.stats.run_variance import RunVariance, is_regression
 from assay.types import AnalysisPlan
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {

@@ -16,9 +16,8 @@ from assay.report.scored_run import failed_engines, pick
 from assay.report.synthetic import synthetic_notes
 from assay.scoring import score
 from assay.stats import means
-from assay.stats.compare import PairSpec, compare_pairs
+from assay.stats.compare import PairSpec, compare_pairs, undecidable
 from assay.stats.config import settings_of
-from assay.stats.family import undecidable
 from assay.stats.records import ComparisonRow, MeanRow, Verdict
 from assay.stats.slices import RepositoryChange, RepositoryTally, by_repository, tally, worst
 from assay.toml import write_key, write_value

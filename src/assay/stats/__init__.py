@@ -1,9 +1,8 @@
 """Comparisons of engines: intervals, paired tests, multiplicity, power and verdicts."""
 
-from assay.stats.compare import all_pairs, compare, means_only
+from assay.stats.compare import all_pairs, compare, means, means_only
 from assay.stats.intervals import paired_percentile_bootstrap, percentile_bootstrap
-from assay.stats.means import means
-from assay.stats.planning import components_of, plan, plan_claim
+from assay.stats.power import components_of, plan, plan_claim
 from assay.stats.records import (
     AllPairs,
     Comparison,
@@ -18,9 +17,8 @@ from assay.stats.records import (
     ValueRange,
     Verdict,
 )
-from assay.stats.runs import compare_scores
+from assay.stats.runs import compare_scores, compare_values, read_values
 from assay.stats.slices import compare_slices
-from assay.stats.values import compare_values, read_values
 
 __all__ = [
     "AllPairs",

@@ -1,24 +1,36 @@
-"""Comparisons of engines: pairs, rows, the family and its verdicts, notes."""
+"""Comparisons of engines: means, pairs, the declared family with its adjusted p-values and verdicts, notes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from assay.errors import ConfigError
-from assay.stats.config import DEFAULT, Settings
-from assay.stats.family import judge
-from assay.stats.means import table_means
-from assay.stats.records import AllPairs, Comparison, ComparisonRow, MeanRow, Verdict
+from assay.stats.clustered import cluster_table, estimate
+from assay.stats.config import DEFAULT, Settings, StatsConfig
+from assay.stats.intervals import mean_interval
+from assay.stats.power import can_decide, family_mde
+from assay.stats.records import AllPairs, Comparison, ComparisonRow, Interval, MeanRow, ValueRange, Verdict
 from assay.stats.rows import EnginePair, comparison_rows
-from assay.stats.tables import MeasureColumn, ScoreTable, check_engine, column, columns, headline
+from assay.stats.tables import (
+    MeasureColumn,
+    ScoreTable,
+    check_engine,
+    column,
+    columns,
+    headline,
+    partition,
+    repository_codes,
+    same_queries,
+)
 
 if TYPE_CHECKING:
-    from assay.stats.records import MeasureLike
+    from assay.scoring import Measure
     from assay.types import Scores
-
 
 UNADJUSTED = "Intervals are not adjusted for multiplicity."
 SECONDARY = "Measures other than the primary are not in the family: no adjusted p-value, no verdict."
@@ -30,11 +42,11 @@ def compare(
     scores: Scores,
     *,
     baseline: str,
-    primary: MeasureLike | str,
+    primary: Measure | str,
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
     seed: int = DEFAULT.seed,
-    measures: Sequence[MeasureLike | str] | None = None,
+    measures: Sequence[Measure | str] | None = None,
     B: int = DEFAULT.resamples,
     family: Sequence[str] | None = None,
     cluster: str = "auto",
@@ -46,23 +58,23 @@ def compare(
     """
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
-    declared = _check_family(scores, baseline, family)
+    others = [engine for engine in scores.engines if engine != baseline]
+    declared = others if family is None else family
+    for name in declared:
+        check_engine(scores, name, "family member")
+    if not declared or baseline in declared:
+        raise ConfigError(
+            "the family needs at least one engine other than the baseline",
+            hint=f"baseline is {baseline!r}; there are: {', '.join(scores.engines)}",
+        )
     chosen = columns(scores, primary, measures)
     table = headline(scores, cluster)
-    pairs = [
-        _pair(table, engine, baseline, measure) for measure in chosen for engine in scores.engines if engine != baseline
-    ]
-    rows = comparison_rows(pairs, table.units, settings)
+    rows = compare_table(table, [(engine, baseline) for engine in others], chosen, settings)
     return assemble(rows, table_means(table, chosen, alpha, cluster), chosen[0], baseline, settings, declared)
 
 
 def means_only(
-    scores: Scores,
-    *,
-    baseline: str,
-    primary: MeasureLike | str,
-    alpha: float = DEFAULT.alpha,
-    cluster: str = "auto",
+    scores: Scores, *, baseline: str, primary: Measure | str, alpha: float = DEFAULT.alpha, cluster: str = "auto"
 ) -> Comparison:
     """Return the means of a run without a second engine."""
     chosen = columns(scores, primary, None)
@@ -85,12 +97,12 @@ def means_only(
 
 def all_pairs(
     scores: Scores,
-    primary: MeasureLike | str,
+    primary: Measure | str,
     *,
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
     seed: int = DEFAULT.seed,
-    measures: Sequence[MeasureLike | str] | None = None,
+    measures: Sequence[Measure | str] | None = None,
     B: int = DEFAULT.resamples,
     cluster: str = "auto",
 ) -> AllPairs:
@@ -100,8 +112,7 @@ def all_pairs(
         raise ConfigError("all pairs need at least two engines", hint="run a second engine on the same gold set")
     chosen = columns(scores, primary, measures)
     table = headline(scores, cluster)
-    pairs = [_pair(table, b, a, measure) for measure in chosen for a, b in combinations(scores.engines, 2)]
-    rows = comparison_rows(pairs, table.units, settings)
+    rows = compare_table(table, [(b, a) for a, b in combinations(scores.engines, 2)], chosen, settings)
     means = table_means(table, chosen, alpha, cluster)
     found = assemble(rows, means, chosen[0], "", settings, None)
     shared = {field.name: getattr(found, field.name) for field in fields(found)}
@@ -117,6 +128,46 @@ def with_leader(found: AllPairs, leader: str) -> AllPairs:
     beaten |= {row.baseline for row in found.rows if row.engine == leader and row.verdict is Verdict.BETTER}
     engines = [row.engine for row in found.means if row.measure == found.primary]
     return replace(found, leader=leader, leaders=tuple(engine for engine in engines if engine not in beaten))
+
+
+@dataclass(frozen=True, slots=True)
+class PairSpec:
+    """An engine and its baseline."""
+
+    engine: str
+    baseline: str
+
+
+def compare_pairs(
+    scores: Scores,
+    pairs: Sequence[PairSpec],
+    *,
+    primary: Measure | str,
+    margin: float = DEFAULT.margin,
+    alpha: float = DEFAULT.alpha,
+    seed: int = DEFAULT.seed,
+    B: int = DEFAULT.resamples,
+    cluster: str = "auto",
+) -> Comparison:
+    """Compare each pair on the primary measure as one family; rows have the order of the pairs."""
+    settings = Settings(margin, alpha, seed, B, cluster=cluster)
+    for name in dict.fromkeys(name for pair in pairs for name in (pair.engine, pair.baseline)):
+        check_engine(scores, name)
+    measure, table = column(scores, primary), headline(scores, cluster)
+    rows = compare_table(table, [(pair.engine, pair.baseline) for pair in pairs], [measure], settings)
+    return assemble(rows, table_means(table, [measure], alpha, cluster), measure, "", settings, None)
+
+
+def compare_table(
+    table: ScoreTable, pairs: Sequence[tuple[str, str]], chosen: Sequence[MeasureColumn], settings: Settings
+) -> tuple[ComparisonRow, ...]:
+    """Compare pairs of an engine and its baseline on each measure, without a family."""
+    aligned = [
+        EnginePair(engine, baseline, one.name, one.bounds, table.row(engine, one), table.row(baseline, one))
+        for one in chosen
+        for engine, baseline in pairs
+    ]
+    return comparison_rows(aligned, table.units, settings)
 
 
 def assemble(
@@ -136,46 +187,7 @@ def assemble(
     judged = judge([row for row in first if declared is None or row.engine in declared], primary.bounds, settings)
     outside = [row for row in first if declared is not None and row.engine not in declared]
     secondary = tuple(row for row in rows if row.measure != primary.name)
-    return Comparison(
-        baseline=baseline,
-        primary=primary.name,
-        alpha=settings.alpha,
-        margin=settings.margin,
-        seed=settings.seed,
-        resamples=settings.resamples,
-        family_size=len(judged),
-        rows=(*judged, *outside),
-        secondary=secondary,
-        means=tuple(means),
-        label=first[0].label,
-        notes=_notes(judged, outside, secondary, settings),
-    )
-
-
-def _pair(table: ScoreTable, engine: str, baseline: str, measure: MeasureColumn) -> EnginePair:
-    new, old = table.row(engine, measure), table.row(baseline, measure)
-    return EnginePair(engine, baseline, measure.name, measure.bounds, new, old)
-
-
-def _check_family(scores: Scores, baseline: str, family: Sequence[str] | None) -> tuple[str, ...]:
-    names = tuple(engine for engine in scores.engines if engine != baseline) if family is None else tuple(family)
-    for name in names:
-        check_engine(scores, name, "family member")
-    if not names or baseline in names:
-        raise ConfigError(
-            "the family needs at least one engine other than the baseline",
-            hint=f"baseline is {baseline!r}; there are: {', '.join(scores.engines)}",
-        )
-    return names
-
-
-def _notes(
-    judged: Sequence[ComparisonRow],
-    outside: Sequence[ComparisonRow],
-    secondary: Sequence[ComparisonRow],
-    settings: Settings,
-) -> tuple[str, ...]:
-    size, power = len(judged), f"{settings.config.power:.0%} power"
+    size, config, power = len(judged), settings.config, f"{settings.config.power:.0%} power"
     if size == 1:
         notes = [f"One comparison was declared; its MDE is for {power} at α = {settings.alpha:g}."]
     else:
@@ -186,40 +198,175 @@ def _notes(
     if outside:
         notes.append(OUTSIDE.format(names=", ".join(sorted({row.engine for row in outside}))))
     fewest = min(row.queries for row in judged)
-    if fewest < settings.config.small_set:
-        notes.append(f"Only {fewest} queries: below {settings.config.small_set} little can be told apart.")
-    heaviest = [
-        row.heaviest for row in judged if row.heaviest > max(settings.config.heaviest_cluster, 2 / row.clusters)
-    ]
+    if fewest < config.small_set:
+        notes.append(f"Only {fewest} queries: below {config.small_set} little can be told apart.")
+    heaviest = [row.heaviest for row in judged if row.heaviest > max(config.heaviest_cluster, 2 / row.clusters)]
     if heaviest:
         notes.append(OUTWEIGHED.format(share=f"{max(heaviest):.0%}"))
-    return tuple(notes)
+    return Comparison(
+        baseline=baseline,
+        primary=primary.name,
+        alpha=settings.alpha,
+        margin=settings.margin,
+        seed=settings.seed,
+        resamples=settings.resamples,
+        family_size=size,
+        rows=(*judged, *outside),
+        secondary=secondary,
+        means=tuple(means),
+        label=first[0].label,
+        notes=tuple(notes),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class PairSpec:
-    """An engine and its baseline."""
-
-    engine: str
-    baseline: str
-
-
-def compare_pairs(
+def means(
     scores: Scores,
-    pairs: Sequence[PairSpec],
     *,
-    primary: MeasureLike | str,
+    measures: Sequence[Measure | str] | None = None,
+    alpha: float = DEFAULT.alpha,
+    cluster: str = "auto",
+) -> tuple[MeanRow, ...]:
+    """Return the headline mean of each engine on each measure, by measure."""
+    chosen = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]
+    return table_means(headline(scores), chosen, alpha, cluster)
+
+
+def table_means(
+    table: ScoreTable, chosen: Sequence[MeasureColumn], alpha: float, cluster: str = "auto"
+) -> tuple[MeanRow, ...]:
+    """Return the mean of each engine on each measure that applies to any query, with its interval."""
+    cells = [(engine, measure) for measure in chosen for engine in table.engines]
+    values = [table.row(engine, measure) for engine, measure in cells]
+    rows: dict[int, MeanRow] = {}
+    for kept, members in same_queries(values):
+        units = [table.units[i] for i in kept]
+        stacked = np.stack([values[i][kept] for i in members], axis=1)
+        parts, homes = partition(units, cluster), repository_codes(units)
+        found, sizes = estimate(cluster_table(stacked, parts)), np.bincount(homes)
+        independent = parts.count if parts.shared else len(units)
+        for at, i in enumerate(members):
+            engine, measure = cells[i]
+            interval = mean_interval(found.column(at), measure.bounds, level=1 - alpha, units=independent)
+            se, plain = float(found.se[at]), float(found.plain_se[at])
+            effective_n = found.n * min(1.0, (plain / se) ** 2) if se > 0.0 and plain > 0.0 else found.n
+            rows[i] = MeanRow(
+                engine=engine,
+                measure=measure.name,
+                mean=float(found.mean[at]),
+                interval=interval.at(0, 1 - alpha),
+                repository_mean=float((np.bincount(homes, weights=stacked[:, at]) / sizes).mean()),
+                queries=len(units),
+                left_out=len(table.units) - len(units),
+                clusters=parts.count,
+                repositories=parts.repositories,
+                effective_n=min(effective_n, independent),
+                label=parts.label,
+            )
+    return tuple(rows[i] for i in sorted(rows))
+
+
+def decide(
+    difference: float,
+    p: float | None,
+    equivalence: Interval,
+    clusters: int,
+    *,
+    higher_is_better: bool = True,
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
-    seed: int = DEFAULT.seed,
-    B: int = DEFAULT.resamples,
-    cluster: str = "auto",
-) -> Comparison:
-    """Compare each pair on the primary measure as one family; rows have the order of the pairs."""
-    settings = Settings(margin, alpha, seed, B, cluster=cluster)
-    for name in dict.fromkeys(name for pair in pairs for name in (pair.engine, pair.baseline)):
-        check_engine(scores, name)
-    measure, table = column(scores, primary), headline(scores, cluster)
-    aligned = [_pair(table, pair.engine, pair.baseline, measure) for pair in pairs]
-    rows = comparison_rows(aligned, table.units, settings)
-    return assemble(rows, table_means(table, [measure], alpha, cluster), measure, "", settings, None)
+    config: StatsConfig = DEFAULT,
+    confirmed: bool = True,
+) -> Verdict:
+    """Return the first verdict that holds; `p` is adjusted for the family, `equivalence` is the 1 − 2α interval.
+
+    `confirmed` is false for skewed differences that do not confirm the test, which assumes symmetry.
+    """
+    gain = difference if higher_is_better else -difference
+    if p is not None and p <= alpha and gain != 0.0 and confirmed:
+        return Verdict.BETTER if gain > 0.0 else Verdict.WORSE
+    if equivalence.inside(margin) and clusters >= config.equivalence_clusters:
+        return Verdict.EQUIVALENT
+    worst_gain = equivalence.low if higher_is_better else -equivalence.high
+    return Verdict.NOT_INFERIOR if worst_gain > -margin else Verdict.INCONCLUSIVE
+
+
+def holm(p: Sequence[float]) -> tuple[float, ...]:
+    """Return adjusted p-values that control the family-wise error rate (Holm 1979): max over j ≤ i of (m − j)·p₍ⱼ₎."""
+    order = np.argsort(p, kind="stable")
+    scaled = np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1)
+    return _unsort(order, np.minimum(np.maximum.accumulate(scaled), 1.0))
+
+
+def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
+    """Return adjusted p-values that control the false discovery rate (BH 1995): min over j ≥ i of m·p₍ⱼ₎/j."""
+    order = np.argsort(p, kind="stable")
+    scaled = np.asarray(p, dtype=np.float64)[order] * len(p) / np.arange(1, len(p) + 1)
+    return _unsort(order, np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0))
+
+
+def _unsort(order: np.ndarray[tuple[int, ...], np.dtype[np.intp]], values: np.ndarray) -> tuple[float, ...]:
+    result = np.empty(len(order))
+    result[order] = values
+    return tuple(result.tolist())
+
+
+def adjust(
+    rows: Sequence[ComparisonRow], method: Callable[[Sequence[float]], tuple[float, ...]]
+) -> list[ComparisonRow]:
+    """Return rows with p-values adjusted over all of them; rows without a p-value count as p = 1."""
+    adjusted = method([1.0 if row.p is None else row.p for row in rows])
+    pairs = zip(rows, adjusted, strict=True)
+    return [replace(row, p_adjusted=None if row.p is None else p) for row, p in pairs]
+
+
+def judge(rows: Sequence[ComparisonRow], bounds: ValueRange, settings: Settings) -> tuple[ComparisonRow, ...]:
+    """Judge rows of one measure as a family: adjusted p, verdict, and the MDE at the level each must reach."""
+    judged = []
+    for row in adjust(rows, holm):
+        verdict = decide(
+            row.difference,
+            row.p_adjusted,
+            row.equivalence,
+            row.clusters,
+            higher_is_better=row.higher_is_better,
+            margin=settings.margin,
+            alpha=settings.alpha,
+            config=settings.config,
+            confirmed=row.confirmed,
+        )
+        mde = family_mde(row, bounds, len(rows), settings)
+        made = replace(row, in_family=True, verdict=verdict, mde=mde)
+        judged.append(replace(made, notes=(*row.notes, *judgment_notes(made, len(rows), settings.alpha))))
+    return tuple(judged)
+
+
+def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
+    """Return notes on what limits the verdict on a row of a family of this size."""
+    notes = [note] if (note := undecidable(row, size, alpha)) else []
+    p, decided = row.p_adjusted, row.verdict in (Verdict.BETTER, Verdict.WORSE)
+    excludes = not row.interval.low <= 0.0 <= row.interval.high
+    if p is None or (decided == excludes and (decided or p > alpha)):
+        return notes
+    tested = f"p = {p:.2g}" + ("" if row.p is None or p <= row.p else f" ({row.p:.2g} before Holm's adjustment)")
+    if decided:
+        notes.append(f"the interval includes 0, but the sign-flip test gives {tested}")
+    elif p <= alpha:
+        notes.append(
+            f"not called better or worse: {tested} assumes symmetric differences, and skewed ones do not confirm it"
+        )
+    else:
+        notes.append(
+            "not called better or worse: the interval excludes 0, but the sign-flip test over "
+            f"{row.clusters} clusters gives {tested}"
+        )
+    return notes
+
+
+def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
+    """Return a note if this many clusters cannot decide this family, else an empty string."""
+    if row.smallest_p is None or can_decide(row.smallest_p, size, alpha):
+        return ""
+    return (
+        f"{row.clusters} clusters cannot decide a family of {size}: the smallest p they can give is "
+        f"{row.smallest_p:.3g}, times {size} is above {alpha:g}"
+    )

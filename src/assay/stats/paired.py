@@ -12,7 +12,7 @@ from assay.stats.clustered import ClusterTable, plain_spread, row_blocks, small_
 from assay.stats.config import DEFAULT, StatsConfig
 
 if TYPE_CHECKING:
-    from assay.stats.units import IntArray
+    from assay.stats.tables import IntArray
     from assay.types import FloatArray
 
 

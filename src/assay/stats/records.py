@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal
 
 
 def one_digit(value: float) -> str:
@@ -234,37 +234,3 @@ class SamplePlan:
     queries_range: SizeRange | None = None
     icc: float = 0.0
     icc_source: Literal["pilot", "given", "assumed"] = "given"
-
-
-class MeasureLike(Protocol):
-    """A measure of `scoring`; its repr is its name in a score table."""
-
-    @property
-    def low(self) -> float:
-        """The least value."""
-
-    @property
-    def high(self) -> float:
-        """The greatest value."""
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Whether the high end is good."""
-
-
-def range_of(measure: MeasureLike | str) -> ValueRange:
-    """Return the range of a measure; a string is parsed by `scoring`."""
-    if isinstance(measure, str):
-        from assay.scoring import parse_measure
-
-        measure = parse_measure(measure)
-    return ValueRange(float(measure.low), float(measure.high), bool(measure.higher_is_better))
-
-
-def name_of(measure: MeasureLike | str) -> str:
-    """Return the name of a measure in score tables."""
-    if not isinstance(measure, str):
-        return repr(measure)
-    from assay.scoring import parse_measure
-
-    return repr(parse_measure(measure))

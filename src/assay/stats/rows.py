@@ -11,16 +11,14 @@ import numpy as np
 
 from assay.stats.clustered import ClusteredEstimate, ClusterTable, cluster_table, estimate
 from assay.stats.config import Settings
-from assay.stats.family import family_mde
 from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, widen, widen_by_clusters
 from assay.stats.paired import Effects, effects, is_skewed, sign_flip, smallest_p
-from assay.stats.power import unequal_factor
+from assay.stats.power import family_mde, unequal_factor
 from assay.stats.records import ComparisonRow, Interval, ValueRange
-from assay.stats.tables import same_queries
-from assay.stats.units import Partition, group_codes, partition
+from assay.stats.tables import Partition, group_codes, partition, same_queries
 
 if TYPE_CHECKING:
-    from assay.stats.units import IntArray
+    from assay.stats.tables import IntArray
     from assay.types import FloatArray, Unit
 
 
@@ -42,12 +40,11 @@ def comparison_rows(
     """Compare each pair on the queries both have, in order; a pair that shares none is left out."""
     differences = [pair.new - pair.old for pair in pairs]
     rows: dict[int, ComparisonRow] = {}
-    for group in same_queries(differences):
-        stacked = np.stack([differences[i][group.kept] for i in group.members], axis=1)
+    for kept, members in same_queries(differences):
+        stacked = np.stack([differences[i][kept] for i in members], axis=1)
         stacked[np.abs(stacked) <= settings.config.tie] = 0.0
-        members = [pairs[i] for i in group.members]
-        shared = _compute(members, stacked, units, group.kept, settings)
-        for at, i in enumerate(group.members):
+        shared = _compute([pairs[i] for i in members], stacked, units, kept, settings)
+        for at, i in enumerate(members):
             row = _Column(pairs[i], at, shared, settings).row()
             rows[i] = replace(row, mde=family_mde(row, pairs[i].bounds, 1, settings))
     return tuple(rows[i] for i in sorted(rows))

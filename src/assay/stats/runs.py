@@ -1,57 +1,46 @@
-"""Comparison of two separate runs on the queries that are the same in both."""
+"""Comparison of two separate results on their common queries: two runs, or two per-query tables without a gold set."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.errors import ConfigError, NotComparableError
-from assay.stats.compare import assemble
+from assay.errors import ConfigError, InputError, NotComparableError
+from assay.files import read_utf8
+from assay.stats.compare import assemble, compare_table, table_means
 from assay.stats.config import DEFAULT, Settings
-from assay.stats.means import table_means
-from assay.stats.records import Comparison, MeanRow, RunNames
+from assay.stats.records import Comparison, QueryValue, RunNames, ValueRange
 from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.tables import MeasureColumn, ScoreTable, columns, headline
-from assay.types import Scores
+from assay.types import Scores, Unit
 
 if TYPE_CHECKING:
-    from assay.stats.records import MeasureLike
-    from assay.stats.units import BoolArray
-    from assay.types import FloatArray, Scores
-
+    from assay.scoring import Measure
+    from assay.stats.tables import BoolArray
+    from assay.types import FloatArray
 
 _NAMES = RunNames()
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """One of the two runs: the shared queries, and the measures with the primary one first."""
-
-    table: ScoreTable
-    columns: tuple[MeasureColumn, ...]
-    name: str
-
-    def display_name(self, engine: str) -> str:
-        return f"{engine} ({self.name})"
-
-    def means(self, settings: Settings) -> tuple[MeanRow, ...]:
-        rows = table_means(self.table, self.columns, settings.alpha, settings.cluster)
-        return tuple(replace(row, engine=self.display_name(row.engine)) for row in rows)
+_LARGEST = 1e50  # larger values cannot be squared and summed
+_COLUMNS = ("query", "value", "cluster")
+_OWN_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared")
 
 
 def compare_scores(
     a: Scores,
     b: Scores,
     *,
-    primary: MeasureLike | str,
+    primary: Measure | str,
     names: RunNames = _NAMES,
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
     seed: int = DEFAULT.seed,
-    measures: Sequence[MeasureLike | str] | None = None,
+    measures: Sequence[Measure | str] | None = None,
     B: int = DEFAULT.resamples,
     family: Sequence[str] | None = None,
     cluster: str = "auto",
@@ -63,23 +52,59 @@ def compare_scores(
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     wanted = [name for name in a.measures if name in b.measures] if measures is None else measures
     first, second = headline(a, cluster), headline(b, cluster)
+    before, after = columns(a, primary, wanted), columns(b, primary, wanted)
     kept = match_queries(first, second)
-    old = _Side(take_queries(first, list(kept)), columns(a, primary, wanted), names.old)
-    new = _Side(take_queries(second, list(kept.values())), columns(b, primary, wanted), names.new)
-    old = replace(old, table=_with_shared(old.table, new.table))
-    engines = _match_engines(a, b)
-    whole = (has_values(first, old.columns[0].at), has_values(second, new.columns[0].at))
-    sentence = compared_sentence(*whole, kept, old.columns[0].name, names)
-    rows = comparison_rows(_pairs(engines, old, new), old.table.units, settings)
-    declared = _declared(engines, new, family)
-    found = assemble(rows, [*old.means(settings), *new.means(settings)], old.columns[0], names.old, settings, declared)
+    old, new = take_queries(first, list(kept)), take_queries(second, list(kept.values()))
+    pairs = zip(old.units, new.units, strict=True)
+    units = tuple(replace(unit, shared=other.shared or unit.shared) for unit, other in pairs)
+    old = replace(old, units=units)
+    engines = _match_engines(a.engines, b.engines)
+    sides = ((first, before[0].at), (second, after[0].at))
+    complete = [np.asarray(~np.isnan(table.values[:, at]).any(axis=0)) for table, at in sides]
+    sentence = compared_sentence(complete[0], complete[1], kept, before[0].name, names)
+
+    def display(engine: str, run: str) -> str:
+        return f"{engine} ({run})"
+
+    aligned = [
+        EnginePair(
+            engine=display(new_engine, names.new),
+            baseline=display(old_engine, names.old),
+            measure=old_column.name,
+            bounds=old_column.bounds,
+            new=new.row(new_engine, new_column),
+            old=old.row(old_engine, old_column),
+        )
+        for old_column, new_column in zip(before, after, strict=True)
+        for old_engine, new_engine in engines
+    ]
+    rows = comparison_rows(aligned, units, settings)
+    declared = None
+    if family is not None:
+        declared = [display(engine, names.new) for _, engine in engines if engine in family]
+        if not declared:
+            raise NotComparableError(
+                "no engine of the declared family is in both runs",
+                hint=f"the family is {', '.join(family)}; both have {', '.join(engine for _, engine in engines)}",
+            )
+    means = [
+        replace(row, engine=display(row.engine, run))
+        for table, chosen, run in ((old, before, names.old), (new, after, names.new))
+        for row in table_means(table, chosen, alpha, cluster)
+    ]
+    found = assemble(rows, means, before[0], names.old, settings, declared)
     return replace(found, notes=(sentence, *found.notes))
 
 
-def has_values(table: ScoreTable, measure: int) -> BoolArray:
-    """Return for each query whether every engine of a table has a value of the measure."""
-    found: BoolArray = np.asarray(~np.isnan(table.values[:, measure]).any(axis=0))
-    return found
+def _match_engines(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair the engines of two runs by name; the only engines of two runs are a pair whatever their names."""
+    if len(first) == len(second) == 1:
+        return [(first[0], second[0])]
+    shared = [(engine, engine) for engine in first if engine in second]
+    if not shared:
+        hint = f"one has {', '.join(first)}; the other {', '.join(second)}"
+        raise NotComparableError("the two runs have no engine in common", hint=hint)
+    return shared
 
 
 def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], measure: str, names: RunNames) -> str:
@@ -114,49 +139,6 @@ def take_queries(table: ScoreTable, kept: Sequence[int]) -> ScoreTable:
     return ScoreTable(table.engines, tuple(table.units[i] for i in kept), table.values[:, :, list(kept)])
 
 
-def _with_shared(old: ScoreTable, new: ScoreTable) -> ScoreTable:
-    pairs = zip(old.units, new.units, strict=True)
-    return replace(old, units=tuple(replace(unit, shared=other.shared or unit.shared) for unit, other in pairs))
-
-
-def _match_engines(a: Scores, b: Scores) -> tuple[tuple[str, str], ...]:
-    """Pair the engines of two runs by name; the only engines of two runs are a pair whatever their names."""
-    shared = tuple((engine, engine) for engine in a.engines if engine in b.engines)
-    if not shared and len(a.engines) == len(b.engines) == 1:
-        return ((a.engines[0], b.engines[0]),)
-    if not shared:
-        raise NotComparableError(
-            "the two runs have no engine in common",
-            hint=f"one has {', '.join(a.engines)}; the other {', '.join(b.engines)}",
-        )
-    return shared
-
-
-def _declared(engines: Sequence[tuple[str, str]], new: _Side, family: Sequence[str] | None) -> list[str] | None:
-    declared = None if family is None else [new.display_name(engine) for _, engine in engines if engine in family]
-    if declared == []:
-        raise NotComparableError(
-            "no engine of the declared family is in both runs",
-            hint=f"the family is {', '.join(family or ())}; both have {', '.join(engine for _, engine in engines)}",
-        )
-    return declared
-
-
-def _pairs(engines: Sequence[tuple[str, str]], old: _Side, new: _Side) -> list[EnginePair]:
-    return [
-        EnginePair(
-            engine=new.display_name(second),
-            baseline=old.display_name(first),
-            measure=before.name,
-            bounds=before.bounds,
-            new=new.table.row(second, after),
-            old=old.table.row(first, before),
-        )
-        for before, after in zip(old.columns, new.columns, strict=True)
-        for first, second in engines
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class EngineOfRun:
     """An engine of one of two runs."""
@@ -183,15 +165,123 @@ def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngine
     first, second = headline(old.scores), headline(new.scores)
     kept = match_queries(first, second)
     tables = take_queries(first, list(kept)), take_queries(second, list(kept.values()))
-    values = [_values(side, table, measure) for side, table in zip((old, new), tables, strict=True)]
-    whole = (~np.isnan(_values(old, first, measure)), ~np.isnan(_values(new, second, measure)))
+    values = [_values_of(side, table, measure) for side, table in zip((old, new), tables, strict=True)]
+    whole = (~np.isnan(_values_of(old, first, measure)), ~np.isnan(_values_of(new, second, measure)))
     sentence = compared_sentence(*whole, kept, measure, RunNames(old.run, new.run))
     scores = Scores(called, (measure,), tables[0].units, np.array(values)[:, None, :])
     return JoinedEngines(scores, RunNames(*called), sentence)
 
 
-def _values(side: EngineOfRun, table: ScoreTable, measure: str) -> FloatArray:
+def _values_of(side: EngineOfRun, table: ScoreTable, measure: str) -> FloatArray:
     if side.engine not in table.engines:
         raise ConfigError(f"no engine {side.engine!r} in {side.run}", hint=f"there are: {', '.join(table.engines)}")
     row: FloatArray = table.values[table.engines.index(side.engine), side.scores.measures.index(measure)]
     return row
+
+
+def read_values(path: str | Path, *, engine: str | None = None, measure: str | None = None) -> tuple[QueryValue, ...]:
+    """Read a CSV with the columns query, value and optionally cluster, or the per-query.csv of a run.
+
+    The latter has several engines and measures; `engine` and `measure` select one.
+    """
+    file = Path(path)
+    content = read_utf8(file, hint="a UTF-8 CSV file is needed")
+    reader = csv.DictReader(io.StringIO(content), skipinitialspace=True)
+    header = tuple(reader.fieldnames or ())
+    if {"engine", "gold", "query", "form"} <= set(header):
+        return _own_values(list(reader), file, engine, measure)
+    if engine or measure:
+        raise InputError("has one value a query", file=file, line=1, hint="leave --engine and --primary out")
+    if not {"query", "value"} <= set(header) <= set(_COLUMNS):
+        raise InputError(
+            f"the columns are {', '.join(header) or 'missing'}",
+            file=file,
+            line=1,
+            hint="query,value or query,value,cluster",
+        )
+    rows: dict[str, QueryValue] = {}
+    for line in reader:
+        query, text, cluster = (line.get(name) for name in _COLUMNS)
+        value = _number(text)
+        if not query or value is None or None in line:
+            problem = f"not a query and a number: {query!r}, {text!r}"
+            raise InputError(problem, file=file, line=reader.line_num, hint="query,value[,cluster]")
+        if query in rows:
+            problem = f"query {query!r} is there twice"
+            raise InputError(problem, file=file, line=reader.line_num, hint="one line a query")
+        rows[query] = QueryValue(query, value, cluster or "")
+    return tuple(rows.values())
+
+
+def _own_values(
+    lines: Sequence[Mapping[str, str]], file: Path, engine: str | None, measure: str | None
+) -> tuple[QueryValue, ...]:
+    engines = list(dict.fromkeys(line["engine"] for line in lines))
+    measures = [name for name in (lines[0] if lines else ()) if name not in _OWN_COLUMNS]
+    if engine not in engines:
+        raise InputError(f"holds {', '.join(engines) or 'no engine'}", file=file, hint="choose one with --engine")
+    column = measure or next(iter(measures), "")
+    if column not in measures:
+        raise InputError(
+            f"no column {column!r}", file=file, line=1, hint=f"choose with --primary: {', '.join(measures)}"
+        )
+    rows: dict[str, QueryValue] = {}
+    for number, line in enumerate(lines, start=2):
+        name = f"{line['gold']}/{line['query']}"
+        if line["engine"] == engine and name not in rows and line[column]:
+            value = _number(line[column])
+            if value is None:
+                hint = "leave the cell empty where the measure does not apply"
+                raise InputError(f"expected a number, got {line[column]!r}", file=file, line=number, hint=hint)
+            rows[name] = QueryValue(name, value, line.get("repository", ""), line.get("shared", ""))
+    return tuple(rows.values())
+
+
+def _number(text: str | None) -> float | None:
+    """Return the number, or None if it is not a number or too large to be squared and summed."""
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if abs(value) <= _LARGEST else None
+
+
+def compare_values(
+    a: Sequence[QueryValue],
+    b: Sequence[QueryValue],
+    *,
+    names: RunNames = _NAMES,
+    bounds: ValueRange | None = None,
+    higher_is_better: bool = True,
+    margin: float = DEFAULT.margin,
+    alpha: float = DEFAULT.alpha,
+    seed: int = DEFAULT.seed,
+    B: int = DEFAULT.resamples,
+) -> Comparison:
+    """Compare two per-query tables on the queries both have; `a` is the baseline.
+
+    Without `bounds` the range is [0, 1] if it includes every value, else the observed one.
+    """
+    settings = Settings(margin, alpha, seed, B)
+    old, new = ({row.query: row for row in rows} for rows in (a, b))
+    shared = [query for query in old if query in new]
+    sentence = shared_sentence(len(shared), max(len(old), len(new)), names)
+    for query in shared:
+        if old[query].cluster != new[query].cluster:
+            raise InputError(
+                f"query {query!r} is in cluster {old[query].cluster!r}, in the other file {new[query].cluster!r}",
+                hint="a query has one cluster; leave the column out of both files or make them agree",
+            )
+    units = tuple(
+        Unit("", query, "", old[query].cluster, shared=old[query].shared or new[query].shared) for query in shared
+    )
+    if bounds is None:
+        low, high = min(row.value for row in (*a, *b)), max(row.value for row in (*a, *b))
+        low, high = (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (min(0.0, low), max(0.0, high))
+        bounds = ValueRange(low, high, higher_is_better)
+    measure = MeasureColumn("value", 0, bounds)
+    values = np.array([[[rows[query].value for query in shared]] for rows in (old, new)])
+    table = ScoreTable((names.old, names.new), units, values)
+    rows = compare_table(table, [(names.new, names.old)], [measure], settings)
+    found = assemble(rows, table_means(table, [measure], alpha), measure, names.old, settings, None)
+    return replace(found, notes=(sentence, *found.notes))

@@ -15,7 +15,7 @@ from assay.stats.power import mde_from_se
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from assay.stats.units import Partition
+    from assay.stats.tables import Partition
     from assay.types import FloatArray
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.stats.compare import adjust, benjamini_hochberg, compare_table
 from assay.stats.config import DEFAULT, Settings, check_tag
-from assay.stats.family import explore
-from assay.stats.records import ComparisonRow, SliceRow
-from assay.stats.rows import EnginePair, comparison_rows
-from assay.stats.tables import MeasureColumn, ScoreTable, check_engine, column, headline, part
+from assay.stats.records import SliceRow
+from assay.stats.tables import check_engine, column, headline, part
 
 if TYPE_CHECKING:
-    from assay.stats.records import MeasureLike
+    from assay.scoring import Measure
     from assay.types import Scores
 
 
@@ -30,7 +29,7 @@ def compare_slices(
     scores: Scores,
     *,
     baseline: str,
-    primary: MeasureLike | str,
+    primary: Measure | str,
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
     seed: int = DEFAULT.seed,
@@ -42,35 +41,25 @@ def compare_slices(
     check_engine(scores, baseline, "baseline")
     check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
     measure = column(scores, primary)
-    found = [
-        (by, value, row)
-        for by, value, table in _slices(scores)
-        if len(table.units) >= SMALLEST_SLICE
-        for row in _rows(table, baseline, measure, settings)
-    ]
-    adjusted = explore([row for _, _, row in found])
-    return tuple(SliceRow(by, value, row) for (by, value, _), row in zip(found, adjusted, strict=True))
-
-
-def _rows(table: ScoreTable, baseline: str, measure: MeasureColumn, settings: Settings) -> tuple[ComparisonRow, ...]:
-    old = table.row(baseline, measure)
-    pairs = [
-        EnginePair(engine, baseline, measure.name, measure.bounds, table.row(engine, measure), old)
-        for engine in table.engines
-        if engine != baseline
-    ]
-    return comparison_rows(pairs, table.units, settings)
-
-
-def _slices(scores: Scores) -> Iterator[tuple[str, str, ScoreTable]]:
+    pairs = [(engine, baseline) for engine in scores.engines if engine != baseline]
     forms = sorted({unit.form for unit in scores.units})
-    for form in forms if len(forms) > 1 else ():
-        yield "form", form, part(scores, [unit.form == form for unit in scores.units])
+    tables = [
+        ("form", form, part(scores, [unit.form == form for unit in scores.units]))
+        for form in (forms if len(forms) > 1 else ())
+    ]
     whole = len(headline(scores).units)
     for tag, value in sorted({pair for unit in scores.units if unit.headline for pair in unit.tags.items()}):
         table = part(scores, [unit.headline and unit.tags.get(tag) == value for unit in scores.units])
         if len(table.units) < whole:
-            yield tag, value, table
+            tables.append((tag, value, table))
+    found = [
+        SliceRow(by, value, row)
+        for by, value, table in tables
+        if len(table.units) >= SMALLEST_SLICE
+        for row in compare_table(table, pairs, [measure], settings)
+    ]
+    adjusted = adjust([slice_row.row for slice_row in found], benjamini_hochberg)
+    return tuple(replace(slice_row, row=row) for slice_row, row in zip(found, adjusted, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +84,7 @@ class RepositoryTally:
         return f"{self.wins}/{self.ties}/{self.losses}"
 
 
-def by_repository(
-    scores: Scores, engine: str, baseline: str, measure: MeasureLike | str
-) -> tuple[RepositoryChange, ...]:
+def by_repository(scores: Scores, engine: str, baseline: str, measure: Measure | str) -> tuple[RepositoryChange, ...]:
     """Return the mean difference of each repository, by name; queries without a value do not count."""
     chosen, table = column(scores, measure), headline(scores)
     differences = table.row(engine, chosen) - table.row(baseline, chosen)

@@ -1,22 +1,31 @@
-"""Score tables: the headline units, selected measures, the values of one engine."""
+"""Score tables: the headline units, the values of one engine, and the unit of sampling.
+
+Standard error, test, bootstrap and degrees of freedom all take the clusters from `partition`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from assay.errors import ConfigError
-from assay.stats.config import check_tag
-from assay.stats.records import ValueRange, name_of, range_of
-from assay.stats.units import average_phrasings
+from assay.scoring import Measure, parse_measure
+from assay.stats.config import DEFAULT, TAG, check_cluster, check_tag
+from assay.stats.records import ValueRange
 
 if TYPE_CHECKING:
-    from assay.stats.records import MeasureLike
-    from assay.stats.units import IntArray
+    from numpy.typing import NDArray
+
     from assay.types import FloatArray, Scores, Unit
+
+    IntArray = NDArray[np.intp]
+    BoolArray = NDArray[np.bool_]
+
+#: The cluster of queries without the tag, one per repository.
+NONE = "(none)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class MeasureColumn:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """A part of the scores, one column per intent."""
+    """Selected scores, one column per intent."""
 
     engines: tuple[str, ...]
     units: tuple[Unit, ...]
@@ -44,8 +53,23 @@ class ScoreTable:
 def part(scores: Scores, chosen: Sequence[bool]) -> ScoreTable:
     """Select units and average the phrasings of each intent."""
     kept = np.flatnonzero(chosen)
-    folded = average_phrasings([scores.units[i] for i in kept], scores.values[:, :, kept])
-    return ScoreTable(scores.engines, folded.units, folded.values)
+    return ScoreTable(scores.engines, *average_phrasings([scores.units[i] for i in kept], scores.values[:, :, kept]))
+
+
+def average_phrasings(units: Sequence[Unit], values: FloatArray) -> tuple[tuple[Unit, ...], FloatArray]:
+    """Average the phrasings of each intent (last axis), without NaN, so that a phrasing never counts as a query."""
+    names = [unit.intent for unit in units]
+    first = {name: i for i, name in reversed(list(enumerate(names)))}
+    kept = sorted(first.values())
+    if len(kept) == len(names):
+        return tuple(units), values
+    column = {names[i]: at for at, i in enumerate(kept)}
+    members = np.zeros((len(names), len(kept)))
+    members[np.arange(len(names)), [column[name] for name in names]] = 1.0
+    there = ~np.isnan(values)
+    counts = there @ members
+    means = np.where(there, values, 0.0) @ members / np.maximum(counts, 1.0)
+    return tuple(units[i] for i in kept), np.where(counts > 0, means, np.nan)
 
 
 def headline(scores: Scores, cluster: str = "auto") -> ScoreTable:
@@ -57,16 +81,23 @@ def headline(scores: Scores, cluster: str = "auto") -> ScoreTable:
     return table
 
 
-def column(scores: Scores, measure: MeasureLike | str) -> MeasureColumn:
+def range_of(measure: Measure | str) -> ValueRange:
+    """Return the range of a measure."""
+    measure = parse_measure(measure) if isinstance(measure, str) else measure
+    return ValueRange(float(measure.low), float(measure.high), measure.higher_is_better)
+
+
+def column(scores: Scores, measure: Measure | str) -> MeasureColumn:
     """Return the column of a measure."""
-    name = name_of(measure)
+    measure = parse_measure(measure) if isinstance(measure, str) else measure
+    name = repr(measure)
     if name not in scores.measures:
         raise ConfigError(f"{name} was not scored", hint=f"scored are: {', '.join(scores.measures)}")
     return MeasureColumn(name, scores.measures.index(name), range_of(measure))
 
 
 def columns(
-    scores: Scores, primary: MeasureLike | str, measures: Sequence[MeasureLike | str] | None
+    scores: Scores, primary: Measure | str, measures: Sequence[Measure | str] | None
 ) -> tuple[MeasureColumn, ...]:
     """Return the columns of the primary measure and of the others [default: all that were scored]."""
     first = column(scores, primary)
@@ -74,27 +105,122 @@ def columns(
     return (first, *(other for other in others if other.name != first.name))
 
 
-@dataclass(frozen=True, slots=True)
-class SameQueries:
-    """Columns that have values on the same queries."""
+def same_queries(values: Sequence[FloatArray]) -> list[tuple[IntArray, list[int]]]:
+    """Group columns by where they have values, so that a group is computed together; omit empty ones.
 
-    kept: IntArray
-    members: tuple[int, ...]
-
-
-def same_queries(values: Sequence[FloatArray]) -> tuple[SameQueries, ...]:
-    """Group columns by where they are not NaN, so that a group is computed together; omit empty ones."""
+    A group is the indexes of the queries and the indexes of the columns.
+    """
     groups: dict[bytes, list[int]] = {}
     for at, column_values in enumerate(values):
         groups.setdefault((~np.isnan(column_values)).tobytes(), []).append(at)
-    found = [
-        SameQueries(np.flatnonzero(np.frombuffer(mask, dtype=np.bool_)), tuple(members))
-        for mask, members in groups.items()
-    ]
-    return tuple(group for group in found if len(group.kept))
+    found = ((np.flatnonzero(np.frombuffer(mask, dtype=np.bool_)), members) for mask, members in groups.items())
+    return [(kept, members) for kept, members in found if len(kept)]
 
 
 def check_engine(scores: Scores, engine: str, role: str = "engine") -> None:
     """Raise ConfigError for an engine that is not in the table."""
     if engine not in scores.engines:
         raise ConfigError(f"{role} {engine!r} is not among the engines", hint=f"there are: {', '.join(scores.engines)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The cluster of each unit, and the stratum of each cluster; clusters of a stratum have consecutive numbers."""
+
+    kind: Literal["repository", "intent", "tag"]
+    clusters: IntArray  # (units,) number of each unit's cluster
+    strata: IntArray  # (clusters,) number of each cluster's stratum, ascending
+    repositories: int
+    label: str  # the scope of a claim
+    shared: str = ""  # a sentence on queries that share targets; empty where none do
+
+    @property
+    def count(self) -> int:
+        """The number of clusters."""
+        return len(self.strata)
+
+    @property
+    def nouns(self) -> str:
+        """The number of clusters with their noun."""
+        noun = "cluster" if self.kind == "tag" else "unit" if self.shared else self.kind
+        if self.count == 1:
+            return f"1 {noun}"
+        return f"{self.count} {noun.removesuffix('y') + 'ies' if noun.endswith('y') else noun + 's'}"
+
+
+def partition(
+    units: Sequence[Unit], cluster: str = "auto", *, at_least: int = DEFAULT.repositories_as_clusters
+) -> Partition:
+    """Cluster as declared; `auto` is by repository if there are enough of them, else by intent inside each.
+
+    `cluster` is auto, repository, intent or tag:NAME. Values of a tag span repositories, so they have no strata.
+    Intents that share targets are one cluster (`scoring.grid.shared_targets`).
+    """
+    check_cluster(cluster)
+    repositories = sorted({unit.repository for unit in units})
+    if cluster.startswith(TAG):
+        tag = cluster.removeprefix(TAG)
+        values: dict[str, str] = {}  # an intent is never in two clusters: its first phrasing decides
+        for unit in units:
+            value = unit.tags.get(tag)
+            values.setdefault(unit.intent, f"{NONE}\0{unit.repository}" if value is None else f"={value}")
+        found = _without_strata("tag", [values[unit.intent] for unit in units], len(repositories), at_least)
+        return replace(found, label=found.label.replace(found.nouns, f"{found.nouns} by the tag {tag}", 1))
+    if cluster == "repository" or (cluster == "auto" and len(repositories) >= at_least):
+        return _without_strata("repository", [unit.repository for unit in units], len(repositories), at_least)
+    label = "on this repository" if any(repositories) else "on these queries"
+    label = f"on these {len(repositories)} repositories only" if len(repositories) > 1 else label
+    names = [(unit.repository, unit.shared, "" if unit.shared else unit.intent) for unit in units]
+    keys = sorted(set(names))
+    position = {key: i for i, key in enumerate(keys)}
+    strata = _collapse(np.searchsorted(repositories, [repository for repository, *_ in keys]))
+    order = np.argsort(strata, kind="stable")  # the clusters of a stratum get consecutive numbers
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    intents = len({(unit.repository, unit.intent) for unit in units})
+    shared = f"{intents} queries form {'1 unit' if len(keys) == 1 else f'{len(keys)} units'}: "
+    return Partition(
+        kind="intent",
+        clusters=place[np.array([position[name] for name in names], dtype=np.intp)],
+        strata=np.unique(strata[order], return_inverse=True)[1].astype(np.intp),
+        repositories=len(repositories),
+        label=label + (", by intent" if cluster == "intent" else ""),
+        shared=shared + "queries that share targets count as one" if len(keys) < intents else "",
+    )
+
+
+def _without_strata(
+    kind: Literal["repository", "tag"], names: Sequence[str], repositories: int, at_least: int
+) -> Partition:
+    known, clusters = np.unique(names, return_inverse=True)
+    found = Partition(kind, clusters.astype(np.intp), np.zeros(len(known), dtype=np.intp), repositories, "")
+    few = f", fewer than the {at_least} that a p-value needs" if len(known) < at_least else ""
+    return replace(found, label=f"over {found.nouns}{few}")
+
+
+def _collapse(strata: IntArray) -> IntArray:
+    """Merge strata of a single cluster, which have no spread (collapsed strata, Cochran 1977, 5A.12).
+
+    Strata of one cluster form one stratum; a single one is merged with the smallest other stratum.
+    The variance then includes the spread between the merged strata, which is conservative.
+    """
+    names, counts = np.unique(strata, return_counts=True)
+    lone = names[counts == 1]
+    if len(lone) == 0 or len(names) == 1:
+        return strata
+    others = names[counts > 1]
+    if len(lone) > 1 or len(others) == 0:
+        return np.where(np.isin(strata, lone), lone[0], strata)
+    smallest = others[np.argmin(counts[counts > 1])]
+    return np.where(strata == lone[0], smallest, strata)
+
+
+def group_codes(units: Sequence[Unit], parts: Partition) -> IntArray:
+    """Number the groups of units that may be correlated: the values of a declared tag, else repositories."""
+    return parts.clusters if parts.kind == "tag" else repository_codes(units)
+
+
+def repository_codes(units: Sequence[Unit]) -> IntArray:
+    """Number the repository of each unit from 0 without gaps."""
+    _, codes = np.unique([unit.repository for unit in units], return_inverse=True)
+    return codes.astype(np.intp)

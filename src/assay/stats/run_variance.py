@@ -11,10 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from assay.stats.compare import judge, judgment_notes
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.distributions import normal_cdf, normal_quantile, t_quantile
-from assay.stats.family import family_mde, judge, judgment_notes
-from assay.stats.records import Comparison, ComparisonRow, Interval, ValueRange, Verdict, range_of
+from assay.stats.power import family_mde
+from assay.stats.records import Comparison, ComparisonRow, Interval, ValueRange, Verdict
+from assay.stats.tables import range_of
 
 #: Normal quantiles between which a p-value is searched: from 1 to 1e-12, far below what is displayed.
 _QUANTILES = (1e-9, 7.1)
