@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from assay.corpus import read_text
 from assay.corpus.copying import ListedPaths
 from assay.errors import GoldError, closest_match
-from assay.gold.build import GoldLocation
+from assay.gold.build import GoldLocation, is_whole_file
 from assay.syntax.symbols import enclosing, is_supported, parse_problem, symbols
 from assay.syntax.text import split_lines
 from assay.types import PRIMARY, Corpus, GoldSet, Query, Span, Symbol, Target
@@ -121,12 +122,11 @@ class Resolution:
     notes: tuple[str, ...] = ()  # sentences about targets found elsewhere than written
 
 
-@dataclass(frozen=True, slots=True)
 class CorpusGuess:
     """When missing paths mean that the gold set was made for another corpus."""
 
-    share: float = 0.5  # more than half of the paths: a refactoring seldom moves that much, a wrong corpus always does
-    least: int = 3  # with one or two paths a typing error looks the same
+    share = 0.5  # more than half of the paths: a refactoring seldom moves that much, a wrong corpus always does
+    least = 3  # with one or two paths a typing error looks the same
 
 
 #: Problems that are listed after the first; more are counted.
@@ -136,22 +136,25 @@ _Checks = Mapping[Target, "Target | UnresolvedTarget"]
 
 def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
     """Fill in the lines and units of targets and adversaries; raise on missing ones, or leave them out."""
-    library = AnchorIndex(corpus)
-    checks: _Checks = {t: library.look_up(t) for query in gold.queries for t in _all_targets(query)}
+    index = AnchorIndex(corpus)
+    checks: _Checks = {target: index.look_up(target) for query in gold.queries for target in _all_targets(query)}
     problems = tuple(_problems(gold, checks))
     if problems and missing == "error":
         raise _error(problems)
     queries = [resolved for query in gold.queries if (resolved := _resolve_query(query, checks)) is not None]
-    judged = tuple(replace(query, irrelevant=tuple(_irrelevant(query, library))) for query in queries)
+    judged = tuple(
+        replace(query, irrelevant=tuple(t for t in map(index.look_up, query.irrelevant) if isinstance(t, Target)))
+        for query in queries
+    )
     notes = [
         f"{target.anchor} was found at {found.span} by its content; `assay gold reanchor` writes that down"
         for target, found in checks.items()
         if isinstance(found, Target) and target.digest is not None and found.span != target.span
     ]
-    every, kept = (sum(len(query.irrelevant) for query in some) for some in (queries, judged))
-    if kept < every:
+    before, after = (sum(len(query.irrelevant) for query in some) for some in (queries, judged))
+    if after < before:
         notes.append(
-            f"{every - kept} of {every} irrelevant targets of '{gold.name}' are not in the corpus and are left out"
+            f"{before - after} of {before} irrelevant targets of '{gold.name}' are not in the corpus and are left out"
         )
     return Resolution(replace(gold, queries=judged), problems, tuple(notes))
 
@@ -180,53 +183,23 @@ def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Ta
     found = [(target, there) for target in _all_targets(query) if isinstance(there := checks[target], Target)]
     if not any(there.link for _, there in found):
         return
-    relevant = len([target for target in query.targets if isinstance(checks[target], Target)])
+    relevant = sum(isinstance(checks[target], Target) for target in query.targets)
     for number, (target, there) in enumerate(found):
         for place, (other, first) in enumerate(found[:number]):
             # an adversary cannot be in a file that is a target as a whole, nor the other way round
-            opposed = number >= relevant > place and (_is_whole(target) or _is_whole(other))
+            opposed = number >= relevant > place and (is_whole_file(target) or is_whole_file(other))
             same = replace(there, link=None).anchor == replace(first, link=None).anchor
             if target.span.path != other.span.path and there.span.path == first.span.path and (same or opposed):
                 yield target, other
                 break
 
 
-def _is_whole(target: Target) -> bool:
-    return target.symbol is None and target.span.start is None
-
-
-def _irrelevant(query: Query, library: AnchorIndex) -> Iterator[Target]:
-    there = (target for target in query.irrelevant if library.listed(target.span.path))
-    return (found for target in there if isinstance(found := library.look_up(target), Target))
-
-
 def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
-    yield from _other_corpus(gold, checks, CorpusGuess())
-    lines = AnchorLines(gold)
-    for query in gold.queries:
-        for target in _all_targets(query):
-            missing = checks[target]
-            if isinstance(missing, UnresolvedTarget):
-                line = lines.find(query, target.anchor)
-                yield AnchorProblem(
-                    missing.code, query.id, target.anchor, missing.message, gold.source, line, missing.hint
-                )
-        for target, other in _find_duplicates(query, checks):
-            message = f"query '{query.id}' names one place twice: {other.anchor} and {target.anchor} are the same file"
-            line = lines.find(query, target.anchor)
-            yield AnchorProblem("link", query.id, target.anchor, message, gold.source, line, "keep one of them")
-        if _resolve_query(query, checks) is None:
-            message = f"query '{query.id}' has no primary target left"
-            yield AnchorProblem(
-                "no-primary", query.id, "", message, gold.source, query.line, "anchor it anew or remove it"
-            )
-
-
-def _other_corpus(gold: GoldSet, checks: _Checks, guess: CorpusGuess) -> Iterator[AnchorProblem]:
-    missing = [(target, found) for target, found in checks.items() if isinstance(found, UnresolvedTarget)]
-    absent = {target.span.path for target, found in missing if found.code == "path"}
+    absent = {
+        t.span.path for t, found in checks.items() if isinstance(found, UnresolvedTarget) and found.code == "path"
+    }
     paths = {target.span.path for target in checks}
-    if len(absent) >= guess.least and len(absent) > guess.share * len(paths):
+    if len(absent) >= CorpusGuess.least and len(absent) > CorpusGuess.share * len(paths):
         message = (
             f"{len(absent)} of the {len(paths)} paths of '{gold.name}' are not in the corpus: "
             "this looks like a gold set for another corpus"
@@ -234,6 +207,23 @@ def _other_corpus(gold: GoldSet, checks: _Checks, guess: CorpusGuess) -> Iterato
         hint = f"this corpus is {gold.corpus.repository}; name the one it was written for, its revision and its root"
         first = next(query for query in gold.queries if any(t.span.path in absent for t in _all_targets(query)))
         yield AnchorProblem("other-corpus", "", "", message, gold.source, first.line, hint)
+    lines = AnchorLines(gold)
+    for query in gold.queries:
+
+        def problem(code: str, anchor: str, message: str, hint: str, query: Query = query) -> AnchorProblem:
+            line = lines.find(query, anchor) if anchor else query.line
+            return AnchorProblem(code, query.id, anchor, message, gold.source, line, hint)
+
+        for target in _all_targets(query):
+            found = checks[target]
+            if isinstance(found, UnresolvedTarget):
+                yield problem(found.code, target.anchor, found.message, found.hint)
+        for target, other in _find_duplicates(query, checks):
+            message = f"query '{query.id}' names one place twice: {other.anchor} and {target.anchor} are the same file"
+            yield problem("link", target.anchor, message, "keep one of them")
+        if _resolve_query(query, checks) is None:
+            message = f"query '{query.id}' has no primary target left"
+            yield problem("no-primary", "", message, "anchor it anew or remove it")
 
 
 def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:
@@ -287,15 +277,6 @@ class UnresolvedTarget:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Parsed:
-    """The lines of a file, and its symbols or why there are none."""
-
-    lines: tuple[str, ...]
-    symbols: tuple[Symbol, ...]
-    problem: str | None
-
-
 class AnchorIndex:
     """The files of a corpus, read and parsed once on first use."""
 
@@ -304,11 +285,11 @@ class AnchorIndex:
         self._listed = ListedPaths(corpus)
         self._paths = {file.path: file.language for file in corpus.files}
         self._skipped = {skipped.path.rstrip("/"): skipped for skipped in corpus.skipped}
-        self._parsed: dict[str, _Parsed] = {}
+        self._parsed: dict[str, tuple[tuple[str, ...], tuple[Symbol, ...], str | None]] = {}
 
     def look_up(self, target: Target) -> Target | UnresolvedTarget:
         """Return the target with its lines and unit, or why it does not resolve."""
-        path = self.listed(target.span.path)
+        path = self._listed.find(target.span.path)
         if path is None:
             return self._no_path(target.span.path)
         if path != target.span.path:
@@ -319,34 +300,29 @@ class AnchorIndex:
             return target
         return self._range(target, target.span.start, target.span.end)
 
-    def listed(self, path: str) -> str | None:
-        """Return the path by which the corpus lists a file, resolving symbolic links; None if it does not."""
-        return self._listed.find(path)
-
-    def _parse(self, path: str) -> _Parsed:
+    def _parse(self, path: str) -> tuple[tuple[str, ...], tuple[Symbol, ...], str | None]:
+        """Return the lines of a file, and its symbols or why there are none."""
         if path not in self._parsed:
-            from assay.corpus import read_text
-
-            text = read_text(self._corpus, path)
-            language = self._paths[path]
+            text, language = read_text(self._corpus, path), self._paths[path]
             found = symbols(path, text, language)
             problem = None if found else parse_problem(path, text, language)
-            self._parsed[path] = _Parsed(split_lines(text), found, problem)
+            self._parsed[path] = split_lines(text), found, problem
         return self._parsed[path]
 
     def _range(self, target: Target, start: int, end: int) -> Target | UnresolvedTarget:
-        parsed, path = self._parse(target.span.path), target.span.path
-        if target.digest is not None and content_digest(parsed.lines[start - 1 : end]) != target.digest:
-            found = list(places(parsed.lines, target.digest, end - start + 1))
+        path = target.span.path
+        lines, known, _ = self._parse(path)
+        if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
+            found = list(places(lines, target.digest, end - start + 1))
             if len(found) != 1:
                 why = f"{len(found)} places of the file say the same now" if found else "the lines changed"
                 message = f"{target.anchor} does not hold what it held: {why}"
                 return UnresolvedTarget("content", message, "move it with `assay gold reanchor`, or anchor it anew")
             start, end = found[0], found[0] + end - start
-        if end > len(parsed.lines):
-            message = f"{target.anchor} is past the end: {path} has {len(parsed.lines)} lines"
+        if end > len(lines):
+            message = f"{target.anchor} is past the end: {path} has {len(lines)} lines"
             return UnresolvedTarget("range", message, "was it anchored at another revision? correct the range")
-        unit = enclosing(parsed.symbols, start, end)
+        unit = enclosing(known, start, end)
         return replace(target, span=Span(path, start, end), unit=Span(path, unit.start, unit.end) if unit else None)
 
     def _symbol(self, target: Target, symbol: str) -> Target | UnresolvedTarget:
@@ -355,15 +331,15 @@ class AnchorIndex:
             kind = self._paths[path] or "files of its kind"
             message = f"the symbols of {path} cannot be read: there is no grammar for {kind}"
             return UnresolvedTarget("language", message, "anchor it to lines: path:10-42")
-        parsed = self._parse(path)
-        found = next((s for s in parsed.symbols if s.name == symbol), None)
+        _, known, problem = self._parse(path)
+        found = next((s for s in known if s.name == symbol), None)
         if found is not None:
             span = Span(path, found.start, found.end)
             return replace(target, span=span, unit=span)
-        if parsed.problem:
-            message = f"symbol '{symbol}' cannot be found: {path} does not parse, {parsed.problem}"
+        if problem:
+            message = f"symbol '{symbol}' cannot be found: {path} does not parse, {problem}"
             return UnresolvedTarget("syntax", message, "anchor it to lines, or use a version that reads this syntax")
-        return UnresolvedTarget("symbol", f"symbol '{symbol}' is not in {path}", _symbol_hint(symbol, parsed.symbols))
+        return UnresolvedTarget("symbol", f"symbol '{symbol}' is not in {path}", _symbol_hint(symbol, known))
 
     def _no_path(self, path: str) -> UnresolvedTarget:
         upwards = (path, *(str(parent) for parent in PurePosixPath(path).parents))
@@ -386,26 +362,14 @@ class AnchorIndex:
         package = str(wanted.with_suffix("") / f"__init__{wanted.suffix}")
         if package in self._paths:
             return f"did you mean '{package}'?"
-        candidates = self._by_name.get(wanted.name)
+        folder = path.rpartition("/")[0]
+        candidates = sorted(known for known in self._paths if known.rpartition("/")[2] == wanted.name)
         if not candidates:
-            stems = _group(self._by_folder.get(str(wanted.parent), ()), lambda path: path.stem)
-            candidates = [path for stem in closest_match(wanted.stem, stems, _MOST_CANDIDATES) for path in stems[stem]]
+            stems: dict[str, list[str]] = {}
+            for known in sorted(known for known in self._paths if known.rpartition("/")[0] == folder):
+                stems.setdefault(PurePosixPath(known).stem, []).append(known)
+            candidates = [file for stem in closest_match(wanted.stem, stems, _MOST_CANDIDATES) for file in stems[stem]]
         return _did_you_mean(candidates, "paths are relative to the corpus root; check the root and the revision")
-
-    @cached_property
-    def _by_name(self) -> dict[str, list[str]]:
-        return _group(self._paths, lambda path: path.name)
-
-    @cached_property
-    def _by_folder(self) -> dict[str, list[str]]:
-        return _group(self._paths, lambda path: str(path.parent))
-
-
-def _group(paths: Iterable[str], key: Callable[[PurePosixPath], str]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for path in sorted(paths):
-        groups.setdefault(key(PurePosixPath(path)), []).append(path)
-    return groups
 
 
 def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:

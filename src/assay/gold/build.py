@@ -128,6 +128,11 @@ def build_gold(
     return GoldSet(name, corpus, tuple(queries), dict(provenance or {}), place.file)
 
 
+def is_whole_file(target: Target) -> bool:
+    """Return whether a target names a file without lines or a symbol."""
+    return target.symbol is None and target.span.start is None
+
+
 def row_id(number: int) -> str:
     """Return the id of row `number`, counted from 1, in a format without ids."""
     return f"row-{number:03d}"
@@ -155,7 +160,7 @@ def _check_adversaries(
             raise place.error(f"query '{query_id}' names the adversary {wrong.anchor} twice", "keep one")
         seen.add(wrong.anchor)
         for target in targets:
-            whole = any(one.symbol is None and one.span.start is None for one in (wrong, target))
+            whole = is_whole_file(wrong) or is_whole_file(target)
             if wrong.anchor == target.anchor or (whole and wrong.span.path == target.span.path):
                 raise place.error(
                     f"query '{query_id}' has {wrong.anchor} as an adversary and {target.anchor} as a target",

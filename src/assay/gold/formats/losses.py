@@ -11,7 +11,7 @@ from assay.corpus import read_text
 from assay.corpus.spec import spec_text
 from assay.errors import GoldError
 from assay.gold.anchors import AnchorIndex, UnresolvedTarget
-from assay.gold.build import GoldLocation, GoldSource, read_source
+from assay.gold.build import GoldLocation, GoldSource, is_whole_file, read_source
 from assay.gold.split import SEALED, TAG
 from assay.syntax.text import count_lines
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Suite, Target
@@ -252,7 +252,7 @@ def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAn
         for target in targets:
             distinct.setdefault(target.span, target)
         queries.append(replace(query, targets=tuple(distinct.values())))
-        losses += [FieldLoss("whole")] * sum(_is_whole(t) for t in query.targets if not whole_files)
+        losses += [FieldLoss("whole")] * sum(is_whole_file(t) for t in query.targets if not whole_files)
         losses += [FieldLoss("same")] * (len(targets) - len(distinct))
     return LineAnchored(replace(gold, queries=tuple(queries)), describe_losses(losses))
 
@@ -260,20 +260,16 @@ def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAn
 def lacks_lines(gold: GoldSet, *, symbols: bool, whole_files: bool) -> bool:
     """Return whether a set has targets that a format can hold only with their lines."""
     targets = [target for query in gold.queries for target in query.targets if target.span.start is None]
-    return any(not whole_files if _is_whole(target) else not symbols for target in targets)
-
-
-def _is_whole(target: Target) -> bool:
-    return target.symbol is None and target.span.start is None
+    return any(not whole_files if is_whole_file(target) else not symbols for target in targets)
 
 
 def _with_lines(target: Target, library: AnchorIndex, corpus: Corpus, place: GoldLocation, whole_files: bool) -> Target:
-    if target.span.start is not None or (_is_whole(target) and whole_files):
+    if target.span.start is not None or (is_whole_file(target) and whole_files):
         return target
     found = library.look_up(target)
     if isinstance(found, UnresolvedTarget):
         raise place.error(found.message, found.hint)
-    if not _is_whole(target):
+    if not is_whole_file(target):
         return found
     lines = count_lines(read_text(corpus, target.span.path))
     if not lines:
