@@ -142,10 +142,7 @@ def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"
     if problems and missing == "error":
         raise _error(problems)
     queries = [resolved for query in gold.queries if (resolved := _resolve_query(query, checks)) is not None]
-    judged = tuple(
-        replace(query, irrelevant=tuple(t for t in map(index.look_up, query.irrelevant) if isinstance(t, Target)))
-        for query in queries
-    )
+    judged = tuple(replace(query, irrelevant=tuple(index.find_irrelevant(query))) for query in queries)
     notes = [
         f"{target.anchor} was found at {found.span} by its content; `assay gold reanchor` writes that down"
         for target, found in checks.items()
@@ -195,9 +192,8 @@ def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Ta
 
 
 def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
-    absent = {
-        t.span.path for t, found in checks.items() if isinstance(found, UnresolvedTarget) and found.code == "path"
-    }
+    missing = [(target, found) for target, found in checks.items() if isinstance(found, UnresolvedTarget)]
+    absent = {target.span.path for target, found in missing if found.code == "path"}
     paths = {target.span.path for target in checks}
     if len(absent) >= CorpusGuess.least and len(absent) > CorpusGuess.share * len(paths):
         message = (
@@ -299,6 +295,12 @@ class AnchorIndex:
         if target.span.start is None or target.span.end is None:
             return target
         return self._range(target, target.span.start, target.span.end)
+
+    def find_irrelevant(self, query: Query) -> Iterator[Target]:
+        """Yield the irrelevant targets of a query that resolve, without hints for the others: there may be many."""
+        for target in query.irrelevant:
+            if self._listed.find(target.span.path) and isinstance(found := self.look_up(target), Target):
+                yield found
 
     def _parse(self, path: str) -> tuple[tuple[str, ...], tuple[Symbol, ...], str | None]:
         """Return the lines of a file, and its symbols or why there are none."""
