@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,39 +13,22 @@ if TYPE_CHECKING:
     from assay.gold.load import TagRule, join, load_gold
 
 #: Modules of the public names, imported on first use: a report needs no gold formats.
-_HOMES = {
-    "AnchorProblem": "anchors",
-    "Resolution": "anchors",
-    "TagRule": "load",
-    "gold_hash": "build",
-    "join": "load",
-    "leakage": "leaks",
-    "load_gold": "load",
-    "overlaps": "leaks",
-    "query_hash": "build",
-    "resolve": "anchors",
-    "write_native": "formats.native",
+_MODULES = {
+    "anchors": ("AnchorProblem", "Resolution", "resolve"),
+    "build": ("gold_hash", "query_hash"),
+    "formats.native": ("write_native",),
+    "leaks": ("leakage", "overlaps"),
+    "load": ("TagRule", "join", "load_gold"),
 }
 
 __all__ = [
-    "AnchorProblem",
-    "Resolution",
-    "TagRule",
-    "gold_hash",
-    "join",
-    "leakage",
-    "load_gold",
-    "overlaps",
-    "query_hash",
-    "resolve",
-    "write_native",
-]
+    "AnchorProblem", "Resolution", "TagRule", "gold_hash", "join", "leakage", "load_gold", "overlaps", "query_hash",
+    "resolve", "write_native",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay.gold.anchors import check_path, parse_target
 from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, read_source, safe_ids
@@ -45,30 +45,35 @@ def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
     notes = _Notes()
     notes.skip(fields, (*_PROVENANCE, "queries"))
     entries = fields["queries"].sequence()
-    originals = [_id(entry) for entry in entries]
+    originals: list[str] = []
+    for entry in entries:
+        if "id" not in entry.mapping():
+            raise entry.place.error(f"{entry.what} lacks the key 'id'", "add 'id:'")
+        originals.append(entry.mapping()["id"].text())
     ids = safe_ids(originals)
-    queries = [_query(entry, ids[original], notes) for entry, original in zip(entries, originals, strict=True)]
+    queries = [
+        (_layered_query if "retrieval" in entry.mapping() else _flat_query)(entry, ids[original], notes)
+        for entry, original in zip(entries, originals, strict=True)
+    ]
     provenance = {key: field.text() for key, field in fields.items() if key in _PROVENANCE}
     provenance |= {**notes.provenance(), **describe_renames(ids)}
     return build_gold(name, spec, queries, fields["queries"].place, provenance)
 
 
 class _Notes:
-    """Keys that are not read, and values that had to be assumed."""
+    """Keys that are not read, and values that had to be assumed, in order."""
 
     def __init__(self) -> None:
-        self._unread: dict[str, None] = {}
-        self._assumed: dict[str, None] = {}
+        self._notes: dict[str, list[str]] = {"not read": [], "assumed": []}
 
     def skip(self, fields: Iterable[str], known: Sequence[str], where: str = "") -> None:
-        self._unread |= {f"{key}{where}": None for key in fields if key not in known}
+        self._notes["not read"] += [f"{key}{where}" for key in fields if key not in known]
 
     def assume(self, what: str) -> None:
-        self._assumed[what] = None
+        self._notes["assumed"].append(what)
 
     def provenance(self) -> dict[str, str]:
-        notes = {"not read": self._unread, "assumed": self._assumed}
-        return {key: ", ".join(found) for key, found in notes.items() if found}
+        return {key: ", ".join(dict.fromkeys(found)) for key, found in self._notes.items() if found}
 
 
 def _present(field: YamlNode) -> dict[str, YamlNode]:
@@ -82,71 +87,34 @@ def _present(field: YamlNode) -> dict[str, YamlNode]:
 
 
 def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -> CorpusSpec:
-    beside = _corpus_beside(source)
-    if beside is not None and beside.id.text() != corpus_id.text():
-        raise beside.id.place.error(
-            f"this describes the corpus '{beside.id.text()}', and the set beside it is for '{corpus_id.text()}'",
-            "put the right one beside the set, or none",
-        )
-    if given is not None and beside is None:
-        return given
-    if given is not None and beside is not None:
-        rev = given.rev or (beside.tag if given.kind == "git" else None)
-        include, exclude = given.include or beside.include, given.exclude or beside.exclude
-        return replace(given, rev=rev, include=include, exclude=exclude)
-    if beside is None or not beside.base_path or "$" in beside.base_path:
-        tag = f"@{beside.tag}" if beside and beside.tag else ""
+    path = source.path.parent / _CORPUS_FILE
+    fields: dict[str, YamlNode] = {}
+    if path != source.path and path.is_file():
+        document = compose(read_source(path), "the corpus")
+        document.mapping(_CORPUS)
+        fields = _present(document)
+        if "id" not in fields:
+            raise document.place.error("the corpus has no id", "write the corpus_id of the set")
+        if fields["id"].text() != corpus_id.text():
+            raise fields["id"].place.error(
+                f"this describes the corpus '{fields['id'].text()}', and the set beside it is for '{corpus_id.text()}'",
+                "put the right one beside the set, or none",
+            )
+    base_path, tag = (fields[key].text() if key in fields else "" for key in ("base_path", "tag"))
+    include, exclude = (tuple(e.text() for e in _entries(fields.get(key))) for key in ("include", "exclude"))
+    if given is not None:
+        rev = given.rev or (tag if tag and given.kind == "git" else None)
+        return replace(given, rev=rev, include=given.include or include, exclude=given.exclude or exclude)
+    if not base_path or "$" in base_path:
         raise corpus_id.place.error(
             f"no corpus is given for '{corpus_id.text()}'",
-            f"name it: --corpus PATH or --corpus git:URL{tag}; environment variables are not read",
+            f"name it: --corpus PATH or --corpus git:URL{f'@{tag}' if tag else ''}; environment variables are not read",
         )
-    return CorpusSpec("path", beside.base_path, include=beside.include, exclude=beside.exclude)
-
-
-@dataclass(frozen=True, slots=True)
-class KartaCorpus:
-    """The content of `corpus.yaml`."""
-
-    id: YamlNode
-    base_path: str = ""
-    tag: str | None = None
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-
-
-def _corpus_beside(source: GoldSource) -> KartaCorpus | None:
-    path = source.path.parent / _CORPUS_FILE
-    if path == source.path or not path.is_file():
-        return None
-    document = compose(read_source(path), "the corpus")
-    document.mapping(_CORPUS)
-    fields = _present(document)
-    if "id" not in fields:
-        raise document.place.error("the corpus has no id", "write the corpus_id of the set")
-    return KartaCorpus(
-        fields["id"],
-        fields["base_path"].text() if "base_path" in fields else "",
-        fields["tag"].text() if "tag" in fields else None,
-        tuple(entry.text() for entry in _entries(fields.get("include"))),
-        tuple(entry.text() for entry in _entries(fields.get("exclude"))),
-    )
+    return CorpusSpec("path", base_path, include=include, exclude=exclude)
 
 
 def _entries(field: YamlNode | None) -> list[YamlNode]:
     return field.sequence() if field else []
-
-
-def _id(entry: YamlNode) -> str:
-    fields = entry.mapping()
-    if "id" not in fields:
-        raise entry.place.error(f"{entry.what} lacks the key 'id'", "add 'id:'")
-    return fields["id"].text()
-
-
-def _query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
-    if "retrieval" in entry.mapping():
-        return _layered_query(entry, query_id, notes)
-    return _flat_query(entry, query_id, notes)
 
 
 _FLAT = MappingKeys(("id", "query", "expected"), ("type", "rationale", "has_adversarial", "adversarial"))
@@ -160,8 +128,15 @@ def _flat_query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
         if key not in fields:
             raise entry.place.error(f"'{key}' of query '{query_id}' is empty", "write it")
     adversaries = _entries(fields.get("adversarial"))
-    if "has_adversarial" in fields:
-        _check_flag(fields["has_adversarial"], len(adversaries), query_id)
+    flag = fields.get("has_adversarial")
+    if flag is not None:
+        value = _TRUTH.get(flag.text().casefold())
+        written = f"'has_adversarial' of query '{query_id}' is"
+        if value is None:
+            raise flag.place.error(f"{written} '{flag.text()}'", "write true or false")
+        if value != bool(adversaries):
+            found = f"{len(adversaries)} adversarial files" if adversaries else "no adversarial file"
+            raise flag.place.error(f"{written} {flag.text()}, but it names {found}", "make the two agree")
     return build_query(
         query_id,
         {"human": fields["query"].text()},
@@ -171,17 +146,6 @@ def _flat_query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
         rationale=Rationale(reason=fields["rationale"].text().strip()) if "rationale" in fields else None,
         tags={"category": fields["type"].text()} if "type" in fields else {},
     )
-
-
-def _check_flag(flag: YamlNode, adversaries: int, query_id: str) -> None:
-    value = _TRUTH.get(flag.text().casefold())
-    if value is None:
-        raise flag.place.error(f"'has_adversarial' of query '{query_id}' is '{flag.text()}'", "write true or false")
-    if value != bool(adversaries):
-        found = f"{adversaries} adversarial files" if adversaries else "no adversarial file"
-        raise flag.place.error(
-            f"'has_adversarial' of query '{query_id}' is {flag.text()}, but it names {found}", "make the two agree"
-        )
 
 
 _ADVERSARY = ("file", "target", "relationship", "type", "strength", "confusion", "confusion_type")
@@ -225,7 +189,7 @@ def _layered_query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
         _targets(fields.get("retrieval"), query_id, entry),
         entry.place,
         adversaries=[_adversary(one, notes) for one in _entries(fields.get("interference"))],
-        rationale=_rationale(fields.get("rationale"), notes),
+        rationale=_rationale(fields["rationale"], notes) if "rationale" in fields else None,
         measures=_measures(fields.get("evaluation"), notes),
         tags={tag: fields[key].text() for key, tag in _TAGS.items() if key in fields},
     )
@@ -252,9 +216,7 @@ def _targets(field: YamlNode | None, query_id: str, entry: YamlNode) -> list[Tar
     return [parse_target(one.text(), one.place, grade=grade) for one, grade in entries]
 
 
-def _rationale(field: YamlNode | None, notes: _Notes) -> Rationale | None:
-    if field is None:
-        return None
+def _rationale(field: YamlNode, notes: _Notes) -> Rationale:
     if not _is_mapping(field):
         return Rationale(reason=field.text().strip())
     fields = _present(field)

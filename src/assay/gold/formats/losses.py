@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.corpus import read_text
 from assay.corpus.spec import spec_text
@@ -27,48 +28,36 @@ class WriterOutput:
     lost: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FieldLoss:
+class FieldLoss(NamedTuple):
     """One thing that a format did not hold: its kind, and its name if it has one."""
 
     kind: str
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LossText:
-    """The wording of a kind of loss."""
-
-    one: str
-    many: str
-    become: str = ""  # what is there instead
-
-
-#: The kinds of losses in the order they are listed.
-KINDS: Mapping[str, LossText] = {
-    "seal": LossText(
-        "sealed query loses its seal", "sealed queries lose their seal", "nothing keeps them from being tuned on"
-    ),
-    "name": LossText("name of a set", "names of sets", "it is called after its file"),
-    "corpus": LossText("corpus", "corpora", "say where the code is when the set is read: --corpus"),
-    "provenance": LossText("note on the origin of a set", "notes on the origin of sets"),
-    "order": LossText("order of queries or sets", "orders of queries or sets"),
-    "id": LossText("id", "ids", "queries are named anew"),
-    "form": LossText("phrasing", "phrasings"),
-    "blank": LossText("phrasing with blanks at its ends", "phrasings with blanks at their ends", "they are trimmed"),
-    "text": LossText("phrasing", "phrasings", "the text is not the same"),
-    "symbol": LossText("symbol anchor", "symbol anchors", "what is written is a line range"),
-    "whole": LossText("whole file", "whole files", "what is written is the range of all its lines"),
-    "same": LossText("target", "targets", "another target has the same lines"),
-    "digest": LossText("content hash of a line range", "content hashes of line ranges"),
-    "grade": LossText("grade of a target", "grades of targets"),
-    "target": LossText("target", "targets", "the anchor is not the same"),
-    "irrelevant": LossText("judged irrelevant target", "judged irrelevant targets", "counted as unjudged"),
-    "adversary": LossText("adversary", "adversaries"),
-    "rationale": LossText("rationale", "rationales"),
-    "measure": LossText("measure of an evaluation layer", "measures of evaluation layers"),
-    "tag": LossText("tag", "tags"),
-    "label": LossText("origin of a label", "origins of labels"),
+#: Kinds of losses in the order they are listed: the words for one, for several, and what is there instead.
+KINDS: Mapping[str, tuple[str, str, str]] = {
+    "seal": ("sealed query loses its seal", "sealed queries lose their seal", "nothing keeps them from being tuned on"),
+    "name": ("name of a set", "names of sets", "it is called after its file"),
+    "corpus": ("corpus", "corpora", "say where the code is when the set is read: --corpus"),
+    "provenance": ("note on the origin of a set", "notes on the origin of sets", ""),
+    "order": ("order of queries or sets", "orders of queries or sets", ""),
+    "id": ("id", "ids", "queries are named anew"),
+    "form": ("phrasing", "phrasings", ""),
+    "blank": ("phrasing with blanks at its ends", "phrasings with blanks at their ends", "they are trimmed"),
+    "text": ("phrasing", "phrasings", "the text is not the same"),
+    "symbol": ("symbol anchor", "symbol anchors", "what is written is a line range"),
+    "whole": ("whole file", "whole files", "what is written is the range of all its lines"),
+    "same": ("target", "targets", "another target has the same lines"),
+    "digest": ("content hash of a line range", "content hashes of line ranges", ""),
+    "grade": ("grade of a target", "grades of targets", ""),
+    "target": ("target", "targets", "the anchor is not the same"),
+    "irrelevant": ("judged irrelevant target", "judged irrelevant targets", "counted as unjudged"),
+    "adversary": ("adversary", "adversaries", ""),
+    "rationale": ("rationale", "rationales", ""),
+    "measure": ("measure of an evaluation layer", "measures of evaluation layers", ""),
+    "tag": ("tag", "tags", ""),
+    "label": ("origin of a label", "origins of labels", ""),
 }
 
 
@@ -137,19 +126,19 @@ def comes_from(gold: GoldSet, matches: Callable[[GoldSource], bool]) -> GoldSour
 
 def unseals(sentence: str) -> bool:
     """Return whether a sentence reports queries that are no longer sealed."""
-    return any(words in sentence for words in (KINDS["seal"].one, KINDS["seal"].many))
+    return any(words in sentence for words in KINDS["seal"][:2])
 
 
 def describe_losses(losses: Sequence[FieldLoss]) -> tuple[str, ...]:
     """Return one sentence per kind of loss, with its count and names."""
     sentences = []
-    for kind, text in KINDS.items():
+    for kind, (one, many, instead) in KINDS.items():
         found = [loss.detail for loss in losses if loss.kind == kind]
         if found:
             details = sorted({detail for detail in found if detail})
             names = f" ({', '.join(details)})" if details else ""
-            become = f": {text.become}" if text.become else ""
-            sentences.append(f"{len(found)} {text.one if len(found) == 1 else text.many}{names}{become}")
+            result = f": {instead}" if instead else ""
+            sentences.append(f"{len(found)} {one if len(found) == 1 else many}{names}{result}")
     return tuple(sentences)
 
 
