@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.journal import JournalCache, JournalLimits, append, opened, read_rows, read_whole, truncated_bytes
+from assay.gold.journal import JournalCache, append, open_journal, read_rows, read_whole, truncated_bytes
 from tests.waiting import WATCHDOG
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text.strip())
@@ -37,7 +37,7 @@ def test_cut_anywhere_the_whole_lines_before_the_cut_are_there(tmp_path_factory,
     path.write_bytes(whole[:cut])
     left = whole[:cut].count(b"}")  # a line that lacks only its end is whole
     assert len(read_rows(path)) == left
-    with opened(path) as journal:
+    with open_journal(path) as journal:
         assert journal.cut == half_a_line(whole[:cut])
         journal.append([{"n": "last"}])
     assert [row.mapping()["n"].text() for row in read_rows(path)] == [*(f"ü{n}" for n in range(left)), "last"]
@@ -67,7 +67,7 @@ def test_a_whole_line_without_its_end_is_read_and_ended_never_cut(tmp_path, keep
     path = tmp_path / "j.jsonl"
     path.write_bytes(b'{"n": "first"}\n{"n": "no line end"}')
     assert (truncated_bytes(path), len(read_whole(path))) == (0, 2)
-    with opened(path, keep=keep) as journal:
+    with open_journal(path, keep=keep) as journal:
         assert journal.cut == 0
         journal.append([{"n": "last"}])
     assert path.read_bytes() == b'{"n": "first"}\n{"n": "no line end"}\n{"n": "last"}\n'
@@ -76,9 +76,9 @@ def test_a_whole_line_without_its_end_is_read_and_ended_never_cut(tmp_path, keep
 COUNTER = """\
 import sys
 from pathlib import Path
-from assay.gold.journal import opened
+from assay.gold.journal import open_journal
 for _ in range(100):
-    with opened(Path(sys.argv[1])) as journal:
+    with open_journal(Path(sys.argv[1])) as journal:
         journal.append([{"n": str(len(journal.rows()))}])
 """
 
@@ -113,7 +113,7 @@ def test_a_line_that_is_no_json_is_told(tmp_path, line):
 def test_a_file_that_is_too_large_is_not_read(tmp_path):
     append(tmp_path / "j.jsonl", [{"a": "b" * 100}])
     with pytest.raises(GoldError, match="at most 50 are read"):
-        read_rows(tmp_path / "j.jsonl", JournalLimits(bytes=50))
+        read_rows(tmp_path / "j.jsonl", 50)
 
 
 def test_what_is_remembered_of_a_journal_is_what_is_in_it_now(tmp_path):

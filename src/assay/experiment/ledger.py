@@ -19,7 +19,7 @@ from assay.experiment.records import config_hash
 from assay.experiment.spec import Spec
 from assay.experiment.spec.model import placed, read_table
 from assay.files import check_regular, write_atomic
-from assay.gold.journal import opened
+from assay.gold.journal import open_journal
 from assay.gold.split import DEV, split_of
 from assay.scoring import identical_rankings
 from assay.settings import joined, leaves, read_settings, unknown
@@ -475,7 +475,7 @@ def add_entries(path: Path, entries: Sequence[LedgerEntry], *, again: bool = Fal
     The same comparison twice is refused unless `again`: to ask until the answer pleases is best-of-many too.
     """
     before = _checked(path)  # before the file is touched, or made
-    with opened(path, keep=before.unended) as journal:
+    with open_journal(path, keep=before.unended) as journal:
         found = _checked(path)
         book = _ledger(path, found)
         if not again:

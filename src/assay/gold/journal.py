@@ -6,9 +6,8 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 
 from assay.errors import GoldError, SetupError
 from assay.files import sync_folder
@@ -26,11 +25,7 @@ T = TypeVar("T")
 REVIEW_SUFFIX = ".review"
 
 
-@dataclass(frozen=True, slots=True)
-class JournalLimits:
-    """The largest journal that is read."""
-
-    bytes: int = 256_000_000  # some 250,000 proposals; Assay writes no larger file
+_LARGEST = 256_000_000  # bytes, some 250,000 proposals; Assay writes no larger file
 
 
 class JournalCache(Generic[T]):
@@ -42,34 +37,30 @@ class JournalCache(Generic[T]):
 
     def __call__(self) -> T:
         """Return the value, read again if the inode, size or time of the file changed."""
-        key = self._key()
-        known = self._known
-        if known is None or known[0] != key:
-            known = self._known = (key, self._read())  # later writes change the key
-        return known[1]
-
-    def _key(self) -> tuple[int, int, int]:
         try:
             now = os.stat(self._path)
+            key = (now.st_ino, now.st_size, now.st_mtime_ns)
         except FileNotFoundError:
-            return (0, 0, 0)
+            key = (0, 0, 0)
         except OSError as error:
             raise _unreadable(self._path, error) from error
-        return (now.st_ino, now.st_size, now.st_mtime_ns)
+        if self._known is None or self._known[0] != key:
+            self._known = (key, self._read())  # later writes change the key
+        return self._known[1]
 
 
 class Journal:
-    """A journal that is locked against other writers; made by `opened`."""
+    """A journal that is locked against other writers; made by `open_journal`."""
 
-    def __init__(self, path: Path, handle: int, *, keep: bool = False) -> None:
+    def __init__(self, path: Path, file: BinaryIO, *, keep: bool = False) -> None:
         self.path = path
-        self._handle = handle
-        left = _last_line(handle)
+        self._file = file
+        left = _last_line(path)
         self.cut = _torn_size(left)  # bytes of a line that a killed writer left unfinished
         if left and (keep or not self.cut):
-            os.write(handle, b"\n")
+            file.write(b"\n")
         elif left:
-            os.ftruncate(handle, os.fstat(handle).st_size - len(left))
+            file.truncate(file.tell() - len(left))
 
     def rows(self) -> list[YamlNode]:
         """Return the lines."""
@@ -77,14 +68,12 @@ class Journal:
 
     def append(self, values: Iterable[Mapping[str, object]]) -> None:
         """Append lines in one write and sync them to disk."""
-        data = b"".join(_line(value, self.path) for value in values)
-        while data:
-            data = data[os.write(self._handle, data) :]
-        os.fsync(self._handle)
+        self._file.write(b"".join(_line(value, self.path) for value in values))
+        os.fsync(self._file.fileno())
 
 
 @contextmanager
-def opened(path: Path, *, keep: bool = False) -> Iterator[Journal]:
+def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
     """Open and lock a journal, creating it if needed; an unfinished line at its end is cut off, or kept.
 
     A last line that lacks only its newline, as some editors leave it, is ended.
@@ -96,37 +85,32 @@ def opened(path: Path, *, keep: bool = False) -> Iterator[Journal]:
         lock.acquire()
         if new:
             sync_folder(path.parent)
-        handle = os.open(path, os.O_RDWR | os.O_APPEND)
-        try:
-            yield Journal(path, handle, keep=keep)
-        finally:
-            os.close(handle)
+        with path.open("ab", buffering=0) as file:
+            yield Journal(path, file, keep=keep)
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise SetupError(
+            f"cannot be written: {error.strerror or error}",
+            file=path,
+            hint="check the folder's rights and the free space",
+        ) from error
     finally:
         lock.release()
 
 
 def append(path: Path, values: Sequence[Mapping[str, object]]) -> None:
     """Append lines to a log that never loses data: an unfinished line is ended, and its reader raises."""
-    with opened(path, keep=True) as journal:
+    with open_journal(path, keep=True) as journal:
         journal.append(values)
 
 
 def truncated_bytes(path: Path) -> int:
     """Return the bytes of an unfinished line at the end, left by a kill or an interrupted copy."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return _torn_size(_last_line(path))
     except FileNotFoundError:
         return 0
     except OSError as error:
         raise _unreadable(path, error) from error
-    try:
-        return _torn_size(_last_line(handle))
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    finally:
-        os.close(handle)
 
 
 def read_whole(path: Path) -> list[YamlNode]:
@@ -138,7 +122,7 @@ def read_whole(path: Path) -> list[YamlNode]:
     return rows
 
 
-def read_rows(path: Path, limits: JournalLimits | None = None) -> list[YamlNode]:
+def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
     """Read the complete lines of a journal; none if there is no file."""
     try:
         raw = path.read_bytes()
@@ -146,7 +130,6 @@ def read_rows(path: Path, limits: JournalLimits | None = None) -> list[YamlNode]
         return []
     except OSError as error:
         raise _unreadable(path, error) from error
-    most = (limits or JournalLimits()).bytes
     if len(raw) > most:
         raise GoldError(f"the file has {len(raw)} bytes; at most {most} are read", file=path, hint="move it away")
     *lines, last = raw.split(b"\n")
@@ -154,12 +137,16 @@ def read_rows(path: Path, limits: JournalLimits | None = None) -> list[YamlNode]
     return [_row(path, number, line) for number, line in enumerate(lines, 1)]
 
 
-def _last_line(handle: int) -> bytes:
+def _last_line(path: Path) -> bytes:
     """Return the last line if it has no newline."""
-    size = os.fstat(handle).st_size
-    if size == 0 or os.pread(handle, 1, size - 1) == b"\n":
-        return b""
-    return os.pread(handle, size, 0).rpartition(b"\n")[2]
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return b""
+        file.seek(-1, os.SEEK_END)
+        if file.read() == b"\n":
+            return b""
+        file.seek(0)
+        return file.read().rpartition(b"\n")[2]
 
 
 def _torn_size(line: bytes) -> int:
@@ -222,9 +209,3 @@ def _node(value: object, mark: yaml.Mark) -> yaml.Node:
 
 def _unreadable(path: Path, error: OSError) -> GoldError:
     return GoldError(f"cannot be read: {error.strerror or error}", file=path, hint="check its rights")
-
-
-def _unusable(path: Path, error: OSError) -> SetupError:
-    return SetupError(
-        f"cannot be written: {error.strerror or error}", file=path, hint="check the folder's rights and the free space"
-    )

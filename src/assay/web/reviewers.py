@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.gold.history import now
-from assay.gold.journal import JournalCache, opened, read_rows
+from assay.gold.journal import JournalCache, open_journal, read_rows
 from assay.gold.yaml_nodes import MappingKeys, YamlNode
 from assay.store import Store
 from assay.store.kinds import SEATS
@@ -73,7 +73,7 @@ class ReviewerRegistry:
         browser = browser_of(request)
         if self._seating().browsers.get(name.casefold()) == browser:
             return browser
-        with opened(self._path) as journal:
+        with open_journal(self._path) as journal:
             self._check_free(_seating(journal.rows()), browser, name)
             journal.append([_line(_SIT, browser, name)])
         return browser
@@ -81,7 +81,7 @@ class ReviewerRegistry:
     def leave(self, request: WebRequest) -> None:
         """Set the name free that the browser has, if it has one."""
         browser = browser_of(request)
-        with opened(self._path) as journal:
+        with open_journal(self._path) as journal:
             name = _seating(journal.rows()).names.get(browser)
             if name is not None:
                 journal.append([_line(_LEAVE, browser, name)])
@@ -90,7 +90,7 @@ class ReviewerRegistry:
         """Note that a browser is shown what others said."""
         browser = self.check(request, name)
         if name.casefold() not in self._seating().saw.get(browser, ()):
-            with opened(self._path) as journal:
+            with open_journal(self._path) as journal:
                 journal.append([_line(_SAW, browser, name)])
 
     def check_blind(self, request: WebRequest, name: str) -> None:
@@ -116,7 +116,7 @@ class ReviewerRegistry:
                 self._codes[name.casefold()] = (code, tries - 1)
             hint = "read it off the terminal of the server, or ask for another"
             raise HttpError(409, "that is not the code", hint=hint)
-        with opened(self._path) as journal:
+        with open_journal(self._path) as journal:
             self._check_own(_seating(journal.rows()), browser, name)
             journal.append([_line(_SIT, browser, name)])
         self._tell(f"{name} was taken over by that browser")

@@ -10,7 +10,7 @@ from assay.errors import GoldError
 from assay.files import write_atomic
 from assay.gold.anchors import AnchorProblem
 from assay.gold.build import GoldLocation, build_query
-from assay.gold.journal import opened, read_rows
+from assay.gold.journal import open_journal, read_rows
 from assay.gold.review.items import ItemKind, Queue, make_item
 from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, all_votes, item_statuses, read_decisions
 from assay.gold.yaml_nodes import MappingKeys
@@ -91,7 +91,7 @@ def accept(
     from assay.gold.formats.native_edit import save
 
     queue.prepare()
-    with opened(queue.folder / _FILE) as journal:  # one writer of the set at a time
+    with open_journal(queue.folder / _FILE) as journal:  # one writer of the set at a time
         old = load()
         made = _apply_settled(queue, old, check, corpus, rules)
         if made.gold is not None and made.gold != old:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from assay.errors import GoldError
 from assay.files import write_atomic
-from assay.gold.journal import REVIEW_SUFFIX, JournalCache, opened, read_row, read_rows
+from assay.gold.journal import REVIEW_SUFFIX, JournalCache, open_journal, read_row, read_rows
 from assay.gold.yaml_nodes import MappingKeys
 from assay.types import PRIMARY, Adversary, Query, Target
 
@@ -194,7 +194,7 @@ class Queue:
     def add(self, items: Iterable[Item]) -> Added:
         """Append new proposals; concurrent processes add each once."""
         self.prepare()
-        with opened(self.path) as journal:
+        with open_journal(self.path) as journal:
             rows = journal.rows()
             known = {row.mapping()["id"].text() for row in rows}
             given = list(items)

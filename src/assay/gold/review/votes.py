@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast, get_args
 
 from assay.errors import ConfigError, GoldError
 from assay.gold.history import now
-from assay.gold.journal import JournalCache, opened, read_row, read_rows
+from assay.gold.journal import JournalCache, open_journal, read_row, read_rows
 from assay.gold.review.items import Item, ItemKind, Queue, optional_text
 from assay.gold.yaml_nodes import MappingKeys
 
@@ -182,7 +182,7 @@ class VoteLog:
         self.prepare()
         for number, vote in enumerate(candidates, 1):
             _read_vote(read_row(vote_mapping(vote), self.path, number), self.reviewer)
-        with opened(self.path) as journal:
+        with open_journal(self.path) as journal:
             past, chosen = self.history(), choose()
             last = past[-1].on if past else ""  # keeps the order when the clock was set back
             timed = [replace(vote, on=max(vote.on, last)) for vote in chosen]
@@ -269,7 +269,7 @@ def log_unblinding(log: VoteLog, items: Iterable[str] = ()) -> None:
     if not new and voted <= max((view.on for view in views), default=""):
         return
     log.prepare()
-    with opened(unblinding_file(log.queue, log.reviewer)) as journal:
+    with open_journal(unblinding_file(log.queue, log.reviewer)) as journal:
         journal.append([{"by": log.reviewer, "on": now(), **({"items": new} if new else {})}])
 
 
@@ -297,7 +297,7 @@ def become_adjudicator(log: VoteLog) -> None:
     """Record, synced to disk, that a reviewer adjudicates and votes no more."""
     log.prepare()
     if not adjudicates(log.queue, log.reviewer):
-        with opened(adjudicator_file(log.queue, log.reviewer)) as journal:
+        with open_journal(adjudicator_file(log.queue, log.reviewer)) as journal:
             journal.append([{"by": log.reviewer, "on": now()}])
 
 
@@ -340,7 +340,7 @@ def decide(queue: Queue, decisions: Sequence[Adjudication]) -> None:
     for number, decision in enumerate(decisions, 1):
         check_name(decision.by)
         _read_decision(read_row(_mapping(decision, _DECISION), path, number))
-    with opened(path) as journal:
+    with open_journal(path) as journal:
         past = read_decisions(queue)
         last = past[-1].on if past else ""  # the last decision counts, whatever the clocks show
         journal.append([_mapping(replace(one, on=max(one.on, last)), _DECISION) for one in decisions])
