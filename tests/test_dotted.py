@@ -7,19 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.settings import apply_overrides, flat, get_key, joined, leaves, nested, parts
+from assay.settings import apply_overrides, flatten, get_key, leaves, nest, split_key
+from assay.toml import write_key
 
 NAMES = st.lists(st.text(max_size=5), min_size=1, max_size=4).map(tuple)
 
 
 @given(NAMES)
 def test_keys_are_split_as_they_are_joined(names):
-    assert parts(joined(names)) == names
+    assert split_key(write_key(names)) == names
 
 
 @given(NAMES)
 def test_joined_keys_mean_the_same_to_toml(names):
-    assert tomllib.loads(f"{joined(names)} = 0") == nested(names, 0)
+    assert tomllib.loads(f"{write_key(names)} = 0") == nest(names, 0)
 
 
 @given(st.text(st.sampled_from("ab.\"' \\\t\n-_é1=#"), max_size=9))
@@ -30,7 +31,7 @@ def test_what_toml_reads_as_a_key_is_split_alike(key):
         return
     whole = list(leaves(table))
     if len(whole) == 1 and whole[0][1] == 0 and "=" not in key and "#" not in key and key.strip() == key:
-        assert parts(key) == whole[0][0]
+        assert split_key(key) == whole[0][0]
 
 
 @pytest.mark.parametrize(
@@ -44,13 +45,13 @@ def test_what_toml_reads_as_a_key_is_split_alike(key):
     ],
 )
 def test_keys_as_people_write_them(key, names):
-    assert parts(key) == names
+    assert split_key(key) == names
 
 
 @pytest.mark.parametrize("key", ["", ".", "a.", ".a", "a..b", 'a."b', '"a"b', "a\nb", 'a"b"', '"\\q"', " "])
 def test_what_is_no_key_is_refused(key):
     with pytest.raises(ConfigError, match="invalid dotted key"):
-        parts(key)
+        split_key(key)
 
 
 @given(
@@ -58,5 +59,5 @@ def test_what_is_no_key_is_refused(key):
 )
 def test_flat_settings_say_what_the_table_says(value):
     table = {"top": value}
-    assert apply_overrides({}, flat(table)) == table
-    assert all(get_key(table, key) == leaf for key, leaf in flat(table).items())
+    assert apply_overrides({}, flatten(table)) == table
+    assert all(get_key(table, key) == leaf for key, leaf in flatten(table).items())

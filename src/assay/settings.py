@@ -9,7 +9,7 @@ import dataclasses
 import re
 import tomllib
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -27,43 +27,29 @@ def setting(default: T, about: str, *, repr: bool = True) -> T:  # noqa: A002 - 
 
 def read_settings(record: type[T], values: Mapping[str, object], where: str) -> T:
     """Build a settings record from a mapping; error messages begin with `where`."""
-    return _read_record(record, values, f"{where}: ")
+    return cast(T, _read_record(record, None, values, where, ": "))
 
 
-def _read_record(record: type[T], values: Mapping[str, object], prefix: str) -> T:
-    known = {field.name: field for field in fields(cast(Any, record))}
+def _read_record(kind: Any, base: Any, values: Mapping[str, object], where: str, separator: str) -> object:  # noqa: ANN401 - any settings record
+    """Build a record; `base` is the default whose values remain, if the field of the record has one."""
+    known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
+    hints = get_type_hints(kind)
     for key in values:
         if key not in known:
-            raise unknown(f"{prefix.rstrip('.: ')}: unknown setting", key, sorted(known), "settings")
-    hints = get_type_hints(record)
+            raise unknown_name(f"{where}: unknown setting", key, sorted(known), "settings")
     for name, field in known.items():
-        if name not in values and is_required(field):
-            hint = f"set {name} to {type_text(hints[name])}"
-            raise ConfigError(f"{prefix.rstrip('.: ')}: missing setting {name!r}", hint=hint)
+        if base is None and name not in values and is_required(field):
+            raise ConfigError(f"{where}: missing setting {name!r}", hint=f"set {name} to {type_text(hints[name])}")
     read: dict[str, object] = {}
     for key, value in values.items():
-        default = known[key].default_factory
-        if is_dataclass(hints[key]) and isinstance(value, Mapping) and default is not MISSING:
-            read[key] = _change_record(default(), value, f"{prefix}{key}")
+        at = f"{where}{separator}{key}"
+        factory = known[key].default_factory
+        default = getattr(base, key, None) if base is not None or factory is MISSING else factory()
+        if is_dataclass(default) and isinstance(value, Mapping):
+            read[key] = _read_record(type(default), default, value, at, ".")
         else:
-            read[key] = coerce(value, hints[key], f"{prefix}{key}")
-    return record(**read)
-
-
-def _change_record(record: Any, values: Mapping[str, object], where: str) -> object:  # noqa: ANN401 - any settings record
-    hints = get_type_hints(type(record))
-    known = sorted(field.name for field in fields(record))
-    for key in values:
-        if key not in known:
-            raise unknown(f"{where}: unknown setting", key, known, "settings")
-    changes: dict[str, object] = {}
-    for key, value in values.items():
-        old, at = getattr(record, key), f"{where}.{key}"
-        if is_dataclass(old) and isinstance(value, Mapping):
-            changes[key] = _change_record(old, value, at)
-        else:
-            changes[key] = coerce(value, hints[key], at)
-    return replace(record, **changes)
+            read[key] = coerce(value, hints[key], at)
+    return kind(**read) if base is None else replace(base, **read)
 
 
 def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, Any]:
@@ -75,7 +61,7 @@ def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict
     return merged
 
 
-def unknown(what: str, name: str, known: list[str], kind: str) -> ConfigError:
+def unknown_name(what: str, name: str, known: list[str], kind: str) -> ConfigError:
     """Return the error for an unknown name; the hint is the closest known name, or all of them."""
     near = closest_match(name, known)
     hint = f"did you mean {near[0]!r}?" if near else f"{kind}: {', '.join(known) or 'none'}"
@@ -127,7 +113,7 @@ def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a 
             raise _misfit(value, where, hint)
         return {key: coerce(item, arguments[1], f"{where}.{key}") for key, item in value.items()}
     if is_dataclass(hint) and isinstance(value, Mapping):
-        return _read_record(cast(type[object], hint), value, f"{where}.")
+        return _read_record(hint, None, value, where, ".")
     if hint is object:
         return value
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
@@ -171,7 +157,7 @@ _PART = re.compile(
 
 
 @lru_cache(maxsize=4096)
-def parts(key: str) -> tuple[str, ...]:
+def split_key(key: str) -> tuple[str, ...]:
     """Split a dotted key; parts that contain dots are quoted."""
     found, position = [], 0
     while match := _PART.match(key, position):
@@ -193,25 +179,20 @@ def _unquoted(quoted: str, key: str) -> str:
 
 def _wrong(key: str) -> ConfigError:
     return ConfigError(
-        f"invalid dotted key {key!r}", hint='write it like search.stem.files; a part with a dot goes in quotes: "a.b"'
+        f"invalid dotted key {key!r}", hint='write it like search.stem.files; quote parts that contain dots: "a.b"'
     )
 
 
-def joined(names: Iterable[str]) -> str:
-    """Format the parts of a dotted key."""
-    return write_key(names)
-
-
-def flat(table: Mapping[str, Any]) -> dict[str, Any]:
+def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
     """Flatten a table to dotted keys; raise for keys that are set twice."""
     found: dict[tuple[str, ...], Any] = {}
     for key, value in table.items():
-        for names, leaf in leaves(value, parts(key)):
+        for names, leaf in leaves(value, split_key(key)):
             inside = [other for other in found if other[: len(names)] == names or names[: len(other)] == other]
             if inside:
-                raise ConfigError(f"{joined(names)} is set twice", hint="set each key once")
+                raise ConfigError(f"{write_key(names)} is set twice", hint="remove one of the two")
             found[names] = leaf
-    return {joined(names): leaf for names, leaf in found.items()}
+    return {write_key(names): leaf for names, leaf in found.items()}
 
 
 def leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -227,11 +208,11 @@ def apply_overrides(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> 
     """Return settings with values changed by dotted key."""
     changed = dict(settings)
     for key, value in changes.items():
-        changed = merge(changed, nested(parts(key), value))
+        changed = merge(changed, nest(split_key(key), value))
     return changed
 
 
-def nested(names: Sequence[str], value: object) -> Any:  # noqa: ANN401 - a table, or the value where there is no name
+def nest(names: Sequence[str], value: object) -> Any:  # noqa: ANN401 - a table, or the value where there is no name
     """Nest a value in one table per key part."""
     return reduce(lambda inner, name: {name: inner}, reversed(names), value)
 
@@ -239,7 +220,7 @@ def nested(names: Sequence[str], value: object) -> Any:  # noqa: ANN401 - a tabl
 def get_key(settings: Mapping[str, Any], key: str, missing: object = None) -> object:
     """Return a setting by its dotted key."""
     found: object = settings
-    for name in parts(key):
+    for name in split_key(key):
         if not isinstance(found, Mapping) or name not in found:
             return missing
         found = found[name]

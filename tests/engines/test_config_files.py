@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, find, flatten, leaves, load_config, put, same
 from assay.errors import ConfigError
-from assay.settings import joined, parts
+from assay.settings import split_key
 from assay.toml import write_key, write_value
 from tests.properties import examples
 
@@ -209,11 +209,11 @@ def test_secret_that_is_written_out_is_hidden_in_a_template_and_refused_in_edits
 
 def test_later_edits_hold_and_tables_are_longer_keys() -> None:
     assert flatten({"a.b": 1, "a": {"b": 2, "c": {"d": 3}}}) == {("a", "b"): 2, ("a", "c", "d"): 3}
-    assert parts('a."b.c".d') == ("a", "b.c", "d")
-    assert joined(("a", "b.c", "d")) == 'a."b.c".d'
+    assert split_key('a."b.c".d') == ("a", "b.c", "d")
+    assert write_key(("a", "b.c", "d")) == 'a."b.c".d'
     for wrong in ("", "a.", ".a", "a..b", 'a."b'):
         with pytest.raises(ConfigError, match="invalid dotted key"):
-            parts(wrong)
+            split_key(wrong)
 
 
 # ------------------------------------------------------------------------------------------------ laws
@@ -258,7 +258,7 @@ def test_law_what_is_read_back_is_the_tree_with_those_keys_changed(
     read = parsed(form, text)
     paths = [path for path, value in leaves(read) if not path[-1].isdecimal()] or [next(leaves(read))[0]]
     changed = data.draw(st.lists(st.sampled_from(paths), min_size=1, max_size=3, unique=True))
-    edits = {joined(path): data.draw(SCALARS) for path in changed}
+    edits = {write_key(path): data.draw(SCALARS) for path in changed}
     template = ConfigTemplate(Path("t"), form, text, flatten(edits))
     expected = parsed(form, text)
     for path, value in flatten(edits).items():

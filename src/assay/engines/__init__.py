@@ -20,7 +20,7 @@ from assay.engines.kinds import KINDS, EngineKind, KindPage, SettingPage, descri
 from assay.engines.python import as_engine
 from assay.errors import ConfigError
 from assay.redaction import declare
-from assay.settings import unknown
+from assay.settings import unknown_name
 from assay.types import Suite
 
 __all__ = [
@@ -56,7 +56,7 @@ def make_engine(
 
 def _make(kind: str, settings: Mapping[str, object], context: EngineContext) -> FullEngine:
     if kind not in KINDS:
-        raise unknown("unknown kind of engine", kind, sorted(KINDS), "kinds")
+        raise unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds")
     declare(settings)
     return as_engine(KINDS[kind].make_engine(settings, context))
 

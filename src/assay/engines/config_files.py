@@ -22,7 +22,7 @@ from assay.engines.templates import QUERY_PLACEHOLDERS, check_template, fill, fi
 from assay.errors import ConfigError, closest_match
 from assay.files import read_utf8
 from assay.redaction import declare_values
-from assay.settings import joined, parts
+from assay.settings import split_key
 from assay.toml import write_key, write_value
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class ConfigTemplate:
     @property
     def known(self) -> tuple[str, ...]:
         """Every dotted key of the template and of the edits."""
-        return tuple(dict.fromkeys([*map(joined, list_keys(self.tree)), *map(joined, self.edits)]))
+        return tuple(dict.fromkeys([*map(write_key, list_keys(self.tree)), *map(write_key, self.edits)]))
 
     @property
     def texts(self) -> list[object]:
@@ -93,7 +93,7 @@ class ConfigTemplate:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values to redact: variables that are named, and values under the name of a secret."""
-        written = literal_secrets({joined(key): text for key, text in leaves(self.tree)})
+        written = literal_secrets({write_key(key): text for key, text in leaves(self.tree)})
         return tuple(dict.fromkeys((*named_secrets(self.texts), *written)))
 
     @property
@@ -109,7 +109,7 @@ class ConfigTemplate:
 
     def recorded(self) -> dict[str, object]:
         """Return what shapes the file, for the records: of the template only the name and a digest."""
-        edits = {joined(key): value for key, value in self.edits.items()}
+        edits = {write_key(key): value for key, value in self.edits.items()}
         return {"template": self.file.name, "template_digest": self.digest, "edits": edits}
 
     def render(self, placeholders: Mapping[str, str]) -> str:
@@ -157,13 +157,13 @@ class ConfigTemplate:
             try:
                 find(tree, key)
             except KeyError:
-                known = [joined(one) for one in list_keys(tree)]
-                near = closest_match(joined(key), known)
+                known = [write_key(one) for one in list_keys(tree)]
+                near = closest_match(write_key(key), known)
                 meant = f"; did you mean {near[0]!r}?" if near else ""
                 shown = ", ".join(known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
                 more = "" if self.format == "text" else "; new_keys = true allows new ones"
                 raise ConfigError(
-                    f"no key {joined(key)!r}{meant}", file=self.file, hint=f"keys: {shown or 'none'}{more}"
+                    f"no key {write_key(key)!r}{meant}", file=self.file, hint=f"keys: {shown or 'none'}{more}"
                 ) from None
 
     def _check_rendered(self, rendered: str, tree: Tree, wanted: Mapping[Key, object]) -> None:
@@ -173,7 +173,7 @@ class ConfigTemplate:
             fits = False
         if not fits:
             raise ConfigError(
-                f"cannot set {', '.join(map(joined, wanted))}",
+                f"cannot set {', '.join(map(write_key, wanted))}",
                 file=self.file,
                 hint="write it plainly in the template, without anchors",
             )
@@ -195,7 +195,7 @@ def load_config(settings: ConfigSettings | None, settled: Mapping[str, str], whe
     where = f"{where}: config"
     edits = flatten(settings.edits)
     check_template([settings.template, settings.edits], (*settled, *QUERY_PLACEHOLDERS, "root", "store"), where)
-    check_literal_secrets(where, {"edits": {joined(key): value for key, value in edits.items()}})
+    check_literal_secrets(where, {"edits": {write_key(key): value for key, value in edits.items()}})
     file = Path(settled["here"], fill(settings.template, settled))
     named = _SUFFIXES.get(file.suffix.lower(), "text") if settings.format == "auto" else settings.format
     if named == "text" and settings.new_keys:
@@ -229,7 +229,7 @@ def flatten(edits: Mapping[str, object], before: Key = ()) -> dict[Key, object]:
     """Return every edit under its whole key; a table is a longer key, and the last edit of a key holds."""
     flat: dict[Key, object] = {}
     for name, value in edits.items():
-        key = (*before, *parts(name))
+        key = (*before, *split_key(name))
         for inner, leaf in flatten(value, key).items() if isinstance(value, Mapping) else ((key, value),):
             flat.pop(inner, None)
             flat[inner] = leaf

@@ -15,7 +15,7 @@ from assay.engines.kinds import KINDS
 from assay.engines.templates import INTERPRETER, fill
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
 from assay.processes import ProgramSpec, run_process
-from assay.settings import merge, read_settings, unknown
+from assay.settings import merge, read_settings, unknown_name
 from assay.toml import TomlFile, line_of, read_toml
 
 _TABLES = ("preset", "engine")
@@ -95,7 +95,7 @@ def read_preset(path: Path) -> Preset:
     file = read_toml(path, hint="check the path; `assay engines` lists the presets that ship")
     for key in file.data:
         if key not in _TABLES:
-            raise _placed(unknown("unknown table", key, list(_TABLES), "tables"), file, (key,))
+            raise _placed(unknown_name("unknown table", key, list(_TABLES), "tables"), file, (key,))
     tables = {name: file.data.get(name) for name in _TABLES}
     facts, settings = tables["preset"], tables["engine"]
     if not isinstance(facts, dict) or not isinstance(settings, dict):
@@ -113,7 +113,7 @@ def _with_kind(settings: Mapping[str, object], file: TomlFile) -> Mapping[str, o
     if not isinstance(kind, str):
         raise _placed(ConfigError("[engine] has no kind", hint=f"kinds: {', '.join(sorted(KINDS))}"), file, ("engine",))
     if kind not in KINDS:
-        raise _placed(unknown("unknown kind of engine", kind, sorted(KINDS), "kinds"), file, ("engine", "kind"))
+        raise _placed(unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds"), file, ("engine", "kind"))
     return settings
 
 

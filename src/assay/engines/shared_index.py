@@ -31,10 +31,11 @@ from assay.engines.config_files import ConfigTemplate, Key, find, list_keys
 from assay.engines.output import read_reply
 from assay.engines.tool import STORE, ExternalSession
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
-from assay.settings import joined, parts
+from assay.settings import split_key
 from assay.store import scratch
 from assay.store.entries import writing
 from assay.store.kinds import INDEXES
+from assay.toml import write_key
 from assay.types import Corpus
 
 KIND = INDEXES.name
@@ -535,7 +536,7 @@ def make_index_settings(declared: IndexDeclaration) -> IndexSettings:
         )
     named = tuple(_read_key(key, table, declared) for key in given)
     inputs = {name: table[name] for name in declared.always if name in table}
-    inputs |= {joined(key): find(table, key) for key in named if key[0] != "config"}
+    inputs |= {write_key(key): find(table, key) for key in named if key[0] != "config"}
     if "env" in table and not _variables(named):
         inputs["env"] = table["env"]
     inputs["config"] = _effect(index_config(config, named))
@@ -562,14 +563,15 @@ def _variables(named: tuple[Key, ...]) -> frozenset[str]:
 
 
 def _read_key(text: str, table: Mapping[str, Any], declared: IndexDeclaration) -> Key:
-    key = parts(text)
+    key = split_key(text)
     if key[0] == "config" and key[1:2] != ("edits",):
         key = ("config", "edits", *key[1:])
     known = {one for one in list_keys(table) if one[:2] != ("config", "edits")}
-    inside = () if declared.config is None else [("config", "edits", *parts(name)) for name in declared.config.known]
+    names = () if declared.config is None else declared.config.known
+    inside = [("config", "edits", *split_key(name)) for name in names]
     known |= {one[:cut] for one in inside for cut in range(2, len(one) + 1)}
     if key not in known:
-        near = closest_match(text, sorted(joined(one).replace("config.edits.", "config.", 1) for one in known))
+        near = closest_match(text, sorted(write_key(one).replace("config.edits.", "config.", 1) for one in known))
         meant = f"did you mean {near[0]!r}? " if near else ""
         raise ConfigError(
             f"{declared.where}: index_keys has {text!r}, which is no setting here",

@@ -22,10 +22,11 @@ from assay.files import check_regular, write_atomic
 from assay.gold.journal import open_journal
 from assay.gold.split import DEV, split_of
 from assay.scoring import identical_rankings
-from assay.settings import joined, leaves, read_settings, unknown
+from assay.settings import leaves, read_settings, unknown_name
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow, Verdict
 from assay.stats.slices import RepositoryChange
+from assay.toml import write_key
 from assay.types import AnalysisPlan, EngineRun, Run
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ class AcceptanceRule:
         known = [str(verdict) for verdict in Verdict]
         for name in self.verdict:
             if name not in known:
-                raise unknown("rule: verdict: unknown verdict", name, known, "verdicts")
+                raise unknown_name("rule: verdict: unknown verdict", name, known, "verdicts")
         if self.repository_queries < 1:
             raise ConfigError(f"rule: repository_queries = {self.repository_queries}", hint="it must be 1 or more")
 
@@ -268,7 +269,7 @@ def read_rule(values: object, where: str = "rule") -> AcceptanceRule:
         raise ConfigError(f"{where} = {values!r}", hint="a table, or the name of a rule: " + ", ".join(PRESETS))
     name = table.get("preset", AcceptanceRule.__dataclass_fields__["preset"].default)
     if name not in PRESETS:
-        raise unknown(f"{where}: unknown rule", str(name), sorted(PRESETS), "rules")
+        raise unknown_name(f"{where}: unknown rule", str(name), sorted(PRESETS), "rules")
     return read_settings(AcceptanceRule, {**asdict(PRESETS[name]), **table}, where)
 
 
@@ -615,7 +616,7 @@ def differences(old: Mapping[str, object], new: Mapping[str, object]) -> Iterato
 
 
 def _settings(table: Mapping[str, Any]) -> dict[str, object]:
-    return {joined(names): value for names, value in leaves(table)} if table else {}
+    return {write_key(names): value for names, value in leaves(table)} if table else {}
 
 
 @dataclass(frozen=True, slots=True)

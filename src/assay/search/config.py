@@ -39,8 +39,8 @@ from assay.search.signals import (
 )
 from assay.search.vectors import Kind
 from assay.search.view import GraphConfig
-from assay.settings import apply_overrides, coerce, joined, leaves, read_settings, setting
-from assay.toml import line_of, read_toml
+from assay.settings import apply_overrides, coerce, leaves, read_settings, setting
+from assay.toml import line_of, read_toml, write_key
 
 #: The bundled model.
 SHIPPED: Final = "static"
@@ -369,7 +369,7 @@ def _from_file(path: Path | None) -> Iterator[_Given]:
         line = _line(file.text, TABLE)
         raise ConfigError(f"expected a table [{TABLE}], got {table!r}", file=path, line=line, hint=f"write [{TABLE}]")
     for names, value in leaves(table) if table else ():
-        yield _Given(joined(names), value, file=path, text=file.text)
+        yield _Given(write_key(names), value, file=path, text=file.text)
 
 
 def _line(text: str, dotted: str) -> int | None:

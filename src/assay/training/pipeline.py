@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from assay.digests import digest_of
 from assay.errors import ConfigError, InputError, SetupError
 from assay.files import remove_leftovers, sync_folder, write_atomic
-from assay.settings import joined, leaves, nested, read_settings
+from assay.settings import leaves, nest, read_settings
 from assay.store import code_digest, writer_lock
 from assay.store.array_file import JSON, write_store
-from assay.toml import line_of, read_toml
+from assay.toml import line_of, read_toml, write_key
 from assay.training.config import TrainConfig
 from assay.training.dataset import (
     TF_POWER,
@@ -274,9 +274,9 @@ def read_recipe(path: Path, kind: type[T]) -> T:
     file = read_toml(path, hint="write a recipe, or leave --recipe out")
     for names, value in leaves(file.data):  # one by one, so that an error has its line
         try:
-            read_settings(kind, nested(names, value), "recipe")
+            read_settings(kind, nest(names, value), "recipe")
         except ConfigError as error:
-            line = line_of(file.text, joined(names))
+            line = line_of(file.text, write_key(names))
             raise ConfigError(error.message, file=file.path, line=line, hint=error.hint) from error
     config = read_settings(kind, file.data, "recipe")
     for dotted, field, value in settings_of(config, ""):

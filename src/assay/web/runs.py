@@ -29,7 +29,7 @@ from assay.experiment.records.folder import (
 from assay.experiment.spec.model import claim_of
 from assay.report.comparison import verdict_tone
 from assay.search.config import SHIPPED
-from assay.settings import apply_overrides, flat
+from assay.settings import apply_overrides, flatten
 from assay.stats.records import ComparisonRow, Verdict
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Run
 from assay.web.server import HttpError, LruCache, sentence_of
@@ -84,7 +84,7 @@ def changed_config(engine: EngineRun, changes: Mapping[str, object]) -> dict[str
 
 
 def _flat(config: Mapping[str, object]) -> dict[str, object]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in flat(config).items()}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in flatten(config).items()}
 
 
 def _default(page: SettingPage) -> object:

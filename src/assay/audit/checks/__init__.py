@@ -17,7 +17,7 @@ from assay.audit.checks import (
     update,
 )
 from assay.audit.checks.base import AuditCheck
-from assay.settings import unknown
+from assay.settings import unknown_name
 
 CHECKS: tuple[AuditCheck, ...] = (
     answers.CHECK,
@@ -38,5 +38,5 @@ def choose(names: Sequence[str]) -> tuple[AuditCheck, ...]:
     known = [check.name for check in CHECKS]
     for name in names:
         if name not in known:
-            raise unknown("there is no check", name, known, "checks")
+            raise unknown_name("there is no check", name, known, "checks")
     return tuple(check for check in CHECKS if not names or check.name in names)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from assay.errors import ConfigError, did_you_mean
-from assay.settings import apply_overrides, flat, joined, leaves, merge, parts
-from assay.toml import line_of, read_toml
+from assay.settings import apply_overrides, flatten, leaves, merge, split_key
+from assay.toml import line_of, read_toml, write_key
 
 if TYPE_CHECKING:
     from assay.experiment.spec.model import Settings, Spec
@@ -98,16 +98,16 @@ def _without(table: Mapping[str, Any], keys: Keys, layer: ConfigLayer, above: Ke
     first, *rest = keys
     inner = table.get(first)
     if first not in table or (rest and not isinstance(inner, Mapping)):
-        where = joined(above) or "the files before it"
+        where = write_key(above) or "the files before it"
         hint = did_you_mean(first, table) or f"{where} has: {', '.join(map(_shown, table)) or 'nothing'}"
-        raise layer.error(f"{DROP}: nothing is called {joined((*above, *keys))} here", hint, DROP)
+        raise layer.error(f"{DROP}: nothing is called {write_key((*above, *keys))} here", hint, DROP)
     if not rest:
         return {name: value for name, value in table.items() if name != first}
     return {**table, first: _without(cast(Mapping[str, Any], inner), tuple(rest), layer, (*above, first))}
 
 
 def _shown(name: str) -> str:
-    return joined((name,))
+    return write_key((name,))
 
 
 def _keys(table: Mapping[str, Any], outer: Keys = ()) -> Iterator[Keys]:
@@ -210,7 +210,7 @@ def _dropped(layer: ConfigLayer) -> Iterator[Keys]:
         raise layer.error(f"{DROP} = {value!r}", 'a list of names, such as ["variants.x", "sweeps.try"]', DROP)
     for name in named:
         try:
-            yield _settled(parts(name))
+            yield _settled(split_key(name))
         except ConfigError as error:
             raise layer.error(f"{DROP}: {error.message}", error.hint, DROP) from error
 
@@ -220,7 +220,7 @@ def _settled(keys: Keys) -> Keys:
     at = _SETTING + 1 if dotted and keys[2] == "parts" else _SETTING
     if not dotted or len(keys) <= at:
         return keys
-    return (*keys[:at], joined(parts(keys[at]) if len(keys) == at + 1 else keys[at:]))
+    return (*keys[:at], write_key(split_key(keys[at]) if len(keys) == at + 1 else keys[at:]))
 
 
 def _flattened(layer: ConfigLayer, place: tuple[str, str], table: object, inner: Sequence[str]) -> object:
@@ -232,14 +232,14 @@ def _flattened(layer: ConfigLayer, place: tuple[str, str], table: object, inner:
         if not isinstance(value, Mapping):
             continue
         try:
-            changed[key] = {n: _part(v) for n, v in value.items()} if key == "parts" else flat(value)
+            changed[key] = {n: _part(v) for n, v in value.items()} if key == "parts" else flatten(value)
         except ConfigError as error:
             raise layer.error(f"{key}: {error.message}", error.hint, *place, key) from error
     return changed
 
 
 def _part(value: object) -> object:
-    return flat(value) if isinstance(value, Mapping) else value
+    return flatten(value) if isinstance(value, Mapping) else value
 
 
 _PREFIX = "ASSAY_SEARCH"
@@ -255,7 +255,7 @@ def with_environment(settings: Settings, folder: Path = Path(), flags: Sequence[
 
     given = environment_settings(os.environ)
     flagged = {setting for flag in flags for setting in _settings(flag)}
-    changes = {key: value for key, value in given.items() if parts(key) not in flagged}
+    changes = {key: value for key, value in given.items() if split_key(key) not in flagged}
     return apply_overrides(engine_table(settings) if isinstance(settings, str) else settings, changes)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from assay.errors import AssayError, ConfigError, did_you_mean
-from assay.settings import read_settings, unknown
+from assay.settings import read_settings, unknown_name
 from assay.types import TIME_LIMITS, AnalysisPlan, Run, Suite, VariantInfo
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ def _check_settings(spec: str | Mapping[str, object], folder: Path) -> None:
     preset = load_preset(str(table["preset"]), folder) if "preset" in table else None
     kind = preset.kind if preset else str(table["kind"])
     if kind not in KINDS:
-        raise unknown("unknown kind of engine", kind, sorted(KINDS), "kinds")
+        raise unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds")
     record = KINDS[kind].settings_class()
     try:
         read_settings(record, preset_settings(preset, rest) if preset else rest, f"engine {kind}")

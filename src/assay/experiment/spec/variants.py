@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import ConfigError, did_you_mean, install_hint
 from assay.experiment.spec.layers import with_environment
 from assay.experiment.spec.model import ENGINE_KEYS, REFERENCES, ConfigLocation, RunEntry, Settings, Spec, Sweep
-from assay.settings import apply_overrides, flat, get_key, parts
+from assay.settings import apply_overrides, flatten, get_key, split_key
 from assay.types import Suite, VariantInfo
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _grid(name: str, sweep: Sweep, labels: Mapping[str, str]) -> Iterator[Point]
         usual = (f"{name}:" if name else "") + ",".join(f"{labels[key]}={text}" for key, text in told.items())
         fields = {labels[key]: text for key, text in told.items()} | told
         fields |= {shortest[key]: text for key, text in told.items()}
-        yield Point(_named(sweep, usual, fields), flat(chosen))
+        yield Point(_named(sweep, usual, fields), flatten(chosen))
 
 
 def _around(name: str, sweep: Sweep, labels: Mapping[str, str], centre: Callable[[str], object]) -> Iterator[Point]:
@@ -102,7 +102,7 @@ def _around(name: str, sweep: Sweep, labels: Mapping[str, str], centre: Callable
             if canonical(value) != own:
                 text = value_text(value)
                 fields = {"knob": labels[key], "value": text}
-                yield Point(_named(sweep, f"{name}:{labels[key]}={text}", fields), flat({key: value}))
+                yield Point(_named(sweep, f"{name}:{labels[key]}={text}", fields), flatten({key: value}))
 
 
 def _named(sweep: Sweep, usual: str, fields: Mapping[str, str]) -> str:
@@ -119,7 +119,7 @@ def _named(sweep: Sweep, usual: str, fields: Mapping[str, str]) -> str:
 
 def short_labels(keys: Sequence[str]) -> dict[str, str]:
     """Name each setting by the last parts of its key: as few as tell it from the others."""
-    split = {key: parts(key) for key in keys}
+    split = {key: split_key(key) for key in keys}
     labels = {}
     for key, names in split.items():
         others = [other for label, other in split.items() if label != key]
@@ -345,7 +345,7 @@ def _default(kind: str, key: str) -> object:
     from assay.engines import KINDS
 
     record = KINDS[kind].settings_class() if kind in KINDS else None
-    names = parts(key)
+    names = split_key(key)
     first = {f.name: f for f in fields(record)}.get(names[0]) if is_dataclass(record) else None
     if first is None:
         return MISSING
