@@ -117,7 +117,7 @@ def test_runfile_that_names_queries_by_their_words_alone_is_read(opened: Opened)
 def test_runfile_missing_query_is_an_error_of_that_query(opened: Opened) -> None:
     answer = query_session(opened("two Q0 a.py 1 1 t\n"), "first?", 5)
     assert answer.status == Status.ERROR
-    assert "has no answer to g/one/human → name queries as gold/query/form" in str(answer.error)
+    assert "has no ranking for g/one/human → name queries gold/query/form" in str(answer.error)
 
 
 def test_runfile_names_that_are_no_query_are_counted(tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_runfile_names_that_are_no_query_are_counted(tmp_path: Path) -> None:
         return make_engine(f"runfile:{tmp_path / 'run'}", suite=SUITE).notes
 
     assert notes("one", "g/one", "g/one/keyword", "h/two/human", "second?") == ()
-    assert notes("one", "bogus") == ("1 id of the run file is no query of this gold set, e.g. bogus",)
+    assert notes("one", "bogus") == ("1 query id of the run file not in this gold set, e.g. bogus",)
     assert notes("x", "one", "g/one/nonsense", "g/three") == (
-        "3 ids of the run file are no query of this gold set, e.g. x",
+        "3 query ids of the run file not in this gold set, e.g. x",
     )
 
 
@@ -141,7 +141,7 @@ def test_runfile_path_starts_from_the_folder_of_the_settings(tmp_path: Path) -> 
 
 
 def test_runfile_that_answers_no_query_is_told_at_once(opened: Opened) -> None:
-    with pytest.raises(EngineError, match="answers no query"):
+    with pytest.raises(EngineError, match="has no query of this gold set"):
         opened("other Q0 a.py 1 1 t\n")
 
 
@@ -157,15 +157,19 @@ def test_runfile_configuration_is_its_content(opened: Opened, tmp_path: Path) ->
     [
         ("one Q0 a.py 1 1 t\none Q0 b c.py 2 1 t\n", 2, "7 columns"),
         ("one Q0 a.py 1\n", 1, "4 columns"),
-        ("one Q0 a.py first 1 t\n", 1, "not a number"),
-        ("one Q0 a.py 1 nan t\n", 1, "cannot be ordered"),
-        ("one Q0 a.py 1 2 t\ntwo Q0 a.py 1 2 t\none Q0 a.py 2 1 t\n", 3, "twice for one, first in line 1"),
-        ('{"query": "one", "hits": []}\n{"query": "one", "hits": []}\n', 2, "second answer"),
-        ('{"query": "one", "hits": []}\n{"query"\n', 2, "no answer on this line"),
-        ('{"query": "one"}\n', 1, "no answer on this line"),
-        ('{"query": "one", "hits": [3]}\n', 1, "no answer on this line"),
-        ('{"query": "one", "hits": 3}\n', 1, "no answer on this line"),
-        ('{"query": 3, "hits": []}\n', 1, "not a text"),
+        ("one Q0 a.py first 1 t\n", 1, "expected numbers as rank and score"),
+        ("one Q0 a.py 1 nan t\n", 1, "expected a finite score, got nan"),
+        (
+            "one Q0 a.py 1 2 t\ntwo Q0 a.py 1 2 t\none Q0 a.py 2 1 t\n",
+            3,
+            "duplicate result a.py for one, first in line 1",
+        ),
+        ('{"query": "one", "hits": []}\n{"query": "one", "hits": []}\n', 2, "duplicate query 'one'"),
+        ('{"query": "one", "hits": []}\n{"query"\n', 2, "invalid ranking"),
+        ('{"query": "one"}\n', 1, "invalid ranking"),
+        ('{"query": "one", "hits": [3]}\n', 1, "invalid ranking"),
+        ('{"query": "one", "hits": 3}\n', 1, "invalid ranking"),
+        ('{"query": 3, "hits": []}\n', 1, "expected a string, got 3"),
         (b"one Q0 a.py 1 1 t\ntwo Q0 caf\xe9.py 1 1 t\n", 2, "not UTF-8"),
         ("\n\n", None, "empty"),
     ],
@@ -188,7 +192,7 @@ def test_runfile_with_two_answers_to_the_same_words_is_refused(corpus_of: Corpus
     twins = tuple(Query(name, {"human": "where?"}, (Target(Span("a.py")),)) for name in ("one", "two"))
     suite = Suite((GoldSet("g", SPEC, twins),))
     (tmp_path / "run").write_text("one Q0 a.py 1 1 t\ntwo Q0 b.py 1 1 t\n")
-    with pytest.raises(EngineError, match="in two ways"):
+    with pytest.raises(EngineError, match="two different rankings"):
         make_engine(f"runfile:{tmp_path / 'run'}", suite=suite).open(corpus_of({"a.py": "x\n"}, SPEC))
     (tmp_path / "run").write_text("one Q0 a.py 1 1 t\ntwo Q0 a.py 1 1 t\n")
     make_engine(f"runfile:{tmp_path / 'run'}", suite=suite).open(corpus_of({"a.py": "x\n"}, SPEC))

@@ -98,6 +98,7 @@ _ALL = (
         "answers made elsewhere: runfile:run.trec or .jsonl",
         shipped=True,
         uses_gold=True,
+        settings="RunFileSettings",
     ),
 )
 
