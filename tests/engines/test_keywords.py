@@ -19,7 +19,6 @@ from assay.engines.keywords import (
     GitCounter,
     PythonCounter,
     RipgrepCounter,
-    WordCounter,
     densest_window,
     query_keywords,
 )
@@ -30,7 +29,7 @@ from tests.processes import HANG, pids_in, time_out, wait_until_gone
 from tests.properties import examples
 
 CorpusOf = Callable[..., Corpus]
-TOOLS: list[Callable[[Corpus], WordCounter]] = [PythonCounter]
+TOOLS: list[Callable[[Corpus], PythonCounter]] = [PythonCounter]
 TOOLS += [GitCounter] if shutil.which("git") else []
 TOOLS += [RipgrepCounter] if shutil.which("rg") else []
 

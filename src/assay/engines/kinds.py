@@ -57,6 +57,7 @@ _ALL = (
         "backend",
         "files by distinct query words, then matches (grep)",
         shipped=True,
+        settings="KeywordsSettings",
     ),
     EngineKind(
         "mcp",

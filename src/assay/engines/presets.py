@@ -19,8 +19,7 @@ from assay.settings import merge, read_settings, unknown_name
 from assay.toml import TomlFile, line_of, read_toml
 
 _TABLES = ("preset", "engine")
-_FILE = ".toml"
-_HINT = "a preset has [preset] and [engine]; `assay engines show semble` prints one"
+_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*|\b\d+\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +31,16 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
-    """Facts about a tool. `verified` is the version it was run with; without one the preset is written from `docs`."""
+    """The table [preset]: facts about a tool."""
 
     about: str
     home: str = ""
-    docs: str = ""
-    verified: str = ""
+    docs: str = ""  # the source of an unverified preset
+    verified: str = ""  # the version that the preset was run with
     install: str = ""
     needs: tuple[str, ...] = ()  # programs on the PATH
-    variables: tuple[str, ...] = ()  # of the environment, required
-    note: str = ""  # for readers of its results
+    variables: tuple[str, ...] = ()  # required environment variables
+    note: str = ""  # for the report
     version: Probe | None = None
 
 
@@ -52,12 +51,11 @@ class Preset:
     name: str
     path: Path
     facts: ToolInfo
-    settings: Mapping[str, object]  # of [engine], `kind` among them
+    settings: Mapping[str, object]  # of [engine], including `kind`
     text: str = field(repr=False)  # of the file, to copy and to find lines in
 
     @property
     def kind(self) -> str:
-        """The kind of its engine."""
         return str(self.settings["kind"])
 
 
@@ -70,6 +68,11 @@ def _shipped() -> Mapping[str, Path]:
 def preset_names() -> tuple[str, ...]:
     """Return the names of the shipped presets."""
     return tuple(_shipped())
+
+
+def load_preset(name: str, folder: Path) -> Preset:
+    """Load a shipped preset by name, or a preset file relative to a directory."""
+    return read_preset(folder / name) if name.endswith(".toml") and name not in _shipped() else find_preset(name)
 
 
 def find_preset(name: str) -> Preset:
@@ -85,36 +88,28 @@ def find_preset(name: str) -> Preset:
     return read_preset(path)
 
 
-def load_preset(name: str, folder: Path) -> Preset:
-    """Load a shipped preset by its name, or a file relative to a directory."""
-    return read_preset(folder / name) if name.endswith(_FILE) and name not in _shipped() else find_preset(name)
-
-
 def read_preset(path: Path) -> Preset:
     """Load a preset from a file; errors have its line."""
-    file = read_toml(path, hint="check the path; `assay engines` lists the presets that ship")
+    file = read_toml(path, hint="check the path; `assay engines` lists the shipped presets")
     for key in file.data:
         if key not in _TABLES:
-            raise _placed(unknown_name("unknown table", key, list(_TABLES), "tables"), file, (key,))
-    tables = {name: file.data.get(name) for name in _TABLES}
-    facts, settings = tables["preset"], tables["engine"]
-    if not isinstance(facts, dict) or not isinstance(settings, dict):
-        missing = next(name for name in _TABLES if not isinstance(tables[name], dict))
-        raise ConfigError(f"no table [{missing}]", file=path, hint=_HINT)
+            raise _with_line(unknown_name("unknown table", key, list(_TABLES), "tables"), file, (key,))
+    for name in _TABLES:
+        if not isinstance(file.data.get(name), dict):
+            hint = "add [preset] and [engine]; `assay engines show semble` prints an example"
+            raise ConfigError(f"missing table [{name}]", file=path, hint=hint)
+    facts, settings = file.data["preset"], file.data["engine"]
     try:
         read = read_settings(ToolInfo, facts, "[preset]")
     except ConfigError as problem:
-        raise _placed(problem, file, _mentioned(problem, "preset", facts)) from problem
-    return Preset(path.stem, path, read, _with_kind(settings, file), file.text)
-
-
-def _with_kind(settings: Mapping[str, object], file: TomlFile) -> Mapping[str, object]:
+        raise _with_line(problem, file, _mentioned_key(problem, "preset", facts)) from problem
     kind = settings.get("kind")
     if not isinstance(kind, str):
-        raise _placed(ConfigError("[engine] has no kind", hint=f"kinds: {', '.join(sorted(KINDS))}"), file, ("engine",))
+        missing = ConfigError("missing kind in [engine]", hint=f"kinds: {', '.join(sorted(KINDS))}")
+        raise _with_line(missing, file, ("engine",))
     if kind not in KINDS:
-        raise _placed(unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds"), file, ("engine", "kind"))
-    return settings
+        raise _with_line(unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds"), file, ("engine", "kind"))
+    return Preset(path.stem, path, read, settings, file.text)
 
 
 def preset_settings(preset: Preset, changes: Mapping[str, object]) -> dict[str, object]:
@@ -127,13 +122,13 @@ def preset_settings(preset: Preset, changes: Mapping[str, object]) -> dict[str, 
 
 def add_location(problem: ConfigError, preset: Preset, changes: Mapping[str, object]) -> ConfigError:
     """Add the line in the preset to an error, unless the user changed the setting."""
-    if problem.file or _mentioned(problem, "engine", changes) != ("engine",):
+    if problem.file or _mentioned_key(problem, "engine", changes) != ("engine",):
         return problem
-    file = TomlFile(preset.path, preset.text, {})
-    return _placed(problem, file, _mentioned(problem, "engine", preset.settings))
+    keys = _mentioned_key(problem, "engine", preset.settings)
+    return _with_line(problem, TomlFile(preset.path, preset.text, {}), keys)
 
 
-def _mentioned(problem: ConfigError, table: str, values: Mapping[str, object]) -> tuple[str, ...]:
+def _mentioned_key(problem: ConfigError, table: str, values: Mapping[str, object]) -> tuple[str, ...]:
     for word in re.findall(r"\w+", problem.message):
         for keys in _keys(values):
             if keys[-1] == word:
@@ -148,12 +143,9 @@ def _keys(values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
             yield from ((key, *inner) for inner in _keys(value))
 
 
-def _placed(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> ConfigError:
+def _with_line(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> ConfigError:
     line = line_of(file.text, ".".join(keys))
     return ConfigError(problem.message, file=file.path, line=line, hint=problem.hint)
-
-
-_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*|\b\d+\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +153,7 @@ class ProbeLimits:
     """Limits of the version probe."""
 
     seconds: float = 20.0  # a Python tool that imports a tensor library first takes ten
-    words: int = 60  # characters of output without a version that are shown
+    shown: int = 60  # characters of output without a version
 
 
 PROBE_LIMITS = ProbeLimits()
@@ -169,15 +161,14 @@ PROBE_LIMITS = ProbeLimits()
 
 @dataclass(frozen=True, slots=True)
 class InstalledTool:
-    """What is installed of a tool."""
+    """The state of a tool on this machine."""
 
     missing: tuple[str, ...]  # programs that are not on the PATH
-    unset: tuple[str, ...]  # variables of the environment that are not set
+    unset: tuple[str, ...]  # environment variables that are not set
     version: str = ""
 
     @property
     def ready(self) -> bool:
-        """Whether nothing is missing."""
         return not self.missing and not self.unset
 
 
@@ -201,24 +192,23 @@ def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
         return ""
     text = (done.stdout or done.stderr).decode(errors="replace")
     found = _VERSION.search(text)
-    return found[0] if found else " ".join(text.split())[: limits.words]
+    return found[0] if found else " ".join(text.split())[: limits.shown]
 
 
 def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
     """Raise EngineError if a program or variable is missing that the changes do not replace."""
     facts = preset.facts
-    named = {PurePath(text).name for text in _texts(changes)}
-    missing = [program for program in _missing(facts.needs) if program not in named]
+    replaced = {PurePath(text).name for text in _texts(changes)}
+    missing = [program for program in _missing(facts.needs) if program not in replaced]
     if missing:
-        hint = f"install it: {facts.install}" if facts.install else "install it, and put its folder on the PATH"
+        hint = f"install it: {facts.install}" if facts.install else "install it, and add its directory to PATH"
         raise EngineError(f"preset {preset.name}: no program {', '.join(missing)}", hint=hint)
-    changed = changes.get("env")
-    given = changed if isinstance(changed, Mapping) else {}
-    unset = [name for name in _unset(facts.variables) if name not in given]
+    env = changes.get("env")
+    unset = [name for name in _unset(facts.variables) if not isinstance(env, Mapping) or name not in env]
     if unset:
         raise EngineError(
-            f"preset {preset.name}: the variable {unset[0]} is not set",
-            hint=f"export {unset[0]}=...; `assay engines show {preset.name}` says what it is for",
+            f"preset {preset.name}: the environment variable {unset[0]} is not set",
+            hint=f"run export {unset[0]}=...; `assay engines show {preset.name}` describes it",
         )
 
 
@@ -233,20 +223,14 @@ def _unset(names: Sequence[str]) -> tuple[str, ...]:
 def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield from (value, *value.split())
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(item)
 
 
 def preset_notes(preset: Preset) -> tuple[str, ...]:
-    """Return notes for the report: how the preset was verified, and its own note."""
+    """Return notes for the report: how the preset was verified, and the note in it."""
     facts = preset.facts
-    verified = (
-        f"last verified with {facts.verified}"
-        if facts.verified
-        else f"unverified: written from {facts.docs or 'no source'}"
-    )
+    source = f"unverified: written from {facts.docs or 'no source'}"
+    verified = f"last verified with {facts.verified}" if facts.verified else source
     return (f"preset {preset.name}, {verified}", *((facts.note,) if facts.note else ()))

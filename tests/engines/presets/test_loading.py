@@ -61,7 +61,7 @@ def test_an_engine_is_made_from_a_file_relative_to_the_folder_and_tells_where_it
         ("about =", "abuot =", 3, "unknown setting 'abuot'"),
         ('docs = "version 1.0"', "docs = 1", 4, "docs: expected a string, got 1"),
         ('kind = "command"', 'kind = "comand"', 8, "unknown kind of engine 'comand'"),
-        ('kind = "command"\n', "", 7, "[engine] has no kind"),
+        ('kind = "command"\n', "", 7, "missing kind in [engine]"),
         ("argv =", "argvv =", 9, "unknown setting 'argvv'"),
         ("{query}", "{qeury}", 9, "{qeury}"),
         ('env = { ONE = "1"', 'oversample = 0\nenv = { ONE = "1"', 10, "oversample: expected at least 1, got 0"),
@@ -81,10 +81,10 @@ def test_a_mistake_in_a_preset_is_told_with_file_and_line(
 
 def test_a_preset_without_one_of_its_tables_is_refused(preset_file: Path) -> None:
     rewritten(preset_file, "[engine]\n", "")
-    with pytest.raises(ConfigError, match="unknown setting|no table"):
+    with pytest.raises(ConfigError, match="unknown setting|missing table"):
         read_preset(preset_file)
     preset_file.write_text("[engine]\nkind = 'random'\n")
-    with pytest.raises(ConfigError, match=r"no table \[preset\]"):
+    with pytest.raises(ConfigError, match=r"missing table \[preset\]"):
         read_preset(preset_file)
 
 
