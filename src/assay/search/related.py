@@ -1,4 +1,4 @@
-"""Chunks related to one: what it uses, what uses it, and similar ones.
+"""Chunks related to a chunk: definitions that it uses, its users, and similar chunks.
 
 A use is a reference to a name that the corpus defines; names with many definitions count less. Similar chunks match a
 query of the chunk's words with the highest weights.
@@ -7,7 +7,7 @@ query of the chunk's words with the highest weights.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +23,8 @@ from assay.types import Hit
 if TYPE_CHECKING:
     from assay.search.index import Index
 
+_Ties = Mapping[int, Mapping[str, float]]  # chunk -> name or word -> strength
+
 
 @dataclass(frozen=True, slots=True)
 class RelatedConfig:
@@ -30,7 +32,7 @@ class RelatedConfig:
 
     definers: int = 5  # a name that more chunks define is a common word
     words: int = 12  # words of the query for similar chunks: enough for a topic, few enough for a single one
-    users: int = 2_000  # chunks that are searched for uses of a name; a name with more uses is no relation
+    users: int = 2_000  # chunks searched for uses of a name; names with more uses relate nothing
     alike: int = 100  # similar chunks whose words are compared
 
 
@@ -39,7 +41,7 @@ DEFAULT: Final = RelatedConfig()
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A related chunk with its strength as score, the names or words that relate it, and what it defines."""
+    """A related chunk with its strength as score, the names or words that relate it, and its definitions."""
 
     hit: Hit
     shared: tuple[str, ...]
@@ -61,11 +63,15 @@ class Related:
 def find_related(index: Index, path: str, line: int, k: int, config: RelatedConfig = DEFAULT) -> Related:
     """Return the relations of the chunk at a line."""
     unit = chunk_at(index, path, line)
-    names = _names(index, unit)
-    uses = _relations(index, _used(index, unit, config), k)
-    used_by = _relations(index, _users(index, unit, names, config), k)
-    alike = _relations(index, _alike(index, unit, config), k)
-    return Related(_hit(index, unit, 1.0), names, uses, used_by, alike, _files(path, (*uses, *used_by, *alike), k))
+    uses = _relations(index, _find_used(index, unit, config), k)
+    used_by = _relations(index, _find_users(index, unit, config), k)
+    alike = _relations(index, _find_similar(index, unit, config), k)
+    total: defaultdict[str, float] = defaultdict(float)
+    for relation in (*uses, *used_by, *alike):
+        total[relation.hit.path] += relation.hit.score or 0.0
+    order = sorted((other for other in total if other != path), key=lambda other: (-total[other], other))
+    files = tuple(Hit(other, score=total[other]) for other in order[:k])
+    return Related(_hit(index, unit, 1.0), _names(index, unit), uses, used_by, alike, files)
 
 
 def chunk_at(index: Index, path: str, line: int) -> int:
@@ -75,9 +81,8 @@ def chunk_at(index: Index, path: str, line: int) -> int:
         near = closest_match(path, paths)
         hint = f"did you mean {near[0]}?" if near else "it is not there, ignored, or skipped: see `assay index`"
         raise ConfigError(f"{path} is not in the index", hint=hint)
-    file = paths.index(path)
     units = index.table.units
-    rows = np.arange(*index.view.units_of(file))
+    rows = np.arange(*index.view.units_of(paths.index(path)))
     last = int(units.end[rows].max())
     inside = rows[(units.start[rows] <= line) & (line <= units.end[rows])]
     if not len(inside):
@@ -85,12 +90,9 @@ def chunk_at(index: Index, path: str, line: int) -> int:
     return int(inside[np.argmin(units.end[inside] - units.start[inside])])
 
 
-_Ties = Mapping[int, Mapping[str, float]]  # chunk -> name or word -> strength
-
-
-def _used(index: Index, unit: int, config: RelatedConfig) -> _Ties:
+def _find_used(index: Index, unit: int, config: RelatedConfig) -> _Ties:
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    own, used = set(_names(index, unit)), index.table.used
+    own, used = _names(index, unit), index.table.used
     file = int(index.table.units.file[unit])
     begin, end = np.searchsorted(used.file, [file, file + 1]).tolist()
     mentioned = frozenset(used.name[begin:end].tolist())
@@ -103,46 +105,43 @@ def _used(index: Index, unit: int, config: RelatedConfig) -> _Ties:
     return found
 
 
-def _users(index: Index, unit: int, names: Sequence[str], config: RelatedConfig) -> _Ties:
+def _find_users(index: Index, unit: int, config: RelatedConfig) -> _Ties:
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    used = index.table.used
-    for name in names:
+    used, postings, file = index.table.used, index.table.postings, index.table.units.file
+    for name in _names(index, unit):
         definers = len(_definers(index, name))
+        number = index.view.term(terms(name)[-1]) if terms(name) else -1
+        if definers > config.definers or number < 0:
+            continue
         files = set(used.file[used.name == np.uint64(term_hash(name))].tolist())
-        holders = [row for row in _holders(index, name) if int(index.table.units.file[row]) in files and row != unit]
-        if definers <= config.definers:
-            for row in holders[: config.users]:
-                if name in runs(_text(index, row)) and name not in _names(index, row):
-                    found[row][name] = _weight(index, name) / max(definers, 1)
+        holders = postings.unit[postings.offset[number] : postings.offset[number + 1]].tolist()
+        for row in [row for row in holders if int(file[row]) in files and row != unit][: config.users]:
+            if name in runs(_text(index, row)) and name not in _names(index, row):
+                found[row][name] = _weight(index, name) / max(definers, 1)
     return found
 
 
-def _alike(index: Index, unit: int, config: RelatedConfig) -> _Ties:
-    key_terms = _key_terms(index, unit, config.words)
-    question = replace(parse_query(""), terms=key_terms)
-    scores = index.config.lexical(question, index.view)
-    scores[unit] = 0.0
-    best = order_of(scores)[: config.alike]
-    return {row: _shared_words(index, row, key_terms, float(scores[row])) for row in best.tolist()}
-
-
-def _key_terms(index: Index, unit: int, most: int) -> tuple[str, ...]:
+def _find_similar(index: Index, unit: int, config: RelatedConfig) -> _Ties:
     postings, view = index.table.postings, index.view
     weight: dict[str, float] = {}
-    found = {run for run in runs(_text(index, unit)) if run.lower() not in STOP_WORDS and not run.isdigit()}
-    for term in {term for run in found for term in terms(run)}:
+    own = {run for run in runs(_text(index, unit)) if run.lower() not in STOP_WORDS and not run.isdigit()}
+    for term in {term for run in own for term in terms(run)}:
         number = view.term(term)
         begin, end = (int(postings.offset[number]), int(postings.offset[number + 1])) if number >= 0 else (0, 0)
         at = begin + int(np.searchsorted(postings.unit[begin:end], unit))
         if end - begin > 1 and postings.unit[at] == unit:  # a word of this chunk alone finds nothing
             weight[term] = float(np.log1p(postings.count[at])) * view.idf(number)
-    return tuple(sorted(weight, key=lambda term: (-weight[term], term))[:most])
+    key_terms = tuple(sorted(weight, key=lambda term: (-weight[term], term))[: config.words])
+    scores = index.config.lexical(replace(parse_query(""), terms=key_terms), view)
+    scores[unit] = 0.0
+    rows = order_of(scores)[: config.alike].tolist()
+    return {row: _shared_words(index, row, key_terms, float(scores[row])) for row in rows}
 
 
 def _shared_words(index: Index, row: int, key_terms: Sequence[str], score: float) -> dict[str, float]:
     found = runs(_text(index, row))
     own = {term: term for run in found for term in terms(run)}
-    own |= {terms(run)[-1]: run for run in reversed(found) if terms(run)}  # as written, where it is a whole word
+    own |= {terms(run)[-1]: run for run in reversed(found) if terms(run)}  # whole words as written
     shared = [own[term] for term in key_terms if term in own] or list(key_terms[:1])
     return {word: score / len(shared) for word in shared}
 
@@ -154,23 +153,13 @@ def _relations(index: Index, found: _Ties, k: int) -> tuple[Relation, ...]:
     def order(row: int) -> tuple[float, bool, int]:
         return -total[row], bool(files.noise[units.file[row]]) or bool(units.test[row]), row
 
+    relations = []
     rows = sorted(total, key=order)[:k]
-    most = total[rows[0]] if rows else 1.0
-    return tuple(
-        Relation(_hit(index, row, total[row] / most), _by_weight(found[row]), _names(index, row)) for row in rows
-    )
-
-
-def _by_weight(ties: Mapping[str, float]) -> tuple[str, ...]:
-    return tuple(sorted(ties, key=lambda name: (-ties[name], name)))
-
-
-def _files(own: str, relations: Iterable[Relation], k: int) -> tuple[Hit, ...]:
-    total: defaultdict[str, float] = defaultdict(float)
-    for relation in relations:
-        total[relation.hit.path] += relation.hit.score or 0.0
-    order = sorted((path for path in total if path != own), key=lambda path: (-total[path], path))
-    return tuple(Hit(path, score=total[path]) for path in order[:k])
+    for row in rows:
+        ties = found[row]
+        shared = tuple(sorted(ties, key=lambda name: (-ties[name], name)))
+        relations.append(Relation(_hit(index, row, total[row] / total[rows[0]]), shared, _names(index, row)))
+    return tuple(relations)
 
 
 def _names(index: Index, unit: int) -> tuple[str, ...]:
@@ -179,13 +168,6 @@ def _names(index: Index, unit: int) -> tuple[str, ...]:
 
 def _definers(index: Index, name: str) -> list[int]:
     return [row for row in index.view.definers(whole_hash(name)).tolist() if name in _names(index, row)]
-
-
-def _holders(index: Index, name: str) -> list[int]:
-    found = terms(name)
-    number = index.view.term(found[-1]) if found else -1
-    offset = index.table.postings.offset
-    return index.table.postings.unit[offset[number] : offset[number + 1]].tolist() if number >= 0 else []
 
 
 def _weight(index: Index, name: str) -> float:

@@ -1,7 +1,7 @@
-"""The index as columns: files, chunks (here `units`), postings, names and references.
+"""The index as columns: files, chunks (named `units`), postings, names and references.
 
-Files are in path order, chunks in (file, line) order, postings in (term, chunk) order. Nothing else decides a position,
-so an updated table equals a rebuilt one, array for array.
+Files are in path order, chunks in (file, line) order, postings in (term, chunk) order, so an updated table equals a
+rebuilt one, array for array.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ChunkTable:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """For each term, by ascending hash, the chunks that hold it and its weighted count."""
+    """The chunks that contain each term, by ascending hash, and its weighted count."""
 
     term: HashArray
     offset: LongArray
@@ -78,13 +78,13 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class NameTable:
-    """Names of chunks or files, as parts; `parts` are sorted, an owner may have several names."""
+    """Names of chunks or files, split into parts; `parts` are sorted, an owner may have several names."""
 
     texts: tuple[str, ...]
     owner: IntArray
     start: IntArray  # lines at which a chunk's name is defined; 0 for names of files and scopes
     end: IntArray
-    whole: HashArray  # of the name as one lower-case word
+    whole: HashArray  # of the name as one lowercase word
     offset: LongArray
     part: IntArray
     parts: tuple[str, ...]
@@ -92,7 +92,7 @@ class NameTable:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceTable:
-    """Which file defines or uses which name, each once; by file, then by hash."""
+    """Names that each file defines or uses, without duplicates, by file and hash."""
 
     file: IntArray
     name: HashArray
@@ -105,9 +105,9 @@ class IndexTable:
     files: FileTable
     units: ChunkTable
     postings: Postings
-    own: NameTable  # what a chunk defines; owner is a chunk
-    scope: NameTable  # the scopes around a chunk, joined; owner is a chunk
-    stem: NameTable  # the name of a file; owner is a file
+    own: NameTable  # names that chunks define
+    scope: NameTable  # scopes around chunks, joined
+    stem: NameTable  # names of files
     defined: ReferenceTable
     used: ReferenceTable
 
@@ -120,7 +120,7 @@ def unit_text(table: IndexTable, file: int, first: int, last: int) -> str:
 
 
 def scope_text(table: IndexTable, unit: int) -> str:
-    """Return the names around a chunk, "" if there are none."""
+    """Return the names of the scopes around a chunk."""
     first, last = np.searchsorted(table.scope.owner, [unit, unit + 1]).tolist()
     return " ".join(table.scope.texts[first:last])
 
@@ -132,12 +132,12 @@ def own_names(table: IndexTable, unit: int) -> tuple[str, ...]:
 
 
 def offsets(length: LongArray) -> LongArray:
-    """Return where each of adjacent ranges of these lengths begins, and where the last ends."""
+    """Return the starts of consecutive ranges of these lengths, and the end of the last."""
     return np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
 
 
 def ranges(start: LongArray, stop: LongArray) -> LongArray:
-    """Return the numbers of each range start..stop-1, one range after the other."""
+    """Return the numbers of all ranges start..stop-1, concatenated."""
     length = stop - start
     total = int(length.sum())
     if not total:
@@ -147,12 +147,16 @@ def ranges(start: LongArray, stop: LongArray) -> LongArray:
 
 
 def combine(tables: Sequence[IndexTable]) -> IndexTable:
-    """Join tables of different files, in path order."""
+    """Join tables of disjoint sets of files, in path order."""
     files = offsets(np.array([len(t.files) for t in tables]))
     units = offsets(np.array([len(t.units) for t in tables]))
+    parts, chunks = [t.files for t in tables], [t.units for t in tables]
     table = IndexTable(
-        _join_files([t.files for t in tables]),
-        _join_units([t.units for t in tables], files),
+        FileTable(
+            **{column.name: _join(parts, column.name) for column in fields(FileTable)[:-1]},
+            text_offset=_join_offsets(parts, "text_offset"),
+        ),
+        ChunkTable(_shift(chunks, "file", files), *(_join(chunks, column.name) for column in fields(ChunkTable)[1:])),
         _join_postings([t.postings for t in tables], units),
         _join_names([t.own for t in tables], units),
         _join_names([t.scope for t in tables], units),
@@ -164,42 +168,25 @@ def combine(tables: Sequence[IndexTable]) -> IndexTable:
     return table if bool(np.all(order == np.arange(len(order)))) else pick(table, order)
 
 
-def _column(parts: Sequence[Any], name: str) -> NDArray[Any]:
-    return np.concatenate([getattr(part, name) for part in parts])
+def _join(parts: Sequence[Any], name: str) -> Any:  # noqa: ANN401 - a column of texts or numbers
+    columns = [getattr(part, name) for part in parts]
+    return tuple(chain.from_iterable(columns)) if isinstance(columns[0], tuple) else np.concatenate(columns)
 
 
-def _texts(parts: Sequence[Any], name: str) -> tuple[str, ...]:
-    return tuple(chain.from_iterable(getattr(part, name) for part in parts))
-
-
-def _shifted(parts: Sequence[Any], name: str, starts: LongArray) -> IntArray:
+def _shift(parts: Sequence[Any], name: str, starts: LongArray) -> IntArray:
     shifted = [getattr(part, name) + start for part, start in zip(parts, starts[:-1].tolist(), strict=True)]
     return np.concatenate(shifted).astype(np.int32)
 
 
-def _join_files(parts: Sequence[FileTable]) -> FileTable:
-    return FileTable(
-        _texts(parts, "paths"),
-        _texts(parts, "languages"),
-        _texts(parts, "hashes"),
-        _texts(parts, "problems"),
-        _column(parts, "kind"),
-        _column(parts, "noise"),
-        _column(parts, "text"),
-        offsets(np.concatenate([np.diff(part.text_offset) for part in parts])),
-    )
-
-
-def _join_units(parts: Sequence[ChunkTable], starts: LongArray) -> ChunkTable:
-    rest = (_column(parts, column.name) for column in fields(ChunkTable)[1:])
-    return ChunkTable(_shifted(parts, "file", starts), *rest)
+def _join_offsets(parts: Sequence[Any], name: str) -> LongArray:
+    return offsets(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
 
 
 def _join_postings(parts: Sequence[Postings], starts: LongArray) -> Postings:
-    hashes = np.unique(_column(parts, "term"))
+    hashes = np.unique(_join(parts, "term"))
     term = [np.repeat(np.searchsorted(hashes, part.term), np.diff(part.offset)) for part in parts]
     unit = [part.unit.astype(np.int64) + start for part, start in zip(parts, starts[:-1].tolist(), strict=True)]
-    return _sort_postings(hashes, np.concatenate(term), np.concatenate(unit), _column(parts, "count"))
+    return _sort_postings(hashes, np.concatenate(term), np.concatenate(unit), _join(parts, "count"))
 
 
 def _join_names(parts: Sequence[NameTable], starts: LongArray) -> NameTable:
@@ -210,23 +197,23 @@ def _join_names(parts: Sequence[NameTable], starts: LongArray) -> NameTable:
         for part in parts
     ]
     return NameTable(
-        _texts(parts, "texts"),
-        _shifted(parts, "owner", starts),
-        _column(parts, "start"),
-        _column(parts, "end"),
-        _column(parts, "whole"),
-        offsets(np.concatenate([np.diff(part.offset) for part in parts])),
+        _join(parts, "texts"),
+        _shift(parts, "owner", starts),
+        _join(parts, "start"),
+        _join(parts, "end"),
+        _join(parts, "whole"),
+        _join_offsets(parts, "offset"),
         np.concatenate(renumbered).astype(np.int32),
         tuple(words),
     )
 
 
 def _join_references(parts: Sequence[ReferenceTable], starts: LongArray) -> ReferenceTable:
-    return ReferenceTable(_shifted(parts, "file", starts), _column(parts, "name"))
+    return ReferenceTable(_shift(parts, "file", starts), _join(parts, "name"))
 
 
 def pick(table: IndexTable, files: LongArray) -> IndexTable:
-    """Return the table of some files, in the order given."""
+    """Return the table of some files, in the given order."""
     begin = np.searchsorted(table.units.file, np.arange(len(table.files) + 1))
     units = ranges(begin[files], begin[files + 1])
     place = _places(files, len(table.files))
@@ -254,16 +241,16 @@ def _places(rows: LongArray, size: int) -> LongArray:
 
 def _pick_files(files: FileTable, wanted: LongArray) -> FileTable:
     slices = zip(files.text_offset[wanted].tolist(), files.text_offset[wanted + 1].tolist(), strict=True)
-    text = np.concatenate([files.text[:0], *(files.text[start:stop] for start, stop in slices)])
-    rows = wanted.tolist()
+    texts = (files.paths, files.languages, files.hashes, files.problems)
+    paths, languages, hashes, problems = (tuple(column[row] for row in wanted.tolist()) for column in texts)
     return FileTable(
-        tuple(files.paths[i] for i in rows),
-        tuple(files.languages[i] for i in rows),
-        tuple(files.hashes[i] for i in rows),
-        tuple(files.problems[i] for i in rows),
+        paths,
+        languages,
+        hashes,
+        problems,
         files.kind[wanted],
         files.noise[wanted],
-        text,
+        np.concatenate([files.text[:0], *(files.text[start:stop] for start, stop in slices)]),
         offsets(np.diff(files.text_offset)[wanted]),
     )
 
@@ -311,7 +298,7 @@ def _pick_references(references: ReferenceTable, place: LongArray) -> ReferenceT
 
 
 def add_words(table: IndexTable, term: HashArray, unit: LongArray, weight: float) -> IndexTable:
-    """Return the table with further words of chunks, each occurrence counted as `weight`."""
+    """Return the table with more words of chunks, each occurrence counted as `weight`."""
     old = table.postings
     hashes = np.unique(np.concatenate([old.term, term]))
     held = np.repeat(np.searchsorted(hashes, old.term), np.diff(old.offset))
@@ -327,7 +314,7 @@ def add_words(table: IndexTable, term: HashArray, unit: LongArray, weight: float
 
 
 def table_arrays(table: IndexTable) -> dict[str, NDArray[Any]]:
-    """Return every column of a table by name."""
+    """Return all columns of a table by name."""
     arrays: dict[str, NDArray[Any]] = {}
     for group in fields(table):
         part = getattr(table, group.name)
@@ -341,7 +328,7 @@ def table_arrays(table: IndexTable) -> dict[str, NDArray[Any]]:
 
 
 def read_table(arrays: Mapping[str, NDArray[Any]]) -> IndexTable:
-    """Return the table of named columns; a missing one is a KeyError."""
+    """Return the table of named columns; raise KeyError if one is missing."""
 
     def column(name: str, hint: object) -> object:
         if hint != tuple[str, ...]:
