@@ -16,8 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.search import Index, building
-from assay.search.building import index_key
-from assay.search.index_files import index_folder
+from assay.search.building import index_folder, index_key
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.samples import EDITS, SAMPLES

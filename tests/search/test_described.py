@@ -13,8 +13,8 @@ from assay.errors import AssayError, ConfigError, EngineError, SetupError
 from assay.search import Index, SearchConfig
 from assay.search.building import index_key
 from assay.search.config import DescriptionSettings, IndexConfig
-from assay.search.index_files import index_dir
 from assay.search.query import runs, terms
+from assay.store import Store
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.samples import BY_WORDS
@@ -192,7 +192,7 @@ def test_failing_model_is_an_error_and_leaves_the_old_index(
 ) -> None:
     config = config_of(server.url)
     wanted = answers(Index.open(root, config))
-    place = next(index_dir().rglob("index.assay"))
+    place = next(Store().kind_dir("index").rglob("index.assay"))
     before = place.read_bytes()
     write_files(root, {"ship.py": "def ship(order):\n    send(order)\n"})
     with serving(in_turn(reply)) as broken:
@@ -212,7 +212,7 @@ def test_unreachable_model_is_an_error(root: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(SetupError) as caught:
         Index.open(root, config_of("http://127.0.0.1:1"))
     assert caught.value.exit_code == 4
-    assert not list(index_dir().rglob("index.assay"))
+    assert not list(Store().kind_dir("index").rglob("index.assay"))
 
 
 def test_settings_that_no_call_could_use_are_refused(root: Path) -> None:

@@ -17,10 +17,10 @@ from assay.search import Index, Per, SearchConfig
 from assay.search.config import DenseSettings
 from assay.search.dense import parse_fusion, passage
 from assay.search.embedders import Model2Vec
-from assay.search.index_files import index_dir
 from assay.search.pipeline import retrieve
 from assay.search.query import parse_query
 from assay.search.vectors import Kind
+from assay.store import Store
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.dense.models import WORDS, table, write_model2vec
@@ -246,7 +246,7 @@ def test_nothing_is_embedded_twice(root: Path, model: str, embedded: list[tuple[
     Index.open(root, config)
     units = len(embedded)
     assert units == Index.open(root, config).view.units == len(embedded)
-    place = next(index_dir().rglob("vectors-*.assay"))
+    place = next(Store().kind_dir("index").rglob("vectors-*.assay"))
     before = place.stat().st_mtime_ns
     write_files(root, {"long.py": long.replace("second = 7", "second = 8")})
     Index.open(root, config)
@@ -272,7 +272,7 @@ def test_other_weights_are_other_vectors(root: Path, model: str) -> None:
 def test_damaged_vectors_are_made_anew(root: Path, model: str, harm: str) -> None:
     config = config_of(model)
     wanted = answers(Index.open(root, config))
-    place = next(index_dir().rglob("vectors-*.assay"))
+    place = next(Store().kind_dir("index").rglob("vectors-*.assay"))
     data = bytearray(place.read_bytes())
     data[-70] ^= 1
     harmed = {"flip": bytes(data), "cut": bytes(data[: len(data) // 2]), "empty": b"", "foreign": b"GIF89a" * 99}
@@ -346,7 +346,7 @@ def test_vectors_lie_beside_the_index_and_are_smaller_as_bytes(root: Path, model
     write_files(root, {"many.py": "".join(f"def f{n}(file):\n    open the file {n}\n\n\n" for n in range(300))})
     for kind in get_args(Kind):
         Index.open(root, config_of(model, vectors=kind))
-        place = next(index_dir().rglob("vectors-*.assay"))
+        place = next(Store().kind_dir("index").rglob("vectors-*.assay"))
         assert (place.parent / "index.assay").is_file()
         sizes[kind] = os.path.getsize(place)
     assert sizes["int8"] < sizes["float32"] < sizes["binary"]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from assay.search.index_files import writer_lock
 from assay.search.static import open_static
+from assay.store.store import writer_lock
 from tests.contracts.snapshot import shape
 from tests.training.toy import RECIPE, THINGS, make_repository, make_toy
 from tests.waiting import WATCHDOG

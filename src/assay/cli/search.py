@@ -182,9 +182,8 @@ def index_command(args: argparse.Namespace) -> int:
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
     from assay.report.render.document import Document
-    from assay.search.building import index_key, open_table
+    from assay.search.building import index_folder, index_key, open_table
     from assay.search.dense import embed_table
-    from assay.search.index_files import index_folder
 
     if args.rebuild:
         _forget(index_folder(folder, index_key(config.index)))
@@ -389,10 +388,9 @@ def open_index(args: argparse.Namespace) -> Index:
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
     from assay.search import Index
-    from assay.search.building import index_key
-    from assay.search.index_files import index_file
+    from assay.search.building import FILE_NAME, index_folder, index_key
 
-    new = not index_file(folder, index_key(config.index)).exists()
+    new = not (index_folder(folder, index_key(config.index)) / FILE_NAME).exists()
     if new:
         info(args, f"indexing {folder.resolve()}, which is new here ...")
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Tables of corpora: built on several cores, stored per folder, and refreshed file by file.
+"""Tables of corpora: built on several cores, stored per directory, and refreshed file by file.
 
 The files are distributed by size over this process and forked children. The table of a file depends on no other file,
 so the result does not depend on the number of processes.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
@@ -25,15 +26,20 @@ from assay.processes.forks import Fork, ForkError, can_fork
 from assay.search.analysis import FileInput, analyze
 from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
-from assay.search.index_files import FILE_NAME, index_folder, writer_lock
 from assay.search.table import IndexTable, combine, pick, read_table, table_arrays
 from assay.store import Store, code_digest
 from assay.store.array_file import IndexFormatError, read_store, write_store
+from assay.store.kinds import INDEX
+from assay.store.store import writer_lock
 from assay.syntax.grammars import grammar_name, load_grammar, packages
 from assay.syntax.outline import TIMED_OUT
 from assay.types import Corpus, SourceFile
 
-#: The code that decides what is in a table, beside its settings.
+#: The table in the directory of an index.
+FILE_NAME: Final = "index.assay"
+#: Size, times and hashes of the files at the last walk.
+_STATS: Final = "seen.assay"
+#: The code that determines a table, given its settings.
 _ANALYZERS: Final = (
     "syntax",
     "search/chunking.py",
@@ -42,15 +48,14 @@ _ANALYZERS: Final = (
     "search/noise.py",
     "search/table.py",
 )
-_STATS: Final = "seen.assay"  # size and times of files, with their hashes
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """How work is distributed; no effect on results."""
+    """Distribution of work over processes; no effect on results."""
 
-    bytes: int = 60_000  # a share of this size is 0.1 s of work; a child costs 0.02 s
-    batch: int = 4_000_000  # bytes of source analyzed at a time, so that memory use stays flat
+    bytes: int = 60_000  # a share of this size takes 0.1 s; a child costs 0.02 s
+    batch: int = 4_000_000  # bytes of source analyzed at a time, to bound memory
 
 
 SHARING = WorkerConfig()
@@ -58,29 +63,58 @@ SHARING = WorkerConfig()
 
 @dataclass(frozen=True, slots=True)
 class OpenedTable:
-    """A table that is up to date with its folder."""
+    """A table that is up to date with its directory."""
 
     corpus: Corpus
     table: IndexTable
     notes: tuple[str, ...]  # for the user, such as that a damaged index was rebuilt
-    changed: int  # files that were analyzed
+    changed: int  # number of files analyzed
     folder: Path
 
 
-def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, keep: bool = False) -> OpenedTable:
-    """Open, refresh or build the index of a folder.
+def index_folder(root: Path, shape: str) -> Path:
+    """Return the directory of an index; `shape` is a digest of the settings that determine its contents.
 
-    Where it cannot be written, the table is made in memory with a note; with `keep` that is an error.
+    The root is identified by its real path, so each work tree of a repository has its own index.
+    """
+    real = os.path.realpath(root)
+    label = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:40].strip("-") or "root"
+    return Store().path(INDEX.name, f"{real}\0{shape}", label)
+
+
+def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, keep: bool = False) -> OpenedTable:
+    """Open, refresh or build the index of a directory.
+
+    If it cannot be written, the table stays in memory with a note; with `keep` that is an error.
     """
     folder = index_folder(root, index_key(config))
     stats = StatCache()
     with suppress(IndexFormatError, KeyError, ValueError):
         stats = StatCache.from_columns(read_store(folder / _STATS).arrays)
     corpus = open_corpus(parse_spec(str(root)), memory=stats)
-    table, notes = _stored(folder)
+    table, notes = _read_stored(folder)
     changed = 0
     if table is None or is_stale(table, corpus):
-        table, notes, changed = _refresh(table, notes, folder, corpus, config, workers, keep=keep)
+        with ExitStack() as stack:
+            failure: SetupError | None = None
+            try:
+                stack.enter_context(writer_lock(folder, what="index", variable="ASSAY_INDEX_DIR"))
+                table, notes = _read_stored(folder)  # another process may have refreshed it meanwhile
+            except SetupError as error:
+                if keep:
+                    raise
+                failure = error
+            old = table
+            table, changed = update(old, corpus, config, workers)
+            if not failure and (changed or old is None or len(table.files) != len(old.files)):
+                try:
+                    write_store(folder / FILE_NAME, {"root": str(corpus.root)}, table_arrays(table))
+                except SetupError as error:
+                    if keep:
+                        raise
+                    failure = error
+            if failure:
+                notes = (*notes, f"{failure.message}; it is not kept")
     with suppress(SetupError, OSError):
         if stats.changed:
             folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +122,7 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
     return OpenedTable(corpus, table, notes, changed, folder)
 
 
-def _stored(folder: Path) -> tuple[IndexTable | None, tuple[str, ...]]:
+def _read_stored(folder: Path) -> tuple[IndexTable | None, tuple[str, ...]]:
     try:
         return read_table(read_store(folder / FILE_NAME).arrays), ()
     except IndexFormatError as problem:
@@ -97,40 +131,8 @@ def _stored(folder: Path) -> tuple[IndexTable | None, tuple[str, ...]]:
         return None, (f"the index lacks a column ({problem}); it is rebuilt",)
 
 
-def _refresh(
-    old: IndexTable | None,
-    notes: tuple[str, ...],
-    folder: Path,
-    corpus: Corpus,
-    config: IndexConfig,
-    workers: int | None,
-    *,
-    keep: bool,
-) -> tuple[IndexTable, tuple[str, ...], int]:
-    failed: tuple[str, ...] = ()
-    with ExitStack() as held:
-        try:
-            held.enter_context(writer_lock(folder))
-            old, notes = _stored(folder)  # another process may have refreshed it meanwhile
-        except SetupError as failure:
-            failed = _note(failure, keep=keep)
-        table, changed = update(old, corpus, config, workers)
-        if not failed and (changed or old is None or len(table.files) != len(old.files)):
-            try:
-                write_store(folder / FILE_NAME, {"root": str(corpus.root)}, table_arrays(table))
-            except SetupError as failure:
-                failed = _note(failure, keep=keep)
-    return table, (*notes, *failed), changed
-
-
-def _note(failure: SetupError, *, keep: bool) -> tuple[str, ...]:
-    if keep:
-        raise failure
-    return (f"{failure.message}; it is not kept",)
-
-
 def timeout_notes(table: IndexTable) -> tuple[str, ...]:
-    """Return a note for each file whose parsing reached the time limit, which depends on the machine."""
+    """Return a note for each file whose parsing timed out, which depends on the machine."""
     files = zip(table.files.paths, table.files.problems, strict=True)
     return tuple(f"{path}: {TIMED_OUT}; its definitions are missing" for path, why in files if why.endswith(TIMED_OUT))
 
@@ -145,7 +147,7 @@ def is_stale(table: IndexTable, corpus: Corpus) -> bool:
 def update(
     table: IndexTable | None, corpus: Corpus, config: IndexConfig, workers: int | None = None
 ) -> tuple[IndexTable, int]:
-    """Return the table of a corpus, and how many files were analyzed: those whose contents or language changed."""
+    """Return the up-to-date table of a corpus, and the number of files analyzed."""
     store = Store()
     if table is None:
         return build_table(corpus, corpus.files, config, workers, store), len(corpus.files)
@@ -159,7 +161,7 @@ def update(
 
 @cache
 def index_key(config: IndexConfig) -> str:
-    """Return a digest of everything but the files that decides a table: settings, grammars and code."""
+    """Return a digest of the settings, grammars and code that determine a table."""
     versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
     description = ""
     if config.description.enabled:
@@ -188,9 +190,7 @@ def build_table(
         tables = [_analyze(corpus, shares[0], config)]
         tables += [child.result() for child in children]
     except ForkError as error:
-        raise SetupError(
-            "a process that was indexing ended without a result", hint="free some memory, or use --workers 1"
-        ) from error
+        raise SetupError("an indexing process died", hint="free some memory, or use --workers 1") from error
     finally:
         for child in children:
             child.end()
@@ -237,7 +237,7 @@ def _inputs(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[FileInput]:
             data = read_bytes(corpus, file.path)
         except CorpusError as error:
             removed = isinstance(error.__cause__, FileNotFoundError | NotADirectoryError) and corpus.root.is_dir()
-            if removed:  # since the walk: as if the walk had come later
+            if removed:  # after the walk
                 continue
             raise
         source = SourceText(file.path, decode_text(data), file.kind, file.language)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from assay.digests import digest_of
 from assay.errors import ConfigError, SetupError, closest_match
-from assay.search.index_files import writer_lock
 from assay.search.query import Per, QueryKind
 from assay.search.table import FILE_KINDS, IndexTable, LongArray, Values, own_names, scope_text, unit_text
 from assay.store import Store
 from assay.store.array_file import JSON, IndexFormatError, Stored, read_store, write_store
+from assay.store.store import writer_lock
 
 if TYPE_CHECKING:
     from assay.search.config import DenseSettings, Feedback

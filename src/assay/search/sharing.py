@@ -164,7 +164,7 @@ def _obtain(
 #: The code that decides a ranking: the engine, and what reads and parses files for it. Callers add their own.
 _CODE: Final = ("search", "syntax", "corpus")
 #: The code that decides the stored bytes of a table, beside its contents.
-_STORING: Final = ("corpus", "search/table.py", "store/array_file.py", "search/index_files.py", "search/building.py")
+_STORING: Final = ("corpus", "search/table.py", "store/array_file.py", "search/building.py")
 #: The code that makes vectors.
 _EMBEDDING: Final = (
     "search/static.py",

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.search import Index, SearchConfig
-from assay.search.index_files import index_dir
 from assay.search.vectors import Kind
+from assay.store import Store
 from assay.store.array_file import read_store, write_store
 from tests.properties import examples
 from tests.search.conftest import write_files
@@ -92,7 +92,7 @@ def test_inconsistent_stored_vectors_are_made_again(tmp_path: Path) -> None:
     """An index that an earlier version left behind: fewer vectors than its offsets announce."""
     root = write_files(tmp_path / "repo", FILES)
     Index.open(root, configure())
-    (place,) = index_dir().rglob("vectors-code.assay")
+    (place,) = Store().kind_dir("index").rglob("vectors-code.assay")
     stored = read_store(place)
     arrays = {name: np.array(array) for name, array in stored.arrays.items()}
     for name in ("float32", "static.size", "static.along"):

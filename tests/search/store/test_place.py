@@ -2,18 +2,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.search.index_files import index_dir, index_file, index_folder
+from assay.search.building import index_folder
+from assay.store import Store
 from tests.corpus.conftest import git, repository
 
 
 def test_place_is_the_environments_else_the_caches(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("ASSAY_INDEX_DIR", raising=False)
-    assert index_dir() == tmp_path / "cache" / "index"
+    assert Store().kind_dir("index") == tmp_path / "cache" / "index"
     monkeypatch.setenv("ASSAY_INDEX_DIR", "~/indexes")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert index_dir() == tmp_path / "indexes"
-    assert index_file(tmp_path, "s").parent == index_folder(tmp_path, "s")
+    assert Store().kind_dir("index") == tmp_path / "indexes"
     assert index_folder(tmp_path, "s").parent == tmp_path / "indexes"
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from assay.errors import SetupError
-from assay.search.index_files import writer_lock
 from assay.store.array_file import read_store, write_store
+from assay.store.store import writer_lock
 from tests.waiting import WATCHDOG
 
 _BEGIN = """
@@ -23,7 +23,7 @@ import os, sys, time
 import numpy as np
 from pathlib import Path
 from assay.store.array_file import IndexFormatError, read_store, write_store
-from assay.search.index_files import writer_lock
+from assay.store.store import writer_lock
 folder = Path(sys.argv[1])
 path = folder / "index.assay"
 """
@@ -155,4 +155,4 @@ def test_lock_of_an_unusable_folder_is_an_environment_failure_with_a_hint(tmp_pa
     (tmp_path / "file").touch()
     with pytest.raises(SetupError) as caught, writer_lock(tmp_path / "file" / "index"):
         pytest.fail("there is no such folder")
-    assert "ASSAY_INDEX_DIR" in str(caught.value.hint)
+    assert "ASSAY_CACHE_DIR" in str(caught.value.hint)
