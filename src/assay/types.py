@@ -21,6 +21,10 @@ FORMS = ("human", "ai_optimized", "keyword", "wrong_terminology", "cross_module"
 PRIMARY = 2
 SECONDARY = 1
 
+#: Default error rate and equivalence margin of comparisons; the margin is in units of the measure.
+ALPHA = 0.05
+MARGIN = 0.02
+
 #: Role of an engine in result tables: `random` is the floor, `oracle` the ceiling, `keywords` the yardstick.
 Role = Literal["contestant", "yardstick", "floor", "ceiling"]
 
@@ -356,8 +360,8 @@ class AnalysisPlan:
 
     measures: tuple[str, ...]  # the primary measure first
     baseline: str
-    margin: float = 0.02  # equivalence margin
-    alpha: float = 0.05
+    margin: float = MARGIN
+    alpha: float = ALPHA
     seed: int = 0
     family: tuple[str, ...] = ()  # compared engines; empty: every contestant except the baseline
     cluster: str = "auto"  # independent sampling unit: auto, repository, intent or tag:NAME

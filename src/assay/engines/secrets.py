@@ -16,6 +16,7 @@ from urllib.parse import unquote_plus
 from assay.engines.templates import PATH_PLACEHOLDERS, has_placeholder, named_secrets, strip_placeholders
 from assay.errors import ConfigError
 from assay.redaction import is_place, is_secret_name
+from assay.syntax.secrets import has_issued_key
 
 #: Names of secrets in a header or URL; harmless in a body or an option.
 _MAYBE: Final = re.compile(r"(?:^|-)(?:key|auth|sig|signature)$", re.IGNORECASE)
@@ -33,11 +34,6 @@ _SAID: Final = re.compile(
 )
 _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)")
 _PASSWORD: Final = re.compile(r"://[^/\s:@{}]*:[^/\s@{}]+@")
-#: Keys of well-known services: a secret under any name.
-_SHAPE: Final = re.compile(
-    r"(?<![\w-])(?:sk-(?:[a-z0-9]+-)*(?=\w*\d)\w{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|hf_\w{20,}|xox[abprs]-[\w-]{10,}"
-    r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)|-----BEGIN [A-Z ]*PRIVATE KEY"
-)
 #: Placeholders for a secret that a tool requires.
 _INNOCENT: Final = frozenset(
     ("anonymous", "dummy", "empty", "false", "local", "n/a", "no", "none", "not-needed", "null", "off", "on",
@@ -72,14 +68,14 @@ def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
         for text in _texts(setting, template, shown=False):
             if text.is_secret:
                 raise _refusal(where, setting, text.name)
-            if _SHAPE.search(text.value) or _PASSWORD.search(text.value):
+            if has_issued_key(text.value) or _PASSWORD.search(text.value):
                 raise _refusal(where, setting, "a secret")
 
 
 def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:
     """Return the literal secrets in a configuration template."""
     found = (text for name, value in table.items() for text in _texts(name, value, shown=False))
-    return tuple(dict.fromkeys(text.value for text in found if text.is_secret or _SHAPE.search(text.value)))
+    return tuple(dict.fromkeys(text.value for text in found if text.is_secret or has_issued_key(text.value)))
 
 
 def _refusal(where: str, setting: str, name: str) -> ConfigError:

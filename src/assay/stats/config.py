@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from assay.errors import ConfigError, did_you_mean
-
-if TYPE_CHECKING:
-    from assay.types import AnalysisPlan
+from assay.types import ALPHA, MARGIN, AnalysisPlan
 
 
 @dataclass(frozen=True, slots=True)
 class StatsConfig:
     """Constants of the statistics and of their computation."""
 
-    alpha: float = 0.05
-    margin: float = 0.02  # absolute, in units of the measure: smaller differences do not matter
+    alpha: float = ALPHA
+    margin: float = MARGIN
     seed: int = 0
     resamples: int = 10_000  # a p of .05 then has a Monte-Carlo error of .002
     percentile_resamples: int = 2_000  # what published results use

@@ -10,10 +10,10 @@ SCRUBBED: Final = "[secret]"
 #: Prefixes of issued keys, and the pattern after them.
 _ISSUERS: Final = (
     ("AKIA ASIA AGPA AIDA", r"[A-Z0-9]{16}\b"),  # Amazon
-    ("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30}"),  # GitHub
-    ("github_pat_", r"\w{40}"),
-    ("glpat-", r"[\w-]{18}"),  # GitLab
-    ("hf_", r"[A-Za-z0-9]{30}"),  # Hugging Face
+    ("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{20,}"),  # GitHub
+    ("github_pat_", r"\w{20,}"),
+    ("glpat-", r"[\w-]{16,}"),  # GitLab
+    ("hf_", r"[A-Za-z0-9]{20,}"),  # Hugging Face
     ("GOCSPX-", r"[\w-]{20}"),  # Google, for sign-in
     ("ya29.", r"[\w-]{20}"),
     ("dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{32}"),  # DigitalOcean
@@ -22,8 +22,8 @@ _ISSUERS: Final = (
     ("xapp-", r"[\w-]{20}"),
     ("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", r"[\w-]{10}"),  # Slack
     ("sk_live_ sk_test_ rk_live_ rk_test_ whsec_", r"\w{16}"),  # Stripe
-    ("sk-", r"[A-Za-z0-9_-]{32}"),  # OpenAI
-    ("AIza", r"[\w-]{35}"),  # Google
+    ("sk-", r"(?:(?:[a-z0-9]+-)*(?=\w*\d)\w{16,}|[\w-]{32,})"),  # OpenAI and compatible servers
+    ("AIza", r"[\w-]{30,}"),  # Google
     ("gsk_ nvapi- r8_ xai- tvly-", r"[\w-]{32}"),  # Groq, Nvidia, Replicate, xAI, Tavily
     ("hvs. hvb.", r"[\w-]{24}"),  # Vault
     ("glsa_ glc_", r"[\w+/=]{32}"),  # Grafana
@@ -48,6 +48,11 @@ _NAMED: Final = re.compile(
 )
 _BEFORE: Final = 120  # characters before a long string to search for the name
 _ADDRESS: Final = re.compile(r"://[^\s/:@\"']{1,64}:[^\s/:@\"'{}$<>]{8,200}@")  # scheme://user:password@
+
+
+def has_issued_key(text: str) -> bool:
+    """Return whether a text contains a key of a well-known service or a private key."""
+    return any(mark in text and pattern.search(text) for mark, pattern in _ISSUED) or bool(_PRIVATE_KEY.search(text))
 
 
 def secret_lines(text: str) -> Iterator[range]:
