@@ -26,9 +26,8 @@ from assay.training.adapt import (
     load_base_model,
     new_terms,
 )
-from assay.training.bags import as_matrix, pool
 from assay.training.config import HeldOutConfig
-from assay.training.dataset import encode
+from assay.training.dataset import as_matrix, encode, pool
 from assay.training.vectors import EmbeddingTable, limit_threads
 from tests.contracts.snapshot import shape
 from tests.training.toy import JARGON, RECIPE, git, jargon_file, make_jargon, make_shard, make_toy

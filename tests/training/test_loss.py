@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import random as random_matrix
 
-from assay.training.bags import Products
+from assay.training.dataset import Products
 from assay.training.vectors import Batch, Parameters, loss_and_gradient
 
 TERMS, SIZE, EXTRA, DIMENSION = 12, 5, 2, 4

@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.training.bags import row_keys, shared_entries, take_rows
 from assay.training.config import HeldOutConfig, VocabularyConfig
-from assay.training.dataset import choose_vocabulary, encode, hold_out, make_vocabulary, read_pairs, write_pairs
+from assay.training.dataset import (
+    choose_vocabulary,
+    encode,
+    hold_out,
+    make_vocabulary,
+    read_pairs,
+    row_keys,
+    shared_entries,
+    take_rows,
+    write_pairs,
+)
 from assay.training.shards import Bags
 from tests.training.toy import bags, make_shard, synonyms
 

@@ -9,9 +9,9 @@ import pytest
 
 from assay.search.static import open_static
 from assay.training.config import TrainConfig
-from assay.training.exclusion import read_exclusions
 from assay.training.pipeline import read_recipe, settings_of
 from assay.training.repositories import PERMISSIVE
+from assay.training.sources import read_exclusions
 from benchmarks.quality.synthetic import PACKAGES, REPORTED
 
 PROJECT = Path(__file__).resolve().parent.parent.parent

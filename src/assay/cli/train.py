@@ -89,8 +89,8 @@ def _check_extra() -> None:
 
 def _order(args: argparse.Namespace) -> TrainRequest:
     from assay.cli.search import workers_of
-    from assay.training.exclusion import Exclusions, read_exclusions
     from assay.training.pipeline import TrainRequest
+    from assay.training.sources import Exclusions, read_exclusions
 
     if args.folder is None:
         raise ConfigError("nothing to train on", hint="name a folder that holds git repositories, or --adapt REPO")

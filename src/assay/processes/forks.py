@@ -7,8 +7,11 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from typing import Final, Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 _PR_SET_PDEATHSIG: Final = 1
@@ -66,6 +69,46 @@ class Fork(Generic[T]):
             os.close(self.pipe)
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
+
+
+def run_forked(tasks: Mapping[str, Callable[[], T]], workers: int) -> Iterator[tuple[str, Future[T]]]:
+    """Run named tasks in order in children, `workers` at a time; yield each with its outcome when it ends.
+
+    A crash ends only its task. Where forking is not safe, the tasks run in this process.
+    """
+    if workers < 2 or not can_fork():
+        yield from ((name, _outcome(work)) for name, work in tasks.items())
+        return
+    import selectors
+
+    running: dict[int, tuple[str, Fork[T]]] = {}
+    waiting = list(tasks.items())[::-1]
+    with selectors.DefaultSelector() as selector:
+        try:
+            while waiting or running:
+                while waiting and len(running) < workers:
+                    name, work = waiting.pop()
+                    fork = Fork(work)
+                    running[fork.pipe] = name, fork
+                    selector.register(fork.pipe, selectors.EVENT_READ)
+                for key, _ in selector.select():
+                    selector.unregister(key.fd)
+                    name, fork = running.pop(key.fd)
+                    yield name, _outcome(fork.result)
+        finally:
+            for _, fork in running.values():
+                fork.end()
+
+
+def _outcome(work: Callable[[], T]) -> Future[T]:
+    from concurrent.futures import Future
+
+    future: Future[T] = Future()
+    try:
+        future.set_result(work())
+    except Exception as error:
+        future.set_exception(error)
+    return future
 
 
 def _prepare_child(parent: int, cpu_seconds: int | None) -> None:

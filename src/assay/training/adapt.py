@@ -15,17 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ConfigError, InputError, SetupError
+from assay.processes.forks import run_forked
 from assay.search.query import term_hash
 from assay.search.static import StaticModel, open_static
 from assay.search.vectors import unit_rows
 from assay.stats import ComparisonRow, QueryValue, RunNames, ValueRange, Verdict, compare_values
 from assay.stats.config import DEFAULT
 from assay.syntax.grammars import GRAMMARS, load_grammar
-from assay.training.bags import Products, as_matrix, join_rows, pool, row_keys, take_rows
 from assay.training.config import HeldOutConfig, KindWeights, MiningConfig, TrainConfig, VectorTrainConfig, setting
-from assay.training.dataset import TF_POWER, Pairs, Vocabulary, count_kinds, encode, make_vocabulary
-from assay.training.exclusion import NO_EXCLUSIONS
-from assay.training.forks import WorkerTask, run_tasks
+from assay.training.dataset import (
+    TF_POWER,
+    Pairs,
+    Products,
+    Vocabulary,
+    as_matrix,
+    count_kinds,
+    encode,
+    join_rows,
+    make_vocabulary,
+    pool,
+    row_keys,
+    take_rows,
+)
 from assay.training.mine import mine_repository, shard_identity
 from assay.training.pipeline import (
     MODEL_DIR,
@@ -42,8 +53,8 @@ from assay.training.pipeline import (
     write_model,
 )
 from assay.training.repositories import GitRepo, LearningScope, list_files, open_repository
-from assay.training.sampling import draw_rank
-from assay.training.shards import KINDS, Bags, PairShard, read_shard, write_shard
+from assay.training.shards import KINDS, Bags, PairShard, draw_rank, read_shard, write_shard
+from assay.training.sources import NO_EXCLUSIONS
 from assay.training.translations import Translations
 from assay.training.vectors import EmbeddingTable, limit_threads, train_vectors
 
@@ -243,13 +254,12 @@ def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: froze
         for grammar in GRAMMARS:
             load_grammar(grammar)
         scope = LearningScope(own=True, withheld=withheld)
-        task = WorkerTask(repository.name, partial(_write_pairs, repository, config, scope, path))
-        for done in run_tasks([task], _FORKED):
-            if isinstance(done.error, InputError):
-                raise done.error
-            if done.error is not None:
-                problem = f"{repository.name}: mining failed: {done.error}"
-                raise SetupError(problem, hint="run it again") from done.error
+        tasks = {repository.name: partial(_write_pairs, repository, config, scope, path)}
+        for name, done in run_forked(tasks, _FORKED):
+            if isinstance(error := done.exception(), InputError):
+                raise error
+            if error:
+                raise SetupError(f"{name}: mining failed: {error}", hint="run it again") from error
     return read_shard(path)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from importlib import metadata
@@ -17,11 +17,10 @@ from assay.corpus import decode_text
 from assay.digests import digest_of
 from assay.errors import CorpusError
 from assay.files import write_atomic
+from assay.processes.forks import run_forked
 from assay.store import code_digest
 from assay.syntax.grammars import GRAMMARS, load_grammar, packages
 from assay.training.config import MiningConfig
-from assay.training.exclusion import ExclusionIndex, Exclusions, build_exclusions
-from assay.training.forks import WorkerTask, run_tasks
 from assay.training.miners import CommitMiner, mine_definitions, mine_headings, mine_path
 from assay.training.repositories import (
     PUBLIC,
@@ -38,18 +37,23 @@ from assay.training.repositories import (
     list_files,
     read_files,
 )
-from assay.training.sampling import Collection
-from assay.training.shards import KINDS, PairShard, RepoReport, pack, read_report, write_report, write_shard
-from assay.training.sources import FileSelection, find_scripts, open_source, select_files
+from assay.training.shards import KINDS, Collection, PairShard, RepoReport, pack, read_report, write_report, write_shard
+from assay.training.sources import (
+    ExclusionIndex,
+    Exclusions,
+    FileSelection,
+    build_exclusions,
+    find_scripts,
+    open_source,
+    select_files,
+)
 
 #: The code that decides the content of a shard.
 _CODE: Final = (
     "training/mine.py",
     "training/repositories.py",
-    "training/exclusion.py",
     "training/sources.py",
     "training/miners.py",
-    "training/sampling.py",
     "training/shards.py",
     "training/config.py",
     "syntax",
@@ -95,7 +99,7 @@ class MiningPlan:
         write_atomic(self.out / "mining.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
 
     def _mine_all(self) -> Iterator[tuple[RepoReport, float]]:
-        tasks: list[WorkerTask[tuple[RepoReport, float]]] = []
+        tasks: dict[str, Callable[[], tuple[RepoReport, float]]] = {}
         for one in sorted(self.found, key=lambda one: (-one.bytes, one.name)):
             reason = self.excluded.exclusions.find_reason(one)
             identity = shard_identity(one, self.config, self.excluded.digest)
@@ -105,14 +109,14 @@ class MiningPlan:
             elif (finished := self._find_finished(one, identity)) is not None:
                 yield finished, 0.0
             else:
-                tasks.append(WorkerTask(one.name, partial(self._mine_one, one, identity)))
+                tasks[one.name] = partial(self._mine_one, one, identity)
         for grammar in GRAMMARS if tasks else ():
             load_grammar(grammar)  # once, rather than in every child
         by_name = {one.name: one for one in self.found}
-        for done in run_tasks(tasks, self.workers):
-            if done.error is not None:
-                one = by_name[done.name]
-                yield RepoReport(one.name, one.url, one.commit, reason=f"failed: {done.error}"), 0.0
+        for name, done in run_forked(tasks, self.workers):
+            if error := done.exception():
+                one = by_name[name]
+                yield RepoReport(name, one.url, one.commit, reason=f"failed: {error}"), 0.0
             else:
                 yield done.result()
 

@@ -31,7 +31,6 @@ from assay.syntax.prose import (
 )
 from assay.syntax.secrets import secret_lines
 from assay.training.config import MiningConfig, PairRules
-from assay.training.exclusion import Windows, copied_lines
 from assay.training.repositories import (
     LICENSE_TEXT,
     PUBLIC,
@@ -41,13 +40,15 @@ from assay.training.repositories import (
     TreeEntry,
     read_files,
 )
-from assay.training.sampling import Collection, PairCandidate, draw_rank, path_terms
+from assay.training.shards import Collection, PairCandidate, draw_rank, path_terms
 from assay.training.sources import (
     COPIED_FILE,
     NO_LINES,
     OTHER_LICENSE,
     SelectedFile,
     SourceFileText,
+    Windows,
+    copied_lines,
     is_code,
     is_foreign,
     is_test,

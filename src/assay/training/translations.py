@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.store.array_file import read_store, write_store
-from assay.training.bags import as_matrix, entries_of, keep_entries, row_numbers, take_rows
 from assay.training.config import TranslationConfig
-from assay.training.dataset import Pairs
+from assay.training.dataset import Pairs, as_matrix, entries_of, keep_entries, row_numbers, take_rows
 from assay.training.shards import KINDS, Bags
 
 #: Pairs at a time: 5 million co-occurrences of a query and a code term, whose numbers take 100 MB.

@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.store.array_file import JSON, read_store, write_store
-from assay.training.bags import (
+from assay.training.config import HeldOutConfig, KindWeights, TrainConfig, VectorTrainConfig
+from assay.training.dataset import (
     Floats,
+    HardNegatives,
+    Pairs,
     Products,
     as_matrix,
     entries_of,
@@ -25,8 +28,6 @@ from assay.training.bags import (
     take_rows,
     unpool,
 )
-from assay.training.config import HeldOutConfig, KindWeights, TrainConfig, VectorTrainConfig
-from assay.training.dataset import HardNegatives, Pairs
 from assay.training.shards import KINDS, Bags
 
 _START, _BATCH = 0, 1  # independent streams of the seed

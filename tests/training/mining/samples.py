@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.training.config import MiningConfig
-from assay.training.exclusion import ExclusionIndex, Exclusions, build_exclusions
 from assay.training.mine import Mined, mine_repository
 from assay.training.repositories import GitRepo, find_repositories
 from assay.training.shards import KINDS, Bags, PairShard
+from assay.training.sources import ExclusionIndex, Exclusions, build_exclusions
 from tests.training.toy import MIT, git
 
 PYTHON = '''\

@@ -6,7 +6,10 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.training.config import FileRules, MiningConfig, WindowRules
-from assay.training.exclusion import (
+from assay.training.mine import prepare
+from assay.training.repositories import find_repositories, repository_name
+from assay.training.shards import KINDS
+from assay.training.sources import (
     Exclusions,
     build_exclusions,
     compare,
@@ -16,9 +19,6 @@ from assay.training.exclusion import (
     merge_windows,
     read_exclusions,
 )
-from assay.training.mine import prepare
-from assay.training.repositories import find_repositories, repository_name
-from assay.training.shards import KINDS
 from tests.training.mining.samples import DOCS, FILES, GO, PYTHON, RUST, make, mined, pairs
 from tests.training.toy import MIT, git
 

@@ -1,7 +1,6 @@
 import pytest
 
 from assay.training.config import MiningConfig
-from assay.training.exclusion import NO_EXCLUSIONS
 from assay.training.mine import mine_repository
 from assay.training.repositories import (
     FOLDER_LICENSE,
@@ -17,6 +16,7 @@ from assay.training.repositories import (
     open_repository,
 )
 from assay.training.shards import KINDS
+from assay.training.sources import NO_EXCLUSIONS
 from tests.training.mining.samples import FILES, GO, PYTHON, make, mined, pairs
 from tests.training.toy import MIT
 

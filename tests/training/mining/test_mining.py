@@ -4,7 +4,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -12,12 +13,12 @@ from typing import cast
 import pytest
 
 from assay.errors import CorpusError
+from assay.processes.forks import run_forked
 from assay.training import mine as mining
 from assay.training.config import Caps, MiningConfig
-from assay.training.exclusion import Exclusions
-from assay.training.forks import TaskResult, WorkerTask, run_tasks
 from assay.training.mine import prepare
 from assay.training.shards import read_report, read_shard
+from assay.training.sources import Exclusions
 from tests.training.mining.samples import FILES, PYTHON, make
 from tests.training.toy import MIT
 from tests.waiting import wait_until
@@ -134,7 +135,7 @@ KILLED = """\
 import sys
 from pathlib import Path
 from assay.training.config import MiningConfig
-from assay.training.exclusion import Exclusions
+from assay.training.sources import Exclusions
 from assay.training.mine import prepare
 for event in prepare(Path(sys.argv[1]), MiningConfig(), Path(sys.argv[2]), Exclusions(()), 2).mine():
     print(event.done, flush=True)
@@ -209,9 +210,9 @@ def forks(monkeypatch):
 
 @pytest.mark.usefixtures("forks")
 def test_tasks_run_so_many_at_a_time_and_give_what_they_give():
-    tasks = [WorkerTask(f"task{n}", partial(pow, n, 2)) for n in range(7)]
+    tasks = {f"task{n}": partial(pow, n, 2) for n in range(7)}
     for workers in (1, 3):
-        assert sorted((done.name, done.result()) for done in run_tasks(tasks, workers)) == [
+        assert sorted((name, done.result()) for name, done in run_forked(tasks, workers)) == [
             (f"task{n}", n * n) for n in range(7)
         ]
 
@@ -226,11 +227,12 @@ def test_task_that_crashes_or_fails_leaves_the_others_alone():
         raise ValueError("no")
 
     large = list(range(200_000))
-    work = {"crash": crash, "fail": fail, "large": lambda: large, "fine": lambda: 1}
-    tasks: list[WorkerTask[object]] = [WorkerTask(name, each) for name, each in work.items()]
-    done: dict[str, TaskResult[object]] = {one.name: one for one in run_tasks(tasks, 2)}
-    assert "ended early" in str(done["crash"].error)
-    assert isinstance(done["fail"].error, ValueError)
+    tasks: dict[str, Callable[[], object]] = {
+        "crash": crash, "fail": fail, "large": lambda: large, "fine": lambda: 1,
+    }  # fmt: skip
+    done = dict(run_forked(tasks, 2))
+    assert "ended without a result" in str(done["crash"].exception())
+    assert isinstance(done["fail"].exception(), ValueError)
     assert done["large"].result() == large
     assert done["fine"].result() == 1
     with pytest.raises(ValueError, match="no"):
@@ -247,9 +249,9 @@ def test_tasks_that_nobody_waits_for_are_ended(tmp_path):
         while not (tmp_path / "slow").exists() or not (tmp_path / "slow").read_text():
             time.sleep(0.01)
 
-    tasks: list[WorkerTask[object]] = [WorkerTask("quick", quick), WorkerTask("slow", partial(forever, "slow"))]
-    running = cast(Generator[TaskResult[object]], run_tasks(tasks, 2))
-    assert next(running).name == "quick"
+    tasks: dict[str, Callable[[], None]] = {"quick": quick, "slow": partial(forever, "slow")}
+    running = cast(Generator[tuple[str, Future[None]]], run_forked(tasks, 2))
+    assert next(running)[0] == "quick"
     running.close()
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "slow").read_text()), 0)
