@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.corpus.tree_cache import FetchedTree, TreeCache
+from assay.corpus.sources import FetchedTree, TreeCache
 from assay.errors import SetupError
 from assay.store import Store, cache_dir
 from assay.types import Corpus, CorpusSpec

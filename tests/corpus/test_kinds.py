@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from assay.corpus import parse_spec
-from assay.corpus.kinds import KINDS, Kind, kind_examples
+from assay.corpus.sources import KINDS, Kind, kind_examples
 from assay.gold.formats import native
 from assay.types import CorpusKind
 
@@ -19,8 +19,9 @@ def test_kinds_are_those_of_the_shared_records_and_of_gold_files() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-def test_kind_has_a_door(kind: Kind) -> None:
-    assert list(inspect.signature(importlib.import_module(kind.module).locate).parameters) == ["request"]
+def test_kind_has_a_source(kind: Kind) -> None:
+    source = getattr(importlib.import_module(kind.module), f"locate_{kind.name}")
+    assert list(inspect.signature(source).parameters) == ["request"]
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus, parse_spec
-from assay.corpus.config import ArchiveLimits
-from assay.corpus.npm import pack, parse_package
+from assay.corpus.packages import pack, parse_npm_package
+from assay.corpus.sources import ArchiveLimits
 from assay.errors import CorpusError, SetupError
 from assay.types import Corpus
 from tests.corpus.conftest import everything_below, paths, write
@@ -156,4 +156,4 @@ def test_npm_refuses_what_is_no_version_of_a_package(value: str, tmp_path: Path)
     ],
 )
 def test_npm_package_is_read(value: str, name: str, version: str) -> None:
-    assert parse_package(value) == (name, version)
+    assert parse_npm_package(value) == (name, version)

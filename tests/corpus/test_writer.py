@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.corpus.config import ArchiveLimits
-from assay.corpus.writer import TreeWriter
+from assay.corpus.sources import ArchiveLimits
+from assay.corpus.unpack import TreeWriter
 from assay.errors import CorpusError
 
 

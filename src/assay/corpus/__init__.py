@@ -1,10 +1,10 @@
 """Corpora: where the code comes from, and which files are included."""
 
-from assay.corpus.config import ArchiveLimits, WalkConfig
+from assay.corpus.contents import StatCache, WalkConfig
 from assay.corpus.copying import decode_text, read_bytes, read_text
 from assay.corpus.opening import open_corpus
+from assay.corpus.sources import ArchiveLimits
 from assay.corpus.spec import parse_spec, spec_text
-from assay.corpus.stat_cache import StatCache
 
 __all__ = [
     "ArchiveLimits",

@@ -1,4 +1,9 @@
-"""Examination of files: tool directories, binary formats, files written by Assay, hash and encoding."""
+"""Contents of files: which are included, with their hash and encoding, cached by stat.
+
+The key of the cache is size, times, inode and device. Programs can set mtime back but not ctime, which the system sets
+at every write. So an equal key means equal contents, except for two writes within one tick of the file system's clock.
+Therefore files changed shortly before they were read are not cached (git calls such entries racy).
+"""
 
 from __future__ import annotations
 
@@ -6,85 +11,37 @@ import codecs
 import hashlib
 import os
 import re
-from contextlib import suppress
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from assay.corpus.config import WalkConfig
+from assay._version import __version__
 
-#: Directories of tools, which hold no source; files in them that git tracks are included.
-ALWAYS: Final = frozenset(
-    {
-        ".bzr",
-        ".direnv",
-        ".dart_tool",
-        ".eggs",
-        ".git",
-        ".gradle",
-        ".hg",
-        ".hypothesis",
-        ".ipynb_checkpoints",
-        ".jj",
-        ".mypy_cache",
-        ".next",
-        ".nox",
-        ".nuxt",
-        ".parcel-cache",
-        ".pixi",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".stack-work",
-        ".svelte-kit",
-        ".svn",
-        ".terraform",
-        ".tox",
-        ".turbo",
-        ".venv",
-        "__pycache__",
-        "__pypackages__",
-        "_darcs",
-        "bower_components",
-        "elm-stuff",
-        "node_modules",
-    }
-)
-
-#: Build output in some projects and source in others: excluded only where git tracks nothing below.
-AMBIGUOUS: Final = frozenset(
-    {
-        "_build",
-        "bin",
-        "build",
-        "coverage",
-        "deps",
-        "dist",
-        "env",
-        "htmlcov",
-        "obj",
-        "out",
-        "output",
-        "target",
-        "tmp",
-        "vendor",
-        "venv",
-        "Pods",
-    }
-)
-
-_CACHE_TAG: Final = b"Signature: 8a477f597d28d172789f06886806bc55"  # https://bford.info/cachedir/
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
-def tool_folder_reason(real: str, names: frozenset[str]) -> str | None:
-    """Return why the files of a directory mark it as a virtual environment or a cache; else None."""
-    if "pyvenv.cfg" in names:
-        return "a virtual environment (pyvenv.cfg)"
-    if "CACHEDIR.TAG" in names:
-        with suppress(OSError), open(os.path.join(real, "CACHEDIR.TAG"), "rb") as stream:
-            if stream.read(len(_CACHE_TAG)) == _CACHE_TAG:
-                return "a cache (CACHEDIR.TAG)"
-    return None
+@dataclass(frozen=True, slots=True)
+class WalkConfig:
+    """Which files of a tree are included."""
+
+    #: The limit of semble, so that both index the same files. The largest module of the standard library has 757,011
+    #: bytes (pydoc_data/topics.py); larger files are generated tables, bundles and data.
+    max_bytes: int = 1_000_000
+    #: git decides between binary and text by the first 8,000 bytes.
+    head_bytes: int = 8192
+    #: A file that is not UTF-8 is binary above this share of control characters. They are 27 of the 255 bytes other
+    #: than NUL, so 11 % of compressed or random data; texts with stray ones have far fewer than 2 %.
+    control_share: float = 0.02
+    #: Pages and JSON written by Assay are marked within their first 100 bytes, plus whitespace.
+    own_bytes: int = 512
+    #: Names listed in a note before "and N more".
+    listed: int = 5
 
 
+DEFAULT_WALKING = WalkConfig()
 #: The head of pages written by browser/bundle.py.
 _PAGE: Final = re.compile(
     rb'<!doctype html>\s*<html[^>]*>\s*<head>\s*<meta charset="utf-8">\s*<meta name="generator" content="Assay">'
@@ -105,34 +62,30 @@ def own_file_reason(real: str, head: bytes) -> str | None:
     return "JSON that Assay wrote" if _DATA.match(head) else None
 
 
-#: Formats whose first 8 KiB may not contain a NUL byte.
-_MAGIC: Final = (
-    (b"%PDF-", "PDF"),
-    (b"\x89PNG\r\n\x1a\n", "PNG"),
-    (b"\xff\xd8\xff", "JPEG"),
-    (b"GIF87a", "GIF"),
-    (b"GIF89a", "GIF"),
-    (b"PK\x03\x04", "zip"),
-    (b"PK\x05\x06", "zip"),
-    (b"\x1f\x8b", "gzip"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"7z\xbc\xaf\x27\x1c", "7z"),
-    (b"\x7fELF", "ELF"),
-    (b"!<arch>\n", "ar"),
-    (b"\xca\xfe\xba\xbe", "class or Mach-O"),
-    (b"\xcf\xfa\xed\xfe", "Mach-O"),
-    (b"\x00asm", "WebAssembly"),
-    (b"wOFF", "font"),
-    (b"wOF2", "font"),
-    (b"SQLite format 3\x00", "SQLite"),
-    (b"OggS", "Ogg"),
-    (b"ID3", "MP3"),
-    (b"fLaC", "FLAC"),
-    (b"\xff\xfe", "UTF-16 text"),
-    (b"\xfe\xff", "UTF-16 text"),
-)
+#: Formats whose first 8 KiB may not contain a NUL byte, by their first bytes.
+_MAGIC: Final = {
+    "PDF": (b"%PDF-",),
+    "PNG": (b"\x89PNG\r\n\x1a\n",),
+    "JPEG": (b"\xff\xd8\xff",),
+    "GIF": (b"GIF87a", b"GIF89a"),
+    "zip": (b"PK\x03\x04", b"PK\x05\x06"),
+    "gzip": (b"\x1f\x8b",),
+    "bzip2": (b"BZh",),
+    "xz": (b"\xfd7zXZ\x00",),
+    "zstd": (b"\x28\xb5\x2f\xfd",),
+    "7z": (b"7z\xbc\xaf\x27\x1c",),
+    "ELF": (b"\x7fELF",),
+    "ar": (b"!<arch>\n",),
+    "class or Mach-O": (b"\xca\xfe\xba\xbe",),
+    "Mach-O": (b"\xcf\xfa\xed\xfe",),
+    "WebAssembly": (b"\x00asm",),
+    "font": (b"wOFF", b"wOF2"),
+    "SQLite": (b"SQLite format 3\x00",),
+    "Ogg": (b"OggS",),
+    "MP3": (b"ID3",),
+    "FLAC": (b"fLaC",),
+    "UTF-16 text": (b"\xff\xfe", b"\xfe\xff"),
+}
 #: Bytes that no text encoding uses, not even as trail bytes (Shift-JIS, GBK, Big5, EUC), except tab, line ends, form
 #: feed and escape (ISO 2022, terminals). Bytes above 0x7f are letters in some encoding.
 _CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
@@ -173,7 +126,7 @@ def examine(real: str, walking: WalkConfig) -> FileContents | RejectedFile:
 
 def binary_format(head: bytes, walking: WalkConfig) -> str | None:
     """Return the binary format of a file by its first bytes; None for text in any encoding."""
-    for magic, name in _MAGIC:
+    for name, magic in _MAGIC.items():
         if head.startswith(magic):
             return name
     if b"\0" in head:
@@ -195,3 +148,139 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+#: The coarsest clock is that of FAT with two seconds (HFS+ and old NFS have one, ext4 some milliseconds); two writes in
+#: one tick have equal times.
+_RACY_NS: Final = 2_000_000_000
+#: The smallest int64; some file systems have times before 1678.
+_OLDEST_NS: Final = -(2**63)
+_SHA_BYTES: Final = 32
+
+
+class _State(NamedTuple):
+    """The key of a file."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+
+
+class StatCache:
+    """Cached contents of the files of one tree; after a walk it holds the files of that walk."""
+
+    def __init__(self, walking: WalkConfig = DEFAULT_WALKING, clock: Callable[[], int] = time.time_ns) -> None:
+        self._walking = walking
+        self._clock = clock
+        self._moment = clock()
+        self._known: dict[str, tuple[_State, FileContents | RejectedFile]] = {}
+        self.changed = False  # since it was created or loaded
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def begin(self, walking: WalkConfig) -> None:
+        """Begin a walk; entries made under other settings are dropped."""
+        if walking != self._walking:
+            self._known.clear()
+        self._walking = walking
+        self._moment = self._clock()
+
+    def examine(self, real: str, state: os.stat_result) -> FileContents | RejectedFile:
+        """Return the contents of a file; `state` is its stat, taken since the walk began."""
+        now = _State(state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
+        known = self._known.get(real)
+        if known is not None and known[0] == now:
+            return known[1]
+        self._known.pop(real, None)
+        found = examine(real, self._walking)
+        if all(_OLDEST_NS <= when < self._moment - _RACY_NS for when in (now.mtime_ns, now.ctime_ns)):
+            self._known[real] = (now, found)
+            self.changed = True
+        return found
+
+    def retain(self, reals: Collection[str]) -> None:
+        """Drop all other files."""
+        kept = {real: known for real, known in self._known.items() if real in reals}
+        self.changed = self.changed or len(kept) < len(self._known)
+        self._known = kept
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Return all entries as arrays, sorted by path."""
+        import numpy as np
+
+        rows = sorted(self._known.items())
+        states = [known[0] for _, known in rows]
+        founds = [known[1] for _, known in rows]
+        texts = [found if isinstance(found, FileContents) else _NO_CONTENTS for found in founds]
+        refusals = [found if isinstance(found, RejectedFile) else _NO_REFUSAL for found in founds]
+        return {
+            "stamp": _concatenate([_stamp(self._walking)]),
+            "paths": _concatenate(os.fsencode(real) for real, _ in rows),
+            "states": np.array([state[:3] for state in states], dtype=np.int64).reshape(-1, 3),
+            "nodes": np.array([state[3:] for state in states], dtype=np.uint64).reshape(-1, 2),
+            "sizes": np.array([text.size for text in texts], dtype=np.int64),
+            "utf8": np.array([text.utf8 for text in texts], dtype=np.bool_),
+            "sha256": np.frombuffer(bytes.fromhex("".join(text.sha256 for text in texts)), dtype=np.uint8),
+            "shebangs": _concatenate(text.shebang for text in texts),
+            "reasons": _concatenate(refusal.reason.encode("utf-8") for refusal in refusals),
+            "details": _concatenate(refusal.detail.encode("utf-8") for refusal in refusals),
+        }
+
+    @classmethod
+    def from_columns(
+        cls,
+        columns: Mapping[str, NDArray[Any]],
+        walking: WalkConfig = DEFAULT_WALKING,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> StatCache:
+        """Load the arrays of `columns`; those of another version or other settings are ignored."""
+        memory = cls(walking, clock)
+        if _split(columns["stamp"]) != [_stamp(walking)]:
+            return memory
+        states = zip(*columns["states"].T.tolist(), *columns["nodes"].T.tolist(), strict=True)
+        paths = map(os.fsdecode, _split(columns["paths"]))
+        known = zip(map(_State._make, states), _read_contents(columns), strict=True)
+        memory._known = dict(zip(paths, known, strict=True))
+        return memory
+
+
+#: Placeholders in the columns of included files for excluded ones, and vice versa.
+_NO_CONTENTS: Final = FileContents(b"", 0, "00" * _SHA_BYTES, True)
+_NO_REFUSAL: Final = RejectedFile("", "")
+
+
+def _read_contents(columns: Mapping[str, NDArray[Any]]) -> Iterable[FileContents | RejectedFile]:
+    hexadecimal = columns["sha256"].tobytes().hex()
+    width = 2 * _SHA_BYTES
+    rows = zip(
+        _split(columns["shebangs"]),
+        columns["sizes"].tolist(),
+        (hexadecimal[at : at + width] for at in range(0, len(hexadecimal), width)),
+        columns["utf8"].tolist(),
+        _split(columns["reasons"]),
+        _split(columns["details"]),
+        strict=True,
+    )
+    for shebang, size, sha256, utf8, reason, detail in rows:
+        yield (
+            RejectedFile(reason.decode("utf-8"), detail.decode("utf-8"))
+            if reason
+            else FileContents(shebang, size, sha256, utf8)
+        )
+
+
+def _stamp(walking: WalkConfig) -> bytes:
+    return f"{__version__} {walking!r}".encode()
+
+
+def _concatenate(parts: Iterable[bytes]) -> NDArray[np.uint8]:
+    import numpy as np
+
+    return np.frombuffer(b"".join(part + b"\0" for part in parts), dtype=np.uint8)
+
+
+def _split(blob: NDArray[np.uint8]) -> list[bytes]:
+    return blob.tobytes().split(b"\0")[:-1]

@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from assay.corpus.config import ArchiveLimits
 from assay.corpus.git import git
-from assay.corpus.writer import is_inside
+from assay.corpus.unpack import is_inside
 from assay.errors import CorpusError, SetupError
 from assay.types import Corpus
 
@@ -118,7 +117,7 @@ def _commit(root: Path) -> None:
         ("add", "--all", "--force"),
         (*_IDENTITY, "commit", "--quiet", "--allow-empty", "--no-verify", "--message=corpus"),
     ):
-        answer = git(*arguments, cwd=root, limits=ArchiveLimits())
+        answer = git(*arguments, cwd=root)
         if answer.code:
             raise SetupError(
                 f"git failed in a copy of the corpus: {answer.last_words}", hint="run git init in an empty folder"

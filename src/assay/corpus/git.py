@@ -1,54 +1,60 @@
-"""Running git safely, and the files that it tracks."""
+"""Git repositories: running git safely, tracked files, and commits as corpora.
+
+Files are read as blobs of the commit: no checkout, so no hooks, smudge filters, line-end conversion or submodules, and
+the work tree of a local repository is never touched.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from assay.corpus.config import ArchiveLimits
 from assay.corpus.ignore import IgnoreFile, read_level
-from assay.corpus.tools import CommandOutput, missing_tool, run
-from assay.errors import SetupError
+from assay.corpus.sources import (
+    DEFAULT_LIMITS,
+    ArchiveLimits,
+    CommandOutput,
+    CorpusRequest,
+    FetchedTree,
+    LocatedCorpus,
+    locate_tree,
+    missing_tool,
+    named_folder,
+    run_tool,
+)
+from assay.corpus.spec import is_url, without_credentials
+from assay.corpus.unpack import TreeWriter
+from assay.errors import CorpusError, SetupError
+from assay.store import Store
+from assay.store.kinds import MIRRORS
 
 #: `git rev-parse --local-env-vars`: hooks set some of them, and they would select another repository.
-_LOCAL_VARIABLES: Final = frozenset(
-    {
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_CONFIG",
-        "GIT_CONFIG_PARAMETERS",
-        "GIT_CONFIG_COUNT",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_IMPLICIT_WORK_TREE",
-        "GIT_GRAFT_FILE",
-        "GIT_INDEX_FILE",
-        "GIT_NO_REPLACE_OBJECTS",
-        "GIT_REPLACE_REF_BASE",
-        "GIT_PREFIX",
-        "GIT_SHALLOW_FILE",
-        "GIT_COMMON_DIR",
-        "GIT_INTERNAL_SUPER_PREFIX",
-    }
-)
+_LOCAL_VARIABLES: Final = """
+    GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_CONFIG GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_OBJECT_DIRECTORY
+    GIT_DIR GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_GRAFT_FILE GIT_INDEX_FILE GIT_NO_REPLACE_OBJECTS
+    GIT_REPLACE_REF_BASE GIT_PREFIX GIT_SHALLOW_FILE GIT_COMMON_DIR GIT_INTERNAL_SUPER_PREFIX
+"""
 #: No hook, no file-system monitor: the configuration of a repository must not start a program.
 _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0")
 
 
-def git(*arguments: str, cwd: Path, limits: ArchiveLimits) -> CommandOutput:
+def git(*arguments: str, cwd: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> CommandOutput:
     """Run git and return its output."""
-    return run(["git", *_SAFE, *arguments], tool="git", seconds=limits.tool_seconds, cwd=cwd, env=git_environment())
+    return run_tool(["git", *_SAFE, *arguments], tool="git", seconds=limits.tool_seconds, cwd=cwd, env=_environment())
 
 
-def git_environment() -> dict[str, str]:
-    """Return an environment that keeps git in its repository, without prompts and unsafe protocols."""
-    kept = {name: value for name, value in os.environ.items() if name not in _LOCAL_VARIABLES}
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _LOCAL_VARIABLES.split()}
     return kept | {
         "GIT_ALLOW_PROTOCOL": "file:https:ssh:git:http",  # not ext::, which runs a command
         "GIT_TERMINAL_PROMPT": "0",
@@ -67,7 +73,7 @@ def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[byte
         process = subprocess.Popen(
             ["git", *_SAFE, *arguments],
             cwd=cwd,
-            env=git_environment(),
+            env=_environment(),
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -83,6 +89,23 @@ def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[byte
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
+
+
+def read_blobs(names: Iterable[str], *options: str, cwd: Path) -> Iterator[bytes | None]:
+    """Yield the contents of git objects by name, with one process; None for one that is missing or not a blob."""
+    with tempfile.TemporaryFile() as listed:
+        names = list(names)
+        listed.write("".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape"))
+        listed.seek(0)
+        with git_stream(*options, "cat-file", "--batch", cwd=cwd, stdin=listed) as stream:
+            for _ in names:
+                header = stream.readline().split()
+                if len(header) == 3 and header[2].isdigit():
+                    data = stream.read(int(header[2]))
+                    stream.read(1)
+                    yield data if header[1] == b"blob" else None
+                else:
+                    yield None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +126,6 @@ class GitFailure:
     """A repository that git could not read, with its message."""
 
     why: str
-
-
-def find_top(folder: Path) -> Path | None:
-    """Return the work tree that contains a directory."""
-    for candidate in (folder, *folder.parents):
-        if os.path.lexists(candidate / ".git"):
-            return candidate
-    return None
 
 
 def is_linked_worktree(folder: str) -> bool:
@@ -143,3 +158,176 @@ def read_repository(top: Path, below: Path, base: str, limits: ArchiveLimits) ->
             folders.add(parent)
             parent = parent.rpartition("/")[0]
     return TrackedFiles(files, frozenset(folders), read_level(below / lines[1], base))
+
+
+#: A full hash, whose content never changes.
+COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+#: Marks a mirror with a running or killed fetch, which is not reused.
+_BUSY: Final = "assay-busy"
+_ALL_REFS: Final = ("+HEAD:refs/assay/head", "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+_NO_REPOSITORY: Final = re.compile(
+    r"not found|does not exist|does not appear to be a git repository|could not read Username|authentication failed"
+    r"|permission denied|access denied|not a git repository",
+    re.IGNORECASE,
+)
+_NO_REVISION: Final = re.compile(
+    r"couldn't find remote ref|not our ref|unadvertised object|invalid refspec|no such ref|not a valid|bad object",
+    re.IGNORECASE,
+)
+_BAD_REVISION: Final = re.compile(r"^-|[\x00-\x20\x7f:\\?*\[]|\.\.|@\{|^$")
+_URL: Final = re.compile(r"(?:https?|ssh|git|file)://.|(?:[\w.-]+@)?[\w.-]+:(?![:/]/?/).+\Z", re.IGNORECASE)
+
+
+def locate_git(request: CorpusRequest) -> LocatedCorpus:
+    """Resolve the commit of a local or remote repository and unpack it into the cache."""
+    spec, rev = request.spec, request.spec.rev or "HEAD"
+    if _BAD_REVISION.search(rev):
+        raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
+    if is_url(spec.value):
+        return _locate_remote(request, spec.value, rev)
+    repository = named_folder(request)
+    inside = git("rev-parse", "--git-dir", cwd=repository, limits=request.limits)
+    if inside.code:
+        raise CorpusError(
+            f"git cannot read this repository: {inside.last_words}",
+            file=repository,
+            hint="name the folder of a git repository; to use its files as they are, leave out `git:`",
+        )
+    commit = _resolve(rev, cwd=repository, limits=request.limits)
+    if commit is None:
+        raise CorpusError(
+            f"revision {rev!r} is not found", file=repository, hint="see `git log` and `git tag`, or fetch it first"
+        )
+    entry = request.trees.obtain(
+        f"git-commit {commit}", lambda work: _unpack(repository, commit, work, spec.value, request.limits)
+    )
+    return locate_tree(request, entry, built_in=False)
+
+
+def _locate_remote(request: CorpusRequest, url: str, rev: str) -> LocatedCorpus:
+    shown = without_credentials(url)
+    if url.startswith("-") or not _URL.match(url):
+        raise CorpusError(
+            f"{shown!r} is not a URL of a git repository",
+            hint="use https://, ssh://, git://, file:// or user@host:path",
+        )
+
+    def fetch(work: Path) -> FetchedTree:
+        with open_mirror(request.trees.store, url) as folder:
+            commit = fetch_commit(folder, url, rev, request.limits)
+            return _unpack(folder, commit, work, shown, request.limits)
+
+    tail = re.search(r"[?#].*", url, re.DOTALL)
+    secret = f"?{hashlib.sha256(os.fsencode(tail[0])).hexdigest()}" if tail else ""
+    key = f"git-remote {shown}{secret} {rev}"
+    try:
+        entry = request.trees.obtain(key, fetch, refresh=not COMMIT.fullmatch(rev))
+    except SetupError as error:
+        last = request.trees.recall(key)
+        if last is None:
+            raise
+        note = f"{error.message}; {rev} is used as it was last fetched, commit {last.revision}"
+        return locate_tree(request, last, built_in=False, notes=(note,))
+    return locate_tree(request, entry, built_in=False)
+
+
+@contextmanager
+def open_mirror(store: Store, url: str) -> Iterator[Path]:
+    """Lock the mirror of a URL and yield its directory."""
+    with store.workspace(MIRRORS.name, url) as workspace:
+        yield workspace / "repository"
+
+
+def fetch_commit(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> str:
+    """Fetch a revision into a mirror and return its commit."""
+    if (folder / _BUSY).exists() or not (folder / "HEAD").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        made = git("init", "--quiet", "--bare", "--template=", ".", cwd=folder, limits=limits)
+        if made.code:
+            raise SetupError(f"git init failed: {made.last_words}", file=folder, hint="check `git --version`")
+    (folder / _BUSY).touch()
+    commit = _resolve(rev, "--git-dir=.", cwd=folder, limits=limits) if COMMIT.fullmatch(rev) else None
+    if commit is None and not re.search(r"[~^]", rev):
+        fetched = _fetch(folder, url, "--no-tags", "--depth=1", "--", url, rev, limits=limits)
+        if fetched.code == 0:
+            commit = _resolve("FETCH_HEAD", "--git-dir=.", cwd=folder, limits=limits)
+    if commit is None:  # the server does not offer a single commit under this name
+        deepen = ("--unshallow",) if (folder / "shallow").exists() else ()
+        options = ("--prune", "--update-head-ok", *deepen, "--", url, *_ALL_REFS)
+        fetched = _fetch(folder, url, *options, limits=limits)
+        if fetched.code and not _NO_REVISION.search(fetched.err):
+            raise SetupError(
+                f"{without_credentials(url)} cannot be fetched: {without_credentials(fetched.last_words)}",
+                hint="check the network and the URL",
+            )
+        name = re.sub(r"^HEAD(?=[~^]|$)", "refs/assay/head", rev)
+        commit = _resolve(name, "--git-dir=.", cwd=folder, limits=limits)
+    (folder / _BUSY).unlink()
+    if commit is None:
+        raise CorpusError(
+            f"revision {rev!r} is not found in {without_credentials(url)}",
+            hint=f"see `git ls-remote {without_credentials(url)}`",
+        )
+    return commit
+
+
+def _fetch(folder: Path, url: str, *arguments: str, limits: ArchiveLimits) -> CommandOutput:
+    fetched = git("--git-dir=.", "fetch", "--quiet", *arguments, cwd=folder, limits=limits)
+    if fetched.code and not _NO_REVISION.search(fetched.err) and _NO_REPOSITORY.search(fetched.err):
+        raise CorpusError(
+            f"{without_credentials(url)} is not a readable git repository: {without_credentials(fetched.last_words)}",
+            hint="check the URL; for a private repository set up git's own credentials (git-credential, ssh)",
+        )
+    return fetched
+
+
+def _resolve(rev: str, *options: str, cwd: Path, limits: ArchiveLimits) -> str | None:
+    found = git(*options, "rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=cwd, limits=limits)
+    return None if found.code else found.out.decode().strip()
+
+
+def _unpack(repository: Path, commit: str, work: Path, source: str, limits: ArchiveLimits) -> FetchedTree:
+    listed = git("ls-tree", "-r", "-z", "--full-tree", commit, cwd=repository, limits=limits)
+    if listed.code:
+        raise CorpusError(f"commit {commit} cannot be listed: {listed.last_words}", file=repository)
+    blobs: list[tuple[str, str, str]] = []  # mode, object and path
+    modules: list[str] = []
+    for line in filter(None, listed.out.split(b"\0")):
+        about, _, name = line.partition(b"\t")
+        mode, kind, oid = about.decode("ascii").split()
+        path = name.decode("utf-8", "surrogateescape")
+        if kind == "blob":
+            blobs.append((mode, oid, path))
+        elif kind == "commit":
+            modules.append(path)
+    wanted = work / "objects"
+    wanted.write_text("".join(f"{oid}\n" for _, oid, _ in blobs), encoding="ascii")
+    with (
+        TreeWriter(work / "tree", source=f"{source}@{commit[:12]}", limits=limits) as writer,
+        open(wanted, "rb") as names,
+        git_stream("cat-file", "--batch", cwd=repository, stdin=names) as stream,
+    ):
+        for mode, _, path in blobs:
+            header = stream.readline().split()
+            if len(header) != 3 or header[1] != b"blob":
+                hint = "the clone is partial or damaged: run `git fsck`, fetch it all"
+                raise CorpusError(f"git has no content for {path}", hint=hint)
+            content = _read_exactly(stream, int(header[2]))
+            if mode == "120000":
+                writer.link(path, b"".join(content).decode("utf-8", "surrogateescape"))
+            else:
+                writer.file(path, content)
+            stream.read(1)
+        writer.finish(outside_links=True)
+    notes = (f"submodules are not part of the corpus: {', '.join(sorted(modules))}",) if modules else ()
+    return FetchedTree(writer.root, f"git-{commit}", commit, notes=notes)
+
+
+def _read_exactly(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    while size > 0:
+        chunk = stream.read(min(size, 1 << 20))
+        if not chunk:
+            raise CorpusError("git stopped in the middle of a file", hint="run `git fsck` on the repository")
+        size -= len(chunk)
+        yield chunk

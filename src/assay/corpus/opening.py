@@ -9,13 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.corpus.config import DEFAULT_LIMITS, DEFAULT_WALKING, ArchiveLimits, WalkConfig
+from assay.corpus.contents import DEFAULT_WALKING, StatCache, WalkConfig
 from assay.corpus.copying import decode_text, inside
 from assay.corpus.ignore import compile_globs
-from assay.corpus.kinds import CorpusRequest, locate
+from assay.corpus.sources import DEFAULT_LIMITS, ArchiveLimits, CorpusRequest, FetchedTree, TreeCache, locate
 from assay.corpus.spec import is_url, spec_text, without_credentials
-from assay.corpus.stat_cache import StatCache
-from assay.corpus.tree_cache import FetchedTree, TreeCache
 from assay.corpus.walk import WalkResult, walk
 from assay.errors import CorpusError, SetupError
 from assay.store import Store, cache_dir

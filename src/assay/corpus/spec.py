@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import quote, unquote
 
-from assay.corpus.kinds import KINDS, kind_examples
+from assay.corpus.sources import KINDS, kind_examples
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 

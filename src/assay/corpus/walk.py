@@ -4,34 +4,46 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.config import ArchiveLimits, WalkConfig
-from assay.corpus.contents import ALWAYS, AMBIGUOUS, RejectedFile, tool_folder_reason
-from assay.corpus.git import GitFailure, TrackedFiles, find_top, is_linked_worktree, read_repository
+from assay.corpus.contents import RejectedFile, StatCache, WalkConfig
+from assay.corpus.git import GitFailure, TrackedFiles, is_linked_worktree, read_repository
 from assay.corpus.ignore import Globs, IgnoreFile, read_level, verdict
 from assay.corpus.languages import detect
-from assay.corpus.stat_cache import StatCache
-from assay.corpus.writer import is_inside
+from assay.corpus.sources import ArchiveLimits, WalkRoot, find_top
+from assay.corpus.unpack import is_inside
 from assay.errors import CorpusError
 from assay.types import SkippedFile, SourceFile
 
 #: Names that change the rules of their directory.
 _RULES: Final = frozenset({".git", ".gitignore", ".assayignore"})
+#: Directories of tools, which hold no source; files in them that git tracks are included.
+_TOOL_DIRECTORIES: Final = """
+    .bzr .direnv .dart_tool .eggs .git .gradle .hg .hypothesis .ipynb_checkpoints .jj .mypy_cache .next .nox .nuxt
+    .parcel-cache .pixi .pytest_cache .ruff_cache .stack-work .svelte-kit .svn .terraform .tox .turbo .venv
+    __pycache__ __pypackages__ _darcs bower_components elm-stuff node_modules
+"""
+ALWAYS: Final = frozenset(_TOOL_DIRECTORIES.split())
+#: Build output in some projects and source in others: excluded only where git tracks nothing below.
+_OUTPUT_DIRECTORIES: Final = """
+    _build bin build coverage deps dist env htmlcov obj out output target tmp vendor venv Pods
+"""
+AMBIGUOUS: Final = frozenset(_OUTPUT_DIRECTORIES.split())
+_CACHE_TAG: Final = b"Signature: 8a477f597d28d172789f06886806bc55"  # https://bford.info/cachedir/
 
 
-@dataclass(frozen=True, slots=True)
-class WalkRoot:
-    """A tree on disk and the rules that apply to it."""
-
-    root: Path  # of the corpus; real
-    top: Path  # of the ignore rules: the root or a directory above it; real
-    git: bool  # .gitignore and tracked files matter; not in a package, where all files were published
-    built_in: bool  # tool directories are excluded; not in a commit, where all files are tracked
-    barred: frozenset[str] = frozenset()  # excluded names directly below the root
-    published: frozenset[str] | None = None  # real paths; other files in a cached tree were left there by engines
+def tool_folder_reason(real: str, names: frozenset[str]) -> str | None:
+    """Return why the files of a directory mark it as a virtual environment or a cache; else None."""
+    if "pyvenv.cfg" in names:
+        return "a virtual environment (pyvenv.cfg)"
+    if "CACHEDIR.TAG" in names:
+        with suppress(OSError), open(os.path.join(real, "CACHEDIR.TAG"), "rb") as stream:
+            if stream.read(len(_CACHE_TAG)) == _CACHE_TAG:
+                return "a cache (CACHEDIR.TAG)"
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from assay.clock import today as today
-from assay.corpus.config import ArchiveLimits
-from assay.corpus.git import find_top, git, git_stream
+from assay.corpus.git import git, git_stream
+from assay.corpus.sources import ArchiveLimits, find_top
 from assay.errors import AssayError, SetupError
 from assay.types import Corpus
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from assay.corpus import read_bytes
-from assay.corpus.git import find_top
+from assay.corpus.sources import find_top
 from assay.errors import ConfigError, InputError, SetupError
 from assay.files import atomic_folder
 from assay.gold.build import suggest

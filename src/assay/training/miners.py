@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import IO, Final
 
-from assay.corpus.config import ArchiveLimits
 from assay.corpus.git import git, git_stream
 from assay.corpus.languages import FileType, detect
+from assay.corpus.sources import ArchiveLimits
 from assay.search.chunking import ChunkConfig, cut_sections
 from assay.search.query import runs, stem_name
 from assay.syntax.identifiers import parts, split

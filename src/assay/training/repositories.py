@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.config import ArchiveLimits
 from assay.corpus.git import git, git_stream
 from assay.corpus.languages import detect
+from assay.corpus.sources import ArchiveLimits
 from assay.corpus.spec import without_credentials
 from assay.errors import CorpusError
 

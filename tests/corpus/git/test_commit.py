@@ -157,7 +157,7 @@ def test_git_branch_is_asked_for_again_and_an_old_answer_says_so(
     def offline(*arguments: object) -> None:
         raise SetupError("no network today")
 
-    monkeypatch.setattr("assay.corpus.git_source.fetch_commit", offline)
+    monkeypatch.setattr("assay.corpus.git.fetch_commit", offline)
     old = _open(tmp_path, url, "main")
     assert old.revision == third
     assert any("no network today" in note and third in note for note in old.notes)
@@ -208,7 +208,7 @@ def test_git_remote_is_never_confused_with_another(tmp_path: Path, monkeypatch: 
     def offline(*arguments: object) -> None:
         raise SetupError("no network today")
 
-    monkeypatch.setattr("assay.corpus.git_source.fetch_commit", offline)
+    monkeypatch.setattr("assay.corpus.git.fetch_commit", offline)
     for name in ("r#1", "r?1"):
         assert read_text(_open(tmp_path, f"file://{tmp_path}/{name}", "main"), "a.py") == name
     for name in ("r#2", "r?2"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.corpus.pypi import parse_package
+from assay.corpus.packages import parse_package
 from assay.errors import CorpusError, SetupError
 from assay.types import Corpus
 from tests.corpus.conftest import everything_below, paths

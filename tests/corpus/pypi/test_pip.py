@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay.corpus.package_index import parse_config, settings_from
+from assay.corpus.packages import parse_config, settings_from
 
 
 def test_pip_configuration_is_read_as_pip_takes_it() -> None:

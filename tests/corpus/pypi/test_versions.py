@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.corpus.package_index import parse_version
+from assay.corpus.packages import parse_version
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assay.corpus.config import WalkConfig
-from assay.corpus.contents import RejectedFile, binary_format, examine
+from assay.corpus.contents import RejectedFile, WalkConfig, binary_format, examine
 from tests.corpus.conftest import Opener, paths, reasons, write
 
 WALKING = WalkConfig()

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus import StatCache, open_corpus, read_bytes
-from assay.corpus.config import DEFAULT_WALKING, WalkConfig
-from assay.corpus.contents import FileContents, RejectedFile, examine
+from assay.corpus.contents import DEFAULT_WALKING, FileContents, RejectedFile, WalkConfig, examine
 from assay.types import Corpus, CorpusSpec
 from tests.corpus.conftest import paths, repository, write
 from tests.properties import examples
@@ -178,7 +177,7 @@ def _reads(
         return examine(real, walking)
 
     with monkeypatch.context() as patched:
-        patched.setattr("assay.corpus.stat_cache.examine", counted)
+        patched.setattr("assay.corpus.contents.examine", counted)
         _open(root, memory, walking)
     return len(read)
 
@@ -201,7 +200,7 @@ def test_memory_of_another_version_is_not_used(tmp_path, monkeypatch) -> None:
     memory = StatCache(clock=_later)
     _open(root, memory)
     columns = memory.columns()
-    monkeypatch.setattr("assay.corpus.stat_cache.__version__", "0.0.0")
+    monkeypatch.setattr("assay.corpus.contents.__version__", "0.0.0")
     assert (len(StatCache.from_columns(columns)), len(memory)) == (0, 1)
 
 

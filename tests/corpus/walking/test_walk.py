@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus, read_bytes, read_text
-from assay.corpus.config import WalkConfig
-from assay.corpus.contents import ALWAYS, AMBIGUOUS
+from assay.corpus.contents import WalkConfig
+from assay.corpus.walk import ALWAYS, AMBIGUOUS
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 from tests.corpus.conftest import Opener, git, paths, reasons, repository, write
@@ -180,7 +180,7 @@ def test_walk_reports_what_cannot_be_read(tmp_path: Path, opened: Opener, monkey
     def refuse(real: str, walking: WalkConfig) -> None:
         raise PermissionError(13, "Permission denied", real)
 
-    monkeypatch.setattr("assay.corpus.stat_cache.examine", refuse)
+    monkeypatch.setattr("assay.corpus.contents.examine", refuse)
     with pytest.raises(CorpusError, match="empty; left out: 2 unreadable"):
         opened(root)
 

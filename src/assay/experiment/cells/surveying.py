@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from assay.corpus.git import find_top
+from assay.corpus.sources import find_top
 from assay.digests import digest_of, text_digest
 from assay.experiment.cells.records import CorpusSnapshot
 from assay.experiment.corpora import PreparedGold

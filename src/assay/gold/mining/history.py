@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.git import find_top
+from assay.corpus.sources import find_top
 from assay.corpus.spec import is_url
 from assay.errors import SetupError
 from assay.gold.codebase import (

@@ -9,8 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
 from assay.corpus import ArchiveLimits
-from assay.corpus.git import git
-from assay.corpus.git_source import fetch_commit, open_mirror
+from assay.corpus.git import fetch_commit, git, open_mirror
 from assay.corpus.spec import is_url
 from assay.errors import GoldError
 from assay.gold.anchors import content_digest, places
@@ -97,7 +96,7 @@ def locate(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCo
     elif corpus.kind == "git" and is_url(corpus.value):
         with open_mirror(Store(cache_dir().absolute()), corpus.value) as folder:
             first, last = (fetch_commit(folder, corpus.value, rev, ArchiveLimits()) for rev in (old, new))
-        return RepoCommits(GitRepository(last.folder, root), first.commit, last.commit)
+        return RepoCommits(GitRepository(folder, root), first, last)
     elif corpus.kind in ("git", "path"):
         folder = (Path(gold.source).parent if gold.source else Path()) / Path(corpus.value).expanduser()
         if corpus.kind == "path" and folder.is_dir():

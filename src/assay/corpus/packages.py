@@ -1,8 +1,13 @@
-"""Package indexes: versions, pip's configuration, and the simple API (PEP 503 HTML, PEP 691 JSON) with find-links."""
+"""Packages of PyPI and npm, or of the indexes that pip and npm are configured for.
+
+No code of a package runs: pip downloads wheels only, sdists are downloaded from the simple API (PEP 503 HTML, PEP 691
+JSON), and `npm pack` runs with --ignore-scripts.
+"""
 
 from __future__ import annotations
 
 import ast
+import base64
 import hashlib
 import importlib.util
 import json
@@ -13,21 +18,129 @@ import ssl
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NoReturn
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from assay.corpus.config import ArchiveLimits
+from assay.corpus.sources import (
+    ArchiveLimits,
+    CommandOutput,
+    CorpusRequest,
+    FetchedTree,
+    LocatedCorpus,
+    locate_tree,
+    missing_tool,
+    run_tool,
+)
 from assay.corpus.spec import without_credentials
-from assay.corpus.tools import missing_tool, run
+from assay.corpus.unpack import hash_of, unpack
 from assay.errors import CorpusError, SetupError
+
+_FORMS: Final = ("any", "wheel", "sdist")
+_SDIST: Final = (".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
+_EXAMPLE: Final = "write it as flask==3.1.0, flask==3.1.0#wheel or flask==3.1.0#sdist"
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One version of a package, and its form."""
+
+    name: str
+    text: str  # the version as written
+    version: Version
+    form: str
+
+    def __str__(self) -> str:
+        return f"{self.name}=={self.text}"
+
+
+def locate_pypi(request: CorpusRequest) -> LocatedCorpus:
+    """Fetch a package once."""
+    package = parse_package(request.spec.value)
+
+    key = f"pypi {package} {package.form} {pip_fingerprint()} {sys.implementation.cache_tag} {sys.platform}"
+    entry = request.trees.obtain(key, lambda work: _fetch(package, work, request.limits))
+    return locate_tree(request, entry, built_in=True)
+
+
+def parse_package(value: str) -> Package:
+    """Parse `name==version` with an optional `#wheel` or `#sdist`."""
+    body, _, form = value.partition("#")
+    name, equals, text = (part.strip() for part in body.partition("=="))
+    canonical, version = canonical_name(name), parse_version(text)
+    if not equals or canonical is None:
+        raise CorpusError(f"{value!r} does not name one version of a package", hint=_EXAMPLE)
+    if version is None:
+        raise CorpusError(f"{text!r} is not a version of a Python package", hint=_EXAMPLE)
+    if (form or "any") not in _FORMS:
+        raise CorpusError(f"{form!r} is not a form of a package", hint=_EXAMPLE)
+    return Package(canonical, text, version, form or "any")
+
+
+def _fetch(package: Package, work: Path, limits: ArchiveLimits) -> FetchedTree:
+    if package.form != "sdist":
+        wheel = download_wheel(package.name, package.text, work / "wheel", limits)
+        if wheel is not None:
+            note = f"pypi:{package} is the wheel {wheel.name}"
+            return unpack(wheel, work / "tree", limits=limits, revision=package.text, notes=(note,))
+    settings = pip_settings(limits)
+    listing = read_indexes(package.name, settings, limits)
+    link = None if package.form == "wheel" else find_sdist(package, listing)
+    if link is None:
+        raise _not_found(package, listing, settings)
+    archive = download(link, work, settings, limits)
+    notes = [f"pypi:{package} is the sdist {link.filename}"]
+    if package.form == "any":
+        notes[0] += ", as pip finds no wheel for this interpreter"
+    if link.expected is None:
+        notes.append(f"the index gives no hash for {link.filename}: it could not be verified")
+    if link.yanked:
+        notes.append(f"{link.filename} was yanked by its authors")
+    return unpack(archive, work / "tree", limits=limits, revision=package.text, notes=tuple(notes))
+
+
+def find_sdist(package: Package, listing: IndexListing) -> PackageLink | None:
+    """Return the sdist of a version, ordered by archive type, then by index."""
+    found = [link for link in listing.links if _version_of(link, package) == package.version]
+    return next((link for suffix in _SDIST for link in found if link.filename.endswith(suffix)), None)
+
+
+def _version_of(link: PackageLink, package: Package) -> Version | None:
+    stem = link.filename
+    for suffix in (*_SDIST, ".whl"):
+        stem = stem.removesuffix(suffix)
+    parts = stem.split("-")
+    for cut in range(1, len(parts)):
+        if canonical_name("-".join(parts[:cut])) == package.name:
+            rest = parts[cut] if link.filename.endswith(".whl") else "-".join(parts[cut:])
+            if version := parse_version(rest):
+                return version
+    return None
+
+
+def _not_found(package: Package, listing: IndexListing, settings: PipSettings) -> CorpusError | SetupError:
+    offered = [(version, link.filename) for link in listing.links if (version := _version_of(link, package))]
+    if listing.silent and not offered:
+        return SetupError(
+            f"{package} cannot be fetched: {'; '.join(listing.silent)}", hint="check the network and `pip config list`"
+        )
+    if not offered:
+        places = (*settings.indexes, *settings.find_links)
+        asked = ", ".join(without_credentials(place) for place in places) or "no index"
+        return CorpusError(f"no package {package.name!r} at {asked}", hint="check its name and `pip config list`")
+    this = sorted(filename for version, filename in offered if version == package.version)
+    if not this:
+        newest = ", ".join(filename for _, filename in sorted(set(offered))[-3:])
+        return CorpusError(f"{package.name} has no version {package.text}", hint=f"there is {newest}")
+    wanted = "file this interpreter can use" if package.form == "any" else package.form
+    return CorpusError(f"{package} has no {wanted}", hint=f"there is {', '.join(this[:5])}")
 
 
 def parse_version(text: str) -> Version | None:
@@ -66,7 +179,7 @@ class PipSettings:
 
 def pip_settings(limits: ArchiveLimits) -> PipSettings:
     """Return the index configuration of pip."""
-    listed = run([*_pip(), "config", "list"], tool="pip", seconds=limits.tool_seconds)
+    listed = run_tool([*_pip(), "config", "list"], tool="pip", seconds=limits.tool_seconds)
     if listed.code:
         raise SetupError(f"`pip config list` failed: {listed.last_words}", hint="run it by hand and fix the problem")
     return settings_from(parse_config(listed.out.decode("utf-8", "replace")))
@@ -103,7 +216,9 @@ def download_wheel(name: str, version: str, into: Path, limits: ArchiveLimits) -
     into.mkdir()
     # --only-binary comes last, so that it overrides a configured `no-binary`.
     options = ("--no-deps", "--no-input", "--progress-bar=off", "--dest", str(into), "--only-binary=:all:")
-    done = run([*_pip(), "download", *options, "--", f"{name}=={version}"], tool="pip", seconds=limits.tool_seconds)
+    done = run_tool(
+        [*_pip(), "download", *options, "--", f"{name}=={version}"], tool="pip", seconds=limits.tool_seconds
+    )
     wheels = sorted(into.glob("*.whl"))
     if done.code == 0 and wheels:
         return wheels[0]
@@ -328,3 +443,134 @@ def _read_limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]
                 hint="too large for a source package",
             )
         yield chunk
+
+
+#: Registry names only: no path, URL, alias or option.
+_NAME: Final = re.compile(r"(?:@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*")
+_VERSION: Final = re.compile(r"[~^]?[0-9A-Za-z*][0-9A-Za-z.+*-]*")
+_EXACT: Final = re.compile(r"\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
+_NOT_FOUND: Final = re.compile(r"\b(E404|ETARGET|ENOVERSIONS)\b")
+_TAMPERED: Final = re.compile(r"\bEINTEGRITY\b")
+_HASHES: Final = ("sha512", "sha384", "sha256", "sha1")
+
+
+def locate_npm(request: CorpusRequest) -> LocatedCorpus:
+    """Fetch a package; an exact version only once."""
+    name, version = parse_npm_package(request.spec.value)
+
+    def fetch(work: Path) -> FetchedTree:
+        return pack(f"{name}@{version}", work, request.limits)
+
+    key = f"npm {name}@{version} {npm_fingerprint()}"
+    entry = request.trees.obtain(key, fetch, refresh=not _EXACT.fullmatch(version))
+    return locate_tree(request, entry, built_in=True)
+
+
+def parse_npm_package(value: str) -> tuple[str, str]:
+    """Parse `name@version`, where a scoped name begins with @."""
+    name, at, version = value[:1] + value[1:].partition("@")[0], "@" in value[1:], value[1:].partition("@")[2]
+    if not at or not _NAME.fullmatch(name):
+        raise CorpusError(f"{value!r} does not name one version of a package", hint="write it as express@5.1.0")
+    if not _VERSION.fullmatch(version):
+        raise CorpusError(f"{version!r} is not a version of an npm package", hint="write it as express@5.1.0")
+    return name, version
+
+
+def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
+    """Download and unpack a tarball."""
+    into = work / "tarball"
+    into.mkdir()
+    options = ("--ignore-scripts", "--json", f"--pack-destination={into}")
+    done = run_tool(["npm", "pack", *options, "--", what], tool="npm", seconds=limits.tool_seconds)
+    if done.code:
+        _raise_failure(what, done)
+    packed = _parse_output(done)
+    tarballs = sorted(into.glob("*.tgz"))
+    if not packed or len(tarballs) != 1:
+        raise SetupError(f"npm pack wrote no tarball for {what}", hint=f"run `npm pack {what}` by hand")
+    _verify(tarballs[0], str(packed.get("integrity") or ""))
+    version = str(packed.get("version") or what.rpartition("@")[2])
+    note = f"npm:{what} is {packed.get('name')}@{version}"
+    return unpack(tarballs[0], work / "tree", limits=limits, revision=version, notes=(note,))
+
+
+def _parse_output(done: CommandOutput) -> dict[str, object]:
+    try:
+        value = json.loads(done.out)
+    except ValueError:
+        return {}
+    if isinstance(value, dict) and "filename" not in value:
+        value = list(value.values())
+    first = value[0] if isinstance(value, list) and value else value
+    return first if isinstance(first, dict) else {}
+
+
+def _verify(tarball: Path, integrity: str) -> None:
+    # integrity is in subresource form: `sha512-BASE64`
+    given = dict(part.split("-", 1) for part in integrity.split() if "-" in part)
+    algorithm = next((name for name in _HASHES if name in given), None)
+    if algorithm and base64.b64encode(hash_of(tarball, algorithm)).decode() != given[algorithm].partition("?")[0]:
+        raise _hash_error(tarball.name)
+
+
+def _raise_failure(what: str, done: CommandOutput) -> NoReturn:
+    output = done.err + done.out.decode("utf-8", "replace")
+    if _TAMPERED.search(output):
+        raise _hash_error(what)
+    if _NOT_FOUND.search(output):
+        raise CorpusError(f"npm has no {what}", hint=f"see `npm view {what.rpartition('@')[0]} versions`")
+    raise SetupError(f"npm pack {what} failed: {done.last_words}", hint="check the network and `npm config list`")
+
+
+def _hash_error(what: str) -> CorpusError:
+    return CorpusError(
+        f"the tarball of {what} does not have the hash its registry gives; it was not used",
+        hint="the file or the registry was tampered with or damaged: try again, else report it",
+    )
+
+
+_PIP_VARIABLES: Final = (
+    "PIP_CONFIG_FILE",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_FIND_LINKS",
+    "PIP_INDEX_URL",
+    "PIP_NO_INDEX",
+    "XDG_CONFIG_DIRS",
+)
+
+
+def pip_fingerprint() -> str:
+    """Return a hash of pip's index variables and configuration files (listed by `pip config debug`)."""
+    home = Path.home()
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    shared = (os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")
+    files = [
+        *(Path(folder) / "pip" / "pip.conf" for folder in shared),
+        Path("/etc/pip.conf"),
+        home / ".pip" / "pip.conf",
+        config / "pip" / "pip.conf",
+        home / "Library" / "Application Support" / "pip" / "pip.conf",
+        Path(sys.prefix) / "pip.conf",
+        *(Path(name) for name in (os.environ.get("PIP_CONFIG_FILE"),) if name),
+    ]
+    return _hash((f"{name}={os.environ.get(name)}" for name in _PIP_VARIABLES), files)
+
+
+def npm_fingerprint() -> str:
+    """Return a hash of npm's registry variables and of .npmrc in the home and parent directories."""
+    wanted = re.compile(r"npm_config_.*(registry|userconfig|globalconfig)", re.IGNORECASE | re.DOTALL)
+    variables = sorted(item for item in os.environ.items() if wanted.fullmatch(item[0]))
+    here = Path.cwd()
+    named = [value for name, value in variables if name.lower() == "npm_config_userconfig"]
+    files = [Path.home() / ".npmrc", *(folder / ".npmrc" for folder in (here, *here.parents)), *map(Path, named)]
+    return _hash((f"{name}={value}" for name, value in variables), files)
+
+
+def _hash(values: Iterable[str], files: Iterable[Path]) -> str:
+    sha = hashlib.sha256("\n".join(values).encode("utf-8", "surrogateescape"))
+    for file in files:
+        try:
+            sha.update(b"\0" + file.read_bytes())
+        except OSError:
+            sha.update(b"\0\0")
+    return sha.hexdigest()[:16]

@@ -1,0 +1,308 @@
+"""Sources of corpora: their kinds, fetched trees in the store, and the tools that fetch them.
+
+A new kind needs a line in KINDS, its name in `types.CorpusKind`, a function `locate_NAME`, and its identity in
+`CorpusSpec.repository`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from assay.errors import CorpusError, SetupError
+from assay.processes import ProcessLimits, ProgramSpec, run_process
+from assay.store import Store
+from assay.store.entries import writing
+from assay.store.kinds import REFS, TREES
+from assay.types import CorpusKind, CorpusSpec
+
+_SELECTION: Final = ("root", "include", "exclude")
+#: Third-party packages inside the directory of the standard library.
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+#: A complete standard library has more than 400 test modules; distributions leave a handful.
+_FEWEST_TESTS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """Size limits of archives, and timeouts of tools and downloads."""
+
+    #: The largest source wheel on PyPI is smaller; larger ones (CUDA, torch) are binaries.
+    archive_bytes: int = 1_000_000_000
+    #: Twice the checked-out size of the Linux kernel (1.5 GB in 2024).
+    unpacked_bytes: int = 3_000_000_000
+    #: Four times the 86,000 files of the Linux kernel.
+    members: int = 350_000
+    #: DEFLATE reaches 1,032:1 and source compresses 3 to 8:1, so 200:1 over the whole archive is a bomb ...
+    ratio: int = 200
+    #: ... unless it is small, such as an archive of test data full of zeros.
+    ratio_grace_bytes: int = 64_000_000
+    #: A clone or a download on a slow connection.
+    tool_seconds: float = 1800.0
+    #: One response of an index; pip's default is 15 s, a scanning proxy takes longer.
+    http_seconds: float = 60.0
+
+
+DEFAULT_LIMITS = ArchiveLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of corpus; the module of its `locate_NAME` is imported on use."""
+
+    name: CorpusKind
+    module: str
+    word: str  # example for the command line
+    keys: tuple[str, ...] = _SELECTION  # options in a gold file
+
+    @property
+    def has_prefix(self) -> bool:
+        """Whether it is written `name:value`."""
+        return self.word.startswith(f"{self.name}:")
+
+    @property
+    def has_revision(self) -> bool:
+        """Whether it takes a revision beside the value."""
+        return "rev" in self.keys
+
+
+_ALL = (
+    Kind("path", "assay.corpus.sources", "a folder"),
+    Kind("stdlib", "assay.corpus.sources", "stdlib"),
+    Kind("git", "assay.corpus.git", "git:URL@REV", ("rev", *_SELECTION)),
+    Kind("pypi", "assay.corpus.packages", "pypi:NAME==VERSION"),
+    Kind("npm", "assay.corpus.packages", "npm:NAME@VERSION"),
+)
+KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _ALL}
+
+
+def kind_examples() -> str:
+    """Return examples of all kinds, for a hint."""
+    *most, last = (kind.word for kind in KINDS.values())
+    return f"{', '.join(most)} or {last}"
+
+
+@dataclass(frozen=True, slots=True)
+class WalkRoot:
+    """A tree on disk and the rules that apply to it."""
+
+    root: Path  # of the corpus; real
+    top: Path  # of the ignore rules: the root or a directory above it; real
+    git: bool  # .gitignore and tracked files matter; not in a package, where all files were published
+    built_in: bool  # tool directories are excluded; not in a commit, where all files are tracked
+    barred: frozenset[str] = frozenset()  # excluded names directly below the root
+    published: frozenset[str] | None = None  # real paths; other files in a cached tree were left there by engines
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRequest:
+    """A requested corpus, with cache and limits."""
+
+    spec: CorpusSpec
+    base: Path  # of relative directories
+    trees: TreeCache
+    limits: ArchiveLimits
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedCorpus:
+    """A corpus on this machine."""
+
+    ground: WalkRoot
+    revision: str | None = None
+    notes: tuple[str, ...] = ()
+    entry: FetchedTree | None = None  # in the cache, for fetched trees
+
+
+def locate(request: CorpusRequest) -> LocatedCorpus:
+    """Fetch a corpus if necessary, and return where it is."""
+    kind = KINDS.get(request.spec.kind)
+    if kind is None:
+        raise CorpusError(f"unknown kind of corpus {request.spec.kind!r}", hint=f"known: {', '.join(KINDS)}")
+    if request.spec.rev is not None and not kind.has_revision:
+        raise CorpusError(
+            f"a corpus of kind {kind.name!r} has no revision", hint=f"for a commit write git:{request.spec.value}@REV"
+        )
+    source: Callable[[CorpusRequest], LocatedCorpus] = getattr(import_module(kind.module), f"locate_{kind.name}")
+    return source(request)
+
+
+def locate_path(request: CorpusRequest) -> LocatedCorpus:
+    """Locate a local directory."""
+    named = named_folder(request)
+    root = _subfolder(request.spec, named)
+    return LocatedCorpus(WalkRoot(root, find_top(root) or named, git=True, built_in=True))
+
+
+def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
+    """Locate the standard library of the running interpreter, with its tests where installed."""
+    top = Path(sysconfig.get_path("stdlib")).resolve()
+    if not (top / "os.py").is_file():
+        raise SetupError(
+            f"this interpreter has no standard library in source form at {top}",
+            hint="use an interpreter that has one: python.org, uv, pyenv or the distribution's",
+        )
+    ground = WalkRoot(_subfolder(request.spec, top), top, git=False, built_in=True, barred=_INSTALLED)
+    complete = sum(1 for _ in (top / "test").glob("test_*.py")) >= _FEWEST_TESTS
+    note = "this interpreter has no test/ package, so targets in it cannot be resolved"
+    return LocatedCorpus(ground, platform.python_version(), () if complete else (note,))
+
+
+def locate_tree(
+    request: CorpusRequest, entry: FetchedTree, *, built_in: bool, notes: tuple[str, ...] = ()
+) -> LocatedCorpus:
+    """Locate a cached tree; its .gitignore does not apply, since all files were published."""
+    tree = entry.tree.resolve()
+    top = tree / entry.root if entry.root else tree
+    published = frozenset(f"{tree}/{path}" for path in entry.manifest)
+    ground = WalkRoot(_subfolder(request.spec, top), top, git=False, built_in=built_in, published=published)
+    return LocatedCorpus(ground, entry.revision, (*entry.notes, *notes), entry)
+
+
+def named_folder(request: CorpusRequest) -> Path:
+    """Return the directory that a spec names, relative to the base."""
+    if "\0" in request.spec.value:
+        raise CorpusError("the name of a folder cannot hold a NUL byte", hint="check the corpus in the gold file")
+    folder = (request.base / Path(request.spec.value).expanduser()).resolve()
+    if folder.is_dir():
+        return folder
+    what = "is not a folder" if folder.exists() else "does not exist"
+    there = next((parent for parent in folder.parents if parent.is_dir()), folder)
+    hint = f"relative folders begin at {request.base}; the nearest folder that exists is {there}"
+    raise CorpusError(f"the corpus folder {what}", file=folder, hint=hint)
+
+
+def find_top(folder: Path) -> Path | None:
+    """Return the git work tree that contains a directory."""
+    return next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), None)
+
+
+def _subfolder(spec: CorpusSpec, top: Path) -> Path:
+    if spec.root is None:
+        return top
+    parts = [part for part in spec.root.split("/") if part not in ("", ".")]
+    if spec.root.startswith("/") or ".." in parts or "\0" in spec.root:
+        raise CorpusError(f"root {spec.root!r} is not inside the corpus", hint="name a folder below it, such as src")
+    found = top.joinpath(*parts).resolve()
+    if not found.is_dir() or not found.is_relative_to(top):
+        names = sorted(child.name for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
+        hint = f"its folders are: {', '.join(names)}" if names else "it has no folders"
+        raise CorpusError(f"root {spec.root!r} is not a folder of the corpus", file=top, hint=hint)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedTree:
+    """A fetched tree and its origin."""
+
+    tree: Path
+    content: str  # the hash that names it, with its kind: sha256-…, git-…
+    revision: str
+    root: str = ""  # the directory inside the tree that archives wrap everything in
+    notes: tuple[str, ...] = ()
+    manifest: Mapping[str, str] = field(default_factory=dict)  # path -> sha256 of every file; links have another value
+
+
+@dataclass(frozen=True, slots=True)
+class TreeCache:
+    """Fetched trees in the store.
+
+    A tree is named by the hash of its archive or commit. A request, such as a branch or a package version, maps to a
+    tree and a revision, which is written last: a killed process leaves nothing that is trusted later.
+    """
+
+    store: Store
+    offline: bool = False  # never fetch
+
+    def obtain(self, request: str, fetch: Callable[[Path], FetchedTree], *, refresh: bool = False) -> FetchedTree:
+        """Return the tree of a request; `fetch` runs in an empty directory, once unless the result may change."""
+        found = None if refresh and not self.offline else self.recall(request)
+        if found is not None:
+            return found
+        if self.offline:
+            raise CorpusError("it is no longer in the cache", hint="a run, or `assay gold lint`, fetches it again")
+        with self.store.temporary(request) as work:
+            assert work is not None
+            if not refresh and (found := self.recall(request)):  # another process was first
+                return found
+            with writing(self.store.root):
+                fetched = fetch(work)
+                tree = self.store.directory(
+                    TREES.name, fetched.content, lambda content: os.rename(fetched.tree, content), check=False
+                )
+                ref = {"content": fetched.content, "revision": fetched.revision, "root": fetched.root}
+                self.store.put(REFS.name, request, json.dumps({**ref, "notes": fetched.notes}).encode())
+            return replace(fetched, tree=tree, manifest=self._manifest(fetched.content))
+
+    def recall(self, request: str) -> FetchedTree | None:
+        """Return the last tree of a request without fetching."""
+        data = self.store.get(REFS.name, request)
+        if data is None:
+            return None
+        ref = json.loads(data)
+        tree = self.store.find(TREES.name, ref["content"], check=False)  # the walk verifies the files it reads
+        if tree is None:
+            return None
+        notes, manifest = tuple(ref["notes"]), self._manifest(ref["content"])
+        return FetchedTree(tree, ref["content"], ref["revision"], ref["root"], notes, manifest)
+
+    def _manifest(self, content: str) -> dict[str, str]:
+        entries = self.store.contents(TREES.name, content) or {}
+        return {path: entry.rpartition(" ")[2] for path, entry in entries.items() if entry != "folder"}
+
+
+_INSTALL: Final = {
+    "git": "install git (https://git-scm.com/downloads), or point the corpus at a folder",
+    "npm": "install Node.js, which brings npm (https://nodejs.org), or unpack the package and point at its folder",
+    "pip": "run `python -m ensurepip`, or `uv pip install pip` in an environment made by uv",
+}
+#: The longest output lists the files of a commit: 350,000 members with paths of 500 bytes.
+#: stderr is searched for known messages, so most of it is retained.
+_OUTPUT: Final = ProcessLimits(stdout=200_000_000, stderr=1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutput:
+    """Exit code and output of a tool."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def last_words(self) -> str:
+        """The most informative line of stderr: the last one marked as an error, or else the last one."""
+        lines = [line.strip() for line in self.err.splitlines() if line.strip() and "complete log of" not in line]
+        marked = [line for line in lines if line.lower().startswith(("error", "fatal", "npm err", "npm error"))]
+        return (marked or lines or [f"exit code {self.code}"])[-1]
+
+
+def run_tool(
+    argv: Sequence[str], *, tool: str, seconds: float, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> CommandOutput:
+    """Run git, pip or npm; raise SetupError if it is missing, times out or prints too much."""
+    try:
+        done = run_process(ProgramSpec(tuple(argv), cwd, env), seconds, _OUTPUT)
+    except SetupError as error:
+        if isinstance(error.__cause__, FileNotFoundError) and (cwd is None or cwd.is_dir()):
+            raise missing_tool(tool) from error
+        raise
+    if done.end == "timeout":
+        raise SetupError(f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again")
+    if done.end == "flood":
+        raise SetupError(
+            f"{tool} printed more than {_OUTPUT.stdout:,} bytes", hint="name a smaller repository or a package"
+        )
+    return CommandOutput(done.code, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+
+def missing_tool(tool: str) -> SetupError:
+    """Return the error for a missing tool, with how to install it."""
+    return SetupError(f"{tool} is not installed or not on PATH", hint=_INSTALL[tool])
