@@ -1,4 +1,4 @@
-"""Engines under test: one module per kind, imported when it is named."""
+"""Engines under test: `make_engine` makes one from a name, a preset or a table of settings."""
 
 from __future__ import annotations
 
@@ -6,17 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from assay.engines.base import (
-    Engine,
-    EngineContext,
-    EngineCrash,
-    FullEngine,
-    Handle,
-    Session,
-    TimedEngine,
-    TimedSession,
-)
-from assay.engines.kinds import KINDS, EngineKind, KindPage, SettingPage, describe_kinds
+from assay.engines.base import EngineContext, FullEngine, Handle
+from assay.engines.kinds import KINDS, KindPage, SettingPage, describe_kinds
 from assay.engines.python import as_engine
 from assay.errors import ConfigError
 from assay.redaction import declare
@@ -25,16 +16,9 @@ from assay.types import Suite
 
 __all__ = [
     "KINDS",
-    "Engine",
-    "EngineContext",
-    "EngineCrash",
-    "EngineKind",
     "FullEngine",
     "KindPage",
-    "Session",
     "SettingPage",
-    "TimedEngine",
-    "TimedSession",
     "as_engine",
     "describe_kinds",
     "engine_table",
@@ -47,29 +31,33 @@ def make_engine(
 ) -> FullEngine:
     """Make an engine from `kind`, `kind:value`, a preset's name, a preset's file, or a table with kind or preset."""
     context = EngineContext(suite, seed, folder)
-    if isinstance(spec, str):
-        kind = spec.partition(":")[0]
-        return _make(*_read_text(spec), context) if kind in KINDS else _make_preset(spec, {}, context)
-    named, settings = _read_table(spec)
-    return _make_preset(named, settings, context) if "preset" in spec else _make(named, settings, context)
+    table = engine_table(spec) if isinstance(spec, str) else spec
+    key = "preset" if "preset" in table else "kind"
+    name, settings = table.get(key), {name: value for name, value in table.items() if name != key}
+    if not isinstance(name, str):
+        raise ConfigError(
+            "an engine without a kind",
+            hint=f'add kind = "..." or preset = "..."; kinds: {", ".join(sorted(KINDS))}',
+        )
+    return _make_preset(name, settings, context) if key == "preset" else _make_kind(name, settings, context)
 
 
-def _make(kind: str, settings: Mapping[str, object], context: EngineContext) -> FullEngine:
+def _make_kind(kind: str, settings: Mapping[str, object], context: EngineContext) -> FullEngine:
     if kind not in KINDS:
         raise unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds")
     declare(settings)
     return as_engine(KINDS[kind].make_engine(settings, context))
 
 
-def _make_preset(named: str, changes: Mapping[str, object], context: EngineContext) -> FullEngine:
+def _make_preset(name: str, changes: Mapping[str, object], context: EngineContext) -> FullEngine:
     from assay.engines.presets import add_location, check_needs, load_preset, preset_notes, preset_settings
 
-    preset = load_preset(named, context.folder)
+    preset = load_preset(name, context.folder)
     if "kind" in changes:
-        raise ConfigError(f"preset {named!r} has a kind of its own", hint="leave out kind, or leave out preset")
+        raise ConfigError(f"preset {name!r} cannot be combined with kind", hint="remove kind or preset")
     check_needs(preset, changes)
     try:
-        made = _make(preset.kind, preset_settings(preset, changes), replace(context, preset=preset.path.parent))
+        made = _make_kind(preset.kind, preset_settings(preset, changes), replace(context, preset=preset.path.parent))
     except ConfigError as problem:
         raise add_location(problem, preset, changes) from problem
     return Handle(made, made.role, preset_notes(preset))
@@ -77,31 +65,14 @@ def _make_preset(named: str, changes: Mapping[str, object], context: EngineConte
 
 def engine_table(spec: str) -> dict[str, object]:
     """Return the table of assay.toml for an engine named on the command line."""
-    kind = spec.partition(":")[0]
-    if kind not in KINDS:
-        return {"preset": spec}
-    named, settings = _read_text(spec)
-    return {"kind": named, **settings}
-
-
-def _read_text(spec: str) -> tuple[str, dict[str, object]]:
     name, colon, value = spec.partition(":")
+    if name not in KINDS:
+        return {"preset": spec}
     if not colon:
-        return name, {}
+        return {"kind": name}
     main = KINDS[name].main
     if main is None:
         raise ConfigError(f"engine {spec!r}: {name} takes no value", hint=f"write {name}")
     if not value:
         raise ConfigError(f"engine {spec!r}: nothing after the colon", hint=f"write {name}:{main.upper()}")
-    return name, {main: value}
-
-
-def _read_table(spec: Mapping[str, object]) -> tuple[str, dict[str, object]]:
-    key = "preset" if "preset" in spec else "kind"
-    named = spec.get(key)
-    if not isinstance(named, str):
-        raise ConfigError(
-            "an engine without a kind",
-            hint=f'add kind = "..." or preset = "..."; kinds: {", ".join(sorted(KINDS))}',
-        )
-    return named, {name: value for name, value in spec.items() if name != key}
+    return {"kind": name, main: value}

@@ -1,8 +1,8 @@
-"""The reference engine under test: the only import of `search/` in this package."""
+"""The reference engine; the only module of this package that imports `search/`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.digests import digest_of
@@ -34,10 +34,10 @@ from assay.types import Corpus, Hit, Role, Waterfall
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class BuiltinSettings:
     """Settings of `kind = "builtin"`."""
 
-    per: Per = field(default="file", metadata={"about": "a result is a whole file, or a span of lines in it"})
+    per: Per = field(default="file", metadata={"about": "return files, or spans of lines"})
     search: SearchConfig = field(default_factory=SearchConfig)
 
 
@@ -45,33 +45,30 @@ class Settings:
 class BuiltinEngine(InProcessDefaults):
     """The reference engine with its settings."""
 
-    settings: Settings
+    settings: BuiltinSettings
     oversample: int = 1
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Every setting that shapes the ranking."""
         return {"kind": "builtin", "per": self.settings.per, "search": dict(self.settings.search.as_dict())}
 
     def open(self, corpus: Corpus) -> Session:
-        """Build the index from source."""
         return BuiltinSession(Index.build(corpus, self.settings.search), self.settings.per)
 
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
-        """Settings, code and models; None with a model behind a URL."""
+        """Digest of settings, code and models; None with a model behind a URL."""
         known = search_identity(self.settings.search, self.settings.per)
         return None if known is None else digest_of([known, _own_code()])
 
     @property
     def fingerprint(self) -> str:
-        """The identity; with a model behind a URL the settings and digests of the steps."""
+        """The identity; with a model behind a URL a digest of the settings and steps."""
         return self.identity or fingerprint_of(self.config, [step.digest for step in self.steps()])
 
     def steps(self) -> tuple[SharedStep, ...]:
-        """List the steps from corpus to ranking."""
         search, per = self.settings.search, self.settings.per
         dense = search.dense.redacted()
         model = " and ".join(filter(None, (dense.model, dense.docs_model))) or "no model"
@@ -91,7 +88,7 @@ class BuiltinEngine(InProcessDefaults):
         )
 
     def open_shared(self, corpus: Corpus, shelf: SharedCache, _seconds: float | None) -> Session:
-        """Open on a shared table and shared vectors."""
+        """Open with a shared table and shared vectors."""
         steps = self.steps()
         keys = PartKeys(step_key(corpus.digest, steps[:1]), step_key(corpus.digest, steps[:2]))
         return BuiltinSession(share_index(corpus, self.settings.search, shelf, keys), self.settings.per)
@@ -111,27 +108,23 @@ class BuiltinSession:
         self._per = per
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
-        """Return the k best files or spans."""
         return self._index.search(query, k, per=self._per)
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, _seconds: float | None) -> Sequence[Hit]:
-        """Return the k best that the filter selects."""
         return self._index.search(query, k, per=self._per, paths=wanted.paths, languages=wanted.languages)
 
     def explain(self, query: str, k: int, also: Sequence[str] = ()) -> Waterfall:
-        """Trace the k best through every stage, and all matches in other files."""
         return self._index.explain(query, per=self._per, k=k, expect=also).waterfall()
 
     def update_within(self, corpus: Corpus, _seconds: float | None) -> None:
-        """Update the index to changed files."""
         self._index = self._index.updated(corpus)
 
     def close(self) -> None:
-        """Do nothing: the index is in memory."""
+        pass
 
 
 def _changed_settings(search: SearchConfig, *tables: str) -> str:
-    """Return the settings of some tables that differ from the defaults, except URLs and models."""
+    """Format the settings of some tables that differ from the defaults, except URLs and models."""
     usual = flatten(SearchConfig())
     changed = {
         name: value
@@ -143,7 +136,7 @@ def _changed_settings(search: SearchConfig, *tables: str) -> str:
 
 def make(settings: Mapping[str, object], _context: EngineContext) -> BuiltinEngine:
     """Make the engine from its settings."""
-    return BuiltinEngine(read_settings(Settings, settings, "engine builtin"))
+    return BuiltinEngine(read_settings(BuiltinSettings, settings, "engine builtin"))
 
 
 def environment_settings(environ: Mapping[str, str]) -> dict[str, object]:
@@ -151,41 +144,36 @@ def environment_settings(environ: Mapping[str, str]) -> dict[str, object]:
     return {f"{TABLE}.{key}": value for key, value in from_environment(environ).items()}
 
 
-#: Settings that are not shown: URLs may hold secrets, and models have a step of their own.
+#: Settings that are not shown: URLs may contain secrets, and models have a separate step.
 _HIDDEN = ("model", "url", "token_env")
-#: Signals that have no effect on files or spans by design.
+#: Signals that by design have no effect on files or spans.
 _SILENT: Mapping[Per, frozenset[str]] = {"file": frozenset({"neighbours", "scope"}), "span": frozenset({"references"})}
 
 
 def ablations(settings: Mapping[str, object]) -> tuple[Component, ...]:
     """Return the components that can be turned off, in the order they work."""
-    read = read_settings(Settings, settings, "engine builtin")
-    return (*_sources(read), *_signals(read))
-
-
-def _sources(read: Settings) -> Iterator[Component]:
-    search = read.search
-    fields = search.index.fields
+    read = read_settings(BuiltinSettings, settings, "engine builtin")
+    search, spans = read.search, read.per == "span"
+    found = []
     for name, keys in (("names", ("name", "scope", "signature")), ("paths", ("stem", "folder"))):
-        used = [key for key in keys if getattr(fields, key)]
+        used = [key for key in keys if getattr(search.index.fields, key)]
         if used:
-            yield Component(name, {f"search.index.fields.{key}": 0.0 for key in used})
+            found.append(Component(name, {f"search.index.fields.{key}": 0.0 for key in used}))
     if search.index.description.url:
-        yield Component("description", {"search.index.description.url": ""})
+        found.append(Component("description", {"search.index.description.url": ""}))
     if search.translation.model:
-        yield Component("translation", {"search.translation.model": ""})
+        found.append(Component("translation", {"search.translation.model": ""}))
     if search.dense.model:
-        yield Component("dense", {"search.dense.model": ""})
-    if search.dense.model and search.dense.feedback.weight and read.per == "span":
-        yield Component("feedback", {"search.dense.feedback.weight": 0.0})
-
-
-def _signals(read: Settings) -> Iterator[Component]:
-    left = [stage for stage in STAGES if stage not in read.search.without and stage not in _SILENT[read.per]]
-    for stage in left:
-        if stage != "coherence" or read.per == "span":
-            yield Component(stage, {"search.without": [stage]})
-        elif read.search.coherence.chunks > 1:
-            yield Component(stage, {"search.coherence.chunks": 1})
-    if read.search.rerank.model:
-        yield Component("rerank", {"search.rerank.model": ""})
+        found.append(Component("dense", {"search.dense.model": ""}))
+    if search.dense.model and search.dense.feedback.weight and spans:
+        found.append(Component("feedback", {"search.dense.feedback.weight": 0.0}))
+    for stage in STAGES:
+        if stage in search.without or stage in _SILENT[read.per]:
+            continue
+        if stage != "coherence" or spans:
+            found.append(Component(stage, {"search.without": [stage]}))
+        elif search.coherence.chunks > 1:
+            found.append(Component(stage, {"search.coherence.chunks": 1}))
+    if search.rerank.model:
+        found.append(Component("rerank", {"search.rerank.model": ""}))
+    return tuple(found)

@@ -1,7 +1,8 @@
-"""Fingerprints: digests of all that can be seen of an engine now (settings, its files, its variables).
+"""Digests that identify an engine.
 
-They detect changes of an engine without an `identity`, but promise nothing: a server, a model behind an address or a
-library that a program loads may change unseen. Values of variables appear only in digests.
+An identity covers everything that determines the rankings. A fingerprint covers what is visible (settings, files,
+variables) of an engine without an identity; a server, a model behind a URL or a library of a program may change
+unnoticed. Values of variables appear only in digests.
 """
 
 from __future__ import annotations
@@ -26,20 +27,18 @@ from assay.store import code_digest
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Limits of what is read."""
+    """Limits of fingerprints."""
 
-    #: Bytes of a file that are read, a twentieth of a second; a larger one is known by size and time.
-    read_bytes: int = 20_000_000
-    #: Entries of a directory that are listed. A larger one is a home or a disk, not the code of a program.
-    entries: int = 5_000
+    read_bytes: int = 20_000_000  # of a file, read in 0.05 s; a larger one is identified by size and time
+    entries: int = 5_000  # of a directory; a larger one is a home directory or a disk, not the code of a program
 
 
 READ_LIMITS = ReadLimits()
-_SEPARATORS = re.compile(r"[\s\"'=:;,|&<>()]+")  # what stands around the paths in an option or a shell's command
+_SEPARATORS = re.compile(r"[\s\"'=:;,|&<>()]+")  # around paths in an option or a shell command
 _NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a program on the PATH
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import\b", re.MULTILINE)
-#: What every built-in engine reads its corpus with.
+#: Code that every built-in engine reads its corpus with.
 _READING: Final = ("corpus", "syntax", "engines/output.py", "engines/text_output.py", "engines/json_output.py")
 
 
@@ -50,22 +49,22 @@ class EngineInputs:
     placeholders: Mapping[str, str]  # {here}, {preset} and {python}
     commands: Sequence[Sequence[str]] = ()
     env: Mapping[str, str] | None = None
-    texts: Sequence[object] = ()  # all that may hold a placeholder
+    texts: Sequence[object] = ()  # other templates
     token_env: str | None = None
 
 
 def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:
-    """Return the digest of settings and other facts."""
+    """Return the digest of settings and other values."""
     return digest_of([dict(config), *facts])
 
 
 def identity_of(config: Mapping[str, object], *modules: str, facts: object = None) -> str:
-    """Return the digest of settings, the code of some modules, and all else that decides a ranking."""
+    """Return the digest of settings, the code of some modules, and other values that determine a ranking."""
     return digest_of([config, code_digest(*modules, *_READING), facts, platform.python_version()])
 
 
 def fingerprint_inputs(inputs: EngineInputs) -> list[object]:
-    """Return facts about the programs, the files and the variables that the settings of an engine name."""
+    """Return digests of the programs, the files and the variables that the settings of an engine name."""
     placeholders, named = inputs.placeholders, [*inputs.commands, inputs.env or {}, *inputs.texts]
     search = None if inputs.env is None or "PATH" not in inputs.env else _fill(inputs.env["PATH"], placeholders)
     words = [_fill(text, placeholders) for text in _texts(named)]
@@ -141,16 +140,16 @@ def python_files(folder: str, limits: ReadLimits = READ_LIMITS) -> list[str]:
 def digest_file(path: str, limits: ReadLimits = READ_LIMITS) -> str:
     """Return the digest of a file's content, of a large one its size and time; empty if it cannot be read."""
     try:
-        facts = os.stat(path)
-        if facts.st_size > limits.read_bytes:
-            return f"{facts.st_size} bytes of {facts.st_mtime_ns}"
-        return _content(os.path.abspath(path), facts.st_size, facts.st_mtime_ns)
+        stat = os.stat(path)
+        if stat.st_size > limits.read_bytes:
+            return f"{stat.st_size} bytes of {stat.st_mtime_ns}"
+        return _digest_content(os.path.abspath(path), stat.st_size, stat.st_mtime_ns)
     except OSError:
         return ""
 
 
 @cache
-def _content(path: str, _size: int, _time: int) -> str:
+def _digest_content(path: str, _size: int, _time: int) -> str:
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -163,8 +162,8 @@ def qualified_name(thing: object) -> str:
 
 
 def digest_modules(*modules: str) -> list[tuple[str, str]]:
-    """Return path and digest of the source files of imported modules and of what they import beside them."""
-    seen: dict[str, str] = {}
+    """Return path and digest of the source files of imported modules and of their imports beside them."""
+    digests: dict[str, str] = {}
     for module in modules:
         home, files = _module_files(module)
         waiting, met, followed = list(files), set[str](), set[str]()
@@ -173,33 +172,33 @@ def digest_modules(*modules: str) -> list[tuple[str, str]]:
             if path in met:
                 continue
             met.add(path)
-            seen[os.path.relpath(path, home)] = digest_file(path)
+            digests[os.path.relpath(path, home)] = digest_file(path)
             news = _imports(path, home) - followed  # each module once: the modules of a package import each other
             followed |= news
             for name in sorted(news):
                 file, folder = os.path.join(home, f"{name}.py"), os.path.join(home, name)
                 waiting += [file] if os.path.isfile(file) else python_files(folder) if os.path.isdir(folder) else []
-    return sorted(seen.items())
+    return sorted(digests.items())
 
 
 def _module_files(module: str) -> tuple[str, list[str]]:
+    """Return the directory of a module's top-level package, and the files of that package."""
     top = sys.modules.get(module.partition(".")[0])
-    placeholders = list(getattr(top, "__path__", ()))
-    if placeholders:
+    packages = list(getattr(top, "__path__", ()))
+    if packages:
         own = getattr(sys.modules.get(module), "__file__", None)
-        inside = python_files(placeholders[0]) or ([own] if own else [])
-        return os.path.dirname(placeholders[0]), inside
+        return os.path.dirname(packages[0]), python_files(packages[0]) or ([own] if own else [])
     file = getattr(top, "__file__", None)
     return (os.path.dirname(file), [file]) if file and file.endswith(".py") else ("", [])
 
 
 def _imports(path: str, home: str) -> frozenset[str]:
-    """Return the top names that a file imports; imports of installed packages are not followed."""
+    """Return the top-level names that a file imports; imports of installed packages are not followed."""
     if "site-packages" in home.split(os.sep) or not path.endswith(".py"):
         return frozenset()
     try:
-        facts = os.stat(path)
-        return _imported_names(os.path.abspath(path), facts.st_size, facts.st_mtime_ns)
+        stat = os.stat(path)
+        return _imported_names(os.path.abspath(path), stat.st_size, stat.st_mtime_ns)
     except OSError:
         return frozenset()
 

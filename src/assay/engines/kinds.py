@@ -42,6 +42,7 @@ _ALL = (
         "per",
         "the reference engine; builtin:span for spans instead of files",
         shipped=True,
+        settings="BuiltinSettings",
     ),
     EngineKind("command", "assay.engines.command", "argv", "any command line tool: command:tool {query} {k}"),
     EngineKind(

@@ -105,7 +105,7 @@ def test_keys_override_those_of_a_preset_and_tables_are_changed_key_by_key(prese
 
 
 def test_the_kind_of_a_preset_cannot_be_changed(preset_file: Path) -> None:
-    with pytest.raises(ConfigError, match="has a kind of its own"):
+    with pytest.raises(ConfigError, match="cannot be combined with kind"):
         make_engine({"preset": str(preset_file), "kind": "random"})
 
 
