@@ -71,13 +71,13 @@ def test_normalize_sees_through_a_linked_root(tmp_path: Path) -> None:
         (-4, -2, (1, 1), "before line 1"),
         (8, 99, (8, 10), "past the end"),
         (50, 99, (10, 10), "past the end"),
-        (None, 5, (None, None), "whole numbers"),
-        ("2", "5", (None, None), "whole numbers"),
-        (True, 5, (None, None), "whole numbers"),
+        (None, 5, (None, None), "integer lines"),
+        ("2", "5", (None, None), "integer lines"),
+        (True, 5, (None, None), "integer lines"),
         (2.0, 5.0, (2, 5), None),
-        (2.5, 5, (None, None), "whole numbers"),
-        (float("nan"), 5, (None, None), "whole numbers"),
-        (1, float("inf"), (None, None), "whole numbers"),
+        (2.5, 5, (None, None), "integer lines"),
+        (float("nan"), 5, (None, None), "integer lines"),
+        (1, float("inf"), (None, None), "integer lines"),
     ],
 )
 def test_normalize_repairs_ranges(start: Any, end: Any, fixed: tuple[Any, Any], note: str | None) -> None:
@@ -104,7 +104,7 @@ def test_normalize_drops_snippets_that_are_no_texts() -> None:
 def test_normalize_cuts_what_was_not_asked_for() -> None:
     cleaned = CLEAN([Hit("a.py")] * 10_000, 10, oversample=2)
     assert len(cleaned.hits) == 20
-    assert cleaned.notes == ("10000 results where 20 were asked for: the rest is cut",)
+    assert cleaned.notes == ("10000 results where 20 were requested: the rest is dropped",)
 
 
 def test_normalize_counts_lines_of_the_corpus_by_itself(corpus: Corpus) -> None:

@@ -1,6 +1,6 @@
-"""Normalization of every answer before it is scored: repair what is certain, note contract violations.
+"""Normalization of rankings before scoring: repairs what is unambiguous, and notes contract violations.
 
-A path is never matched by its suffix: `encoder.py` is not `json/encoder.py`. The operation is idempotent.
+A path is never matched by its suffix: `encoder.py` is not `json/encoder.py`. Normalization is idempotent.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from assay.types import Corpus, Hit
 ABSOLUTE = "absolute, read as relative to the corpus root"
 UNKNOWN = "not in the corpus"
 BACKWARDS = "ending before they start, read as one line"
-BEFORE_FIRST = "beginning before line 1, moved there"
+BEFORE_FIRST = "starting before line 1, clipped"
 PAST_END = "past the end of the file, clipped"
-NO_RANGE = "not made of whole numbers, read as the whole file"
+NO_RANGE = "without integer lines, read as the whole file"
 BAD_SCORE = "not a number, dropped"
-BAD_SNIPPET = "not a text, dropped"
+BAD_SNIPPET = "not a string, dropped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +42,36 @@ _Violation = tuple[str, str, str]  # subject (paths, ranges, scores, snippets), 
 
 
 def normalize(hits: Iterable[Hit], corpus: Corpus, k: int, *, oversample: int = 1) -> NormalizedHits:
-    """Normalize one answer; for many on one corpus use a `Normalizer`."""
+    """Normalize one ranking; for many on one corpus use a `Normalizer`."""
     return Normalizer(corpus)(hits, k, oversample=oversample)
 
 
 class Normalizer:
-    """Normalizes answers on one corpus; file lengths are read once."""
+    """Normalizes rankings on one corpus; file lengths are read once."""
 
     def __init__(self, corpus: Corpus, lines: Callable[[str], int] | None = None, *, also: Sequence[Path] = ()) -> None:
         self._known = frozenset(file.path for file in corpus.files)
         roots = [form for root in (corpus.root, *also) for form in (root.as_posix(), root.resolve().as_posix())]
-        self._roots = tuple(dict.fromkeys(roots))
+        self._roots = tuple(dict.fromkeys(f"{root.rstrip('/')}/" for root in roots))
         self._listed = tuple(ListedPaths(corpus, root) for root in (corpus.root, *also))
         self._lines = cache(lines or (lambda path: count_lines(read_text(corpus, path))))
 
     def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> NormalizedHits:
-        """Repair an answer of at most k × oversample hits, with notes on violations."""
+        """Repair a ranking of at most k × oversample hits, with notes on violations."""
         given = tuple(hits)
         kept = given[: k * oversample]
         violations: list[_Violation] = []
         hits = tuple([self._repair(hit, violations) for hit in kept])
-        notes = _notes(violations, len(kept))
-        if len(given) > len(kept):
-            notes = (*notes, f"{len(given)} results where {len(kept)} were asked for: the rest is cut")
-        return NormalizedHits(hits, notes)
+        counts = Counter((subject, problem) for subject, problem, _ in violations)
+        first = {(subject, problem): example for subject, problem, example in reversed(violations)}
+        total = len(kept)
+        notes = [f"{count} of {total} {' '.join(found)}, e.g. {first[found]}" for found, count in counts.items()]
+        if len(given) > total:
+            notes.append(f"{len(given)} results where {total} were requested: the rest is dropped")
+        return NormalizedHits(hits, tuple(notes))
 
     def path(self, text: str) -> str:
-        """Return the path as the corpus lists it if that is certain, else unchanged."""
+        """Return the path as the corpus lists it if that is unambiguous, else unchanged."""
         if text in self._known:
             return text
         path = self._tidy(text)
@@ -76,33 +79,38 @@ class Normalizer:
         return next((found for found in listed if found is not None), path)
 
     def _tidy(self, text: str) -> str:
+        if not text:
+            return text
         for form in (text, text.replace("\\", "/")):
-            tidy = self._relative(posixpath.normpath(form)) if form else form
-            if tidy in self._known or (form.startswith("/") and not tidy.startswith("/")):
-                return tidy
-        tidy = posixpath.normpath(text.replace("\\", "/")) if text else text
+            tidy = posixpath.normpath(form)
+            root = next((root for root in self._roots if tidy.startswith(root)), "")
+            if tidy[len(root) :] in self._known or (form.startswith("/") and root):
+                return tidy[len(root) :]
         return text if tidy.startswith(("/", "..")) else tidy
-
-    def _relative(self, path: str) -> str:
-        for root in self._roots:
-            if path.startswith(root.rstrip("/") + "/"):
-                return path[len(root.rstrip("/")) + 1 :]
-        return path
 
     def _repair(self, hit: object, violations: list[_Violation]) -> Hit:
         if self._is_fine(hit):
             return hit
         if not isinstance(hit, Hit) or not isinstance(hit.path, str):
             raise EngineError(
-                f"the engine returned {hit!r:.80} where a Hit with a path belongs", hint="give every Hit a text as path"
+                f"expected a Hit with a path, got {hit!r:.80}", hint="set the path of every Hit to a string"
             )
         path = self.path(hit.path)
         if hit.path.startswith("/") and not path.startswith("/"):
             violations.append(("paths", ABSOLUTE, hit.path))
         if path not in self._known:
             violations.append(("paths", UNKNOWN, hit.path))
-        ranged = self._repair_range(hit._replace(path=path), violations)
-        return _repair_rest(ranged, violations)
+        hit = self._repair_range(hit._replace(path=path), violations)
+        score: object = hit.score
+        if score is not None:
+            usable = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
+            if not usable:
+                violations.append(("scores", BAD_SCORE, f"{score!r:.40}"))
+            hit = hit._replace(score=float(hit.score) if usable and hit.score is not None else None)
+        if hit.snippet is not None and not isinstance(hit.snippet, str):
+            violations.append(("snippets", BAD_SNIPPET, f"{hit.snippet!r:.40}"))
+            hit = hit._replace(snippet=None)
+        return hit
 
     def _is_fine(self, hit: object) -> TypeGuard[Hit]:
         if type(hit) is not Hit or hit.path not in self._known or not isinstance(hit.snippet, str | None):
@@ -137,25 +145,3 @@ def _whole(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if math.isfinite(value) and value == int(value) else None
-
-
-def _repair_rest(hit: Hit, violations: list[_Violation]) -> Hit:
-    score: object = hit.score
-    if score is not None:
-        usable = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
-        if not usable:
-            violations.append(("scores", BAD_SCORE, f"{score!r:.40}"))
-        hit = hit._replace(score=float(hit.score) if usable and hit.score is not None else None)
-    if hit.snippet is not None and not isinstance(hit.snippet, str):
-        violations.append(("snippets", BAD_SNIPPET, f"{hit.snippet!r:.40}"))
-        hit = hit._replace(snippet=None)
-    return hit
-
-
-def _notes(violations: Sequence[_Violation], total: int) -> tuple[str, ...]:
-    counts = Counter((subject, problem) for subject, problem, _ in violations)
-    first = {(subject, problem): example for subject, problem, example in reversed(violations)}
-    return tuple(
-        f"{count} of {total} {subject} {problem}, e.g. {first[subject, problem]}"
-        for (subject, problem), count in counts.items()
-    )

@@ -19,8 +19,8 @@ from assay.redaction import is_place, is_secret_name
 from assay.syntax.secrets import has_issued_key
 
 #: Names of secrets in a header or URL; harmless in a body or an option.
-_MAYBE: Final = re.compile(r"(?:^|-)(?:key|auth|sig|signature)$", re.IGNORECASE)
-#: Names of tokens that are no secrets: pagination and text length.
+_URL_NAME: Final = re.compile(r"(?:^|-)(?:key|auth|sig|signature)$", re.IGNORECASE)
+#: Names of tokens that are not secrets: pagination and text length.
 _HARMLESS: Final = re.compile(
     r"(?:page|next|previous|prev|continuation|continue|sync|start|end|stop|resume|max|min|num|pad|eos|bos|unk|sep|cls|mask)"
     r"[_-]?tokens?$",
@@ -28,20 +28,20 @@ _HARMLESS: Final = re.compile(
 )
 _SCHEME: Final = re.compile(r"(?:bearer|basic|token|apikey) +\S", re.IGNORECASE)
 #: `name=value`, `--name=value` and `Name: value` inside a text.
-_SAID: Final = re.compile(
+_INLINE: Final = re.compile(
     r"(?<![\w.%-])-{0,2}(?P<name>[A-Za-z][\w.-]*)(?:=| *: +)(?P<value>(?:(?:bearer|basic|token) +)?[^\s\"'&]+)",
     re.IGNORECASE,
 )
 _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)")
 _PASSWORD: Final = re.compile(r"://[^/\s:@{}]*:[^/\s@{}]+@")
-#: Placeholders for a secret that a tool requires.
-_INNOCENT: Final = frozenset(
+#: Dummy values of a secret that a tool requires.
+_DUMMY: Final = frozenset(
     ("anonymous", "dummy", "empty", "false", "local", "n/a", "no", "none", "not-needed", "null", "off", "on",
      "placeholder", "required", "true", "unused", "yes")
 )  # fmt: skip
 #: Long values of letters and digits; words, versions and collection names are shorter.
 _KEY: Final = re.compile(r"(?=[^{}]*\d)(?=[^{}]*[A-Za-z])[\w.~+/=-]{16,}")
-_DIGEST: Final = 12  # characters of a digest: enough for the settings of one user
+_DIGEST: Final = 12  # hex digits of a digest: enough for the settings of one user
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +50,32 @@ class _Named:
 
     name: str
     value: str
-    shown: bool = False  # whether it is part of a header or URL
+    exposed: bool = False  # whether it is part of a header or URL
 
     @property
     def is_secret(self) -> bool:
-        named = (is_secret_name(self.name) and not _HARMLESS.search(self.name)) or (
-            self.shown and _MAYBE.search(self.name)
-        )
-        return (named and _is_literal(self.value)) or bool(
-            self.shown and _SCHEME.match(self.value) and _is_literal(self.value)
-        )
+        named = is_secret_name(self.name) and not _HARMLESS.search(self.name)
+        exposed = self.exposed and (_URL_NAME.search(self.name) or _SCHEME.match(self.value))
+        return bool(named or exposed) and _is_literal(self.value)
 
 
 def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
     """Raise ConfigError for a literal secret in a setting, without quoting it."""
     for setting, template in templates.items():
-        for text in _texts(setting, template, shown=False):
+        for text in _texts(setting, template, exposed=False):
             if text.is_secret:
-                raise _refusal(where, setting, text.name)
+                raise _literal_error(where, setting, text.name)
             if has_issued_key(text.value) or _PASSWORD.search(text.value):
-                raise _refusal(where, setting, "a secret")
+                raise _literal_error(where, setting, "a secret")
 
 
 def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:
     """Return the literal secrets in a configuration template."""
-    found = (text for name, value in table.items() for text in _texts(name, value, shown=False))
+    found = (text for name, value in table.items() for text in _texts(name, value, exposed=False))
     return tuple(dict.fromkeys(text.value for text in found if text.is_secret or has_issued_key(text.value)))
 
 
-def _refusal(where: str, setting: str, name: str) -> ConfigError:
+def _literal_error(where: str, setting: str, name: str) -> ConfigError:
     place = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
     return ConfigError(
         f"{place} is written out", hint="put it into a variable of the environment and write {env:NAME} in its place"
@@ -91,28 +88,24 @@ def _is_literal(value: str) -> bool:
     if "{env:" in value or value.startswith(begins) or is_place(value):
         return False
     rest = strip_placeholders(value).strip()
-    return bool(rest) and rest.lower() not in _INNOCENT and not (rest.isdigit() and len(rest) < 6)
+    return bool(rest) and rest.lower() not in _DUMMY and not (rest.isdigit() and len(rest) < 6)
 
 
-def _texts(name: str, value: object, *, shown: bool) -> Iterator[_Named]:
+def _texts(name: str, value: object, *, exposed: bool) -> Iterator[_Named]:
     if isinstance(value, str):
-        yield _Named(name, value, shown)
-        yield from (_Named(said["name"], said["value"]) for said in _SAID.finditer(value))
-        yield from (_Named(key, text, shown=True) for key, text, _ in _parameters(value))
+        yield _Named(name, value, exposed)
+        yield from (_Named(found["name"], found["value"]) for found in _INLINE.finditer(value))
+        yield from (_Named(key, text, exposed=True) for key, text, _ in _parameters(value))
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _texts(str(key), item, shown=shown or name == "headers")
+            yield from _texts(str(key), item, exposed=exposed or name == "headers")
     elif isinstance(value, Sequence):
-        yield from _options(value)
+        for option, argument in pairwise(value):
+            match = _OPTION.fullmatch(option) if isinstance(option, str) else None
+            if match and isinstance(argument, str) and not argument.startswith("-"):
+                yield _Named(match["name"], argument)
         for item in value:
-            yield from _texts(name, item, shown=shown)
-
-
-def _options(arguments: Sequence[object]) -> Iterator[_Named]:
-    for option, value in pairwise(arguments):
-        match = _OPTION.fullmatch(option) if isinstance(option, str) else None
-        if match and isinstance(value, str) and not value.startswith("-"):
-            yield _Named(match["name"], value)
+            yield from _texts(name, item, exposed=exposed)
 
 
 def _parameters(url: str) -> Iterator[tuple[str, str, str]]:
@@ -128,7 +121,7 @@ def secret_values(
 ) -> tuple[str, ...]:
     """Return the values to redact: variables in templates, the tool's environment, keys in URLs, the token.
 
-    The whole environment of a tool is redacted, except values that name one of its directories.
+    Every variable of a tool's environment is redacted, except those that name one of its directories.
     """
     from assay.http import read_token
 
