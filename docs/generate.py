@@ -8,7 +8,7 @@ from dataclasses import Field
 from pathlib import Path
 from typing import Any
 
-from assay.gold.lint.registry import RULES
+from assay.gold.lint.rules import RULES
 from assay.scoring import MEASURES
 from assay.search.config import config_schema
 from assay.training.adapt import AdaptConfig

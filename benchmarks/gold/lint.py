@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.files import write_atomic
-from assay.gold.lint.registry import RULES
-from assay.gold.lint.rules import SEVERITIES
+from assay.gold.lint.rules import RULES, SEVERITIES
 from benchmarks.gold.judged import judgement
 from benchmarks.gold.sets import Published, published
 from benchmarks.pages import Section, table

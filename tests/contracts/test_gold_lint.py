@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.gold.lint.registry import RULES
+from assay.gold.lint.rules import RULES
 from tests.contracts.gold import Repository, gold, isolate, transcripts, write_tree
 from tests.contracts.snapshot import check, shape
 

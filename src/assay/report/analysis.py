@@ -214,7 +214,7 @@ def _warnings(
 
 
 def _torn(case: ScoredRun) -> Iterator[str]:
-    from assay.gold.lint.wording import SAME_WORDS, duplicates, same_answers
+    from assay.gold.lint.wording import duplicates, same_answers
 
     pairs = [pair for gold in case.run.suite.golds for pair in duplicates(gold.queries) if not same_answers(*pair)]
     if not pairs:
@@ -223,7 +223,7 @@ def _torn(case: ScoredRun) -> Iterator[str]:
     many = "A query asks" if len(pairs) == 1 else f"{len(pairs)} queries ask"
     yield (
         f"{many} for another answer in the words of an earlier one, such as {other.id} and {one.id}: no engine can "
-        f"answer both, so even the oracle may stay below 1. `assay gold lint` names them ({SAME_WORDS.code})."
+        f"answer both, so even the oracle may stay below 1. `assay gold lint` names them (G401)."
     )
 
 

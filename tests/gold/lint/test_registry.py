@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.gold.lint.registry import RULES, RuleSelection, lint
+from assay.gold.lint.registry import RuleSelection, lint
+from assay.gold.lint.rules import RULES
 from assay.syntax.outline import outline
 from tests.gold.lint.world import codes, corpus_of, gold_of, query
 

@@ -8,133 +8,19 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from assay.gold.anchors import places
-from assay.gold.lint.rules import LintContext, LintFinding, LintRule, Repair
+from assay.gold.lint.rules import RULE_BY_NAME, LintContext, LintFinding, Repair
 from assay.syntax.text import count_lines, split_lines
 from assay.types import Span, Target
 
-PATH = LintRule(
-    "G101",
-    "path-missing",
-    "error",
-    "A target or adversary names a file that the corpus does not have.",
-    "No engine can return it. Correct the path or remove the label. `--fix` moves ranges with a content hash to the "
-    "one file of the same name that holds these lines.",
-    fixable=True,
-)
-LEFT_OUT = LintRule(
-    "G102",
-    "path-left-out",
-    "error",
-    "A target or adversary names a file that exists but is not part of the corpus.",
-    "Engines never see it: change the include and exclude globs, `.assayignore`, or the label.",
-)
-FOLDER = LintRule(
-    "G103",
-    "path-is-folder",
-    "error",
-    "A target or adversary names a directory.",
-    "Targets are files or line ranges: name a file in it.",
-)
-CASE = LintRule(
-    "G104",
-    "path-case",
-    "error",
-    "A path differs from that of a file only in upper and lower case.",
-    "It does not match on case-sensitive file systems. `--fix` corrects the case.",
-    fixable=True,
-)
-RANGE = LintRule(
-    "G105",
-    "range-past-end",
-    "error",
-    "A range goes beyond the last line of its file.",
-    "It was made at another revision, or counts an empty line after the final newline, which `--fix` removes.",
-    fixable=True,
-)
-SYMBOL = LintRule(
-    "G106",
-    "symbol-missing",
-    "error",
-    "A symbol anchor names a symbol that the file does not define.",
-    "It was renamed or moved: run `assay gold reanchor`, or correct the name as the hint says.",
-)
-LANGUAGE = LintRule(
-    "G107",
-    "symbol-unreadable",
-    "error",
-    "A symbol anchor points into a file in an unsupported language.",
-    "Use a line range instead: path:10-42.",
-)
-SYNTAX = LintRule(
-    "G108",
-    "file-unparsable",
-    "error",
-    "A symbol anchor points into a file that does not parse.",
-    "Use a line range instead, or a version of Assay that supports this syntax.",
-)
-CONTENT = LintRule(
-    "G109",
-    "content-changed",
-    "error",
-    "The lines of an anchor with a content hash have changed, and the old lines are nowhere else in the file.",
-    "`assay gold reanchor` moves what it can; correct the rest by hand.",
-)
-OTHER = LintRule(
-    "G110",
-    "other-corpus",
-    "error",
-    "Most paths of a set are not in the corpus.",
-    "The gold set may belong to other code: check the repository, the revision and the root.",
-)
-NO_PRIMARY = LintRule(
-    "G111",
-    "no-primary-left",
-    "error",
-    "A query has no primary target that resolves.",
-    "No result can be correct: correct the targets, or remove the query.",
-)
-LINKED = LintRule(
-    "G112",
-    "link-twice",
-    "error",
-    "Two anchors of a query name the same place: a symbolic link and the file it points to.",
-    "They are the same target: keep one of them.",
-)
-UNPINNED = LintRule(
-    "G121",
-    "corpus-not-pinned",
-    "warning",
-    "The corpus is a repository or package without a fixed revision or version.",
-    "Labels go stale when the code changes. Set the full commit, or the version.",
-)
-REVISION = LintRule(
-    "G122",
-    "other-revision",
-    "error",
-    "The opened revision is not the one that the set names.",
-    "Labels made for one revision may be wrong for another.",
-)
-UNGUARDED = LintRule(
-    "G123",
-    "ranges-unguarded",
-    "info",
-    "Line ranges without a content hash point into a directory without a revision.",
-    "Moved lines go unnoticed. Use symbol anchors, or add content hashes: path:10-42#0123456789ab.",
-)
-RULES = (
-    PATH, LEFT_OUT, FOLDER, CASE, RANGE, SYMBOL, LANGUAGE, SYNTAX, CONTENT, OTHER, NO_PRIMARY, LINKED, UNPINNED,
-    REVISION, UNGUARDED,
-)  # fmt: skip
-
 _BY_PROBLEM = {
-    "range": RANGE,
-    "symbol": SYMBOL,
-    "language": LANGUAGE,
-    "syntax": SYNTAX,
-    "content": CONTENT,
-    "other-corpus": OTHER,
-    "no-primary": NO_PRIMARY,
-    "link": LINKED,
+    "range": "range-past-end",
+    "symbol": "symbol-missing",
+    "language": "symbol-unreadable",
+    "syntax": "file-unparsable",
+    "content": "content-changed",
+    "other-corpus": "other-corpus",
+    "no-primary": "no-primary-left",
+    "link": "link-twice",
 }
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 #: A release tag: it can be moved, but in practice is not.
@@ -159,21 +45,19 @@ def check(view: LintContext) -> Iterator[LintFinding]:
             if problem.code == "range" and target is not None:
                 repair = _trim_range(view, target)
         elif same := by_case.get(target.span.path.casefold()):
-            rule = CASE
+            rule = "path-case"
             message = f"{target.span.path} does not match in case: the corpus has {' or '.join(same)}"
             hint = "correct the case"
             if len(same) == 1:
                 repair = Repair(target.anchor, replace(target, span=replace(target.span, path=same[0])).anchor)
         elif (view.corpus.root / target.span.path).is_dir():
-            rule = FOLDER
+            rule = "path-is-folder"
         elif (view.corpus.root / target.span.path).is_file():
-            rule = LEFT_OUT
+            rule = "path-left-out"
         else:
-            rule, repair = PATH, _find_content(view, target)
-        yield LintFinding(
-            rule.code, rule.severity, view.gold.name, problem.query, problem.anchor, message, hint, problem.file,
-            problem.line, repair,
-        )  # fmt: skip
+            rule, repair = "path-missing", _find_content(view, target)
+        code, severity, place = RULE_BY_NAME[rule].code, RULE_BY_NAME[rule].severity, (problem.file, problem.line)
+        yield LintFinding(code, severity, view.gold.name, problem.query, problem.anchor, message, hint, *place, repair)
     yield from _check_revision(view)
 
 
@@ -214,10 +98,10 @@ def _check_revision(view: LintContext) -> Iterator[LintFinding]:
         unpinned = f"the package {spec.value} has no version"
     if unpinned:
         hint = f"pin it to {opened}" if opened else "set a revision or version"
-        yield view.finding(UNPINNED, None, "", unpinned, hint)
+        yield view.finding("corpus-not-pinned", None, "", unpinned, hint)
     if spec.rev and opened and _COMMIT.fullmatch(spec.rev) and not opened.startswith(spec.rev):
-        yield view.finding(REVISION, None, "", f"the set names revision {spec.rev}, but {opened} was opened")
+        yield view.finding("other-revision", None, "", f"the set names revision {spec.rev}, but {opened} was opened")
     ranges = [t for query in view.gold.queries for t in query.targets if t.span.start is not None and not t.digest]
     if spec.kind == "path" and ranges:
         message = f"{len(ranges)} line ranges have no content hash, and the corpus is a directory without a revision"
-        yield view.finding(UNGUARDED, None, "", message, "use symbol anchors, or add content hashes")
+        yield view.finding("ranges-unguarded", None, "", message, "use symbol anchors, or add content hashes")

@@ -8,38 +8,8 @@ from dataclasses import dataclass
 from os.path import commonpath
 from pathlib import PurePosixPath
 
-from assay.gold.lint.rules import LintConfig, LintContext, LintFinding, LintRule
+from assay.gold.lint.rules import RULE_BY_NAME, LintConfig, LintContext, LintFinding
 from assay.types import Suite
-
-MODULES = LintRule(
-    "G601",
-    "modules-uncovered",
-    "info",
-    "Parts of the corpus have no query.",
-    "Scores on the set do not apply to them.",
-)
-CATEGORIES = LintRule(
-    "G602",
-    "categories-small",
-    "info",
-    "A category has only a few queries.",
-    "Its mean is noise: add queries, or do not report it separately.",
-)
-FORMS = LintRule(
-    "G603",
-    "forms-missing",
-    "info",
-    "Some queries lack a phrasing that others of the set have.",
-    "Scores by phrasing then average over different queries.",
-)
-SIZE = LintRule(
-    "G604",
-    "too-few-queries",
-    "info",
-    "There are too few queries to detect a difference of the size of the margin.",
-    "Most comparisons will be inconclusive: add queries or repositories, or widen the margin.",
-)
-RULES = (MODULES, CATEGORIES, FORMS, SIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +28,12 @@ def check(view: LintContext) -> Iterator[LintFinding]:
     if small and len(counts) > 1:
         listed = ", ".join(f"{name} ({counts[name]})" for name in small)
         message = f"fewer than {view.config.few_queries} queries in category {listed}"
-        yield view.finding(CATEGORIES, None, "", message)
+        yield view.finding("categories-small", None, "", message)
     total = len(view.gold.queries)
     counts = Counter(form for query in view.gold.queries for form in query.forms if form != "cross_module")
     missing = [f"{form} is missing on {total - count}" for form, count in sorted(counts.items()) if count < total]
     if missing:
-        yield view.finding(FORMS, None, "", f"of {total} queries, {', '.join(missing)}")
+        yield view.finding("forms-missing", None, "", f"of {total} queries, {', '.join(missing)}")
 
 
 def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[LintFinding]:
@@ -81,7 +51,8 @@ def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[LintF
     message = f"{size} {shown}{where} ({power.assuming}); the margin is {config.margin:g}"
     source = suite.golds[0].source if len(suite.golds) == 1 else None
     hint = "`assay plan` computes how many are needed"
-    yield LintFinding(SIZE.code, SIZE.severity, suite.name, "", "", message, hint, source)
+    rule = RULE_BY_NAME["too-few-queries"]
+    yield LintFinding(rule.code, rule.severity, suite.name, "", "", message, hint, source)
 
 
 def _check_modules(view: LintContext) -> Iterator[LintFinding]:
@@ -113,4 +84,4 @@ def _check_modules(view: LintContext) -> Iterator[LintFinding]:
         what = f"{kinds[0]} files" if len(kinds) == 1 else "files"
         listed = ", ".join(f"{name} ({-count} {what})" for count, name in sorted(missed)[: view.config.listed])
         more = f" and {len(missed) - view.config.listed} more" if len(missed) > view.config.listed else ""
-        yield view.finding(MODULES, None, "", f"no target in {listed}{more}")
+        yield view.finding("modules-uncovered", None, "", f"no target in {listed}{more}")

@@ -8,47 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from assay.gold.lint.rules import LintContext, LintFinding, LintRule, SourceCache
+from assay.gold.lint.rules import LintContext, LintFinding, SourceCache
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition, Outline
 from assay.types import Query
-
-ELSEWHERE = LintRule(
-    "G201",
-    "defined-elsewhere",
-    "warning",
-    "A query names an identifier that the corpus defines, but in none of the labeled files.",
-    "An engine that finds the definition is marked wrong. Add or substitute the definition as a target.",
-)
-OUTSIDE = LintRule(
-    "G202",
-    "defined-outside",
-    "warning",
-    "A query names an identifier that only files outside the corpus define; the labeled files do not.",
-    "No engine can return the definition: widen the include globs, or change the query.",
-)
-SHIM = LintRule(
-    "G203",
-    "target-is-shim",
-    "warning",
-    "A target is a file that only includes, imports or re-exports others.",
-    "The relevant code is where it is defined: label the file that defines it.",
-)
-SEVERAL = LintRule(
-    "G204",
-    "several-definitions",
-    "info",
-    "A query asks for a name that several files define, of which only some are labeled.",
-    "Each of them is a correct result: label them all, or make the query specific.",
-)
-REPEATED = LintRule(
-    "G205",
-    "symbol-repeated",
-    "warning",
-    "A symbol anchor is ambiguous: its file defines the name several times.",
-    "The first is used, even if it is an overload stub. Write `~2` for the second, or label both.",
-)
-RULES = (ELSEWHERE, OUTSIDE, SEVERAL)
 
 #: Kinds of definitions that a query by name may mean; a method, a field or a constant of the name does not count.
 _DEFINING_KINDS = frozenset({"class", "interface", "enum", "type", "function", "macro"})
@@ -172,9 +135,9 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
             if one.symbol and others and labeled:
                 where = ", ".join(map(str, others[: view.config.listed]))
                 message = f"'{one.name}' is defined in {labeled[0]}, which is labeled, and in {where}, which is not"
-                yield view.finding(SEVERAL, one.query, one.query.targets[0].anchor, message)
+                yield view.finding("several-definitions", one.query, one.query.targets[0].anchor, message)
             continue
-        for rule, found in ((ELSEWHERE, inside[one.name]), (OUTSIDE, outside.get(one.name, ()))):
+        for rule, found in (("defined-elsewhere", inside[one.name]), ("defined-outside", outside.get(one.name, ()))):
             if found and len({site.path for site in found}) <= view.config.owners:
                 yield _report_unlabeled(view, rule, one, found)
                 break
@@ -260,18 +223,16 @@ def _is_defined(view: LintContext, one: _NamedQuery) -> bool:
     return False
 
 
-def _report_unlabeled(
-    view: LintContext, rule: LintRule, one: _NamedQuery, found: Sequence[DefinitionSite]
-) -> LintFinding:
+def _report_unlabeled(view: LintContext, rule: str, one: _NamedQuery, found: Sequence[DefinitionSite]) -> LintFinding:
     where = ", ".join(map(str, found[: view.config.listed]))
     labeled = one.paths[0] if len(one.paths) == 1 else f"none of the labeled files ({', '.join(one.paths)})"
-    outside = ", outside the corpus" if rule is OUTSIDE else ""
+    outside = ", outside the corpus" if rule == "defined-outside" else ""
     does = "defines" if len(one.paths) > 1 else "does not define"
     names = [d.name for path in one.paths if (outline := view.outline(path)) for d in outline.definitions]
     signed = [name for name in names if name != one.name and name.strip(_SIGNS) == one.name]
     only = f", only '{signed[0]}'" if signed else ""
     message = f"'{one.name}' is defined in {where}{outside}; {labeled} {does} it{only}"
-    hint = f"label {found[0].path}" if rule is ELSEWHERE else "widen the include globs, or change the query"
+    hint = f"label {found[0].path}" if rule == "defined-elsewhere" else "widen the include globs, or change the query"
     return view.finding(rule, one.query, one.query.targets[0].anchor, message, hint)
 
 
@@ -317,7 +278,7 @@ def check_shims(view: LintContext) -> Iterator[LintFinding]:
             if known[path]:
                 anchor = next(t.anchor for t in query.targets if t.span.path == path)
                 message = f"{path} defines nothing: all its code is includes, imports or re-exports"
-                yield view.finding(SHIM, query, anchor, message, "label the file that defines it")
+                yield view.finding("target-is-shim", query, anchor, message, "label the file that defines it")
 
 
 def _is_shim(view: LintContext, path: str) -> bool:
@@ -368,4 +329,6 @@ def check_repeats(view: LintContext) -> Iterator[LintFinding]:
                     f"{path} defines '{symbol}' in line {target.span.start}, which is used, and in "
                     f"{'line' if len(others) == 1 else 'lines'} {lines}"
                 )
-                yield view.finding(REPEATED, query, target.anchor, message, f"write {target.anchor}~2 for the second")
+                yield view.finding(
+                    "symbol-repeated", query, target.anchor, message, f"write {target.anchor}~2 for the second"
+                )

@@ -9,55 +9,9 @@ from itertools import combinations
 from pathlib import PurePosixPath
 
 from assay.gold.lint.definitions import simple_name
-from assay.gold.lint.rules import LintContext, LintFinding, LintRule, Repair, written_anchor
+from assay.gold.lint.rules import LintContext, LintFinding, Repair, written_anchor
 from assay.syntax.outline import Definition, Outline
 from assay.types import Query, Span, Target
-
-OVERLAP = LintRule(
-    "G301",
-    "targets-overlap",
-    "warning",
-    "Two targets of a query share lines, and neither holds the other.",
-    "A result on the shared lines matches only one of them here, but both in other tools: make them disjoint.",
-)
-INSIDE = LintRule(
-    "G302",
-    "target-inside-another",
-    "warning",
-    "A target of a query is inside another of its targets.",
-    "A result that finds the inner one finds the outer one too. Keep one, or shorten the outer one.",
-)
-SAME = LintRule(
-    "G303",
-    "target-twice",
-    "warning",
-    "Two anchors of a query are the same lines.",
-    "A target counts once. `--fix` keeps the symbol anchor when both have the same grade.",
-    fixable=True,
-)
-ADVERSARY = LintRule(
-    "G304",
-    "adversary-overlaps-target",
-    "error",
-    "An adversary shares lines with a target of its query.",
-    "A result there is both right and wrong: narrow both anchors, or drop one.",
-)
-EXACT = LintRule(
-    "G311",
-    "copy-unlabeled",
-    "warning",
-    "The corpus holds an unlabeled copy of the code of a primary target, ignoring comments and imports.",
-    "An engine that returns the copy is marked wrong. Label it too, or exclude one copy from the corpus.",
-)
-NEAR = LintRule(
-    "G312",
-    "near-copy-unlabeled",
-    "info",
-    "An unlabeled definition or file of the same name is nearly the same code as a primary target.",
-    "An engine that returns it is marked wrong. Label it too, or exclude one of them from the corpus.",
-)
-RULES = (OVERLAP, INSIDE, SAME, ADVERSARY)
-COPY_RULES = (EXACT, NEAR)
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
@@ -74,19 +28,21 @@ def check(view: LintContext) -> Iterator[LintFinding]:
                 message = f"{first} and {second} are the same lines, {one.span}"
                 fixable = one.grade == other.grade and not (one.symbol and other.symbol)
                 repair = Repair(first if other.symbol else second, None) if fixable else None
-                yield view.finding(SAME, source, second, message, "keep one", repair)
+                yield view.finding("target-twice", source, second, message, "keep one", repair)
             elif _contains(one.span, other.span) or _contains(other.span, one.span):
                 inner, outer = (second, first) if _contains(one.span, other.span) else (first, second)
-                yield view.finding(INSIDE, source, inner, f"{inner} is inside {outer}, a target of the same query")
+                yield view.finding(
+                    "target-inside-another", source, inner, f"{inner} is inside {outer}, a target of the same query"
+                )
             else:
                 message = f"{first} and {second} share {_count_lines(common)}"
-                yield view.finding(OVERLAP, source, second, message)
+                yield view.finding("targets-overlap", source, second, message)
         for adversary in query.adversaries:
             for target in query.targets:
                 if common := adversary.target.span.common_lines(target.span):
                     anchor, right = written_anchor(source, adversary.target), written_anchor(source, target)
                     message = f"the adversary {anchor} shares {_count_lines(common)} with the target {right}"
-                    yield view.finding(ADVERSARY, source, anchor, message)
+                    yield view.finding("adversary-overlaps-target", source, anchor, message)
 
 
 def _count_lines(count: int) -> str:
@@ -164,14 +120,14 @@ def _find_file_copies(view: LintContext, query: Query, target: Target, lines: _C
     same = lines.by_content.get(digest, ()) if len(code) >= view.config.copied_lines else ()
     for other in same:
         if other != path and not _is_labeled(query, Span(other)):
-            yield view.finding(EXACT, query, target.anchor, f"{other} has the same content as {path}")
+            yield view.finding("copy-unlabeled", query, target.anchor, f"{other} has the same content as {path}")
     for other in lines.by_name[PurePosixPath(path).name] if len(code) >= view.config.copied_file_lines else ():
         if other == path or other in same or _is_labeled(query, Span(other)):
             continue
         share = _similarity(code, [text for _, text in lines.read(other)], view)
         if share >= view.config.copied_share:
             message = f"{other} has {share:.0%} of its lines in common with {path}, in order"
-            yield view.finding(NEAR, query, target.anchor, message)
+            yield view.finding("near-copy-unlabeled", query, target.anchor, message)
 
 
 def _find_range_copies(view: LintContext, one: _Code, path: str, lines: _CodeLines) -> Iterator[LintFinding]:
@@ -187,7 +143,7 @@ def _find_range_copies(view: LintContext, one: _Code, path: str, lines: _CodeLin
     exact = [span for span in exact if not _is_labeled(query, span)]
     for span in exact:
         message = f"{span} is a copy of {anchor}: all {len(code)} lines, ignoring comments, headings and imports"
-        yield view.finding(EXACT, query, anchor, message)
+        yield view.finding("copy-unlabeled", query, anchor, message)
     outline = view.outline(path)
     if exact or path == target.span.path or outline is None:
         return
@@ -209,7 +165,7 @@ def _find_range_copies(view: LintContext, one: _Code, path: str, lines: _CodeLin
         share = _similarity(code, _select(there, span), view)
         if share >= view.config.copied_share:
             message = f"{span} defines the same name and has {share:.0%} of its lines in common with {anchor}, in order"
-            yield view.finding(NEAR, query, anchor, message)
+            yield view.finding("near-copy-unlabeled", query, anchor, message)
 
 
 def _is_labeled(query: Query, span: Span) -> bool:

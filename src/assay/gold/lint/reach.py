@@ -9,39 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.gold.build import GoldLocation, read_source
-from assay.gold.lint.rules import EngineReach, LintContext, LintFinding, LintRule, written_anchor
+from assay.gold.lint.rules import EngineReach, LintContext, LintFinding, written_anchor
 from assay.syntax.outline import Outline
 from assay.types import Span, Target
-
-BLANK = LintRule(
-    "G501",
-    "range-blank",
-    "warning",
-    "The lines of a target are all blank.",
-    "There is nothing to find: correct the range.",
-)
-COMMENT = LintRule(
-    "G502",
-    "range-comment",
-    "info",
-    "The lines of a target are all comments.",
-    "Many engines do not index comments outside definitions.",
-)
-UNREACHABLE = LintRule(
-    "G503",
-    "target-unreachable",
-    "info",
-    "No chunk of an engine shares a line with a target.",
-    "The engine cannot return the target; the message states the best possible scores.",
-)
-CEILING = LintRule(
-    "G504",
-    "set-unreachable",
-    "info",
-    "Because of unreachable targets, no engine of that kind can score 1 on the set.",
-    "Compare scores with the ceiling, or label code that can be returned.",
-)
-RULES = (BLANK, COMMENT, UNREACHABLE, CEILING)
 
 _MARKS = ("//", "/*", "*", "#", "--", ";", "%", '"""', "'''", "<!--", "{-", "=begin")
 _CHUNK_HINT = 'write {"path": "src/a.py", "start": 1, "end": 20}, one per line'
@@ -57,9 +27,9 @@ def check(view: LintContext) -> Iterator[LintFinding]:
             anchor = written_anchor(query, target)
             lines = view.text(path).split("\n")[start - 1 : target.span.end]
             if not any(line.strip() for line in lines):
-                yield view.finding(BLANK, query, anchor, f"the lines of {anchor} are all blank")
+                yield view.finding("range-blank", query, anchor, f"the lines of {anchor} are all blank")
             elif view.is_code(path) and (outline := view.outline(path)) and _is_comment(start, lines, outline):
-                yield view.finding(COMMENT, query, anchor, f"{anchor} contains only comments")
+                yield view.finding("range-comment", query, anchor, f"{anchor} contains only comments")
 
     def definitions(path: str) -> Iterable[Span] | None:
         outline = view.outline(path) if view.is_code(path) else None
@@ -111,13 +81,13 @@ def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False
                 anchor = written_anchor(query, target)
                 best = describe(top.recall, top.ndcg)
                 message = f"{anchor} cannot be returned by {reach.name}; {best} on this query"
-                yield view.finding(UNREACHABLE, query, anchor, message)
+                yield view.finding("target-unreachable", query, anchor, message)
     short = sum(top.recall < 1 for top in ceilings)
     if short:
         count = len(ceilings)
         mean = describe(sum(top.recall for top in ceilings) / count, sum(top.ndcg for top in ceilings) / count)
         message = f"{short} of {count} queries have targets that {reach.name} cannot return; {mean} on the set"
-        yield view.finding(CEILING, None, "", message)
+        yield view.finding("set-unreachable", None, "", message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The table of lint rules; functions that lint gold sets and apply repairs."""
+"""Lint gold sets with the selected rules, and apply repairs."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from assay.gold.build import GoldLocation, build_query
 from assay.gold.lint import anchors, coverage, definitions, overlaps, reach, wording
 from assay.gold.lint.rules import (
     DEFAULT,
+    RULES,
     LintConfig,
     LintContext,
     LintDependencies,
     LintFinding,
     LintReport,
-    LintRule,
     Repair,
 )
 from assay.types import PRIMARY, Corpus, GoldSet, Query, Suite, Target
 
-CHECKS: tuple[tuple[tuple[LintRule, ...], Callable[[LintContext], Iterator[LintFinding]]], ...] = (
-    (anchors.RULES, anchors.check),
-    (definitions.RULES, definitions.check_definitions),
-    ((definitions.SHIM,), definitions.check_shims),
-    ((definitions.REPEATED,), definitions.check_repeats),
-    (overlaps.RULES, overlaps.check),
-    (overlaps.COPY_RULES, overlaps.check_copies),
-    (wording.RULES, wording.check),
-    (reach.RULES, reach.check),
-    (coverage.RULES, coverage.check),
+#: Checks by the prefixes of the codes that they report.
+CHECKS: tuple[tuple[tuple[str, ...], Callable[[LintContext], Iterator[LintFinding]]], ...] = (
+    (("G1",), anchors.check),
+    (("G201", "G202", "G204"), definitions.check_definitions),
+    (("G203",), definitions.check_shims),
+    (("G205",), definitions.check_repeats),
+    (("G30",), overlaps.check),
+    (("G31",), overlaps.check_copies),
+    (("G4",), wording.check),
+    (("G5",), reach.check),
+    (("G6",), coverage.check),
 )
-RULES = tuple(sorted((rule for rules, _ in CHECKS for rule in rules), key=lambda rule: rule.code))
 _ROUNDS = 10  # a path, then its range, then a duplicate that both had hidden; no repair undoes another
 
 
@@ -67,7 +67,8 @@ def lint(
 ) -> LintReport:
     """Check one gold set on its corpus."""
     view = LintContext(gold, corpus, tools or LintDependencies(), config)
-    checks = [check for rules, check in CHECKS if any(selection.includes(rule.code) for rule in rules)]
+    codes = [rule.code for rule in RULES if selection.includes(rule.code)]
+    checks = [check for prefixes, check in CHECKS if any(code.startswith(prefixes) for code in codes)]
     found = dict.fromkeys(finding for check in checks for finding in check(view) if selection.includes(finding.code))
     place = {query.id: number for number, query in enumerate(gold.queries, 1)}
     findings = sorted(found, key=lambda one: (place.get(one.query, 0), one.code, one.anchor, one.message))
@@ -84,7 +85,7 @@ def join(
 ) -> LintReport:
     """Combine the reports of gold sets and check the size of all together."""
     findings = [finding for report in reports for finding in report.findings]
-    if power is not None and selection.includes(coverage.SIZE.code):
+    if power is not None and selection.includes("G604"):
         findings += coverage.check_size(suite, power, config)
     return LintReport(tuple(findings), tuple(leak for report in reports for leak in report.leaks))
 

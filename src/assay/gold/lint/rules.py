@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import resources
 from typing import Literal
 
 from assay.gold.anchors import AnchorLines, resolve
@@ -16,14 +18,19 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A kind of defect. Codes are stable, and codes of removed rules are not reused."""
+    """A kind of defect, described in `data/lint.toml`."""
 
-    code: str
     name: str
+    code: str
     severity: Severity
     about: str  # the defect, in a sentence
     advice: str  # why it matters, or what to do
     fixable: bool = False  # `--fix` can repair some of its findings
+
+
+_TEXT = resources.files("assay.data").joinpath("lint.toml").read_text(encoding="utf-8")
+RULE_BY_NAME = {name: LintRule(name, **fields) for name, fields in tomllib.loads(_TEXT).items()}
+RULES = tuple(sorted(RULE_BY_NAME.values(), key=lambda rule: rule.code))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,20 +186,13 @@ class LintContext(SourceCache):
         return self.tools.aside is not None and self.tools.aside(path)
 
     def finding(
-        self,
-        rule: LintRule,
-        query: Query | None,
-        anchor: str,
-        message: str,
-        hint: str = "",
-        repair: Repair | None = None,
+        self, rule: str, query: Query | None, anchor: str, message: str, hint: str = "", repair: Repair | None = None
     ) -> LintFinding:
-        """Return a finding with its line in the gold file."""
+        """Return a finding of a rule, given by name, with its line in the gold file."""
         line = None if query is None else self._lines.find(query, anchor)
         name = "" if query is None else query.id
-        return LintFinding(
-            rule.code, rule.severity, self.gold.name, name, anchor, message, hint, self.gold.source, line, repair
-        )
+        code, severity = RULE_BY_NAME[rule].code, RULE_BY_NAME[rule].severity
+        return LintFinding(code, severity, self.gold.name, name, anchor, message, hint, self.gold.source, line, repair)
 
 
 def written_anchor(query: Query, target: Target) -> str:

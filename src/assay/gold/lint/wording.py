@@ -8,46 +8,9 @@ from pathlib import PurePosixPath
 
 from assay.gold.leaks import ARTICLES, WORD, kept, leakage, replacements
 from assay.gold.lint.definitions import identifiers, is_symbol_query
-from assay.gold.lint.rules import Leaks, LintContext, LintFinding, LintRule
+from assay.gold.lint.rules import Leaks, LintContext, LintFinding
 from assay.syntax.identifiers import split
 from assay.types import Query, Target
-
-SAME_WORDS = LintRule(
-    "G401",
-    "queries-alike",
-    "warning",
-    "Two queries have the same words and different primary targets.",
-    "No engine can answer both: reword one, or merge them.",
-)
-TWICE = LintRule(
-    "G402",
-    "query-twice",
-    "warning",
-    "Two queries have the same words and the same primary targets.",
-    "One query counts twice: keep one.",
-)
-NO_ERROR = LintRule(
-    "G411",
-    "wrong-term-missing",
-    "warning",
-    "A wrong_terminology phrasing has the same words as the human phrasing.",
-    "It measures nothing: replace one term by a wrong one.",
-)
-ERRORS = LintRule(
-    "G412",
-    "wrong-terms-several",
-    "warning",
-    "A wrong_terminology phrasing differs from the human phrasing in several places, or asks something else.",
-    "A lower score then has no single cause: keep the human phrasing except for one run of words.",
-)
-GIVEN = LintRule(
-    "G421",
-    "answer-given-away",
-    "info",
-    "A query that does not look for a symbol quotes the name of its target's file or symbol.",
-    "Matching names is enough to find it. Describe what the code does, or tag the query category: symbol.",
-)
-RULES = (SAME_WORDS, TWICE, NO_ERROR, ERRORS, GIVEN)
 
 _TOKEN = re.compile(r"\w+")
 #: Words that do not change what a question asks; `not`, `without`, `before` and the like do.
@@ -61,8 +24,8 @@ _PLAIN = frozenset({"index", "main", "mod", "lib", "init", "utils", "util", "typ
 def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield duplicate queries, bad wrong-term phrasings and queries that quote their target's name."""
     for earlier, query in duplicates(view.gold.queries):
-        rule = TWICE if same_answers(earlier, query) else SAME_WORDS
-        which = "the same primary targets" if rule is TWICE else "other primary targets"
+        rule = "query-twice" if same_answers(earlier, query) else "queries-alike"
+        which = "the same primary targets" if rule == "query-twice" else "other primary targets"
         yield view.finding(rule, query, "", f"'{query.id}' has the same words as '{earlier.id}' and {which}")
     for query in view.gold.queries:
         human, wrong = query.forms.get("human"), query.forms.get("wrong_terminology")
@@ -71,19 +34,21 @@ def check(view: LintContext) -> Iterator[LintFinding]:
         count = replacements(human, wrong)
         if count == 0:
             message = f"the wrong_terminology phrasing of '{query.id}' has the same words as its human phrasing"
-            yield view.finding(NO_ERROR, query, "", message)
+            yield view.finding("wrong-term-missing", query, "", message)
         elif count > 1:
             same, every = kept(human, wrong)
             if 2 * same < every:
                 change = f"asks something else: it keeps {same} of the {every} words of its human phrasing"
             else:
                 change = f"differs from its human phrasing by {count} replacements"
-            yield view.finding(ERRORS, query, "", f"the wrong_terminology phrasing of '{query.id}' {change}")
+            yield view.finding(
+                "wrong-terms-several", query, "", f"the wrong_terminology phrasing of '{query.id}' {change}"
+            )
     for query in view.resolved():
         for target in () if is_symbol_query(query) else query.primaries:
             if quoted := _find_name(query.headline, target):
                 message = f"'{query.id}' quotes '{quoted}', the name of its target {target.anchor}"
-                yield view.finding(GIVEN, query, target.anchor, message)
+                yield view.finding("answer-given-away", query, target.anchor, message)
                 break
 
 
