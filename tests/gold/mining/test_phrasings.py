@@ -13,7 +13,7 @@ from assay.gold.codebase import CodeIndex, Survey
 from assay.gold.leaks import replacements
 from assay.gold.lint.registry import RuleSelection, lint
 from assay.gold.mining.endpoint import answer_problem, ask_phrasings
-from assay.gold.mining.phrasings import mine_phrasings, rule_phrases, slips, wrong_term
+from assay.gold.mining.phrasings import confusable_terms, mine_phrasings, rule_phrases, wrong_term
 from assay.types import Corpus, CorpusSpec, GoldSet
 from tests.serving import Reply, in_turn, serving
 
@@ -100,7 +100,7 @@ def test_articles_go_with_their_words(ground):
 
 
 OTHERS = ["how", "is", "a", "the", "of", "it", "Queue", "x_queue", "to", "file-queue"]
-WORDS = st.lists(st.sampled_from([*sorted(slips()), *OTHERS]), min_size=1, max_size=12)
+WORDS = st.lists(st.sampled_from([*sorted(confusable_terms()), *OTHERS]), min_size=1, max_size=12)
 EMPTY = CodeIndex(Survey(Corpus(Path("."), CorpusSpec("path", "."), (), ""), ()))
 
 
@@ -114,11 +114,11 @@ def test_a_wrong_term_is_exactly_one_replacement(chosen):
 
 
 def test_slips_go_both_ways_and_to_another_word():
-    for word, slip in slips().items():
+    for word, slip in confusable_terms().items():
         assert slip.word == word != slip.wrong
         assert slip.why
-    assert slips()["encoding"].wrong == "decoding"
-    assert slips()["dictionaries"].wrong == "lists"
+    assert confusable_terms()["encoding"].wrong == "decoding"
+    assert confusable_terms()["dictionaries"].wrong == "lists"
 
 
 def test_forms_there_are_stay_and_nothing_is_proposed_twice(intake):

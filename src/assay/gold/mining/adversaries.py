@@ -1,4 +1,4 @@
-"""Plausible wrong results: definitions related to a target, and those that engines rank above it."""
+"""Adversaries: definitions related to a target, and those that engines rank above it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.gold.mining.questions import ADDED, word_set
 from assay.gold.review.items import Item, Origin
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content
-from assay.types import Adversary, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Target
+from assay.types import Adversary, GoldSet, Hit, Query, Ranking, Run, Span, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,58 +59,49 @@ class SimilarCode:
 
 def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> IntakeResult:
     """Propose adversaries for every query of a set, those that engines of a run confuse first."""
-    relations = CodeRelations(intake.code)
-    return IntakeResult(
-        tuple(item for query in gold.queries for item in _query_items(intake, relations, gold, query, run))
-    )
-
-
-def _query_items(
-    intake: Intake, relations: CodeRelations, gold: GoldSet, query: Query, run: Run | None
-) -> Iterator[Item]:
-    selection = _Selection(intake.code, query)
-
-    def items(similar: SimilarCode, origin: Origin, *notes: str) -> Iterator[Item]:
-        target = selection.take(similar)
-        if target is not None:
-            adversary = Adversary(target, similar.relationship, similar.strength, similar.confusion)
-            yield intake.item("adversary", replace(query, adversaries=(adversary,)), origin, notes)
-
-    for similar, engines in confusions(intake.code, run, gold.name, query) if run else ():
-        yield from items(similar, Origin("confusion", "run results", engines), _JUDGE)
-    words = stems(parts(" ".join(word for word in content(query.headline) if word not in ADDED)))
-    for right in (ref for target in query.primaries for ref in intake.code.definitions_of(target)):
-        for similar in relations.similar(right):
-            shared = len(words & intake.code.stems_of(similar.ref))
-            if shared >= _LEAST_SHARE[similar.strength] * len(words):
-                yield from items(similar, Origin("names", f"beside {right.name}"))
+    code, items = intake.code, list[Item]()
+    relations = CodeRelations(code)
+    for query in gold.queries:
+        selection = _Selection(intake, query)
+        for similar, engines in confusions(code, run, gold.name, query) if run else ():
+            selection.add(similar, Origin("confusion", "run results", engines), _JUDGE)
+        words = stems(parts(" ".join(word for word in content(query.headline) if word not in ADDED)))
+        for right in (ref for target in query.primaries for ref in code.definitions_of(target)):
+            for similar in relations.similar(right):
+                shared = len(words & code.stems_of(similar.ref))
+                if shared >= _LEAST_SHARE[similar.strength] * len(words):
+                    selection.add(similar, Origin("names", f"beside {right.name}"))
+        items += selection.items
+    return IntakeResult(tuple(items))
 
 
 class _Selection:
-    """The targets and adversaries of a query, and how many more may be proposed."""
+    """The adversaries proposed for a query: a few of each relationship, none that overlaps a label."""
 
-    def __init__(self, code: CodeIndex, query: Query) -> None:
-        self._code = code
-        there = [*query.targets, *(adversary.target for adversary in query.adversaries)]
-        self._spans = [found.span for target in there if (found := code.resolve(target)) is not None]
+    def __init__(self, intake: Intake, query: Query) -> None:
+        self.items: list[Item] = []
+        self._intake, self._query = intake, query
+        labels = [*query.targets, *(adversary.target for adversary in query.adversaries)]
+        self._spans = [found.span for target in labels if (found := intake.code.resolve(target)) is not None]
         self._counts = Counter(adversary.relationship for adversary in query.adversaries)
         self._names: set[tuple[str, tuple[str, ...]]] = set()  # a type and its impl blocks count once
 
-    def take(self, similar: SimilarCode) -> Target | None:
-        """Return the anchor of a definition and record it, or None if it cannot be proposed."""
-        ref = similar.ref
-        full = self._counts.total() >= ADVERSARIES.total or self._counts[similar.relationship] >= ADVERSARIES.each
+    def add(self, similar: SimilarCode, origin: Origin, *notes: str) -> None:
+        ref, kind = similar.ref, similar.relationship
+        full = self._counts.total() >= ADVERSARIES.total or self._counts[kind] >= ADVERSARIES.each
         if full or (ref.path, ref.names) in self._names or ref.lines > ADVERSARIES.longest:
-            return None
+            return
         span = Span(ref.path, ref.definition.start, ref.definition.end)
         if any(span.common_lines(other) for other in self._spans):
-            return None
-        target = self._code.anchor(ref)
+            return
+        target = self._intake.code.anchor(ref)
         if target is not None:
-            self._counts[similar.relationship] += 1
+            self._counts[kind] += 1
             self._spans.append(span)
             self._names.add((ref.path, ref.names))
-        return target
+            adversary = Adversary(target, kind, similar.strength, similar.confusion)
+            query = replace(self._query, adversaries=(adversary,))
+            self.items.append(self._intake.item("adversary", query, origin, notes))
 
 
 _CLASSES: Final = frozenset({"class", "interface", "enum", "type"})
@@ -120,7 +111,7 @@ _COMMON: Final = re.compile(r"^(?:__\w+__|new|get|set|run|main|init|default|clon
 
 
 class CodeRelations:
-    """Inheritance, tests and callers of a corpus, computed on first use."""
+    """Inheritance, tests and callers in a corpus, computed on first use."""
 
     def __init__(self, code: CodeIndex) -> None:
         self.code = code
@@ -237,22 +228,14 @@ class CodeRelations:
         for path in sorted(self.code.files):
             if target.name not in self.code.files[path].text or not self.code.is_own_code(path):
                 continue
-            callers = [
-                ref
-                for ref in self.code.definitions_in(path)
-                if call.search(self.code.text(ref)) and ref.definition.kind not in _CLASSES
-            ]
-            found += [
-                ref
-                for ref in callers
-                if not any(o is not ref and _overlaps(ref, o) and o.lines < ref.lines for o in callers)
-                and ref.key != target.key
-                and not _overlaps(ref, target)
-                and self.code.can_be_target(ref)
-            ]
-        if len(found) <= ADVERSARIES.callers:
-            for ref in found:
-                yield SimilarCode(ref, "caller", "weak", f"{ref.name} calls {target.name} but does not implement it")
+            refs = [ref for ref in self.code.definitions_in(path) if ref.definition.kind not in _CLASSES]
+            callers = [ref for ref in refs if call.search(self.code.text(ref))]
+            for ref in callers:
+                inner = any(o is not ref and _overlaps(ref, o) and o.lines < ref.lines for o in callers)
+                if not inner and not _overlaps(ref, target) and self.code.can_be_target(ref):
+                    found.append(ref)
+        for ref in found if len(found) <= ADVERSARIES.callers else ():
+            yield SimilarCode(ref, "caller", "weak", f"{ref.name} calls {target.name} but does not implement it")
 
 
 def _is_stand_in(ref: DefinitionRef) -> bool:
@@ -292,42 +275,31 @@ def base_names(signature: str) -> list[str]:
 
 
 def confusions(code: CodeIndex, run: Run, gold: str, query: Query) -> Iterator[tuple[SimilarCode, tuple[str, ...]]]:
-    """Yield what engines rank above the targets, with the engines, by their number and the best rank."""
-    engines = _distinct_engines(run, gold, query.id)
+    """Yield definitions that engines rank above the targets, with the engines, by their number and the best rank."""
+    engines: dict[tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]] = {}  # those with identical results once
+    for engine in run.engines:
+        if engine.role in ("contestant", "yardstick"):
+            rankings = [one for one in engine.rankings if one.gold == gold and one.query == query.id]
+            hits = tuple(tuple(Hit(hit.path, hit.start, hit.end) for hit in one.hits) for one in rankings)
+            engines.setdefault(hits, (engine.name, rankings))
     targets = tuple(found for target in query.targets if (found := code.resolve(target)) is not None)
     ranks: dict[DefinitionRef, dict[str, int]] = {}  # engine -> best rank
-    for engine in engines:
-        for ranking in _rankings(engine, gold, query.id):
+    for engine_name, rankings in engines.values():
+        for ranking in rankings:
             for rank, hit in enumerate(ranking.hits, 1):
                 if any(hit.span.common_lines(target.span) for target in targets):
                     break
                 ref = _definition_of(code, hit)
                 if ref is not None:
                     best = ranks.setdefault(ref, {})
-                    best[engine.name] = min(rank, best.get(engine.name, rank))
+                    best[engine_name] = min(rank, best.get(engine_name, rank))
     needed = min(ADVERSARIES.engines, len(engines))
     for ref, best in sorted(ranks.items(), key=lambda one: (-len(one[1]), min(one[1].values()), one[0].key)):
-        if len(best) >= needed and min(best.values()) <= ADVERSARIES.rank:
+        top = min(best.values())
+        if len(best) >= needed and top <= ADVERSARIES.rank:
             strength = "strong" if len(best) >= ADVERSARIES.strong else "medium" if len(best) > 1 else "weak"
-            text = (
-                f"{len(best)} of {len(engines)} engines rank it above the target, at best on rank {min(best.values())}"
-            )
+            text = f"{len(best)} of {len(engines)} engines rank it above the target, at best on rank {top}"
             yield SimilarCode(ref, _relationship(code, ref, targets), strength, text), tuple(sorted(best))
-
-
-def _distinct_engines(run: Run, gold: str, query: str) -> list[EngineRun]:
-    """Return the engines of a run, those with identical results once."""
-    kept: dict[tuple[tuple[Hit, ...], ...], EngineRun] = {}
-    for engine in run.engines:
-        if engine.role in ("contestant", "yardstick"):
-            rankings = _rankings(engine, gold, query)
-            hits = tuple(tuple(Hit(hit.path, hit.start, hit.end) for hit in one.hits) for one in rankings)
-            kept.setdefault(hits, engine)
-    return list(kept.values())
-
-
-def _rankings(engine: EngineRun, gold: str, query: str) -> list[Ranking]:
-    return [ranking for ranking in engine.rankings if ranking.gold == gold and ranking.query == query]
 
 
 def _definition_of(code: CodeIndex, hit: Hit) -> DefinitionRef | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
+from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -62,9 +63,22 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
     for index in np.random.default_rng(wanted.seed).permutation(len(known)):
         if left <= 0:
             return
-        result = _ask_module(intake, known[int(index)], endpoint, min(left, PROPOSING.each))
+        module, count = known[int(index)], min(left, PROPOSING.each)
+        lead = f"Write at most {count} questions about the folder that is shown."
+        entries = read_queries(complete(endpoint, _prompt(_PROMPT, lead, module.digest)))
+        where = f"{endpoint.name}, folder {module.folder}"
+        cut = f"folder {module.folder}: {module.cut} of its definitions did not fit into the prompt"
+        notes = (cut,) if module.cut else ()
+        if isinstance(entries, str):
+            yield IntakeResult(refused=(Rejection(where, entries),), notes=notes)
+            continue
+        read = [_intent(intake.code, entry, endpoint, where) for entry in entries[:count]]
+        result = intake.queries([one for one in read if isinstance(one, Intent)])
+        refused = [*(one for one in read if isinstance(one, Rejection)), *result.refused]
+        if len(entries) > count:
+            refused.append(Rejection(where, f"{len(entries) - count} more queries than requested"))
         left -= len(result.items)
-        yield result
+        yield replace(result, refused=tuple(refused), notes=notes)
 
 
 def modules(code: CodeIndex) -> tuple[Module, ...]:
@@ -73,54 +87,32 @@ def modules(code: CodeIndex) -> tuple[Module, ...]:
     for ref in code.definitions:
         if code.can_be_target(ref):
             folders.setdefault(str(PurePosixPath(ref.path).parent), {}).setdefault(ref.path, []).append(ref)
-    return tuple(
-        _module(code, folder, files)
-        for folder, files in sorted(folders.items())
-        if sum(map(len, files.values())) >= PROPOSING.fewest
-    )
-
-
-def _module(code: CodeIndex, folder: str, files: Mapping[str, list[DefinitionRef]]) -> Module:
-    share = PROPOSING.chars // len(files)
-    lines: list[str] = []
-    count = 0
-    for path in sorted(files):
-        own: list[str] = []
-        for ref in sorted(files[path], key=lambda ref: (len(ref.names), ref.position)):
-            target = code.anchor(ref)
-            if target is not None:
-                doc = next(sentences(ref.definition.doc), "")[: PROPOSING.doc]
-                signature = ref.definition.signature[: PROPOSING.signature]
-                own.append(f"{_INDENT}{target.anchor} | {signature}" + (f" | {doc}" if doc else ""))
-        lines += [path, *_cut(own, share - len(path) - 1)]
-        count += len(own)
-    shown = _cut(lines, PROPOSING.chars)
-    return Module(folder, scrub("\n".join(shown)), count - sum(line.startswith(_INDENT) for line in shown))
+    found: list[Module] = []
+    for folder, files in sorted(folders.items()):
+        if sum(map(len, files.values())) < PROPOSING.fewest:
+            continue
+        share = PROPOSING.chars // len(files)
+        lines: list[str] = []
+        count = 0
+        for path in sorted(files):
+            own: list[str] = []
+            for ref in sorted(files[path], key=lambda ref: (len(ref.names), ref.position)):
+                target = code.anchor(ref)
+                if target is not None:
+                    doc = next(sentences(ref.definition.doc), "")[: PROPOSING.doc]
+                    signature = ref.definition.signature[: PROPOSING.signature]
+                    own.append(f"{_INDENT}{target.anchor} | {signature}" + (f" | {doc}" if doc else ""))
+            lines += [path, *_cut(own, share - len(path) - 1)]
+            count += len(own)
+        shown = _cut(lines, PROPOSING.chars)
+        left_out = count - sum(line.startswith(_INDENT) for line in shown)
+        found.append(Module(folder, scrub("\n".join(shown)), left_out))
+    return tuple(found)
 
 
 def _cut(lines: list[str], chars: int) -> list[str]:
-    kept: list[str] = []
-    for line in lines:
-        chars -= len(line) + 1
-        if chars < 0:
-            break
-        kept.append(line)
-    return kept
-
-
-def _ask_module(intake: Intake, module: Module, endpoint: Endpoint, count: int) -> IntakeResult:
-    lead = f"Write at most {count} questions about the folder that is shown."
-    entries = read_queries(complete(endpoint, _prompt(_PROMPT, lead, module.digest)))
-    where = f"{endpoint.name}, folder {module.folder}"
-    cut = f"folder {module.folder}: {module.cut} of its definitions did not fit into the prompt"
-    notes = (cut,) if module.cut else ()
-    if isinstance(entries, str):
-        return IntakeResult(refused=(Rejection(where, entries),), notes=notes)
-    read = [_intent(intake.code, entry, endpoint, where) for entry in entries[:count]]
-    extra = (Rejection(where, f"{len(entries) - count} more queries than requested"),) if len(entries) > count else ()
-    result = intake.queries([one for one in read if isinstance(one, Intent)])
-    refused = tuple(one for one in read if isinstance(one, Rejection))
-    return replace(result, refused=(*refused, *result.refused, *extra), notes=notes)
+    ends = accumulate(len(line) + 1 for line in lines)
+    return [line for line, end in zip(lines, ends, strict=True) if end <= chars]
 
 
 def _prompt(name: str, lead: str, text: str) -> Prompt:
@@ -151,63 +143,50 @@ def read_queries(answer: str) -> list[Mapping[str, object]] | str:
 
 
 def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, where: str) -> Intent | Rejection:
-    human, keyword, why = (_line(entry.get(key)) for key in ("human", "keyword", "why"))
+    texts = [value if isinstance(value := entry.get(key), str) else "" for key in ("human", "keyword", "why")]
+    printable = ("".join(char if char.isprintable() else " " for char in text) for text in texts)
+    human, keyword, why = (" ".join(text.split())[: TEXTS.longest] for text in printable)
     named = entry.get("targets")
     if not human or not isinstance(named, list) or not named:
         return Rejection(where, "a query lacks its text or its targets")
     if not is_query_length(human):
         return Rejection(where, "the text is too short or too long to be a question", human)
-    targets = _targets(code, named)
-    if isinstance(targets, str):
-        return Rejection(where, targets, human)
-    notes = (f"the model says: {why}",) if why and private_part(why, known=code.names) is None else ()
-    forms = {"keyword": keyword} if keyword else {}
-    return Intent(human, targets, _origin(endpoint, _PROMPT), notes=notes, forms=forms)
-
-
-def _targets(code: CodeIndex, named: list[object]) -> tuple[Target, ...] | str:
     if len(named) > PROPOSING.targets:
-        return f"{len(named)} targets are too many for one question"
-    found: dict[str, Target] = {}
+        return Rejection(where, f"{len(named)} targets are too many for one question", human)
+    targets: dict[str, Target] = {}
     for name in named:
         try:
             target = parse_target(str(name).strip(), GoldLocation("the answer"))
         except GoldError as error:
-            return error.message
+            return Rejection(where, error.message, human)
         refs = code.definitions_of(target)
         if code.resolve(target) is None:
-            return f"{target.anchor} is not in the corpus"
+            return Rejection(where, f"{target.anchor} is not in the corpus", human)
         if not refs or not all(code.can_be_target(ref) for ref in refs):
-            return f"{target.anchor} cannot be a target"
-        found[target.anchor] = target
-    return tuple(found.values())
-
-
-def _line(value: object) -> str:
-    if not isinstance(value, str):
-        return ""
-    line = " ".join("".join(char if char.isprintable() else " " for char in value).split())
-    return line[: TEXTS.longest]
+            return Rejection(where, f"{target.anchor} cannot be a target", human)
+        targets[target.anchor] = target
+    notes = (f"the model says: {why}",) if why and private_part(why, known=code.names) is None else ()
+    forms = {"keyword": keyword} if keyword else {}
+    return Intent(human, tuple(targets.values()), _origin(endpoint, _PROMPT), notes=notes, forms=forms)
 
 
 def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator[IntakeResult]:
     """Ask for the phrasings that queries lack; yield each at once, so that a failure loses none."""
     for query in gold.queries:
+        refs = [ref for target in query.targets[:1] for ref in intake.code.definitions_of(target)[:1]]
+        texts = [f"{form}: {query.forms[form]}" for form in query.ordered_forms]
+        shown = "\n".join([*texts, "", *(f"{ref.path}\n{intake.code.text(ref)}" for ref in refs)])[: PHRASINGS.shown]
         for form in MADE:
-            if form not in query.forms and not (form == "wrong_terminology" and "human" not in query.forms):
-                yield _ask_phrasing(intake, query, form, endpoint)
-
-
-def _ask_phrasing(intake: Intake, query: Query, form: str, endpoint: Endpoint) -> IntakeResult:
-    name = f"phrase-{form}"
-    refs = [ref for target in query.targets[:1] for ref in intake.code.definitions_of(target)[:1]]
-    forms = [f"{known}: {query.forms[known]}" for known in query.ordered_forms]
-    shown = "\n".join([*forms, "", *(f"{ref.path}\n{intake.code.text(ref)}" for ref in refs)])[: PHRASINGS.shown]
-    answer = complete(endpoint, _prompt(name, f"Write the form called {form}.", shown)).strip()
-    problem = answer_problem(query, form, answer, intake.code.names)
-    if problem is not None:
-        return IntakeResult(refused=(Rejection(f"{endpoint.name}, {form} of {query.id}", problem),))
-    return IntakeResult((phrasing_item(intake, query, Phrase(form, answer), _origin(endpoint, name)),))
+            if form in query.forms or (form == "wrong_terminology" and "human" not in query.forms):
+                continue
+            name = f"phrase-{form}"
+            answer = complete(endpoint, _prompt(name, f"Write the form called {form}.", shown)).strip()
+            problem = answer_problem(query, form, answer, intake.code.names)
+            if problem is None:
+                phrase = Phrase(form, answer)
+                yield IntakeResult((phrasing_item(intake, query, phrase, _origin(endpoint, name)),))
+            else:
+                yield IntakeResult(refused=(Rejection(f"{endpoint.name}, {form} of {query.id}", problem),))
 
 
 def answer_problem(query: Query, form: str, answer: str, known: frozenset[str] = frozenset()) -> str | None:

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.gold.codebase import CodeIndex, DefinitionRef, name_key
+from assay.gold.codebase import CodeIndex, name_key
 from assay.gold.leaks import replacements
 from assay.gold.mining.intake import Intake, IntakeResult, normalize
 from assay.gold.mining.questions import ADDED, base_form, question, word_set
@@ -75,7 +75,7 @@ def phrasing_item(intake: Intake, query: Query, phrase: Phrase, origin: Origin) 
 def rule_phrases(code: CodeIndex, query: Query) -> Iterator[Phrase]:
     """Yield the phrasings that rules make of a query, without duplicates."""
     known = {normalize(text) for text in query.forms.values()}
-    makers = {"human": human, "keyword": keyword, "ai_optimized": described, "wrong_terminology": wrong_term}
+    makers = {"human": _human, "keyword": _keyword, "ai_optimized": _describe_target, "wrong_terminology": wrong_term}
     for form in MADE:
         phrase = makers[form](code, query) if form not in query.forms else None
         if phrase is not None and normalize(phrase.text) not in known:
@@ -83,7 +83,7 @@ def rule_phrases(code: CodeIndex, query: Query) -> Iterator[Phrase]:
             yield phrase
 
 
-def human(_code: CodeIndex, query: Query) -> Phrase | None:
+def _human(_code: CodeIndex, query: Query) -> Phrase | None:
     """Make a question of a keyword query or an imperative."""
     text = query.forms.get("keyword") or query.forms.get("ai_optimized")
     if not text:
@@ -93,7 +93,7 @@ def human(_code: CodeIndex, query: Query) -> Phrase | None:
     return Phrase("human", asked if asked != plain else f"where is the code for {plain}?")
 
 
-def keyword(code: CodeIndex, query: Query) -> Phrase | None:
+def _keyword(code: CodeIndex, query: Query) -> Phrase | None:
     """Choose the words that fewest files have, the rarest first and words that no file has last."""
     text = query.forms.get("human") or query.forms.get("ai_optimized")
     candidates = _telling_words(text) if text else []
@@ -103,9 +103,7 @@ def keyword(code: CodeIndex, query: Query) -> Phrase | None:
     def rarity(word: str) -> int:
         return min(code.file_counts[stem(part)] for part in split(word) or (word,)) or len(code.files) + 1
 
-    places = {word: place for place, word in enumerate(candidates)}
-    chosen = sorted(candidates, key=lambda word: (rarity(word), places[word]))
-    return Phrase("keyword", " ".join(chosen[: PHRASINGS.keywords]))
+    return Phrase("keyword", " ".join(sorted(candidates, key=rarity)[: PHRASINGS.keywords]))
 
 
 def _telling_words(text: str) -> list[str]:
@@ -119,39 +117,37 @@ def _content(text: str) -> tuple[str, ...]:
     return tuple(whole.get(word, word) for word in content(text))
 
 
-def described(code: CodeIndex, query: Query) -> Phrase | None:
+def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
     """Describe the target as a model would: its class, file, parameters and comment.
 
-    Its own name is left out: with it the phrasing would only measure the look-up of names.
+    Its name is left out: with it the phrasing would only measure the look-up of names.
     """
     refs = [ref for target in query.targets[:1] for ref in code.definitions_of(target)[:1]]
     text = query.forms.get("human") or query.forms.get("keyword")
     if not refs or not text:
         return None
-    name = refs[0].name
-    own = {stem(word) for word in split(name)}
-    asked = _telling_words(text)
-    added = [
-        word
-        for word in _words_about(code, refs[0])
-        if not own & {stem(part) for part in split(word)}
-        and name_key(word) != name_key(name)  # in a sentence the parts of a name are not separated
-    ]
-    fresh = {word.lower(): word for word in reversed([*asked, *added]) if base_form(word.lower()) not in _IDLE}
-    kept = [fresh[key] for key in dict.fromkeys(word.lower() for word in (*asked, *added)) if key in fresh]
-    kept = kept[: PHRASINGS.described]
-    return Phrase("ai_optimized", " ".join(kept)) if len(kept) > len(asked) else None
-
-
-def _words_about(code: CodeIndex, ref: DefinitionRef) -> Iterator[str]:
-    yield from ref.names[:-1][-1:]
-    yield PurePosixPath(ref.path).stem
+    ref = refs[0]
+    about = [*ref.names[:-1][-1:], PurePosixPath(ref.path).stem]
     parameters = _PARAMETERS.search(ref.definition.signature)
     for one in parameters[1].split(",") if parameters else ():
         names = [name for name in re.findall(r"[A-Za-z_]\w*", re.split(r"[:=]", one)[0]) if name not in _IGNORED]
-        yield from names[:1] if code.files[ref.path].language in _NAME_FIRST else names[-1:]
+        about += names[:1] if code.files[ref.path].language in _NAME_FIRST else names[-1:]
     sentence = next(sentences(ref.definition.doc), "")
-    yield from sorted(_content(sentence), key=lambda word: code.file_counts[stem(word)])
+    about += sorted(_content(sentence), key=lambda word: code.file_counts[stem(word)])
+    own = {stem(word) for word in split(ref.name)}
+    asked = _telling_words(text)
+    added = [
+        word
+        for word in about
+        if not own & {stem(part) for part in split(word)}
+        and name_key(word) != name_key(ref.name)  # in a sentence the parts of a name are not separated
+    ]
+    fresh: dict[str, str] = {}
+    for word in (*asked, *added):
+        if base_form(word.lower()) not in _IDLE:
+            fresh.setdefault(word.lower(), word)
+    kept = list(fresh.values())[: PHRASINGS.described]
+    return Phrase("ai_optimized", " ".join(kept)) if len(kept) > len(asked) else None
 
 
 def wrong_term(code: CodeIndex, query: Query) -> Phrase | None:
@@ -167,22 +163,24 @@ def wrong_term(code: CodeIndex, query: Query) -> Phrase | None:
     tokens = list(_TOKEN.finditer(text))
     lower = [match[0].lower() for match in tokens]
     for place, word in enumerate(lower):
-        slip = slips().get(word)
-        if slip is None or lower.count(word) != 1 or _inside_name(text, tokens[place]) or not _fits(slip, lower, place):
+        term = confusable_terms().get(word)
+        if term is None or lower.count(word) != 1 or _is_in_name(text, tokens[place]):
             continue
-        if stem(word) not in names and stem(slip.wrong) not in names and slip.wrong not in lower:
-            wrong = _replace_word(text, tokens, place, slip.wrong)
-            notes = (f"'{word}' became '{slip.wrong}': {slip.why}", *_namesake_note(code, slip.wrong))
+        before_verb = place > 0 and lower[place - 1] in _VERB_NEXT
+        fits = not before_verb if term.kind == "noun" else before_verb or word.endswith(("ed", "ing"))
+        if not fits and term.kind != "word":
+            continue
+        if stem(word) not in names and stem(term.wrong) not in names and term.wrong not in lower:
+            wrong = _replace_word(text, tokens, place, term.wrong)
+            own, refs = stem(term.wrong), filter(code.can_be_target, code.definitions)
+            found = sum(own in {stem(part) for part in parts(ref.name)} for ref in refs)
+            notes = [f"'{word}' became '{term.wrong}': {term.why}"]
+            if found:
+                check = "check that none of them is relevant"
+                notes.append(f"{found} definitions have '{term.wrong}' in their names: {check}")
             if replacements(text, wrong) == 1:  # not `byte byte string`, where a word was only added
-                return Phrase("wrong_terminology", wrong, notes)
+                return Phrase("wrong_terminology", wrong, tuple(notes))
     return None
-
-
-def _fits(slip: ConfusableTerm, words_: Sequence[str], place: int) -> bool:
-    before_verb = place > 0 and words_[place - 1] in _VERB_NEXT
-    if slip.kind == "noun":
-        return not before_verb
-    return slip.kind == "word" or before_verb or slip.word.endswith(("ed", "ing"))
 
 
 def _replace_word(text: str, tokens: Sequence[re.Match[str]], place: int, wrong: str) -> str:
@@ -196,17 +194,11 @@ def _replace_word(text: str, tokens: Sequence[re.Match[str]], place: int, wrong:
     return f"{text[: match.start()]}{new}{text[match.end() :]}"
 
 
-def _inside_name(text: str, match: re.Match[str]) -> bool:
+def _is_in_name(text: str, match: re.Match[str]) -> bool:
     before, after = text[: match.start()][-1:], text[match.end() :][:1]
     return bool(
         (before and before in "_-./:`\"'#@\\") or before.isdigit() or (after and after in "_-/:(`\\") or after.isdigit()
     )
-
-
-def _namesake_note(code: CodeIndex, word: str) -> tuple[str, ...]:
-    own = stem(word)
-    found = sum(own in {stem(part) for part in parts(ref.name)} for ref in code.definitions if code.can_be_target(ref))
-    return (f"{found} definitions have '{word}' in their names: check that none of them is relevant",) if found else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,29 +212,23 @@ class ConfusableTerm:
 
 
 @cache
-def slips() -> Mapping[str, ConfusableTerm]:
+def confusable_terms() -> Mapping[str, ConfusableTerm]:
     """Load the table of confusable terms: every inflection, with the first term it is confused with."""
     text = resources.files("assay.data").joinpath("mining", "confusable.toml").read_text(encoding="utf-8")
     found: dict[str, ConfusableTerm] = {}
     for pair in tomllib.loads(text)["pair"]:
-        for one, other in _inflections(pair):
-            found.setdefault(one, ConfusableTerm(one, other, pair["kind"], pair["why"]))
-            found.setdefault(other, ConfusableTerm(other, one, pair["kind"], pair["why"]))
+        one, other, kind = pair["one"], pair["other"], pair["kind"]
+        inflections = pair.get("forms")
+        if inflections is None:
+            inflections = [(one, other)]
+            if kind != "word":
+                inflections.append((_plural(one), _plural(other)))
+            if kind == "verb":
+                inflections += [(one.removesuffix("e") + e, other.removesuffix("e") + e) for e in ("ed", "ing")]
+        for left, right in inflections:
+            found.setdefault(left, ConfusableTerm(left, right, kind, pair["why"]))
+            found.setdefault(right, ConfusableTerm(right, left, kind, pair["why"]))
     return found
-
-
-def _inflections(pair: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    one, other = str(pair["one"]), str(pair["other"])
-    listed = pair.get("forms")
-    if isinstance(listed, list):
-        yield from ((str(left), str(right)) for left, right in listed)
-        return
-    yield one, other
-    if pair["kind"] != "word":
-        yield _plural(one), _plural(other)
-    if pair["kind"] == "verb":
-        for ending in ("ed", "ing"):
-            yield one.removesuffix("e") + ending, other.removesuffix("e") + ending
 
 
 def _plural(word: str) -> str:
