@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, cast
 
 from assay.clock import Deadline, today
 from assay.corpus.copying import copy_corpus, folder_bytes
-from assay.digests import digest_of
+from assay.digests import digest_of, text_digest
 from assay.engines.base import (
     Answered,
     EngineReply,
@@ -595,4 +595,4 @@ def _plain(value: object) -> Any:  # noqa: ANN401 - what JSON has
 
 
 def _effect(config: ConfigTemplate | None) -> list[str] | None:
-    return None if config is None else [config.file.name, config.format, config.digest, config.effect]
+    return None if config is None else [config.file.name, config.format, text_digest(config.text), config.effect]
