@@ -30,7 +30,6 @@ from assay.engines.secrets import check_literal_secrets, recorded_table, secret_
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
     IndexBuilder,
-    IndexDeclaration,
     IndexSettings,
     IndexWorkspace,
     SharedIndexEngine,
@@ -243,7 +242,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngin
         templates=templates,
         placeholders=fixed,
         template=template,
-        indexing=make_index_settings(IndexDeclaration(WHERE, read, always, builder, fixed, template, about)),
+        indexing=make_index_settings(WHERE, read, always, builder, fixed, template, about),
         layout=make_layout(read, WHERE),
         protocol=_make_protocol(read),
         secrets=(*secret_values(templates.all(), env=read.env), *(template.secrets if template else ())),

@@ -26,7 +26,6 @@ from assay.engines.secrets import check_literal_secrets, recorded_table, recorde
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
     IndexBuilder,
-    IndexDeclaration,
     IndexSettings,
     IndexWorkspace,
     SharedIndexEngine,
@@ -444,9 +443,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
         builder, about = "server", recorded_url(index.url)
         address = web_address(fill_url(index.url, dict.fromkeys(placeholder_names(fixed), "x"))).netloc
     always = ("index", "update", "ready", "token_env")
-    indexing = make_index_settings(
-        IndexDeclaration(where, read, always, cast(IndexBuilder, builder), fixed, config, about, address)
-    )
+    indexing = make_index_settings(where, read, always, cast(IndexBuilder, builder), fixed, config, about, address)
     layout = make_layout(read, where)
     return HttpEngine(read, layout, fixed, indexing, config, filters, read.oversample, read.concurrency)
 

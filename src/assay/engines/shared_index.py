@@ -1,4 +1,4 @@
-"""Indexes that variants of a tool share: a copy of the corpus with a store, made once and lent to sessions."""
+"""Indexes that variants of a tool share: a copy of the corpus with a store, built once and used by several sessions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol
 
 from assay.clock import Deadline, today
 from assay.corpus.copying import copy_corpus, folder_bytes
@@ -38,446 +38,9 @@ from assay.store.kinds import INDEXES
 from assay.toml import write_key
 from assay.types import Corpus
 
-KIND = INDEXES.name
-BUSY = "the kept index is in use by another process; it was made anew"
-OUTSIDE = "the index lies outside {root} and {store}: it cannot be kept"
-WROTE = "wrote into its index while it was asked; the next variant gets the index as it was"
-_ABOUT = "about.json"
-_CORPUS, _STORE = "corpus", f"{STORE}shared"
+# ---------------------------------------------------------------------------------------------- index settings
 
-
-@dataclass(frozen=True, slots=True)
-class PlaceLimits:
-    """The cost of restoring an index."""
-
-    #: Bytes of an index directory of which a second copy is kept: a second or two to write, less than any tool takes to
-    #: index as much. A larger one is indexed anew when a variant has changed it.
-    copy_bytes: int = 1_000_000_000
-
-
-PLACE_LIMITS = PlaceLimits()
-
-
-@dataclass(frozen=True, slots=True)
-class IndexWorkspace:
-    """The corpus that an engine works on, and the directory of its index if it wants one."""
-
-    corpus: Corpus
-    store: Path | None = None
-
-
-class Indexed(Protocol):
-    """An engine whose index can be made apart from searching."""
-
-    @property
-    def indexing(self) -> IndexSettings:
-        """The settings that decide its index."""
-
-    @property
-    def private(self) -> bool:
-        """Whether it gets a copy of the corpus."""
-
-    @property
-    def git(self) -> bool:
-        """Whether that copy is a repository."""
-
-    @property
-    def wants_store(self) -> bool:
-        """Whether it names {store}."""
-
-    def tool_identity(self, corpus: Corpus) -> list[object]:
-        """Return what identifies this version of the tool, and the variables that indexing reads."""
-
-    def build_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
-        """Make the index, with the settings that belong to it only, and return stderr."""
-
-    def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession:
-        """Open where the index is, or where it is still to be made."""
-
-
-class SharedIndexEngine:
-    """Mixin of engines that share their index."""
-
-    __slots__ = ()
-
-    def steps(self: Indexed) -> tuple[SharedStep, ...]:
-        """List the steps from corpus to ranking."""
-        return self.indexing.steps()
-
-    def open_shared(self: Indexed, corpus: Corpus, shelf: SharedCache, seconds: float | None) -> Session:
-        """Open on the index that the variants share; the first one makes it."""
-        indexing, clock = self.indexing, Deadline(seconds)
-        index = shelf.once(f"index {indexing.digest}", lambda: SharedIndex(self, corpus, shelf), SharedIndex.close)
-        lease = index.take(self, clock.rest())
-        mask = _mask(corpus, lease.place.spot)
-        try:
-            with mask.cleaning():
-                made = indexing.builder == "command" or (indexing.shared and indexing.builder != "none")
-                session = self.open_at(lease.place.spot, clock.rest(), indexed=made)
-        except BaseException:
-            lease.end()
-            raise
-        return SharedSession(session, lease, mask)
-
-
-class SharedSession(ExternalSession):
-    """A session of one variant. It cannot follow changed files, because other variants use the same index."""
-
-    def __init__(self, inner: ExternalSession, lease: Lease, mask: PathMask) -> None:
-        self.filtering = inner.filtering
-        self.placeholders = inner.placeholders
-        self._inner = inner
-        self._lease = lease
-        self._mask = PathMask(mask.corpus, {**mask.placeholders, "config": inner.placeholders.get("config", "")})
-
-    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
-        """Search, and return paths as if the corpus itself had been searched."""
-        with self._mask.cleaning():
-            reply = read_reply(self._inner.search_filtered(query, k, wanted, seconds))
-        hits = tuple(hit._replace(path=self._mask.path(hit.path)) for hit in reply.hits)
-        return EngineReply(hits, reply.cost, tuple(map(self._mask.text, reply.notes)), reply.waited)
-
-    def usage(self) -> SessionUsage:
-        """Return what was used; the index counts for every variant."""
-        used = self._inner.usage() if isinstance(self._inner, MeasuredSession) else SessionUsage()
-        place = self._lease.place
-        sizes = [size for size in (used.store_bytes, place.left or None) if size is not None]
-        stderr = "\n".join(filter(None, (place.stderr, used.stderr)))
-        return replace(used, store_bytes=sum(sizes) if sizes else None, stderr=self._mask.text(stderr))
-
-    def remarks(self) -> tuple[str, ...]:
-        """Return notes of the session and of the index."""
-        own = self._inner.remarks() if isinstance(self._inner, SessionWithNotes) else ()
-        return (*map(self._mask.text, own), *self._lease.notes)
-
-    def close(self) -> None:
-        """End the session and return the index."""
-        try:
-            self._inner.close()
-        finally:
-            self._lease.end()
-
-
-@dataclass(slots=True)
-class Lease:
-    """The right to use an index until the end of a session."""
-
-    index: SharedIndex
-    place: IndexDir
-    notes: tuple[str, ...] = ()
-
-    def end(self) -> None:
-        """Return the index; note whether the session changed it."""
-        if self.index.shared and not self.place.is_unchanged:
-            self.notes = (*self.notes, WROTE)
-        self.index.give_back(self.place)
-
-
-class SharedIndex:
-    """One index on one corpus, for all variants that share it."""
-
-    def __init__(self, engine: Indexed, corpus: Corpus, shelf: SharedCache) -> None:
-        self.shared = engine.indexing.shared and engine.indexing.builder != "none"
-        self._corpus = corpus
-        self._shelf = shelf
-        self._lock = threading.Lock()
-        self._place: IndexDir | None = None
-        self._retired: list[IndexDir] = []
-        self._problem: AssayError | None = None
-
-    def take(self, engine: Indexed, seconds: float | None) -> Lease:
-        """Lend the index, made now if there is none; one that failed is not tried again."""
-        with self._lock:
-            if self._problem is not None:
-                raise _copy_error(self._problem)
-            if self._place is not None and not self._is_usable(self._place, engine.indexing):
-                self._retire(self._place)
-            if self._place is None:
-                try:
-                    self._place = self._make(engine, seconds)
-                except AssayError as problem:
-                    self._problem = problem
-                    raise
-            self._place.users += 1
-            return Lease(self, self._place, self._place.notes)
-
-    def give_back(self, place: IndexDir) -> None:
-        """End a use; a retired directory without users is removed."""
-        with self._lock:
-            place.users -= 1
-            if place in self._retired and not place.users:
-                self._retired.remove(place)
-                place.on_close()
-
-    def close(self) -> None:
-        """Remove all directories."""
-        with self._lock:
-            for place in (*self._retired, *([self._place] if self._place else [])):
-                place.on_close()
-            self._retired, self._place = [], None
-
-    def _is_usable(self, place: IndexDir, indexing: IndexSettings) -> bool:
-        if indexing.address and _servers(self._shelf).get(indexing.address) != indexing.digest:
-            return False
-        return place.is_unchanged or (not place.users and place.restore())
-
-    def _retire(self, place: IndexDir) -> None:
-        self._place = None
-        if place.users:
-            self._retired.append(place)
-        else:
-            place.on_close()
-
-    def _make(self, engine: Indexed, seconds: float | None) -> IndexDir:
-        def fill(place: IndexDir) -> bool:
-            return self._fill(place, engine, seconds)
-
-        ours = engine.indexing.builder == "command" or (engine.indexing.builder == "session" and engine.indexing.shared)
-        reusable = self._shelf.reuse_index and self._shelf.artifacts is not None and engine.private and ours
-        found = _find_or_keep(self._shelf, self._corpus, engine, fill) if reusable else None
-        if found is not None:
-            return found
-        if not engine.private:
-            corpus = _ReadOnlyCorpus(self._corpus.root, IndexWorkspace(self._corpus))
-            fill(corpus)
-            return corpus
-        with ExitStack() as stack:
-            folder = stack.enter_context(scratch()) / "index"
-            place = _create(folder, self._corpus, git=engine.git, store=engine.wants_store)
-            fill(place)
-            place.settle(_back_up(folder) if self.shared else None)
-            place.notes = (BUSY,) if reusable else ()
-            place.on_close = stack.pop_all().close
-        return place
-
-    def _fill(self, place: IndexDir, engine: Indexed, seconds: float | None) -> bool:
-        """Make the index; return whether it left anything in the directory."""
-        indexing = engine.indexing
-        if indexing.builder == "none" or (indexing.builder in ("session", "server") and not indexing.shared):
-            return False  # left to the session
-        before = _snapshot(place.folder) if engine.private else {}
-        mask = _mask(self._corpus, place.spot)
-        with mask.cleaning():
-            place.stderr = mask.text(engine.build_index(place.spot, seconds))
-        self._shelf.made["index"] += 1
-        if indexing.address:
-            _servers(self._shelf)[indexing.address] = indexing.digest
-        after = _snapshot(place.folder) if engine.private else {}
-        place.left = _bytes_beside_code(after) - _bytes_beside_code(before)
-        if indexing.builder == "session" and before == after:
-            raise EngineError(
-                "making the index left nothing in {root} or {store}, where the variants look for it",
-                hint="let it write its index to {store}; if it keeps the index in memory, take index_keys out",
-            )
-        return before != after
-
-
-def _servers(shelf: SharedCache) -> dict[str, str]:
-    return shelf.once("servers of indexes", dict)
-
-
-def _bytes_beside_code(seen: Mapping[str, tuple[int, int]]) -> int:
-    return sum(size for path, (size, _) in seen.items() if path.startswith(f"{_CORPUS}/"))
-
-
-def _copy_error(problem: AssayError, edit: Callable[[str], str] = str) -> AssayError:
-    hint = None if problem.hint is None else edit(problem.hint)
-    copy = type(problem)(edit(problem.message), file=problem.file, line=problem.line, hint=hint)
-    if isinstance(copy, EngineError) and isinstance(problem, EngineError):
-        copy.waited, copy.stderr = problem.waited, edit(problem.stderr)
-    return copy
-
-
-class PathMask:
-    """Replaces the paths of a shared index in messages by placeholders, and in results by paths of the corpus."""
-
-    def __init__(self, corpus: Corpus, placeholders: Mapping[str, str]) -> None:
-        self.corpus = corpus
-        self.placeholders = placeholders
-        self._roots = tuple(dict.fromkeys((placeholders["root"], os.path.realpath(placeholders["root"]))))
-        named = {path: f"{{{name}}}" for name, path in placeholders.items() if path and path != str(corpus.root)}
-        self._named = sorted(named.items(), key=lambda item: (-len(item[0]), item[0]))
-
-    def text(self, text: str) -> str:
-        """Replace paths by placeholders."""
-        for path, name in self._named:
-            text = text.replace(path, name)
-        return text
-
-    def path(self, path: str) -> str:
-        """Map the path of a result to the original corpus."""
-        for root in self._roots:
-            if path.startswith(f"{root}/"):
-                return f"{self.corpus.root.as_posix()}/{path[len(root) + 1 :]}"
-        return path
-
-    @contextmanager
-    def cleaning(self) -> Iterator[None]:
-        """Replace paths in every AssayError of a block."""
-        try:
-            yield
-        except AssayError as problem:
-            raise _copy_error(problem, self.text) from None
-
-
-def _mask(corpus: Corpus, spot: IndexWorkspace) -> PathMask:
-    return PathMask(corpus, {"root": str(spot.corpus.root), "store": str(spot.store or "")})
-
-
-# ---------------------------------------------------------------------------------------------- directories
-
-
-class IndexDir:
-    """A directory with a copy of the corpus and a store, which must stay as indexing left it."""
-
-    def __init__(self, folder: Path, spot: IndexWorkspace) -> None:
-        self.folder = folder
-        self.spot = spot
-        self.users = 0
-        self.notes: tuple[str, ...] = ()
-        self.stderr = ""  # of indexing
-        self.left = 0  # bytes that indexing left beside the code
-        self.on_close: Callable[[], None] = lambda: None
-        self._seen: Mapping[str, tuple[int, int]] = {}
-        self._spare: Path | None = None
-
-    def settle(self, spare: Path | None) -> None:
-        """Remember the files as they are now; `spare` is a copy of the directory."""
-        self._seen = _snapshot(self.folder)
-        self._spare = spare
-
-    @property
-    def is_unchanged(self) -> bool:
-        """Whether every file is as indexing left it."""
-        return _snapshot(self.folder) == self._seen
-
-    def restore(self) -> bool:
-        """Restore the directory from its copy; return whether that succeeded."""
-        if self._spare is None:
-            return False
-        try:
-            for entry in list(os.scandir(self.folder)):
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path)
-                else:
-                    os.unlink(entry.path)
-            _copy_tree(self._spare, self.folder)
-        except OSError:
-            return False
-        return self.is_unchanged
-
-
-class _ReadOnlyCorpus(IndexDir):
-    """The corpus itself, for an engine that does not write there."""
-
-    @property
-    def is_unchanged(self) -> bool:
-        return True
-
-
-def _create(folder: Path, corpus: Corpus, *, git: bool, store: bool) -> IndexDir:
-    copied = copy_corpus(corpus, folder / _CORPUS, commit=git)
-    if store:
-        (folder / _STORE).mkdir()
-    return IndexDir(folder, IndexWorkspace(copied, folder / _STORE if store else None))
-
-
-def _snapshot(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return size and time of every file; files that vanish meanwhile are left out."""
-    seen = {}
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = os.path.join(place, name)
-            with suppress(OSError):
-                facts = os.lstat(path)
-                seen[os.path.relpath(path, folder)] = (facts.st_size, facts.st_mtime_ns)
-    return seen
-
-
-def _copy_tree(source: Path, target: Path) -> None:
-    """Copy all files with their times; links stay links, pipes and sockets are left out."""
-
-    def special(folder: str, names: list[str]) -> list[str]:
-        modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
-        plain = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
-        return [name for name, mode in modes.items() if not any(kind(mode) for kind in plain)]
-
-    shutil.copytree(source, target, symlinks=True, ignore=special, dirs_exist_ok=True)
-
-
-def _back_up(folder: Path) -> Path | None:
-    if folder_bytes(folder) > PLACE_LIMITS.copy_bytes:
-        return None
-    spare = folder.with_name(f"{folder.name}-as-it-was")
-    try:
-        _copy_tree(folder, spare)
-    except OSError:
-        return None
-    return spare
-
-
-# ---------------------------------------------------------------------------------------------- indexes of earlier runs
-
-
-class _NothingMadeError(Exception):
-    """Indexing left nothing that could be kept."""
-
-
-def _find_or_keep(
-    shelf: SharedCache, corpus: Corpus, engine: Indexed, fill: Callable[[IndexDir], bool]
-) -> IndexDir | None:
-    """Return the index of an earlier run, or make it and keep it; None while another process uses it."""
-    assert shelf.artifacts is not None
-    artefacts = shelf.artifacts
-    name = corpus.root.resolve().name or "corpus"  # the copy has the name of the root
-    facts = [engine.indexing.digest, engine.tool_identity(corpus), engine.git, engine.wants_store]
-    key = digest_of([corpus.digest, name, *facts])
-    made: list[IndexDir] = []
-
-    def create(content: Path) -> None:
-        shutil.rmtree(target, ignore_errors=True)  # left of a broken one
-        made.append(_create(target, corpus, git=engine.git, store=engine.wants_store))
-        if not fill(made[0]):
-            raise _NothingMadeError
-        _copy_tree(target, content / "place")
-        about = {"day": today(), "stderr": made[0].stderr, "left": made[0].left}
-        (content / _ABOUT).write_text(json.dumps(about), "utf-8")
-
-    with ExitStack() as stack:
-        holder = artefacts.kind_dir(KIND)
-        with writing(holder):
-            holder.mkdir(parents=True, exist_ok=True)
-            with suppress(PermissionError):  # it belongs to another user
-                holder.chmod(0o700)
-        work = stack.enter_context(artefacts.temporary(key, wait=False))
-        if work is None:
-            return None
-        stack.callback(artefacts.release, KIND, key)
-        target = work.resolve()
-        try:
-            content = artefacts.directory(KIND, key, create)
-        except _NothingMadeError:
-            place = made[0]
-            place.settle(None)
-            place.notes = (OUTSIDE,)
-        else:
-            place = made[0] if made else _reopen(content, target, corpus, name, store=engine.wants_store)
-            place.settle(content / "place")
-        place.on_close = stack.pop_all().close
-        return place
-
-
-def _reopen(content: Path, folder: Path, corpus: Corpus, name: str, *, store: bool) -> IndexDir:
-    _copy_tree(content / "place", folder)
-    about = json.loads((content / _ABOUT).read_text("utf-8"))
-    copied = replace(corpus, root=folder / _CORPUS / name)
-    place = IndexDir(folder, IndexWorkspace(copied, folder / _STORE if store else None))
-    place.stderr, place.left = about["stderr"], about["left"]
-    place.notes = (f"its index is that of {about['day']}, reused",)
-    return place
-
-
-#: What makes an index: nothing, a program that ends, the program that answers queries, or a server of the user's.
+#: What builds an index: nothing, a command, the program or server of the session, or a server that the user started.
 IndexBuilder = Literal["none", "command", "session", "server"]
 INDEX_KEYS_HELP = (
     "settings that belong to the index, such as argv, env.MODEL (all of env if no variable is named) and "
@@ -495,7 +58,7 @@ class IndexSettings:
     digest: str
     whole: str  # of all settings
     about: str = ""
-    address: str = ""  # of a server of the user's, which may hold one index at a time
+    address: str = ""  # of a server that may hold one index at a time
 
     @property
     def shared(self) -> bool:
@@ -503,55 +66,50 @@ class IndexSettings:
         return self.named is not None
 
     def steps(self) -> tuple[SharedStep, ...]:
-        """List the steps from corpus to ranking."""
+        """Return the steps from corpus to ranking."""
         return (SharedStep("index", self.digest, self.about), SharedStep("ranking", self.whole, "all settings"))
 
 
-@dataclass(frozen=True, slots=True)
-class IndexDeclaration:
-    """What an engine kind declares about its index."""
-
-    where: str
-    settings: Any  # the kind's `Settings`
-    always: tuple[str, ...]  # settings that belong to every index of this kind
-    builder: IndexBuilder
-    placeholders: Mapping[str, str]  # {here} and {preset}
-    config: ConfigTemplate | None = None
-    about: str = ""
-    address: str = ""
-
-
-def make_index_settings(declared: IndexDeclaration) -> IndexSettings:
+def make_index_settings(
+    where: str,
+    settings: Any,  # noqa: ANN401 - the settings of an engine kind, a dataclass with `index_keys`
+    always: Sequence[str],  # settings that belong to every index of this kind
+    builder: IndexBuilder,
+    fixed: Mapping[str, str],
+    config: ConfigTemplate | None = None,
+    about: str = "",
+    address: str = "",
+) -> IndexSettings:
     """Return what decides the index; raise ConfigError for an unknown name in `index_keys`."""
-    config, placeholders = declared.config, dict(declared.placeholders)
-    table = _settings_table(declared.settings, config)
-    given: Sequence[str] | None = declared.settings.index_keys
-    whole = digest_of([declared.where, {**table, "config": _effect(config)}, placeholders])
-    if given is None:
-        return IndexSettings(declared.builder, None, whole, whole, declared.about, declared.address)
-    if declared.builder == "none":
+    names = [field.name for field in fields(settings) if field.name not in ("index_keys", "config")]
+    plain = json.dumps({name: getattr(settings, name) for name in names}, default=_to_json)
+    table: dict[str, Any] = json.loads(plain)
+    if config is not None:
+        table["config"] = {**config.recorded(), "format": config.format}
+    whole = digest_of([where, {**table, "config": _effect(config)}, dict(fixed)])
+    if settings.index_keys is None:
+        return IndexSettings(builder, None, whole, whole, about, address)
+    if builder == "none":
         raise ConfigError(
-            f"{declared.where}: index_keys, but it makes no index that others could have",
-            hint="take it out, or declare the step that makes an index",
+            f"{where}: index_keys is set, but the engine builds no index", hint="remove index_keys, or set index"
         )
-    named = tuple(_read_key(key, table, declared) for key in given)
-    inputs = {name: table[name] for name in declared.always if name in table}
+    named = tuple(_parse_index_key(key, table, config, where) for key in settings.index_keys)
+    inputs = {name: table[name] for name in always if name in table}
     inputs |= {write_key(key): find(table, key) for key in named if key[0] != "config"}
     if "env" in table and not _variables(named):
         inputs["env"] = table["env"]
     inputs["config"] = _effect(index_config(config, named))
-    digest = digest_of([declared.where, inputs, placeholders])
-    return IndexSettings(declared.builder, named, digest, whole, declared.about, declared.address)
+    return IndexSettings(builder, named, digest_of([where, inputs, dict(fixed)]), whole, about, address)
 
 
 def index_env(env: Mapping[str, str], named: tuple[Key, ...] | None) -> Mapping[str, str]:
-    """Return the variables that indexing gets: all, unless `index_keys` names some."""
+    """Return the variables for indexing: all, unless `index_keys` names some."""
     wanted = None if named is None else _variables(named)
     return {name: env[name] for name in env if name in wanted} if wanted else env
 
 
 def index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) -> ConfigTemplate | None:
-    """Return the configuration that indexing gets: only with the edits that `index_keys` names."""
+    """Return the configuration for indexing: only with the edits that `index_keys` names."""
     if config is None or named is None:
         return config
     prefixes = [key[2:] for key in named if key[0] == "config"]
@@ -562,37 +120,418 @@ def _variables(named: tuple[Key, ...]) -> frozenset[str]:
     return frozenset(key[1] for key in named if key[0] == "env" and len(key) > 1)
 
 
-def _read_key(text: str, table: Mapping[str, Any], declared: IndexDeclaration) -> Key:
+def _parse_index_key(text: str, table: Mapping[str, Any], config: ConfigTemplate | None, where: str) -> Key:
     key = split_key(text)
     if key[0] == "config" and key[1:2] != ("edits",):
         key = ("config", "edits", *key[1:])
     known = {one for one in list_keys(table) if one[:2] != ("config", "edits")}
-    names = () if declared.config is None else declared.config.known
-    inside = [("config", "edits", *split_key(name)) for name in names]
-    known |= {one[:cut] for one in inside for cut in range(2, len(one) + 1)}
+    for name in config.known if config else ():
+        edit = ("config", "edits", *split_key(name))
+        known |= {edit[:cut] for cut in range(2, len(edit) + 1)}
     if key not in known:
-        near = closest_match(text, sorted(write_key(one).replace("config.edits.", "config.", 1) for one in known))
-        meant = f"did you mean {near[0]!r}? " if near else ""
+        names = sorted(write_key(one).replace("config.edits.", "config.", 1) for one in known)
+        close = closest_match(text, names)
         raise ConfigError(
-            f"{declared.where}: index_keys has {text!r}, which is no setting here",
-            hint=f"{meant}name settings of this engine, such as argv, env.NAME or config.KEY",
+            f"{where}: unknown setting {text!r} in index_keys",
+            hint=f"did you mean {close[0]!r}?" if close else "use settings such as argv, env.NAME or config.KEY",
         )
     return key
 
 
-def _settings_table(settings: object, config: ConfigTemplate | None) -> dict[str, Any]:
-    names = [field.name for field in fields(cast(Any, settings)) if field.name not in ("index_keys", "config")]
-    table = {name: _plain(getattr(settings, name)) for name in names}
-    return table | ({} if config is None else {"config": {**config.recorded(), "format": config.format}})
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401 - what JSON has
+def _to_json(value: Any) -> object:  # noqa: ANN401 - a value of a setting
     if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return asdict(value)
+    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def _effect(config: ConfigTemplate | None) -> list[str] | None:
     return None if config is None else [config.file.name, config.format, text_digest(config.text), config.effect]
+
+
+# ---------------------------------------------------------------------------------------------- engines and sessions
+
+BUSY = "the cached index is in use by another process; a new index was built"
+OUTSIDE = "the index is outside {root} and {store} and cannot be cached"
+WROTE = "wrote to its index during queries; the index is restored for the next variant"
+_CORPUS, _STORE = "corpus", f"{STORE}shared"
+#: Largest index directory of which a backup is made, in bytes: writing it takes 1-2 s, less than indexing as much. A
+#: larger index is rebuilt when a variant has changed it.
+MAX_BACKUP_BYTES = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class IndexWorkspace:
+    """The corpus that an engine works on, and the directory for its index if it wants one."""
+
+    corpus: Corpus
+    store: Path | None = None
+
+
+class Indexed(Protocol):
+    """An engine whose index can be built apart from searching."""
+
+    @property
+    def indexing(self) -> IndexSettings: ...
+    @property
+    def private(self) -> bool: ...
+    @property
+    def git(self) -> bool: ...
+    @property
+    def wants_store(self) -> bool: ...
+
+    def tool_identity(self, corpus: Corpus) -> list[object]:
+        """Return what identifies this version of the tool, and the variables that indexing reads."""
+
+    def build_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
+        """Build the index with the settings that belong to it, and return stderr."""
+
+    def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession:
+        """Open on an index, or build it first."""
+
+
+class SharedIndexEngine:
+    """Mixin of engines that share their index."""
+
+    __slots__ = ()
+
+    def steps(self: Indexed) -> tuple[SharedStep, ...]:
+        """Return the steps from corpus to ranking."""
+        return self.indexing.steps()
+
+    def open_shared(self: Indexed, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
+        """Open on the index that the variants share; the first one builds it."""
+        indexing, clock = self.indexing, Deadline(seconds)
+        index = cache.once(f"index {indexing.digest}", lambda: SharedIndex(self, corpus, cache), SharedIndex.close)
+        directory = index.acquire(self, clock.rest())
+        try:
+            with PathMask(corpus, directory.workspace).cleaning():
+                built = indexing.builder == "command" or (indexing.shared and indexing.builder != "none")
+                session = self.open_at(directory.workspace, clock.rest(), indexed=built)
+        except BaseException:
+            index.release(directory)
+            raise
+        return SharedSession(session, index, directory, corpus)
+
+
+class SharedSession(ExternalSession):
+    """A session of one variant; it cannot follow changed files, because other variants use the same index."""
+
+    def __init__(self, inner: ExternalSession, index: SharedIndex, directory: IndexDirectory, corpus: Corpus) -> None:
+        self.filtering = inner.filtering
+        self.placeholders = inner.placeholders
+        self._inner = inner
+        self._index = index
+        self._directory = directory
+        self._mask = PathMask(corpus, directory.workspace, inner.placeholders.get("config", ""))
+        self._notes: tuple[str, ...] = ()
+
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
+        """Search, and map paths to the original corpus."""
+        with self._mask.cleaning():
+            reply = read_reply(self._inner.search_filtered(query, k, wanted, seconds))
+        hits = tuple(hit._replace(path=self._mask.path(hit.path)) for hit in reply.hits)
+        return EngineReply(hits, reply.cost, tuple(map(self._mask.text, reply.notes)), reply.waited)
+
+    def usage(self) -> SessionUsage:
+        """Return the resources used; every variant includes the index."""
+        used = self._inner.usage() if isinstance(self._inner, MeasuredSession) else SessionUsage()
+        sizes = [size for size in (used.store_bytes, self._directory.added_bytes or None) if size is not None]
+        stderr = "\n".join(filter(None, (self._directory.stderr, used.stderr)))
+        return replace(used, store_bytes=sum(sizes) if sizes else None, stderr=self._mask.text(stderr))
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return notes of the session and of the index."""
+        own = self._inner.remarks() if isinstance(self._inner, SessionWithNotes) else ()
+        return (*map(self._mask.text, own), *self._notes)
+
+    def close(self) -> None:
+        """End the session and release the index."""
+        try:
+            self._inner.close()
+        finally:
+            self._notes = self._index.release(self._directory)
+
+
+class PathMask:
+    """Replaces paths of an index directory: in messages by placeholders, in results by paths of the corpus."""
+
+    def __init__(self, corpus: Corpus, workspace: IndexWorkspace, config: str = "") -> None:
+        self._corpus_root = corpus.root.as_posix()
+        root = str(workspace.corpus.root)
+        self._roots = tuple(dict.fromkeys((root, os.path.realpath(root))))
+        paths = {root: "{root}", str(workspace.store or ""): "{store}", config: "{config}"}
+        named = [(path, name) for path, name in paths.items() if path and path != str(corpus.root)]
+        self._named = sorted(named, key=lambda item: (-len(item[0]), item[0]))
+
+    def text(self, text: str) -> str:
+        """Replace paths by placeholders."""
+        for path, name in self._named:
+            text = text.replace(path, name)
+        return text
+
+    def path(self, path: str) -> str:
+        """Map the path of a result to the corpus."""
+        root = next((root for root in self._roots if path.startswith(f"{root}/")), None)
+        return path if root is None else f"{self._corpus_root}/{path[len(root) + 1 :]}"
+
+    @contextmanager
+    def cleaning(self) -> Iterator[None]:
+        """Replace paths in every AssayError of a block."""
+        try:
+            yield
+        except AssayError as error:
+            raise _rewrite(error, self.text) from None
+
+
+def _rewrite(error: AssayError, change: Callable[[str], str]) -> AssayError:
+    copy = error.rewrite(change)
+    if isinstance(copy, EngineError):
+        copy.stderr = change(copy.stderr)
+    return copy
+
+
+# ---------------------------------------------------------------------------------------------- index directories
+
+
+@dataclass(slots=True, eq=False)
+class IndexDirectory:
+    """A directory with a copy of the corpus and a store, which must stay as indexing left it."""
+
+    path: Path
+    workspace: IndexWorkspace
+    is_copy: bool = True  # False: the corpus itself, which the engine does not write to
+    users: int = 0
+    notes: tuple[str, ...] = ()
+    stderr: str = ""  # of indexing
+    added_bytes: int = 0  # that indexing left beside the code
+    close: Callable[[], None] = lambda: None
+    _files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    _backup: Path | None = None
+
+    def freeze(self, backup: Path | None) -> None:
+        """Record the files as they are now; `backup` is a copy of the directory."""
+        self._files = _snapshot(self.path)
+        self._backup = backup
+
+    def is_unchanged(self) -> bool:
+        """Return whether every file is as indexing left it."""
+        return not self.is_copy or _snapshot(self.path) == self._files
+
+    def restore(self) -> bool:
+        """Restore the directory from its backup; return whether that succeeded."""
+        if self._backup is None:
+            return False
+        try:
+            for entry in list(os.scandir(self.path)):
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path)
+                else:
+                    os.unlink(entry.path)
+            _copy_tree(self._backup, self.path)
+        except OSError:
+            return False
+        return self.is_unchanged()
+
+
+class SharedIndex:
+    """One index on one corpus, for all variants that share it."""
+
+    def __init__(self, engine: Indexed, corpus: Corpus, cache: SharedCache) -> None:
+        self._shared = engine.indexing.shared and engine.indexing.builder != "none"
+        self._corpus = corpus
+        self._cache = cache
+        self._lock = threading.Lock()
+        self._current: IndexDirectory | None = None
+        self._retired: list[IndexDirectory] = []
+        self._error: AssayError | None = None
+
+    def acquire(self, engine: Indexed, seconds: float | None) -> IndexDirectory:
+        """Return the directory of the index, which is built if necessary; a failed build is not repeated."""
+        with self._lock:
+            if self._error is not None:
+                raise _rewrite(self._error, str)
+            if self._current is not None and not self._is_usable(self._current, engine.indexing):
+                self._retire(self._current)
+            if self._current is None:
+                try:
+                    self._current = self._make(engine, seconds)
+                except AssayError as error:
+                    self._error = error
+                    raise
+            self._current.users += 1
+            return self._current
+
+    def release(self, directory: IndexDirectory) -> tuple[str, ...]:
+        """End the use of a directory and return its notes; remove a retired one without users."""
+        notes = (*directory.notes, WROTE) if self._shared and not directory.is_unchanged() else directory.notes
+        with self._lock:
+            directory.users -= 1
+            if directory in self._retired and not directory.users:
+                self._retired.remove(directory)
+                directory.close()
+        return notes
+
+    def close(self) -> None:
+        """Remove all directories."""
+        with self._lock:
+            for directory in (*self._retired, *([self._current] if self._current else [])):
+                directory.close()
+            self._retired, self._current = [], None
+
+    def _is_usable(self, directory: IndexDirectory, indexing: IndexSettings) -> bool:
+        if indexing.address and self._servers().get(indexing.address) != indexing.digest:
+            return False
+        return directory.is_unchanged() or (not directory.users and directory.restore())
+
+    def _retire(self, directory: IndexDirectory) -> None:
+        self._current = None
+        if directory.users:
+            self._retired.append(directory)
+        else:
+            directory.close()
+
+    def _servers(self) -> dict[str, str]:
+        """Return the digest of the index that each server was last told to build, by address."""
+        return self._cache.once("servers of indexes", dict)
+
+    def _make(self, engine: Indexed, seconds: float | None) -> IndexDirectory:
+        builder, shared = engine.indexing.builder, engine.indexing.shared
+        if not engine.private:
+            directory = IndexDirectory(self._corpus.root, IndexWorkspace(self._corpus), is_copy=False)
+            self._build(directory, engine, seconds)
+            return directory
+        is_local = builder == "command" or (builder == "session" and shared)
+        reusable = self._cache.reuse_index and self._cache.artifacts is not None and is_local
+        cached = self._make_cached(engine, seconds) if reusable else None
+        if cached is not None:
+            return cached
+        with ExitStack() as stack:
+            path = stack.enter_context(scratch()) / "index"
+            directory = self._create(path, engine)
+            self._build(directory, engine, seconds)
+            directory.freeze(_back_up(path) if self._shared else None)
+            directory.notes = (BUSY,) if reusable else ()
+            directory.close = stack.pop_all().close
+        return directory
+
+    def _create(self, path: Path, engine: Indexed) -> IndexDirectory:
+        copied = copy_corpus(self._corpus, path / _CORPUS, commit=engine.git)
+        if engine.wants_store:
+            (path / _STORE).mkdir()
+        return IndexDirectory(path, IndexWorkspace(copied, path / _STORE if engine.wants_store else None))
+
+    def _build(self, directory: IndexDirectory, engine: Indexed, seconds: float | None) -> bool:
+        """Build the index, unless the session does; return whether that changed the directory."""
+        indexing = engine.indexing
+        if indexing.builder == "none" or (indexing.builder in ("session", "server") and not indexing.shared):
+            return False
+        before = _snapshot(directory.path) if engine.private else {}
+        mask = PathMask(self._corpus, directory.workspace)
+        with mask.cleaning():
+            directory.stderr = mask.text(engine.build_index(directory.workspace, seconds))
+        self._cache.made["index"] += 1
+        if indexing.address:
+            self._servers()[indexing.address] = indexing.digest
+        after = _snapshot(directory.path) if engine.private else {}
+        directory.added_bytes = _corpus_bytes(after) - _corpus_bytes(before)
+        if indexing.builder == "session" and before == after:
+            raise EngineError(
+                "indexing wrote nothing to {root} or {store}, so variants cannot share the index",
+                hint="configure the tool to write its index to {store}, or remove index_keys",
+            )
+        return before != after
+
+    def _make_cached(self, engine: Indexed, seconds: float | None) -> IndexDirectory | None:
+        """Return the index of an earlier run, or build and store it; None while another process uses it."""
+        store, corpus = self._cache.artifacts, self._corpus
+        assert store is not None
+        name = corpus.root.resolve().name or "corpus"  # copy_corpus keeps the name of the root
+        facts = [engine.indexing.digest, engine.tool_identity(corpus), engine.git, engine.wants_store]
+        key = digest_of([corpus.digest, name, *facts])
+        built: list[IndexDirectory] = []
+
+        def create(content: Path) -> None:
+            shutil.rmtree(path, ignore_errors=True)
+            directory = self._create(path, engine)
+            built.append(directory)
+            if not self._build(directory, engine, seconds):
+                raise _NothingBuiltError
+            _copy_tree(path, content / "place")
+            about = {"day": today(), "stderr": directory.stderr, "left": directory.added_bytes}
+            (content / "about.json").write_text(json.dumps(about), "utf-8")
+
+        with ExitStack() as stack:
+            parent = store.kind_dir(INDEXES.name)
+            with writing(parent):
+                parent.mkdir(parents=True, exist_ok=True)
+                with suppress(PermissionError):  # another user owns it
+                    parent.chmod(0o700)
+            temporary = stack.enter_context(store.temporary(key, wait=False))
+            if temporary is None:
+                return None
+            stack.callback(store.release, INDEXES.name, key)
+            path = temporary.resolve()
+            try:
+                content = store.directory(INDEXES.name, key, create)
+            except _NothingBuiltError:
+                directory = built[0]
+                directory.freeze(None)
+                directory.notes = (OUTSIDE,)
+            else:
+                if built:
+                    directory = built[0]
+                else:
+                    _copy_tree(content / "place", path)
+                    about = json.loads((content / "about.json").read_text("utf-8"))
+                    copied = replace(corpus, root=path / _CORPUS / name)
+                    workspace = IndexWorkspace(copied, path / _STORE if engine.wants_store else None)
+                    notes = (f"reused the index built on {about['day']}",)
+                    directory = IndexDirectory(
+                        path, workspace, notes=notes, stderr=about["stderr"], added_bytes=about["left"]
+                    )
+                directory.freeze(content / "place")
+            directory.close = stack.pop_all().close
+            return directory
+
+
+class _NothingBuiltError(Exception):
+    """Indexing left nothing to store."""
+
+
+def _corpus_bytes(files: Mapping[str, tuple[int, int]]) -> int:
+    return sum(size for path, (size, _) in files.items() if path.startswith(f"{_CORPUS}/"))
+
+
+def _snapshot(directory: Path) -> dict[str, tuple[int, int]]:
+    """Return size and modification time of every file; files that vanish meanwhile are skipped."""
+    files = {}
+    for parent, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(parent, name)
+            with suppress(OSError):
+                facts = os.lstat(path)
+                files[os.path.relpath(path, directory)] = (facts.st_size, facts.st_mtime_ns)
+    return files
+
+
+def _copy_tree(source: Path, target: Path) -> None:
+    """Copy all files with their times; symbolic links are kept, pipes and sockets are skipped."""
+
+    def special(directory: str, names: list[str]) -> list[str]:
+        modes = {name: os.lstat(os.path.join(directory, name)).st_mode for name in names}
+        return [
+            name for name, mode in modes.items() if stat.S_IFMT(mode) not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
+        ]
+
+    shutil.copytree(source, target, symlinks=True, ignore=special, dirs_exist_ok=True)
+
+
+def _back_up(directory: Path) -> Path | None:
+    if folder_bytes(directory) > MAX_BACKUP_BYTES:
+        return None
+    backup = directory.with_name(f"{directory.name}-backup")
+    try:
+        _copy_tree(directory, backup)
+    except OSError:
+        return None
+    return backup

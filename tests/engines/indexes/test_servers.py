@@ -97,7 +97,7 @@ def test_law_of_mcp_servers_on_one_index(mcp: Any, code: Corpus, log: Log) -> No
 
 def test_mcp_server_that_keeps_its_index_in_memory_is_told_so(mcp: Any, code: Corpus) -> None:
     shelf = SharedCache(code)
-    with pytest.raises(EngineError, match="left nothing"):
+    with pytest.raises(EngineError, match="wrote nothing"):
         shared(mcp({"memory": True})).open_shared(code, shelf, WATCHDOG)
     assert hits(answers(mcp({"memory": True}, index_keys=None), code, shelf)[0], code)  # each server makes its own
     shelf.close()

@@ -151,7 +151,7 @@ def test_program_that_indexes_when_it_starts_must_leave_its_index_where_others_f
 ) -> None:
     nowhere = [sys.executable, "-ISc", "print('ready', flush=True); input()", "{config}", "{store}"]
     engine = tool(**{**STAYS, "argv": nowhere})
-    with pytest.raises(EngineError, match="left nothing"):
+    with pytest.raises(EngineError, match="wrote nothing"):
         shared(engine).open_shared(code, SharedCache(code), WATCHDOG)
 
 
@@ -159,9 +159,9 @@ def test_program_that_indexes_when_it_starts_must_leave_its_index_where_others_f
     ("keys", "said"),
     [
         (["config.embeding.model"], "did you mean 'config.embedding.model'"),
-        (["env.MODEL"], "no setting here"),
+        (["env.MODEL"], "unknown setting"),
         (["argvs"], "did you mean 'argv'"),
-        (["config.edits.search.nothing"], "no setting here"),
+        (["config.edits.search.nothing"], "unknown setting"),
     ],
 )
 def test_names_that_mean_nothing_are_errors_with_the_nearest(tool: Make, keys: list[str], said: str) -> None:
@@ -171,7 +171,7 @@ def test_names_that_mean_nothing_are_errors_with_the_nearest(tool: Make, keys: l
 
 
 def test_index_keys_without_an_index_and_config_without_a_reader_are_errors(tool: Make) -> None:
-    with pytest.raises(ConfigError, match="makes no index"):
+    with pytest.raises(ConfigError, match="builds no index"):
         tool(index=None)
     with pytest.raises(ConfigError, match="stands nowhere"):
         tool(index="true", argv="true {query}", index_keys=None)
@@ -326,7 +326,7 @@ def test_index_that_lies_elsewhere_is_not_kept_and_that_is_told(tool: Make, code
     for count in (1, 2):
         _, notes, made = run_once(tool(index=index, argv=argv), code, tmp_path / "kept")
         assert made == 1
-        assert "cannot be kept" in notes[0]
+        assert "cannot be cached" in notes[0]
         assert (tmp_path / "home").read_text() == "x" * count
 
 

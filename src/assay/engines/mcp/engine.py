@@ -18,7 +18,6 @@ from assay.engines.secrets import check_literal_secrets, recorded_table, recorde
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
     IndexBuilder,
-    IndexDeclaration,
     IndexSettings,
     IndexWorkspace,
     SharedIndexEngine,
@@ -384,4 +383,4 @@ def _index_settings(
     always = ("index_command", "index", "git", "update", *own)
     about = shlex.join(templates.index_command) or " ".join(call.tool for call in templates.index)
     address = recorded_url(settings.url) if builder == "server" else ""
-    return make_index_settings(IndexDeclaration(WHERE, settings, always, builder, fixed, config, about, address))
+    return make_index_settings(WHERE, settings, always, builder, fixed, config, about, address)
