@@ -173,7 +173,7 @@ def test_names_that_mean_nothing_are_errors_with_the_nearest(tool: Make, keys: l
 def test_index_keys_without_an_index_and_config_without_a_reader_are_errors(tool: Make) -> None:
     with pytest.raises(ConfigError, match="builds no index"):
         tool(index=None)
-    with pytest.raises(ConfigError, match="stands nowhere"):
+    with pytest.raises(ConfigError, match="is not used"):
         tool(index="true", argv="true {query}", index_keys=None)
     with pytest.raises(ConfigError, match=r"has \{config\}"):
         tool(config=None, index_keys=None)
