@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.syntax.grammars import header_language
+from assay.syntax.grammars import grammar_name
 from tests.timing import fastest
 
 CPP = {
@@ -36,18 +36,18 @@ C = {
 
 
 @pytest.mark.parametrize("text", CPP.values(), ids=CPP)
-def test_header_language_sees_what_only_cpp_has(text):
-    assert header_language(text) == "cpp"
+def test_header_sees_what_only_cpp_has(text):
+    assert grammar_name("x.h", "c", text) == "cpp"
 
 
 @pytest.mark.parametrize("text", C.values(), ids=C)
-def test_header_language_is_c_otherwise(text):
-    assert header_language(text) == "c"
+def test_header_is_c_otherwise(text):
+    assert grammar_name("x.h", "c", text) == "c"
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("piece", ["/* ", '"', "class a ", "'", "template ", "a : ", "\n \n", "a ::  "])
-def test_header_language_takes_time_in_proportion_to_the_text(piece):
+def test_header_takes_time_in_proportion_to_the_text(piece):
     short, long = piece * (50_000 // len(piece)), piece * (400_000 // len(piece))
-    linear = fastest(lambda: header_language(short)) * len(long) / len(short)
-    assert fastest(lambda: header_language(long)) < 3 * linear  # quadratic: 8 times
+    linear = fastest(lambda: grammar_name("x.h", "c", short)) * len(long) / len(short)
+    assert fastest(lambda: grammar_name("x.h", "c", long)) < 3 * linear  # quadratic: 8 times

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, resources
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
@@ -33,51 +33,19 @@ _CPP = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 
-
-def header_language(text: str) -> str:
-    """Return `cpp` or `c` for a header, by syntax of C++ outside comments and strings."""
-    return "cpp" if _CPP.search(_NO_CODE.sub(" ", text)) else "c"
-
-
-class _Wheel(NamedTuple):
-    """The module of a grammar, and the function that returns it."""
-
-    module: str
-    function: str = "language"
-
-
-#: grammar -> wheel. The name is that of the language in `corpus.languages`, and of its file in `queries/`.
-_WHEELS: Final[Mapping[str, _Wheel]] = {
-    "bash": _Wheel("tree_sitter_bash"),
-    "c": _Wheel("tree_sitter_c"),
-    "cpp": _Wheel("tree_sitter_cpp"),
-    "csharp": _Wheel("tree_sitter_c_sharp"),
-    "css": _Wheel("tree_sitter_css"),
-    "dart": _Wheel("tree_sitter_dart"),
-    "elixir": _Wheel("tree_sitter_elixir"),
-    "go": _Wheel("tree_sitter_go"),
-    "haskell": _Wheel("tree_sitter_haskell"),
-    "html": _Wheel("tree_sitter_html"),
-    "java": _Wheel("tree_sitter_java"),
-    "javascript": _Wheel("tree_sitter_javascript"),
-    "json": _Wheel("tree_sitter_json"),
-    "kotlin": _Wheel("tree_sitter_kotlin"),
-    "lua": _Wheel("tree_sitter_lua"),
-    "php": _Wheel("tree_sitter_php", "language_php"),
-    "python": _Wheel("tree_sitter_python"),
-    "ruby": _Wheel("tree_sitter_ruby"),
-    "rust": _Wheel("tree_sitter_rust"),
-    "scala": _Wheel("tree_sitter_scala"),
-    "sql": _Wheel("tree_sitter_sql"),
-    "swift": _Wheel("tree_sitter_swift"),
-    "toml": _Wheel("tree_sitter_toml"),
-    "tsx": _Wheel("tree_sitter_typescript", "language_tsx"),
-    "typescript": _Wheel("tree_sitter_typescript", "language_typescript"),
-    "yaml": _Wheel("tree_sitter_yaml"),
-    "zig": _Wheel("tree_sitter_zig"),
+#: Grammars. The name is that of the language in `corpus.languages`, and of its file in `queries/`.
+GRAMMARS: Final = (
+    "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "html", "java", "javascript", "json",
+    "kotlin", "lua", "php", "python", "ruby", "rust", "scala", "sql", "swift", "toml", "tsx", "typescript", "yaml",
+    "zig",
+)  # fmt: skip
+#: Module and function of grammars whose wheel is not `tree_sitter_NAME` with `language`.
+_WHEELS: Final[Mapping[str, tuple[str, str]]] = {
+    "csharp": ("tree_sitter_c_sharp", "language"),
+    "php": ("tree_sitter_php", "language_php"),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+    "typescript": ("tree_sitter_typescript", "language_typescript"),
 }
-
-GRAMMARS: Final = tuple(sorted(_WHEELS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +61,8 @@ def grammar_name(path: str, language: str | None, text: str) -> str | None:
     if language == "typescript" and path.lower().endswith(".tsx"):
         return "tsx"
     if language == "c" and path.lower().endswith(".h"):
-        return header_language(text)
-    return language if language in _WHEELS else None
+        return "cpp" if _CPP.search(_NO_CODE.sub(" ", text)) else "c"
+    return language if language in GRAMMARS else None
 
 
 @cache
@@ -102,12 +70,13 @@ def load_grammar(name: str) -> Grammar:
     """Load a grammar and compile its query, once per process."""
     from tree_sitter import Language, Parser, Query
 
-    wheel = _WHEELS[name]
-    language = Language(getattr(import_module(wheel.module), wheel.function)())
+    module, function = _WHEELS.get(name, (f"tree_sitter_{name}", "language"))
+    language = Language(getattr(import_module(module), function)())
     source = resources.files("assay.syntax").joinpath("queries", f"{name}.scm").read_text(encoding="utf-8")
     return Grammar(Parser(language), Query(language, source))
 
 
 def packages() -> tuple[str, ...]:
     """Return the packages of the grammars."""
-    return tuple(sorted({wheel.module.replace("_", "-") for wheel in _WHEELS.values()}))
+    modules = {_WHEELS.get(name, (f"tree_sitter_{name}", ""))[0] for name in GRAMMARS}
+    return tuple(sorted(module.replace("_", "-") for module in modules))

@@ -7,10 +7,10 @@ join to that line; unknown syntax, and what would take too long, is plain.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from assay.syntax.grammars import load_grammar
@@ -104,16 +104,24 @@ _DIGITS: Final = frozenset(b"0123456789.+-")
 
 def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> tuple[tuple[HighlightSpan, ...], ...]:
     """Return the runs of each line of a text; an empty line has none."""
-    marks = _marks(text, grammar, limits) if grammar else None
     lines = split_lines(text)
-    if marks is None:
-        return tuple((HighlightSpan(line, "plain"),) if line else () for line in lines)
-    return tuple(_line_runs(lines, marks, limits))
+    marks = _marks(text.encode("utf-8", "replace"), grammar, limits) if grammar else None
+    found: list[tuple[HighlightSpan, ...]] = []
+    at = 0
+    for line in lines:
+        sizes = [1] * len(line) if line.isascii() else [len(char.encode("utf-8", "replace")) for char in line]
+        if marks is None or len(line) > limits.columns:
+            found.append((HighlightSpan(line, "plain"),) if line else ())
+        else:
+            starts = accumulate(sizes, initial=at)
+            runs = groupby(zip(line, starts, strict=False), key=lambda place: marks[place[1]])
+            found.append(tuple(HighlightSpan("".join(char for char, _ in run), COLORS[color]) for color, run in runs))
+        at += sum(sizes) + 1
+    return tuple(found)
 
 
-def _marks(text: str, grammar: str, limits: ColorLimits) -> bytearray | None:
-    """Return the color of each byte of a text; None where it is not parsed, as malformed sources may crash parsers."""
-    source = text.encode("utf-8", "replace")
+def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None:
+    """Return the color of each byte; None where it is not parsed, as malformed sources may crash parsers."""
     if len(source) > limits.bytes or nesting_problem(source, grammar) or is_malformed(source, grammar):
         return None
     tree = parse(source, grammar, _PARSING)
@@ -171,31 +179,3 @@ def _paint_names(tree: Tree, grammar: str, marks: bytearray) -> None:
         if any(capture.startswith("definition.") for capture in captures):
             for node in captures.get("name", ()):
                 marks[node.start_byte : node.end_byte] = bytes((_DEFINITION,)) * (node.end_byte - node.start_byte)
-
-
-def _line_runs(lines: tuple[str, ...], marks: bytearray, limits: ColorLimits) -> Iterator[tuple[HighlightSpan, ...]]:
-    at = 0
-    for line in lines:
-        size = len(line) if line.isascii() else len(line.encode("utf-8", "replace"))
-        if len(line) > limits.columns:
-            yield (HighlightSpan(line, "plain"),)
-        else:
-            yield tuple(_runs(line, marks[at : at + size]))
-        at += size + 1
-
-
-def _runs(line: str, marks: bytearray) -> Iterator[HighlightSpan]:
-    colors = marks if len(marks) == len(line) else _by_character(line, marks)
-    at = 0
-    for color, group in groupby(colors):
-        end = at + sum(1 for _ in group)
-        yield HighlightSpan(line[at:end], COLORS[color])
-        at = end
-
-
-def _by_character(line: str, marks: bytearray) -> list[int]:
-    colors, at = [], 0
-    for character in line:
-        colors.append(marks[at])
-        at += len(character.encode("utf-8", "replace"))
-    return colors

@@ -63,7 +63,7 @@ def split(identifier: str) -> tuple[str, ...]:
     if identifier.isascii():
         return tuple(map(str.lower, _ASCII_PART.findall(identifier)))
     identifier = normalize("NFC", identifier)  # é is one letter, however it was typed
-    shape = "".join(map(_shape, identifier))
+    shape = "".join(map(_letter_class, identifier))
     return tuple(identifier[part.start() : part.end()].lower() for part in _SHAPE_PART.finditer(shape))
 
 
@@ -81,7 +81,7 @@ def _raw(text: str) -> list[str]:
     return _ASCII_WORD.findall(text) if text.isascii() else _WORD.findall(normalize("NFC", text))
 
 
-def _shape(character: str) -> str:
+def _letter_class(character: str) -> str:
     if character.isupper() or character.istitle():
         return "U"
     if character.isnumeric() and not character.isalpha():
@@ -89,15 +89,6 @@ def _shape(character: str) -> str:
     if character == "s":
         return "s"
     return "l" if _WORD.match(character) and character != "_" else "-"
-
-
-def _tokens(raw: str) -> tuple[str, ...]:
-    compound = raw.strip("_").lower()
-    if not compound:
-        return ()
-    found = split(raw)
-    pairs = () if raw.isascii() else unspaced_pairs(compound)
-    return (compound, *found, *pairs) if len(found) > 1 else (compound, *pairs)
 
 
 def unspaced_pairs(compound: str) -> tuple[str, ...]:
@@ -110,7 +101,11 @@ class _TokenCache(dict[str, tuple[str, ...]]):
     """A bounded cache: a source tree uses each of its identifiers many times."""
 
     def __missing__(self, raw: str) -> tuple[str, ...]:
-        tokens = _tokens(raw)
+        tokens: tuple[str, ...] = ()
+        if compound := raw.strip("_").lower():
+            found = split(raw)
+            pairs = () if raw.isascii() else unspaced_pairs(compound)
+            tokens = (compound, *found, *pairs) if len(found) > 1 else (compound, *pairs)
         if len(raw) <= CACHE_LIMITS.characters:
             if len(self) >= CACHE_LIMITS.entries:
                 self.clear()

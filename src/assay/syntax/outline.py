@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from assay.processes.forks import Fork, ForkError, can_fork
 from assay.syntax.grammars import load_grammar
@@ -25,7 +25,7 @@ from assay.syntax.parsing import (
 )
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
+    from tree_sitter import Node
 
 #: The problem of a file that reached the time limit; it may be parsed on a faster machine.
 TIMED_OUT = "parsing it took too long"
@@ -112,50 +112,56 @@ def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline
         return _unknown("its parser failed")
 
 
+def _unknown(problem: str) -> Outline:
+    return Outline((), (), (), (), (), broken=True, problem=problem)
+
+
 def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
+    from tree_sitter import QueryCursor
+
     tree = parse(source, grammar, limits)
     if tree is None:
         return _unknown(TIMED_OUT)
     if has_too_many_errors(tree, limits):
         return _unknown("it holds too many errors")
-    return _read(tree, grammar, source)
-
-
-def _unknown(problem: str) -> Outline:
-    return Outline((), (), (), (), (), broken=True, problem=problem)
-
-
-def _read(tree: Tree, grammar: str, source: bytes) -> Outline:
-    from tree_sitter import QueryCursor
-
-    loaded = load_grammar(grammar)
-    root = tree.root_node
-    cursor = QueryCursor(loaded.query, match_limit=PARSING.open_matches)
-    found = _collect(cursor.matches(root), source)
+    cursor = QueryCursor(load_grammar(grammar).query, match_limit=PARSING.open_matches)
+    matches: dict[int, _Match] = {}  # by the first byte of the name
+    headers: list[_Header] = []
+    imports: dict[str, None] = {}
+    references: dict[bytes, None] = {}  # in order of first use
+    for pattern, captures in cursor.matches(tree.root_node):
+        for capture, nodes in captures.items():
+            if capture == "reference":
+                references.update(dict.fromkeys([source[n.start_byte : n.end_byte] for n in nodes]))
+            elif capture in ("comment", "decorator"):
+                headers += [_header(node, source, comment=capture == "comment") for node in nodes]
+            elif capture == "import":
+                imports.update(dict.fromkeys([_flat(_text(n, source), LIMITS.signature) for n in nodes]))
+            elif capture.startswith(_DEFINITION) and "name" in captures and _size(captures["name"][0]):
+                new = _match(pattern, capture.removeprefix(_DEFINITION), nodes[0], captures, source)
+                old = matches.get(new.name.start_byte)
+                if old is None or (_size(new.node), -new.pattern) > (_size(old.node), -old.pattern):
+                    matches[new.name.start_byte] = new
     return Outline(
-        _definitions(found, source, grammar),
-        tuple(LineSpan(above.start, above.end) for above in found.above if above.comment),
-        tuple(dict.fromkeys(found.imports)),
-        tuple(name.decode("utf-8", "replace") for name in found.references),
-        tuple(_breaks(root, 0)),
-        root.has_error or bool(cursor.did_exceed_match_limit),
+        _definitions(list(matches.values()), headers, source, grammar),
+        tuple(LineSpan(one.start, one.end) for one in headers if one.comment is not None),
+        tuple(imports),
+        tuple(name.decode("utf-8", "replace") for name in references),
+        tuple(_breaks(tree.root_node, 0)),
+        tree.root_node.has_error or bool(cursor.did_exceed_match_limit),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Above:
+class _Header(NamedTuple):
     """A comment or decorator, which may belong to the definition below it."""
 
     start: int
     end: int
-    start_byte: int
-    end_byte: int
-    comment: bool
+    comment: bytes | None
     alone: bool  # only blanks before it on its line
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
+class _Match(NamedTuple):
     """A definition as the query found it."""
 
     pattern: int
@@ -167,61 +173,25 @@ class _Match:
     end_byte: int  # after the last non-blank character of the node, or of a body after it (Dart)
 
 
-@dataclass(frozen=True, slots=True)
-class _Collected:
-    """The matches of a query by kind."""
-
-    definitions: dict[int, _Match]  # by the first byte of the name
-    above: list[_Above]
-    imports: list[str]
-    references: dict[bytes, None]  # in order of first use
-
-
-def _collect(matches: list[tuple[int, dict[str, list[Node]]]], source: bytes) -> _Collected:
-    found = _Collected({}, [], [], {})
-    for pattern, captures in matches:
-        for capture, nodes in captures.items():
-            if capture == "reference":
-                found.references.update(dict.fromkeys([source[n.start_byte : n.end_byte] for n in nodes]))
-            elif capture in ("comment", "decorator"):
-                found.above.extend(_above(n, source, comment=capture == "comment") for n in nodes)
-            elif capture == "import":
-                found.imports.extend(_flat(_text(n, source), LIMITS.signature) for n in nodes)
-            elif capture.startswith(_DEFINITION) and "name" in captures and _size(captures["name"][0]):
-                _keep(
-                    found.definitions,
-                    _Match(
-                        pattern,
-                        capture[len(_DEFINITION) :],
-                        nodes[0],
-                        captures["name"][0],
-                        _first(captures.get("body")),
-                        _first(captures.get("doc")),
-                        _end_byte(nodes[0], _first(captures.get("body")), source),
-                    ),
-                )
-    return found
+def _header(node: Node, source: bytes, *, comment: bool) -> _Header:
+    start = node.start_byte
+    row, column = node.start_point
+    end_row, end_column = node.end_point
+    end = end_row if end_column == 0 and end_row > row else end_row + 1
+    alone = column <= LIMITS.indent and not source[start - column : start].strip()
+    return _Header(row + 1, end, source[start : node.end_byte] if comment else None, alone)
 
 
-def _keep(kept: dict[int, _Match], new: _Match) -> None:
-    old = kept.get(new.name.start_byte)
-    if old is None or (_size(new.node), -new.pattern) > (_size(old.node), -old.pattern):
-        kept[new.name.start_byte] = new
-
-
-def _end_byte(node: Node, body: Node | None, source: bytes) -> int:
+def _match(pattern: int, kind: str, node: Node, captures: dict[str, list[Node]], source: bytes) -> _Match:
+    body, doc = captures.get("body", [None])[0], captures.get("doc", [None])[0]
     end = node.end_byte if body is None else max(node.end_byte, body.end_byte)
     while end > node.start_byte and source[end - 1] in _BLANK_BYTES:
         end -= 1
-    return end
+    return _Match(pattern, kind, node, captures["name"][0], body, doc, end)
 
 
 def _size(node: Node) -> int:
     return node.end_byte - node.start_byte
-
-
-def _first(nodes: list[Node] | None) -> Node | None:
-    return nodes[0] if nodes else None
 
 
 def _text(node: Node, source: bytes) -> str:
@@ -232,88 +202,68 @@ def _flat(text: str, limit: int) -> str:
     return _BLANKS.sub(" ", text[: 2 * limit]).strip()[:limit]
 
 
-def _above(node: Node, source: bytes, *, comment: bool) -> _Above:
-    start, end = node.start_byte, node.end_byte
-    row, column = node.start_point
-    alone = column <= LIMITS.indent and not source[start - column : start].strip()
-    return _Above(row + 1, _last_line(node), start, end, comment, alone)
+def _plain(comment: str) -> str:
+    return _flat(_MARKERS.sub("", comment[: 4 * LIMITS.doc]), LIMITS.doc)  # markers take less than three quarters
 
 
-def _last_line(node: Node) -> int:
-    row, column = node.end_point
-    return row if column == 0 and row > node.start_point[0] else row + 1
+def _definitions(matches: list[_Match], headers: list[_Header], source: bytes, grammar: str) -> tuple[Definition, ...]:
+    ends = {each.end: each for each in headers if each.alone}
 
+    @cache  # a minified file has thousands of definitions on one line
+    def header(line: int) -> tuple[int, str]:
+        start, docs = line, list[str]()
+        while (above := ends.get(start - 1)) is not None and above.start < start:
+            if above.comment is not None:
+                docs.append(above.comment.decode("utf-8", "replace"))
+            start = above.start
+        return start, _plain("\n".join(reversed(docs)))
 
-def _definitions(found: _Collected, source: bytes, grammar: str) -> tuple[Definition, ...]:
-    headers = _Headers(found.above, source)
-    ordered = sorted(found.definitions.values(), key=lambda d: (d.node.start_byte, -d.end_byte, d.name.start_byte))
+    ordered = sorted(matches, key=lambda one: (one.node.start_byte, -one.end_byte, one.name.start_byte))
     made: list[Definition] = []
     open_: list[tuple[int, int]] = []  # (last byte, position) of the definitions around the next one
     for one in ordered:
         while open_ and (open_[-1][0] < one.end_byte or ordered[open_[-1][1]].node == one.node):
             open_.pop()
         parent = open_[-1][1] if open_ else -1
-        made.append(_definition(one, headers, source, made, parent))
+        row = one.node.start_point[0] + 1
+        start, doc = header(row)
+        if one.doc is not None:
+            doc = f"{doc} {_plain(_text(one.doc, source))}".strip()[: LIMITS.doc]
+        made.append(
+            Definition(
+                _flat(_text(one.name, source), LIMITS.signature),
+                "method" if one.kind == "function" and parent >= 0 and made[parent].kind in _CONTAINERS else one.kind,
+                start,
+                row + source.count(b"\n", one.node.start_byte, one.end_byte),
+                one.name.start_point[0] + 1,
+                _signature(one, source),
+                doc,
+                parent,
+            )
+        )
         open_.append((one.end_byte, len(made) - 1))
-    return _sort(_join_clauses(_clip(made)) if grammar in _CLAUSES else _clip(made))
-
-
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """Comments and decorators directly above a line: first line and text."""
-
-    start: int
-    doc: str
-
-
-class _Headers(dict[int, _Header]):
-    """The headers of lines, cached: a minified file has thousands of definitions on one line."""
-
-    def __init__(self, above: list[_Above], source: bytes) -> None:
-        super().__init__()
-        self._ends = {each.end: each for each in above if each.alone}
-        self._source = source
-
-    def __missing__(self, line: int) -> _Header:
-        start, docs = line, list[str]()
-        while (above := self._ends.get(start - 1)) is not None and above.start < start:
-            if above.comment:
-                docs.append(self._source[above.start_byte : above.end_byte].decode("utf-8", "replace"))
-            start = above.start
-        found = self[line] = _Header(start, _plain("\n".join(reversed(docs))))
-        return found
-
-
-def _plain(comment: str) -> str:
-    return _flat(_MARKERS.sub("", comment[: 4 * LIMITS.doc]), LIMITS.doc)  # markers take less than three quarters
-
-
-def _definition(one: _Match, headers: _Headers, source: bytes, made: list[Definition], parent: int) -> Definition:
-    header = headers[one.node.start_point[0] + 1]
-    doc = header.doc if one.doc is None else f"{header.doc} {_plain(_text(one.doc, source))}".strip()[: LIMITS.doc]
-    kind = "method" if one.kind == "function" and parent >= 0 and made[parent].kind in _CONTAINERS else one.kind
-    return Definition(
-        _flat(_text(one.name, source), LIMITS.signature),
-        kind,
-        header.start,
-        one.node.start_point[0] + 1 + source.count(b"\n", one.node.start_byte, one.end_byte),
-        one.name.start_point[0] + 1,
-        _signature(one, source),
-        doc,
-        parent,
-    )
+    made = _clip(made)
+    if grammar in _CLAUSES:
+        made = _join_clauses(made)
+    order = sorted(range(len(made)), key=lambda i: (made[i].start, -made[i].end, i))
+    if order == list(range(len(made))):
+        return tuple(made)
+    place = {old: new for new, old in enumerate(order)} | {-1: -1}
+    return tuple(replace(made[i], parent=place[made[i].parent]) for i in order)
 
 
 def _signature(one: _Match, source: bytes) -> str:
     start = one.name.start_byte - one.name.start_point[1]
-    stop = one.body.start_byte if one.body is not None and one.body.start_byte > one.name.end_byte else -1
-    if stop < 0:
+    if one.body is not None and one.body.start_byte > one.name.end_byte:
+        stop = one.body.start_byte
+    else:
         newline = source.find(b"\n", one.name.end_byte)
         stop = newline if newline >= 0 else len(source)
     return _flat(source[start : min(stop, start + 2 * LIMITS.signature)].decode("utf-8", "replace"), LIMITS.signature)
 
 
 def _clip(made: list[Definition]) -> list[Definition]:
+    """End each definition before the next one of the same parent."""
     last: dict[int, int] = {}  # parent -> its latest child so far
     clipped = list(made)
     for position, one in enumerate(made):
@@ -331,28 +281,21 @@ def _join_clauses(made: list[Definition]) -> list[Definition]:
     for position, one in enumerate(made):
         parent = place[one.parent]
         before = last.get(parent)
-        if before is not None and _same(joined[before], one):
-            joined[before] = replace(joined[before], end=max(one.end, joined[before].end))
+        old = joined[before] if before is not None else None
+        if (
+            before is not None
+            and old is not None
+            and old.kind == one.kind == "function"
+            and old.name == one.name
+            and one.start <= old.end + 2
+            and not one.doc
+        ):
+            joined[before] = replace(old, end=max(one.end, old.end))
         else:
-            joined.append(replace(one, parent=parent) if parent != one.parent else one)
+            joined.append(replace(one, parent=parent))
             before = last[parent] = len(joined) - 1
         place[position] = before
     return joined
-
-
-def _same(one: Definition, other: Definition) -> bool:
-    return (
-        one.kind == "function" == other.kind and one.name == other.name and other.start <= one.end + 2 and not other.doc
-    )
-
-
-def _sort(made: list[Definition]) -> tuple[Definition, ...]:
-    order = sorted(range(len(made)), key=lambda i: (made[i].start, -made[i].end, i))
-    if order == list(range(len(made))):
-        return tuple(made)
-    place = {old: new for new, old in enumerate(order)}
-    place[-1] = -1
-    return tuple(replace(made[i], parent=place[made[i].parent]) for i in order)
 
 
 def _breaks(node: Node, depth: int) -> Iterator[SplitPoint]:

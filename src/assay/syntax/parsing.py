@@ -43,38 +43,31 @@ _PARSING = threading.Lock()
 _PIECE = bytearray()
 
 
-class _Feed:
-    """Feeds a source to the parser piece by piece; at the time limit, the source ends.
+def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
+    """Parse a source; None at the time limit, which a single piece never reaches.
 
-    The parser's own `progress_callback` crashes py-tree-sitter 0.26 before Python 3.14.
+    The source is fed piece by piece, and ends at the time limit: the parser's `progress_callback` crashes
+    py-tree-sitter 0.26 before Python 3.14.
     """
+    parser = load_grammar(grammar).parser
+    parsing, late = True, False
 
-    def __init__(self, source: bytes, limits: ParsingLimits) -> None:
-        self._source = source
-        self._limits = limits
-        # CPU time, so that a busy machine cuts off no more than an idle one
-        self._end = time.thread_time() + time_limit(source, limits)
-        self.parsing = True
-        self.late = False
-
-    def __call__(self, offset: int, _point: Point) -> bytes | bytearray:
-        if not self.parsing:
-            return self._source[offset : offset + self._limits.text]
-        self.late = self.late or time.thread_time() > self._end
-        _PIECE[:] = b"" if self.late else self._source[offset : offset + self._limits.piece]
+    def feed(offset: int, _point: Point) -> bytes | bytearray:
+        nonlocal late
+        if not parsing:  # a query predicate reads
+            return source[offset : offset + limits.text]
+        late = late or time.thread_time() > end
+        _PIECE[:] = b"" if late else source[offset : offset + limits.piece]
         return _PIECE
 
-
-def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
-    """Parse a source; None at the time limit, which a single piece never reaches."""
-    parser = load_grammar(grammar).parser
     with _PARSING:
         if len(source) <= limits.piece:
             return parser.parse(source)
-        feed = _Feed(source, limits)
+        # CPU time, so that a busy machine cuts off no more than an idle one
+        end = time.thread_time() + time_limit(source, limits)
         tree = parser.parse(feed)
-        feed.parsing = False
-    return None if feed.late else tree
+        parsing = False
+    return None if late else tree
 
 
 def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
@@ -115,7 +108,9 @@ _HASHES = re.compile(rb"#{%d}" % (LIMITS.hashes + 1))
 
 def nesting_problem(source: bytes, grammar: str) -> str | None:
     """Return why a source is nested too deeply to be parsed, or None."""
-    depth = max(_bracket_depth(source), _angle_depth(source) if grammar in _GENERIC else 0)
+    depth = _bracket_depth(source)
+    if grammar in _GENERIC and source.count(b"<") > LIMITS.brackets:
+        depth = max(depth, _depth(_ANGLES.findall(source), b"<", b">"))
     if depth > LIMITS.brackets:
         return f"more than {LIMITS.brackets:,} brackets are open at once"
     if grammar == "yaml" and _INDENTED.search(source):
@@ -123,7 +118,7 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
     if grammar == "swift" and _depth(_COMMENTS.findall(source), b"/*", b"*/") > LIMITS.comments:
         return f"more than {LIMITS.comments} comments are open at once"
     if grammar == "swift" and _HASHES.search(source):
-        return f"more than {LIMITS.hashes} # stand in a row"
+        return f"it has more than {LIMITS.hashes} # in a row"
     return None
 
 
@@ -149,10 +144,6 @@ def _bracket_depth(source: bytes) -> int:
     step[list(_OPENING)], step[list(_CLOSING)] = 1, -1
     depth = np.cumsum(step[np.frombuffer(brackets, dtype=np.uint8)], dtype=np.int32)
     return int((depth - np.minimum(np.minimum.accumulate(depth), 0)).max())
-
-
-def _angle_depth(source: bytes) -> int:
-    return _depth(_ANGLES.findall(source), b"<", b">") if source.count(b"<") > LIMITS.brackets else 0
 
 
 def _depth(signs: Iterable[bytes], opening: bytes, closing: bytes) -> int:

@@ -11,12 +11,11 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
 from assay.syntax.grammars import grammar_name
-from assay.syntax.outline import Definition
+from assay.syntax.outline import Definition, outline
 from assay.types import Symbol
 
 SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
@@ -30,12 +29,15 @@ _TYPE_ALIAS: type[ast.AST] | None = getattr(ast, "TypeAlias", None)  # from Pyth
 
 def symbols(path: str, text: str, language: str | None = None) -> tuple[Symbol, ...]:
     """Return the definitions of a file by first line; none when it does not parse."""
-    if not _is_python(path, language):
-        return _outline_symbols(path, text, language)
-    parsed = _parse(text)
-    if not isinstance(parsed, ast.Module):
+    if _is_python(path, language):
+        parsed = _parse(text)
+        return () if isinstance(parsed, str) else tuple(sorted(_number(_definitions(parsed))))
+    grammar = grammar_name(path, language, text)
+    if grammar is None:
         return ()
-    return tuple(sorted(_number(_definitions(parsed))))
+    found = outline(text, grammar).definitions
+    named = zip(found, qualified_names(found, grammar), strict=True)
+    return tuple(sorted(_number(Symbol(one.start, one.end, name, one.kind) for one, name in named)))
 
 
 def parse_problem(path: str, text: str, language: str | None = None) -> str | None:
@@ -43,8 +45,6 @@ def parse_problem(path: str, text: str, language: str | None = None) -> str | No
     if _is_python(path, language):
         parsed = _parse(text)
         return parsed if isinstance(parsed, str) else None
-    from assay.syntax.outline import outline
-
     grammar = grammar_name(path, language, text)
     return outline(text, grammar).problem if grammar else None
 
@@ -64,17 +64,6 @@ def _is_python(path: str, language: str | None) -> bool:
     return language == "python" or (language is None and PurePosixPath(path).suffix in SUPPORTED)
 
 
-def _outline_symbols(path: str, text: str, language: str | None) -> tuple[Symbol, ...]:
-    grammar = grammar_name(path, language, text)
-    if grammar is None:
-        return ()
-    from assay.syntax.outline import outline
-
-    found = outline(text, grammar).definitions
-    named = zip(found, qualified_names(found, grammar), strict=True)
-    return tuple(sorted(_number(Symbol(one.start, one.end, name, one.kind) for one, name in named)))
-
-
 def _parse(text: str) -> ast.Module | str:
     # ast ends a line at a lone \r too; everything else in Assay, and most editors, only at \n.
     source = _LONE_RETURN.sub(" ", text.removeprefix("\ufeff"))
@@ -88,40 +77,27 @@ def _parse(text: str) -> ast.Module | str:
         return f"cannot be parsed: {error or type(error).__name__}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """Names of the definitions around a statement, and the kind of the innermost one."""
-
-    names: tuple[str, ...] = ()
-    kind: str = "module"
-
-    def inside(self, name: str, kind: str) -> _Scope:
-        return _Scope((*self.names, name), kind)
-
-
 def _definitions(module: ast.Module) -> Iterator[Symbol]:
     """Yield the definitions in file order, with an explicit stack: a chain of `elif` nests as deep as it is long."""
-    stack: list[tuple[ast.AST, _Scope]] = [(module, _Scope())]
+    stack: list[tuple[ast.AST, tuple[str, ...], str]] = [(module, (), "module")]
     while stack:
-        node, scope = stack.pop()
-        inner = scope
+        node, names, around = stack.pop()  # the names of the definitions around it, and the kind of the innermost
+        found: list[tuple[str, str]] = []
+        inner, kind = names, around
         if isinstance(node, ast.ClassDef):
-            yield _symbol(node, scope, node.name, "class")
-            inner = scope.inside(node.name, "class")
+            found, inner, kind = [(node.name, "class")], (*names, node.name), "class"
         elif isinstance(node, _FUNCTIONS):
-            yield _symbol(node, scope, node.name, "method" if scope.kind == "class" else "function")
-            inner = scope.inside(node.name, "function")
-        elif scope.kind != "function" and isinstance(node, ast.stmt):
-            for name in _assigned_names(node):
-                yield _symbol(node, scope, name, "constant")
+            found = [(node.name, "method" if around == "class" else "function")]
+            inner, kind = (*names, node.name), "function"
+        elif around != "function" and isinstance(node, ast.stmt):
+            found = [(name, "constant") for name in _assigned_names(node)]
+        if found and isinstance(node, ast.stmt):
+            decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+            start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+            for name, own in found:
+                yield Symbol(start, node.end_lineno or start, ".".join((*names, name)), own)
         children = [child for child in ast.iter_child_nodes(node) if isinstance(child, _BLOCKS)]
-        stack.extend((child, inner) for child in reversed(children))
-
-
-def _symbol(node: ast.stmt, scope: _Scope, name: str, kind: str) -> Symbol:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    return Symbol(start, node.end_lineno or start, ".".join((*scope.names, name)), kind)
+        stack.extend((child, inner, kind) for child in reversed(children))
 
 
 def _assigned_names(statement: ast.stmt) -> Iterator[str]:
@@ -175,16 +151,12 @@ def qualified_names(definitions: Sequence[Definition], grammar: str) -> tuple[st
     names: list[str] = []
     for one in definitions:
         outer = names[one.parent] if one.parent >= 0 else ""
-        names.append(f"{outer}.{_own(one, grammar, outer)}" if outer else _own(one, grammar, ""))
+        name = _writable(one.name)
+        scopes = ".".join(_writable(scope) for scope in _scopes(one, grammar))
+        if scopes and not f".{outer}".endswith(f".{scopes}"):
+            name = f"{scopes}.{name}"
+        names.append(f"{outer}.{name}" if outer else name)
     return tuple(names)
-
-
-def _own(one: Definition, grammar: str, outer: str) -> str:
-    name = _writable(one.name)
-    scopes = ".".join(_writable(scope) for scope in _scopes(one, grammar))
-    if not scopes or f".{outer}".endswith(f".{scopes}"):
-        return name
-    return f"{scopes}.{name}"
 
 
 def _scopes(one: Definition, grammar: str) -> list[str]:
@@ -192,14 +164,12 @@ def _scopes(one: Definition, grammar: str) -> list[str]:
         receiver = _RECEIVER.match(one.signature) if one.kind == "method" else None
         return [receiver[1]] if receiver else []
     joint = _JOINTS.get(grammar)
-    found = _before(one.name, joint).search(one.signature) if joint else None
-    words = re.findall(rf"({_WORD}){_ARGUMENTS}?\??(?:{joint})", found["scopes"]) if found else []
-    return [word for word in words if word not in _NO_SCOPE]
-
-
-def _before(name: str, joint: str | None) -> re.Pattern[str]:
-    step = rf"{_WORD}{_ARGUMENTS}?\??(?:{joint})"
-    return re.compile(rf"(?<![\w$])(?P<scopes>(?:{step})*){re.escape(name)}(?![\w$])(?!{_ARGUMENTS}?(?:{joint})[\w~])")
+    if joint is None:
+        return []
+    step = rf"({_WORD}){_ARGUMENTS}?\??(?:{joint})"
+    steps = rf"(?<![\w$])(?P<scopes>(?:{step})*){re.escape(one.name)}(?![\w$])(?!{_ARGUMENTS}?(?:{joint})[\w~])"
+    found = re.search(steps, one.signature)
+    return [word for word in re.findall(step, found["scopes"]) if word not in _NO_SCOPE] if found else []
 
 
 def _writable(name: str) -> str:
