@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from assay.corpus.roles import ROLES, file_role, is_test_name
 from assay.search.chunking import Chunk, ChunkedFile, SourceText, chunk_file
 from assay.search.config import IndexConfig
-from assay.search.noise import file_noise, is_test_name
 from assay.search.query import RUN, folder_name, runs, stem_name, term_hash, terms, whole_hash
 from assay.search.table import (
     FILE_KINDS,
@@ -181,7 +181,9 @@ class _Batch:
 
     def _files(self) -> FileTable:
         sources = [document.source for document in self.documents]
-        noise = [file_noise(s.path, s.text, s.kind, c.outline) for s, c in zip(sources, self.cuts, strict=True)]
+        noise = [
+            ROLES.index(file_role(s.path, s.text, s.kind, c.outline)) for s, c in zip(sources, self.cuts, strict=True)
+        ]
         return FileTable(
             tuple(source.path for source in sources),
             tuple(source.language or "" for source in sources),

@@ -45,7 +45,7 @@ _ANALYZERS: Final = (
     "search/chunking.py",
     "search/analysis.py",
     "search/query.py",
-    "search/noise.py",
+    "corpus/roles.py",
     "search/table.py",
 )
 

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.noise import ABOUT, NOISE
+from assay.corpus.roles import ROLES
 from assay.search.query import ParsedQuery, Per
 from assay.search.table import UNIT_KINDS, IntArray, Values, ranges
 from assay.search.view import CorpusView, Lookup, Matches, NameIndex, Prefixes
@@ -290,6 +290,19 @@ class Identifier:
         return scores + best(rows, share, len(scores))
 
 
+#: Stems of query words that name a role; then its files rank like all others.
+ABOUT: Final = {
+    "test": frozenset({"test", "spec", "mock", "fixtur", "benchmark", "bench", "assert", "stub", "har"}),
+    "example": frozenset({"exampl", "sampl", "demo", "tutori"}),
+    "compat": frozenset({"compat", "compatibl", "legaci", "deprec", "shim", "backport", "polyfil"}),
+    "vendored": frozenset({"vend", "bundl", "third"}),
+    "generated": frozenset({"generat", "autogen", "codegen"}),
+    "stub": frozenset({"stub", "declar", "type"}),
+    "barrel": frozenset({"export", "reexport", "index", "public"}),
+    "docs": frozenset({"doc", "document", "readm", "guid", "manual", "changelog", "chang", "tutori", "releas"}),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class NoiseWeights:
     """Factors on the score of a file, by its role."""
@@ -317,10 +330,10 @@ class PathNoise:
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
         words = frozenset(features.query.words)
         weights = self.files if features.per == "file" else self.spans
-        factors = [getattr(weights, role) if role in ABOUT and not words & ABOUT[role] else 1.0 for role in NOISE]
+        factors = [getattr(weights, role) if role in ABOUT and not words & ABOUT[role] else 1.0 for role in ROLES]
         if features.per == "file":
             return np.asarray(scores * np.array(factors)[features.view.table.files.noise])
-        test = factors[NOISE.index("test")]
+        test = factors[ROLES.index("test")]
         by_role = [factor for plain in factors for factor in (plain, test if plain == 1.0 else plain)]
         return np.asarray(scores * np.array(by_role)[features.view.roles])
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.noise import NOISE
+from assay.corpus.roles import ROLES
 from assay.search.query import QueryKind, term_hash
 from assay.search.table import (
     UNIT_KINDS,
@@ -198,7 +198,7 @@ class CorpusView:
     def roles(self) -> NDArray[np.uint8]:
         """Role of each chunk: twice the role of its file, plus one if its name is that of a test."""
         role = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
-        return np.where(self.docs, 2 * NOISE.index("docs"), role).astype(np.uint8)  # documentation in any directory
+        return np.where(self.docs, 2 * ROLES.index("docs"), role).astype(np.uint8)  # documentation in any directory
 
     @TableCache
     def first_unit(self) -> LongArray:

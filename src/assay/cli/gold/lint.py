@@ -247,9 +247,9 @@ def lint_dependencies(
 ) -> LintDependencies:
     """Lend the rules what other rooms know: the whole checkout, what is beside the code, what engines can return."""
     from assay.corpus import open_corpus
+    from assay.corpus.roles import file_role
     from assay.errors import AssayError
     from assay.gold.lint.rules import LintDependencies
-    from assay.search.noise import NOISE, file_noise
 
     @cache
     def whole() -> Corpus | None:
@@ -260,7 +260,7 @@ def lint_dependencies(
             return None
 
     def aside(path: str) -> bool:
-        return NOISE[file_noise(path, "", "code", None)] != "none"
+        return file_role(path) != "none"
 
     return LintDependencies(whole, aside, tuple(reaches))
 
