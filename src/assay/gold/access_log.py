@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from assay.gold.build import gold_hash
@@ -59,13 +59,8 @@ def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path
 
     A set that was not read from a file on this machine has no log.
     """
-    files = []
-    for gold in suite.golds:
-        access = _access(gold, command, engines)
-        if access is not None and gold.source is not None and Path(gold.source).is_file():
-            files.append(access_log_path(Path(gold.source)))
-            _append(files[-1], access)
-    return tuple(files)
+    found = [(gold, Path(gold.source)) for gold in suite.golds if gold.source is not None and sealed_queries(gold)]
+    return tuple(_append(file, gold, command, engines) for gold, file in found if file.is_file())
 
 
 def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
@@ -73,28 +68,18 @@ def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
 
     Accessed queries may be open now, and open ones sealed, so earlier accesses no longer describe the sealed part.
     """
-    if old.source is None:
+    if old.source is None or all(access.divided for access in read_access_log(Path(old.source))):
         return ""
-    seen = [access for access in read_access_log(Path(old.source)) if not access.divided]
     now_sealed, was_sealed = ({query.id for query in sealed_queries(gold)} for gold in (new, old))
-    if not seen or now_sealed == was_sealed:
+    if now_sealed == was_sealed:
         return ""
     changed = f"{len(was_sealed - now_sealed)} left the sealed part, {len(now_sealed - was_sealed)} came in"
-    access = _access(new, command, ()) or _access(old, command, ())
-    if access is not None:
-        _append(access_log_path(Path(old.source)), replace(access, divided=changed))
+    _append(Path(old.source), new if now_sealed else old, command, divided=changed)
     return changed
 
 
-def _access(gold: GoldSet, command: str, engines: Sequence[str]) -> SealedAccess | None:
-    sealed = sealed_queries(gold)
-    if not sealed:
-        return None
-    folder = Path(gold.source).parent if gold.source else Path()
-    digest = gold_hash(gold)[:_HASH_DIGITS]
-    return SealedAccess(now(), user_name(folder), command, digest, len(sealed), tuple(engines))
-
-
-def _append(file: Path, access: SealedAccess) -> None:
-    line = {key: value for key, value in asdict(access).items() if value or key in _ACCESS.required}
-    append(file, [line])
+def _append(gold_file: Path, gold: GoldSet, command: str, engines: Sequence[str] = (), divided: str = "") -> Path:
+    path, user, digest = access_log_path(gold_file), user_name(gold_file.parent), gold_hash(gold)[:_HASH_DIGITS]
+    access = SealedAccess(now(), user, command, digest, len(sealed_queries(gold)), tuple(engines), divided)
+    append(path, [{key: value for key, value in asdict(access).items() if value or key in _ACCESS.required}])
+    return path

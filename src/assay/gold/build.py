@@ -89,23 +89,53 @@ def build_query(
     At least one target must have the grade `least`: 1 in formats with other grades than primary and secondary.
     """
     every = sorted(targets, key=lambda target: -target.grade)
-    ordered = tuple(target for target in every if target.grade > 0)
-    irrelevant = tuple(target for target in every if target.grade == 0)
-    _check_targets(query_id, every, place, least)
-    _check_adversaries(query_id, ordered, adversaries, place)
-    _check_labels(query_id, [*ordered, *(adversary.target for adversary in adversaries)], labels, place)
+    relevant = tuple(target for target in every if target.grade > 0)
+    if not any(target.grade >= least for target in every):
+        if least < PRIMARY:
+            raise place.error(f"query '{query_id}' has no relevant target", "give a target the grade 1 or a higher one")
+        raise place.error(f"query '{query_id}' has no primary target", "name the code that answers it with grade 2")
+    if again := first_repeat(target.anchor for target in every):
+        raise place.error(f"query '{query_id}' names the target {again} twice", "keep one, with one grade")
+    if again := first_repeat(adversary.target.anchor for adversary in adversaries):
+        raise place.error(f"query '{query_id}' names the adversary {again} twice", "keep one")
+    for wrong, target in ((adversary.target, target) for adversary in adversaries for target in relevant):
+        whole = is_whole_file(wrong) or is_whole_file(target)
+        if wrong.anchor == target.anchor or (whole and wrong.span.path == target.span.path):
+            raise place.error(
+                f"query '{query_id}' has {wrong.anchor} as an adversary and {target.anchor} as a target",
+                "a wrong answer cannot be right too: anchor both to symbols or line ranges, or drop one",
+            )
+    anchors = {target.anchor for target in (*relevant, *(adversary.target for adversary in adversaries))}
+    for label in labels:
+        if label.target not in anchors:
+            raise place.error(
+                f"query '{query_id}' says where the label {label.target} comes from, but has no such label",
+                "write the target in 'labels' as it stands in 'retrieval' or 'interference', or remove the entry",
+            )
+    if again := first_repeat(label.target for label in labels):
+        raise place.error(f"query '{query_id}' says twice where the label {again} comes from", "keep one")
     return Query(
         query_id,
         dict(forms),
-        ordered,
+        relevant,
         tuple(adversaries),
         rationale,
         tuple(measures),
         dict(tags or {}),
         place.line,
         tuple(labels),
-        irrelevant,
+        tuple(target for target in every if target.grade == 0),
     )
+
+
+def first_repeat(words: Iterable[str]) -> str | None:
+    """Return the first word that appeared before, if any."""
+    seen: set[str] = set()
+    for word in words:
+        if word in seen:
+            return word
+        seen.add(word)
+    return None
 
 
 def build_gold(
@@ -136,52 +166,6 @@ def is_whole_file(target: Target) -> bool:
 def row_id(number: int) -> str:
     """Return the id of row `number`, counted from 1, in a format without ids."""
     return f"row-{number:03d}"
-
-
-def _check_targets(query_id: str, targets: Sequence[Target], place: GoldLocation, least: int) -> None:
-    if not any(target.grade >= least for target in targets):
-        if least < PRIMARY:
-            raise place.error(f"query '{query_id}' has no relevant target", "give a target the grade 1 or a higher one")
-        raise place.error(f"query '{query_id}' has no primary target", "name the code that answers it with grade 2")
-    seen: set[str] = set()
-    for target in targets:
-        if target.anchor in seen:
-            raise place.error(f"query '{query_id}' names the target {target.anchor} twice", "keep one, with one grade")
-        seen.add(target.anchor)
-
-
-def _check_adversaries(
-    query_id: str, targets: Sequence[Target], adversaries: Sequence[Adversary], place: GoldLocation
-) -> None:
-    seen: set[str] = set()
-    for adversary in adversaries:
-        wrong = adversary.target
-        if wrong.anchor in seen:
-            raise place.error(f"query '{query_id}' names the adversary {wrong.anchor} twice", "keep one")
-        seen.add(wrong.anchor)
-        for target in targets:
-            whole = is_whole_file(wrong) or is_whole_file(target)
-            if wrong.anchor == target.anchor or (whole and wrong.span.path == target.span.path):
-                raise place.error(
-                    f"query '{query_id}' has {wrong.anchor} as an adversary and {target.anchor} as a target",
-                    "a wrong answer cannot be right too: anchor both to symbols or line ranges, or drop one",
-                )
-
-
-def _check_labels(
-    query_id: str, labelled: Sequence[Target], labels: Sequence[LabelProvenance], place: GoldLocation
-) -> None:
-    anchors = {target.anchor for target in labelled}
-    seen: set[str] = set()
-    for label in labels:
-        if label.target not in anchors:
-            raise place.error(
-                f"query '{query_id}' says where the label {label.target} comes from, but has no such label",
-                "write the target in 'labels' as it stands in 'retrieval' or 'interference', or remove the entry",
-            )
-        if label.target in seen:
-            raise place.error(f"query '{query_id}' says twice where the label {label.target} comes from", "keep one")
-        seen.add(label.target)
 
 
 def query_hash(query: Query, corpus: CorpusSpec) -> str:

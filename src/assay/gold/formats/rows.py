@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import GoldError, SetupError, install_hint
-from assay.gold.build import GoldLocation, GoldSource, read_source, suggest
+from assay.gold.build import GoldLocation, GoldSource, first_repeat, read_source, suggest
 
 if TYPE_CHECKING:
     pass
@@ -312,9 +312,8 @@ def read_table(source: GoldSource) -> CsvTable:
     """Read all rows of a CSV file."""
     lines = _csv_lines(source)
     columns = tuple(next(lines, (1, []))[1])
-    twice = sorted({column for column in columns if columns.count(column) > 1})
-    if twice:
-        raise source.at(1).error(f"the column '{twice[0]}' appears twice in the header", "keep one")
+    if (repeated := first_repeat(columns)) is not None:
+        raise source.at(1).error(f"the column '{repeated}' appears twice in the header", "keep one")
     rows: list[CsvRow] = []
     for line, cells in lines:
         if len(cells) > len(columns):
@@ -390,14 +389,13 @@ def rows_as_lines(path: Path, limits: ParquetLimits | None = None) -> str:
         raise SetupError("reading Parquet needs pyarrow", file=path, hint=install_hint("parquet")) from error
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            metadata, names = file.metadata, file.schema_arrow.names
+            metadata = file.metadata
             size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
             if metadata.num_rows > limits.rows or size > limits.bytes:
                 most = f"at most {limits.rows} rows of {limits.bytes} bytes are read"
                 raise GoldError(f"{metadata.num_rows} rows of {size} bytes; {most}", file=path, hint="split the set")
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                raise GoldError(f"the column '{twice[0]}' appears twice", file=path, hint="keep one")
+            if (repeated := first_repeat(file.schema_arrow.names)) is not None:
+                raise GoldError(f"the column '{repeated}' appears twice", file=path, hint="keep one")
             rows = (row for batch in file.iter_batches(limits.batch) for row in batch.to_pylist())
             return "".join(_json_line(row, path, number) for number, row in enumerate(rows, 1))
     except (pyarrow.ArrowException, OSError, OverflowError, ValueError) as error:
