@@ -61,7 +61,7 @@ def load_gold(
             else gold
             for gold in golds
         ]
-    return _suite([apply_tags(gold, tags) for gold in golds])
+    return _suite([_apply_tags(gold, tags) for gold in golds])
 
 
 def _corpus_spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
@@ -131,20 +131,12 @@ _RULE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class RowRange:
-    """Queries `first` to `last` of a gold file, counted from 1, both included."""
-
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
 class TagRule:
     """A tag for some queries of a gold file."""
 
     key: str
     value: str
-    rows: tuple[RowRange, ...]
+    rows: tuple[tuple[int, int], ...]  # first and last row, counted from 1, both included
 
     @classmethod
     def parse(cls, text: str) -> TagRule:
@@ -159,21 +151,21 @@ class TagRule:
         ranges = []
         for part in match["rows"].split(","):
             first, _, last = part.partition("-")
-            ranges.append(RowRange(int(first), int(last or first)))
-            if not 1 <= ranges[-1].first <= ranges[-1].last:
+            ranges.append((int(first), int(last or first)))
+            if not 1 <= ranges[-1][0] <= ranges[-1][1]:
                 hint = "rows are counted from 1, smallest first"
                 raise ConfigError(f"'{text}' has the empty row range {part}", hint=hint)
         return cls(match["key"], match["value"], tuple(ranges))
 
     def covers(self, row: int) -> bool:
         """Return whether the query of a row, counted from 1, gets the tag."""
-        return any(rows.first <= row <= rows.last for rows in self.rows)
+        return any(first <= row <= last for first, last in self.rows)
 
 
-def apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
+def _apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
     """Add the tags of rules to a set; later rules override earlier ones and the file."""
     for rule in rules:
-        last = max(rows.last for rows in rule.rows)
+        last = max(last for _, last in rule.rows)
         if last > len(gold.queries):
             raise GoldLocation(gold.source or gold.name).error(
                 f"the tag rule {rule.key}={rule.value} goes to row {last}, but there are {len(gold.queries)} queries",
@@ -199,18 +191,17 @@ def reload_set(gold: GoldSet) -> GoldSet | None:
         golds = load_gold(gold.source, corpus=gold.corpus).golds
     except AssayError:  # the file may be being edited
         return None
-    return next((now for now in golds if now.name == gold.name and _is_same(now, gold)), None)
+    for now in golds:
+        current = {query.id: query for query in now.queries}
+        same = sum(query.id in current and _is_same(current[query.id], query) for query in gold.queries)
+        if now.name == gold.name and same >= SHARE * len(gold.queries):
+            return now
+    return None
 
 
-def _is_same(now: GoldSet, ran: GoldSet) -> bool:
-    current = {query.id: query for query in now.queries}
-    kept = sum(query.id in current and _is_same_query(current[query.id], query) for query in ran.queries)
-    return kept >= SHARE * len(ran.queries)
-
-
-def _is_same_query(now: Query, ran: Query) -> bool:
-    files, before = ({target.link or target.span.path for target in query.targets} for query in (now, ran))
-    return all(now.forms.get(form) == text for form, text in ran.forms.items()) and not before.isdisjoint(files)
+def _is_same(now: Query, before: Query) -> bool:
+    files, old = ({target.link or target.span.path for target in query.targets} for query in (now, before))
+    return all(now.forms.get(form) == text for form, text in before.forms.items()) and not old.isdisjoint(files)
 
 
 def log_reaccess(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
