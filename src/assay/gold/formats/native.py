@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING
@@ -47,12 +47,13 @@ ADVERSARY = MappingKeys(("target", "relationship", "strength", "confusion"))
 RATIONALE = MappingKeys((), ("owner", "reason", "boundary"))
 EVALUATION = MappingKeys(("measures",))
 LABEL = MappingKeys(("target",), ("by", "on", "commit", "shown_by"))
+_IN_CORPUS = ("root", "include", "exclude")
 CORPUS: dict[CorpusKind, MappingKeys] = {
-    "stdlib": MappingKeys(("stdlib",), ("root", "include", "exclude")),
-    "path": MappingKeys(("path",), ("root", "include", "exclude")),
-    "git": MappingKeys(("git",), ("rev", "root", "include", "exclude")),
-    "pypi": MappingKeys(("pypi",), ("root", "include", "exclude")),
-    "npm": MappingKeys(("npm",), ("root", "include", "exclude")),
+    "stdlib": MappingKeys(("stdlib",), _IN_CORPUS),
+    "path": MappingKeys(("path",), _IN_CORPUS),
+    "git": MappingKeys(("git",), ("rev", *_IN_CORPUS)),
+    "pypi": MappingKeys(("pypi",), _IN_CORPUS),
+    "npm": MappingKeys(("npm",), _IN_CORPUS),
 }
 
 
@@ -74,7 +75,7 @@ def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet
     written = _corpus(fields["corpus"])
     queries = [read_query(entry, n) for n, entry in enumerate(fields["queries"].sequence(), 1)]
     name = fields["name"].place.name(fields["name"].text(), "the name of the gold set")
-    provenance = _texts(fields.get("provenance"))
+    provenance = _texts(fields["provenance"].mapping()) if "provenance" in fields else {}
     return build_gold(name, corpus or written, queries, fields["queries"].place, provenance)
 
 
@@ -83,7 +84,10 @@ def _corpus(field: YamlNode) -> CorpusSpec:
     kinds = [kind for kind in CORPUS if kind in written]
     if len(kinds) != 1:
         found = "names no source" if not kinds else f"names {' and '.join(kinds)}"
-        raise field.place.error(f"the corpus {found}", _source_hint(written) if not kinds else _ONE_SOURCE)
+        known = {key for keys in CORPUS.values() for key in keys.known}
+        similar = [(key, kind) for key in written if key not in known for kind in closest_match(key, CORPUS)[:1]]
+        hint = f"did you mean '{similar[0][1]}' by '{similar[0][0]}'?" if similar and not kinds else _ONE_SOURCE
+        raise field.place.error(f"the corpus {found}", hint)
     kind = kinds[0]
     fields = field.mapping(CORPUS[kind])
     value = fields[kind].text()
@@ -99,35 +103,27 @@ def _corpus(field: YamlNode) -> CorpusSpec:
     )
 
 
-def _source_hint(written: Iterable[str]) -> str:
-    known = {key for keys in CORPUS.values() for key in keys.known}
-    near = [(key, *closest_match(key, CORPUS)) for key in written if key not in known]
-    return next((f"did you mean '{one[1]}' by '{one[0]}'?" for one in near if len(one) > 1), _ONE_SOURCE)
-
-
 def read_query(entry: YamlNode, number: int) -> Query:
     """Read one query."""
     fields = entry.mapping(QUERY)
     name = fields["id"].place.name(fields["id"].text(), f"the id of query {number}")
+    cognitive = fields["cognitive"]
+    forms = {form: text.text() for form, text in cognitive.mapping(MappingKeys(optional=FORMS)).items()}
+    if not forms:
+        raise cognitive.place.error("a query has no phrasing", f"write at least one of {', '.join(FORMS)}")
+    rationale = fields["rationale"].mapping(RATIONALE) if "rationale" in fields else None
     return build_query(
         name,
-        _forms(fields["cognitive"]),
+        forms,
         _targets(fields["retrieval"]),
         entry.place,
         adversaries=[_adversary(one) for one in fields["interference"].sequence()] if "interference" in fields else [],
-        rationale=_rationale(fields.get("rationale")),
-        measures=_measures(fields.get("evaluation")),
-        tags=_texts(fields.get("tags")),
+        rationale=Rationale(**_texts(rationale)) if rationale is not None else None,
+        measures=_measures(fields["evaluation"]) if "evaluation" in fields else (),
+        tags=_texts(fields["tags"].mapping()) if "tags" in fields else {},
         labels=[_label(one) for one in fields["labels"].sequence()] if "labels" in fields else [],
         least=1,  # without grades, `primary` is required below
     )
-
-
-def _forms(field: YamlNode) -> dict[str, str]:
-    forms = {name: value.text() for name, value in field.mapping(MappingKeys(optional=FORMS)).items()}
-    if not forms:
-        raise field.place.error("a query has no phrasing", f"write at least one of {', '.join(FORMS)}")
-    return forms
 
 
 def _targets(field: YamlNode) -> list[Target]:
@@ -156,15 +152,7 @@ def _adversary(entry: YamlNode) -> Adversary:
     )
 
 
-def _rationale(field: YamlNode | None) -> Rationale | None:
-    if field is None:
-        return None
-    return Rationale(**{name: value.text() for name, value in field.mapping(RATIONALE).items()})
-
-
-def _measures(field: YamlNode | None) -> tuple[str, ...]:
-    if field is None:
-        return ()
+def _measures(field: YamlNode) -> tuple[str, ...]:
     entries = field.mapping(EVALUATION)["measures"]
     for entry in entries.sequence():
         if not MEASURE.fullmatch(entry.text()):
@@ -176,26 +164,23 @@ def _measures(field: YamlNode | None) -> tuple[str, ...]:
 
 def _label(entry: YamlNode) -> LabelProvenance:
     fields = entry.mapping(LABEL)
+    day = fields["on"].text() if "on" in fields else ""
+    try:
+        day = day and date.fromisoformat(day).isoformat()
+    except ValueError as error:
+        on = fields["on"]
+        raise on.place.error(f"{on.what} is '{day}', which is not a date", "write it like 2026-11-16") from error
     return LabelProvenance(
         target=fields["target"].text(),
         by=fields["by"].texts() if "by" in fields else (),
-        on=_day(fields["on"]) if "on" in fields else "",
+        on=day,
         commit=fields["commit"].text() if "commit" in fields else "",
         shown_by=fields["shown_by"].texts() if "shown_by" in fields else (),
     )
 
 
-def _day(field: YamlNode) -> str:
-    try:
-        return date.fromisoformat(field.text()).isoformat()
-    except ValueError as error:
-        raise field.place.error(
-            f"{field.what} is '{field.text()}', which is not a date", "write it like 2026-11-16"
-        ) from error
-
-
-def _texts(field: YamlNode | None) -> dict[str, str]:
-    return {name: value.text() for name, value in field.mapping().items()} if field else {}
+def _texts(fields: Mapping[str, YamlNode]) -> dict[str, str]:
+    return {name: value.text() for name, value in fields.items()}
 
 
 _WIDTH = 120  # of a line, as everywhere in this project
@@ -211,8 +196,15 @@ def write_native(gold: GoldSet) -> str:
 
 def gold_mapping(gold: GoldSet) -> dict[str, object]:
     """Return the keys above the queries."""
-    about: dict[str, object] = {"name": gold.name, "corpus": _corpus_mapping(gold.corpus)}
-    return {**about, "provenance": dict(gold.provenance)} if gold.provenance else about
+    spec = gold.corpus
+    corpus = {
+        spec.kind: True if spec.kind == "stdlib" else spec.value,
+        "rev": spec.rev,
+        "root": spec.root,
+        "include": spec.include,
+        "exclude": spec.exclude,
+    }
+    return _present({"name": gold.name, "corpus": _present(corpus), "provenance": dict(gold.provenance)})
 
 
 def to_yaml(value: object) -> str:
@@ -241,25 +233,14 @@ def _dumper() -> type[yaml.SafeDumper]:
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if value.isprintable() else '"')
 
-    def entries(dumper: yaml.SafeDumper, values: list[object]) -> yaml.SequenceNode:
+    def entries(dumper: yaml.SafeDumper, values: Sequence[object]) -> yaml.SequenceNode:
         short = all(isinstance(value, str) for value in values) and sum(map(len, map(str, values))) <= _SHORT
         return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=short or None)
 
     Dumper.add_representer(str, text)
     Dumper.add_representer(list, entries)
+    Dumper.add_representer(tuple, entries)
     return Dumper
-
-
-def _corpus_mapping(spec: CorpusSpec) -> dict[str, object]:
-    return _present(
-        {
-            spec.kind: True if spec.kind == "stdlib" else spec.value,
-            "rev": spec.rev,
-            "root": spec.root,
-            "include": list(spec.include),
-            "exclude": list(spec.exclude),
-        }
-    )
 
 
 def query_mapping(query: Query) -> dict[str, object]:
@@ -277,9 +258,9 @@ def query_mapping(query: Query) -> dict[str, object]:
             for adversary in query.adversaries
         ],
         "rationale": _present(asdict(query.rationale)) if query.rationale else {},
-        "evaluation": {"measures": list(query.measures)} if query.measures else {},
+        "evaluation": {"measures": query.measures} if query.measures else {},
         "tags": dict(query.tags),
-        "labels": [_label_mapping(label) for label in query.labels],
+        "labels": [_present(asdict(label)) for label in query.labels],
     }
     if query.rationale == Rationale():
         return {"id": query.id, **_present(layers), "rationale": {}}  # present and empty is not the same as absent
@@ -295,11 +276,6 @@ def _retrieval(query: Query) -> dict[str, object]:
         return {"grades": grades}
     named = {name: grades.pop(grade) for grade, name in names.items() if grade in grades}
     return _present({**named, "grades": grades})
-
-
-def _label_mapping(label: LabelProvenance) -> dict[str, object]:
-    origin = {"by": list(label.by), "on": label.on, "commit": label.commit, "shown_by": list(label.shown_by)}
-    return {"target": label.target, **_present(origin)}
 
 
 def _present(values: Mapping[str, object]) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from assay.files import write_atomic
 from assay.gold.build import GoldSource, read_source
 from assay.gold.formats.native import gold_mapping, query_mapping, read_native, to_flow, to_yaml, write_native
 from assay.gold.yaml_nodes import compose
-from assay.types import GoldSet, Query, Suite
+from assay.types import GoldSet, Suite
 
 if TYPE_CHECKING:
     import yaml
@@ -46,15 +46,18 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
             f"the gold set '{old.name}' was not read from a file", hint="write it with `assay gold convert`"
         )
     source = read_source(Path(old.source))
-    known = detect(source)
+    known, path = detect(source), to or source.path
     if known.name == "native":
         text = rewrite(source.text, old, new)
         whole = text is None
         if text is None:
             text = write_native(new)
             read_native(GoldSource(source.path, text))
-        _write(to or source.path, text, source)
-        return SaveResult(to or source.path, whole=whole)
+        raw = source.path.read_bytes()
+        text = text.replace("\r\n", "\n").replace("\n", "\r\n" if b"\r\n" in raw else "\n")
+        mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+        write_atomic(path.resolve(), mark + text.encode("utf-8"))
+        return SaveResult(path, whole=whole)
     if known.write is None:
         raise source.at().error(
             f"the format {known.name} can be read, not written",
@@ -63,16 +66,8 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
     written = known.write(Suite((new,)))
     if len(written.files) != 1:
         raise source.at().error(f"a set in the format {known.name} is several files", "convert it to native first")
-    write_atomic((to or source.path).resolve(), next(iter(written.files.values())))
-    return SaveResult(to or source.path, lost=written.lost)
-
-
-def _write(path: Path, text: str, source: GoldSource) -> None:
-    raw = source.path.read_bytes()
-    plain = text.replace("\r\n", "\n")
-    ends = plain.replace("\n", "\r\n") if b"\r\n" in raw else plain
-    mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
-    write_atomic(path.resolve(), mark + ends.encode("utf-8"))
+    write_atomic(path.resolve(), next(iter(written.files.values())))
+    return SaveResult(path, lost=written.lost)
 
 
 def rewrite(text: str, old: GoldSet, new: GoldSet) -> str | None:
@@ -100,36 +95,30 @@ def _without_locations(gold: GoldSet) -> GoldSet:
     return replace(gold, queries=queries, source=None)
 
 
-@dataclass(frozen=True, slots=True)
 class _Rewriter:
     """Finds the edits of a text that turn one gold set into another."""
 
-    text: str
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def document(self, document: yaml.Node, old: GoldSet, new: GoldSet) -> list[_Edit] | None:
-        edits = list(self._keys(document, gold_mapping(old), gold_mapping(new)))
         children = _children(document)
-        queries = self._queries(children["queries"][1], old.queries, new.queries) if "queries" in children else None
-        return None if queries is None else edits + queries
-
-    def _queries(self, entries: yaml.Node, old: Sequence[Query], new: Sequence[Query]) -> list[_Edit] | None:
-        wanted = {query.id: query for query in new}
-        kept = [query.id for query in old if query.id in wanted]
-        if list(wanted)[: len(kept)] != kept or _in_braces(entries) or not kept:
+        entries = children["queries"][1] if "queries" in children else None
+        wanted = {query.id: query for query in new.queries}
+        kept = [query.id for query in old.queries if query.id in wanted]
+        if entries is None or _in_braces(entries) or not kept or list(wanted)[: len(kept)] != kept:
             return None
-        edits: list[_Edit] = []
-        for node, query in zip(entries.value, old, strict=True):
+        edits = list(self._keys(document, gold_mapping(old), gold_mapping(new)))
+        column = entries.start_mark.column
+        for node, query in zip(entries.value, old.queries, strict=True):
             if query.id in wanted:
                 edits += self._keys(node, query_mapping(query), query_mapping(wanted[query.id]))
             else:
-                edits.append(self._cut(node, entries))
+                dash = self.text.rindex("-", 0, node.start_mark.index)
+                edits.append((dash - column, self._end(node), ""))
         end = self._end(entries.value[-1])
-        added = [_indent(to_yaml([query_mapping(query)]), entries.start_mark.column) for query in new[len(kept) :]]
+        added = [_indent(to_yaml([query_mapping(query)]), column) for query in new.queries[len(kept) :]]
         return [*edits, *((end, end, f"\n\n{one}") for one in added)]
-
-    def _cut(self, node: yaml.Node, entries: yaml.Node) -> _Edit:
-        dash = self.text.rindex("-", 0, node.start_mark.index)
-        return (dash - entries.start_mark.column, self._end(node), "")
 
     def _keys(self, node: yaml.Node, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[_Edit]:
         pairs = _children(node)
