@@ -11,8 +11,8 @@ from itertools import pairwise
 from assay.gold.anchors import ranged_span
 from assay.gold.build import GoldLocation, GoldSource, build_gold, build_query, require_corpus, row_id
 from assay.gold.formats.losses import WriterOutput, comes_from, corpus_losses, file_name, read_back, verify_output
-from assay.gold.formats.rows import CsvRow, header, read_table, render_table
-from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Suite, Target
+from assay.gold.formats.rows import header, read_table, render_table
+from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Suite, Target
 
 _GRADES = {"2": PRIMARY, "1": SECONDARY}
 _RESULT = re.compile(r"(?P<path>.+):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9}):(?P<grade>[0-9]+)", re.DOTALL)
@@ -34,16 +34,13 @@ def read_octocode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> G
         raise source.at(1).error(
             f"the header is {','.join(table.columns)}", "octocode's is query,result1,result2,result3"
         )
-    queries = [_query(row, number) for number, row in enumerate(table.rows, 1)]
+    queries = []
+    for number, row in enumerate(table.rows, 1):
+        targets = [_target(cell, row.place) for column, cell in row.cells.items() if column != "query" and cell]
+        if not targets:
+            raise row.place.error(f"row {number} has no result", "add path:start-end:2, or remove the row")
+        queries.append(build_query(row_id(number), {"human": row.text("query")}, targets, row.place))
     return build_gold(name, spec, queries, source.at(1))
-
-
-def _query(row: CsvRow, number: int) -> Query:
-    results = [cell for column, cell in row.cells.items() if column != "query" and cell]
-    if not results:
-        raise row.place.error(f"row {number} has no result", "add path:start-end:2, or remove the row")
-    targets = [_target(result, row.place) for result in results]
-    return build_query(row_id(number), {"human": row.text("query")}, targets, row.place)
 
 
 def _target(result: str, place: GoldLocation) -> Target:
@@ -63,22 +60,21 @@ def write_octocode(suite: Suite) -> WriterOutput:
 
 
 def _render(gold: GoldSet) -> str:
-    rows = {q.id: [q.headline, *(_result(target, q, gold) for target in q.targets)] for q in gold.queries}
     source = comes_from(gold, matches)
     before = len(header(source.text)) - 1 if source else _RESULTS
     most = max(before, *(len(query.targets) for query in gold.queries))
     columns = ["query", *(f"result{number}" for number in range(1, most + 1))]
-    filled = {name: row + [""] * (len(columns) - len(row)) for name, row in rows.items()}
-    return _render_like(source, columns, filled) if source else render_table(columns, filled.values())
-
-
-def _result(target: Target, query: Query, gold: GoldSet) -> str:
-    if target.span.start is None:
-        raise GoldLocation(gold.source or gold.name, query.line).error(
-            f"octocode's format holds line ranges only, and query '{query.id}' has the target {target.anchor}",
-            "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
-        )
-    return f"{target.span}:{PRIMARY if target in query.primaries else SECONDARY}"
+    rows: dict[str, list[str]] = {}
+    for query in gold.queries:
+        for target in query.targets:
+            if target.span.start is None:
+                raise GoldLocation(gold.source or gold.name, query.line).error(
+                    f"octocode's format holds line ranges only, and query '{query.id}' has the target {target.anchor}",
+                    "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
+                )
+        results = [f"{t.span}:{PRIMARY if t in query.primaries else SECONDARY}" for t in query.targets]
+        rows[query.id] = [query.headline, *results, *[""] * (most - len(results))]
+    return _render_like(source, columns, rows) if source else render_table(columns, rows.values())
 
 
 def _render_like(source: GoldSource, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
@@ -89,22 +85,16 @@ def _render_like(source: GoldSource, columns: Sequence[str], rows: Mapping[str, 
     starts = [1, *(row.place.line or 1 for row in table.rows), len(lines) + 1]
     head, *raw = ["".join(lines[start - 1 : stop - 1]) for start, stop in pairwise(starts)]
     before = {row_id(number): pair for number, pair in enumerate(zip(table.rows, raw, strict=True), 1)}
-    written = [_render_row(cells, before.get(name), end) for name, cells in rows.items()]
-    head = head if list(table.columns) == list(columns) else _render_line(columns, end)
-    return "".join(part if part.endswith("\n") else part + end for part in (head, *written))
-
-
-def _render_row(cells: Sequence[str], before: tuple[CsvRow, str] | None, end: str) -> str:
-    def content(cells: Sequence[str]) -> tuple[str, list[str]]:
-        return cells[0], sorted(cell for cell in cells[1:] if cell)
-
-    if before is None:
-        return _render_line(cells, end)
-    row, raw = before
-    if content(cells) == content(list(row.cells.values())):
-        return raw
-    blank_lines = raw[len(raw.rstrip("\r\n")) :].partition("\n")[2]
-    return _render_line(cells, end, quoted=raw.startswith('"')) + blank_lines
+    parts = [head if list(table.columns) == list(columns) else _render_line(columns, end)]
+    for name, cells in rows.items():
+        row, text = before.get(name, (None, ""))
+        old = list(row.cells.values()) if row else []
+        if old and (cells[0], sorted(filter(None, cells[1:]))) == (old[0], sorted(filter(None, old[1:]))):
+            parts.append(text)
+        else:
+            blank_lines = text[len(text.rstrip("\r\n")) :].partition("\n")[2]
+            parts.append(_render_line(cells, end, quoted=text.startswith('"')) + blank_lines)
+    return "".join(part if part.endswith("\n") else part + end for part in parts)
 
 
 def _render_line(cells: Sequence[str], end: str, *, quoted: bool = False) -> str:

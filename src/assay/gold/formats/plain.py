@@ -7,7 +7,7 @@ stands for several rows that differ only in `path`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from assay.gold.anchors import parse_target
 from assay.gold.build import (
@@ -55,9 +55,22 @@ def read_plain(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
         table = CsvTable(tuple(dict.fromkeys(column for row in rows for column in row.cells)), rows)
     else:
         table = read_table(source)
-    _check_header(source, table)
+    for column in table.columns:
+        if column not in COLUMNS:
+            raise source.at(1).error(f"unknown column '{column}'", suggest(column, COLUMNS))
+    for column in ("query", "path"):
+        if column not in table.columns:
+            raise source.at(1).error(f"the header lacks the column '{column}'", "a plain CSV begins with query,path")
     ids = safe_ids(row.get("id") for row in table.rows)
-    queries = [_query(query_id, rows) for query_id, rows in _rows_by_query(table, ids).items()]
+    groups: dict[str, list[CsvRow]] = {}
+    names: dict[str, str] = {}
+    for number, row in enumerate(table.rows, 1):
+        if "id" in table.columns:
+            query_id = row.place.name(ids[row.text("id")], "the id")
+        else:
+            query_id = names.setdefault(row.text("query"), row_id(number))
+        groups.setdefault(query_id, []).append(row)
+    queries = [_query(query_id, rows) for query_id, rows in groups.items()]
     return build_gold(name, spec, queries, source.at(1), describe_renames(ids))
 
 
@@ -80,62 +93,32 @@ def _json_rows(record: Record) -> Iterator[CsvRow]:
     yield from (CsvRow({**cells, "path": target}, record.place) for target in targets)
 
 
-def _check_header(source: GoldSource, table: CsvTable) -> None:
-    for column in table.columns:
-        if column not in COLUMNS:
-            raise source.at(1).error(f"unknown column '{column}'", suggest(column, COLUMNS))
-    for column in ("query", "path"):
-        if column not in table.columns:
-            raise source.at(1).error(f"the header lacks the column '{column}'", "a plain CSV begins with query,path")
-
-
-def _rows_by_query(table: CsvTable, ids: Mapping[str, str]) -> dict[str, list[CsvRow]]:
-    groups: dict[str, list[CsvRow]] = {}
-    names: dict[str, str] = {}
-    for number, row in enumerate(table.rows, 1):
-        if "id" in table.columns:
-            query_id = row.place.name(ids[row.text("id")], "the id")
-        else:
-            query_id = names.setdefault(row.text("query"), row_id(number))
-        groups.setdefault(query_id, []).append(row)
-    return groups
-
-
 def _query(query_id: str, rows: Sequence[CsvRow]) -> Query:
     forms: dict[str, str] = {}
     targets: dict[str, Target] = {}
     cluster = rows[0].get("cluster")
     seen: set[tuple[str, str]] = set()
     for row in rows:
-        form, target = _form(row), _target(row)
+        form, grade = row.get("form", "human"), row.get("grade", str(PRIMARY))
+        if form not in FORMS:
+            raise row.place.error(f"unknown form '{form}'", suggest(form, FORMS))
+        if grade not in _GRADES and not _GRADE.fullmatch(grade):
+            hint = "grades are whole numbers: 2 (primary), 1 (secondary), 0 (judged, not relevant), or others"
+            raise row.place.error(f"'{grade}' is not a grade", hint)
+        target = parse_target(row.text("path"), row.place, grade=_GRADES.get(grade) or int(grade))
         if (form, target.anchor) in seen:
             raise row.place.error(f"'{query_id}' has {target.anchor} twice", "remove one of the rows")
         seen.add((form, target.anchor))
-        _agree(row, f"the {form} form of '{query_id}'", forms.setdefault(form, row.text("query")), row.text("query"))
-        _agree(row, f"the grade of {target.anchor}", targets.setdefault(target.anchor, target).grade, target.grade)
-        _agree(row, f"the cluster of '{query_id}'", cluster, row.get("cluster"))
+        for what, first, now in (
+            (f"the {form} form of '{query_id}'", forms.setdefault(form, row.text("query")), row.text("query")),
+            (f"the grade of {target.anchor}", targets.setdefault(target.anchor, target).grade, target.grade),
+            (f"the cluster of '{query_id}'", cluster, row.get("cluster")),
+        ):
+            if first != now:
+                message = f"{what} was '{first}' in an earlier row and is '{now}' here"
+                raise row.place.error(message, "make the rows agree")
     tags = {"cluster": cluster} if cluster else {}
     return build_query(query_id, forms, targets.values(), rows[0].place, tags=tags, least=1)
-
-
-def _form(row: CsvRow) -> str:
-    form = row.get("form", "human")
-    if form not in FORMS:
-        raise row.place.error(f"unknown form '{form}'", suggest(form, FORMS))
-    return form
-
-
-def _target(row: CsvRow) -> Target:
-    grade = row.get("grade", str(PRIMARY))
-    if grade not in _GRADES and not _GRADE.fullmatch(grade):
-        hint = "grades are whole numbers: 2 (primary), 1 (secondary), 0 (judged, not relevant), or others"
-        raise row.place.error(f"'{grade}' is not a grade", hint)
-    return parse_target(row.text("path"), row.place, grade=_GRADES.get(grade) or int(grade))
-
-
-def _agree(row: CsvRow, what: str, first: object, now: object) -> None:
-    if first != now:
-        raise row.place.error(f"{what} was '{first}' in an earlier row and is '{now}' here", "make the rows agree")
 
 
 def write_plain(suite: Suite) -> WriterOutput:

@@ -74,21 +74,18 @@ def _repos(source: GoldSource) -> _Repos:
     repos: dict[str, tuple[CorpusSpec, str]] = {}
     for record in read_records(source):
         record.check_keys(_REPO, required=("name", "url", "revision"))
-        name = record.text("name")
+        name, url = record.text("name"), record.text("url")
         if name in repos:
             raise record.place.error(f"the repository '{name}' appears twice", "keep one")
-        repos[name] = _corpus(record), record.text("language") if "language" in record.values else ""
+        if _COMMAND.match(url):
+            hint = "write it as https://host/owner/name"
+            raise record.place.error(f"'{url}' is not the address of a repository", hint)
+        # benchmark_root becomes an include rather than a root, so that paths stay as annotated
+        root = record.text("benchmark_root") if "benchmark_root" in record.values else ""
+        include = (f"{check_path(root, record.place)}/**",) if root else ()
+        spec = CorpusSpec("git", url, rev=record.text("revision"), include=include)
+        repos[name] = spec, record.text("language") if "language" in record.values else ""
     return repos
-
-
-def _corpus(record: Record) -> CorpusSpec:
-    # benchmark_root becomes an include rather than a root, so that paths stay as annotated
-    root = record.text("benchmark_root") if "benchmark_root" in record.values else ""
-    include = (f"{check_path(root, record.place)}/**",) if root else ()
-    url = record.text("url")
-    if _COMMAND.match(url):
-        raise record.place.error(f"'{url}' is not the address of a repository", "write it as https://host/owner/name")
-    return CorpusSpec("git", url, rev=record.text("revision"), include=include)
 
 
 def _query(record: Record, number: int, language: str) -> Query:
@@ -150,24 +147,19 @@ def _repository(gold: GoldSet) -> dict[str, object]:
 
 
 def _annotation(query: Query, gold: GoldSet) -> dict[str, object]:
-    primaries = query.primaries
-    others = [target for target in query.targets if target not in primaries]
-    entry: dict[str, object] = {"query": query.headline}
-    for key, targets in {"relevant": primaries, "secondary": others}.items():
-        entry[key] = [_place(target, query, gold) for target in targets]
-    return entry | ({"category": query.tags["category"]} if "category" in query.tags else {})
-
-
-def _place(target: Target, query: Query, gold: GoldSet) -> object:
-    span = target.span
-    if span.start is not None:
-        return {"path": span.path, "start_line": span.start, "end_line": span.end}
-    if target.symbol is not None:
-        raise GoldLocation(gold.source or gold.name, query.line).error(
-            f"semble's format holds files and line ranges, and query '{query.id}' has the target {target.anchor}",
-            "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
-        )
-    return span.path
+    entries: dict[str, list[object]] = {"relevant": [], "secondary": []}
+    for target in query.targets:
+        span = target.span
+        if target.symbol is not None and span.start is None:
+            raise GoldLocation(gold.source or gold.name, query.line).error(
+                f"semble's format holds files and line ranges, and query '{query.id}' has the target {target.anchor}",
+                "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
+            )
+        ranged = {"path": span.path, "start_line": span.start, "end_line": span.end}
+        key = "relevant" if target in query.primaries else "secondary"
+        entries[key].append(span.path if span.start is None else ranged)
+    category = {"category": query.tags["category"]} if "category" in query.tags else {}
+    return {"query": query.headline, **entries, **category}
 
 
 def _lines(entries: Sequence[object]) -> str:
