@@ -22,7 +22,8 @@ T = TypeVar("T")
 
 def setting(default: T, about: str, *, repr: bool = True) -> T:  # noqa: A002 - as in dataclasses.field
     """Declare a field of a settings record with its documentation."""
-    return dataclasses.field(default=default, repr=repr, metadata={"about": about})
+    value: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
+    return cast(T, dataclasses.field(**value, repr=repr, metadata={"about": about}))
 
 
 def read_settings(record: type[T], values: Mapping[str, object], where: str) -> T:

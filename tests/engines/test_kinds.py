@@ -1,7 +1,6 @@
 """What is known of kinds: which are ours, which are told the answers."""
 
 import inspect
-from importlib import import_module
 
 import pytest
 
@@ -14,7 +13,7 @@ def test_those_that_ship_and_need_no_stranger_are_ours():
 
 
 def test_those_that_are_made_from_a_suite_are_told_the_answers():
-    makers = {name: getattr(import_module(kind.module), kind.make) for name, kind in KINDS.items()}
+    makers = {name: kind.load(kind.make) for name, kind in KINDS.items()}
     taught = {name for name, make in makers.items() if "context.suite" in inspect.getsource(make)}
     assert {name for name, kind in KINDS.items() if kind.uses_gold} == taught
 

@@ -28,7 +28,7 @@ from assay.search.sharing import (
     table_digest,
     vectors_digest,
 )
-from assay.settings import read_settings
+from assay.settings import read_settings, setting
 from assay.store import code_digest
 from assay.types import Corpus, Hit, Role, Waterfall
 
@@ -37,7 +37,7 @@ from assay.types import Corpus, Hit, Role, Waterfall
 class BuiltinSettings:
     """Settings of `kind = "builtin"`."""
 
-    per: Per = field(default="file", metadata={"about": "return files, or spans of lines"})
+    per: Per = setting("file", "return files, or spans of lines")
     search: SearchConfig = field(default_factory=SearchConfig)
 
 

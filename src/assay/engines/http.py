@@ -57,7 +57,7 @@ from assay.http import (
     web_address,
 )
 from assay.redaction import make_redactor
-from assay.settings import check_counts, read_settings
+from assay.settings import check_counts, read_settings, setting
 from assay.types import Corpus, Role
 
 
@@ -90,14 +90,10 @@ class RequestTemplate:
     """A request with placeholders."""
 
     url: str = field(metadata={"about": "URL, such as https://host/search?q={query}&limit={k}"})
-    method: Method | None = field(default=None, metadata={"about": "HTTP method; default: POST with a body, else GET"})
-    headers: Mapping[str, str] = field(
-        default_factory=dict, metadata={"about": "request headers; use {env:NAME} for secrets"}
-    )
-    body: Body | None = field(
-        default=None, metadata={"about": "a table is sent as JSON, a string unchanged; {k} alone becomes a number"}
-    )
-    form: bool = field(default=False, metadata={"about": "send the body as a form instead of JSON"})
+    method: Method | None = setting(None, "HTTP method; default: POST with a body, else GET")
+    headers: Mapping[str, str] = setting({}, "request headers; use {env:NAME} for secrets")
+    body: Body | None = setting(None, "a table is sent as JSON, a string unchanged; {k} alone becomes a number")
+    form: bool = setting(False, "send the body as a form instead of JSON")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +101,9 @@ class ReadinessProbe(RequestTemplate):
     """A request that is repeated until the index is ready."""
 
     path: str = field(metadata={"about": "selector of the state in the JSON response"})
-    value: object = field(default=True, metadata={"about": "the state when the index is ready"})
-    every: float = field(
-        default=0.5,  # an index takes seconds to minutes; more requests would only load the server
-        metadata={"about": "seconds between requests"},
-    )
+    value: object = setting(True, "the state when the index is ready")
+    # an index takes seconds to minutes; more requests would only load the server
+    every: float = setting(0.5, "seconds between requests")
 
     def __post_init__(self) -> None:
         if not self.every > 0:
@@ -130,33 +124,17 @@ class HttpSettings(OutputSettings, RequestTemplate):
 
     where: ClassVar[str] = "engine http"
 
-    token_env: str | None = field(
-        default=None, metadata={"about": "environment variable with the bearer token of every request"}
-    )
-    index: RequestTemplate | None = field(
-        default=None, metadata={"about": "request that builds the index: url, method, headers, body, form"}
-    )
-    update: RequestTemplate | None = field(
-        default=None, metadata={"about": "request that updates the index after files changed; default: index"}
-    )
-    ready: ReadinessProbe | None = field(
-        default=None, metadata={"about": "request repeated until path equals value: url, path, value, every, headers"}
-    )
-    path_filter: Mapping[str, object] = field(
-        default_factory=dict, metadata={"about": "added to the body, else to the URL, to search below {path}, a glob"}
-    )
-    language_filter: Mapping[str, object] = field(
-        default_factory=dict, metadata={"about": "added to the body, else to the URL, to search files in {language}"}
-    )
-    retries: int = field(default=2, metadata={"about": "retries per query, for example after a rate limit"})
-    rate: float | None = field(
-        default=None, metadata={"about": "maximum requests per second; the wait is excluded from query times"}
-    )
-    config: ConfigSettings | None = field(
-        default=None, metadata={"about": "file for the server, {config}, from template (format, edits, new_keys)"}
-    )
-    index_keys: tuple[str, ...] | None = field(default=None, metadata={"about": INDEX_KEYS_HELP})
-    concurrency: int = field(default=1, metadata={"about": "maximum concurrent queries"})
+    token_env: str | None = setting(None, "environment variable with the bearer token of every request")
+    index: RequestTemplate | None = setting(None, "request that builds the index: url, method, headers, body, form")
+    update: RequestTemplate | None = setting(None, "request that updates the index after files changed; default: index")
+    ready: ReadinessProbe | None = setting(None, "request repeated until path equals value: url, path, value, every")
+    path_filter: Mapping[str, object] = setting({}, "fields of the body, else of the URL, that select {path}, a glob")
+    language_filter: Mapping[str, object] = setting({}, "fields of the body, else of the URL, that select {language}")
+    retries: int = setting(2, "retries per query, for example after a rate limit")
+    rate: float | None = setting(None, "maximum requests per second; the wait is excluded from query times")
+    config: ConfigSettings | None = setting(None, "file for the server, {config}: template, format, edits, new_keys")
+    index_keys: tuple[str, ...] | None = setting(None, INDEX_KEYS_HELP)
+    concurrency: int = setting(1, "maximum concurrent queries")
 
     def __post_init__(self) -> None:
         OutputSettings.__post_init__(self)

@@ -18,7 +18,7 @@ from assay.engines.fingerprints import identity_of
 from assay.engines.tool import UsageTracker, describe_failure, run_tool
 from assay.errors import ConfigError, EngineError
 from assay.processes import CompletedProgram, ProcessLimits, ProgramSpec
-from assay.settings import check_counts, read_settings
+from assay.settings import check_counts, read_settings, setting
 from assay.syntax.identifiers import STOP_WORDS
 from assay.syntax.text import count_lines
 from assay.types import Corpus, Hit, Role
@@ -195,21 +195,10 @@ class KeywordsSettings:
     """Settings of `kind = "keywords"`."""
 
     # Not part of the configuration, because the ranking is the same.
-    backend: Backend = field(
-        default="auto", metadata={"about": "program that counts the words; the ranking is the same for all"}
-    )
-    window: int = field(
-        default=40,  # the size of the reference engine's chunk
-        metadata={"about": "lines of a result: those with the most distinct words"},
-    )
-    shortest: int = field(
-        default=2,  # single letters are in every file
-        metadata={"about": "minimum length of a word that is counted"},
-    )
-    cached_words: int = field(
-        default=4096,  # queries of one suite share most of their words
-        metadata={"about": "number of words whose counts are cached; no effect on the ranking"},
-    )
+    backend: Backend = setting("auto", "program that counts the words; the ranking is the same for all")
+    window: int = setting(40, "lines of a result: those with the most distinct words")  # as a chunk of builtin
+    shortest: int = setting(2, "minimum length of a word that is counted")  # single letters are in every file
+    cached_words: int = setting(4096, "words whose counts are cached")  # queries of a suite share most of their words
 
     def __post_init__(self) -> None:
         check_counts("engine keywords", window=self.window, shortest=self.shortest, cached_words=self.cached_words)

@@ -18,90 +18,49 @@ class EngineKind:
     """A kind of engine; its module is imported on first use."""
 
     name: str
-    module: str  # has the two functions below
+    module: str  # below assay.engines
+    settings: str  # name of the settings record in the module
     main: str | None  # the setting of `kind:value`; None if it takes none
     about: str
-    shipped: bool = False  # with Assay
-    uses_gold: bool = False  # its rankings depend on the gold set
-    settings: str = "Settings"  # the record of its settings
-    make: str = "make"  # (settings, context) -> Engine
+    make: str = "make"  # name of the factory in the module
+
+    @property
+    def shipped(self) -> bool:
+        """Whether the engine itself ships with Assay."""
+        return self.name in ("builtin", "keywords", "oracle", "random", "runfile")
+
+    @property
+    def uses_gold(self) -> bool:
+        """Whether its rankings depend on the gold set."""
+        return self.name in ("oracle", "runfile")
 
     def make_engine(self, settings: Mapping[str, object], context: EngineContext) -> Engine:
         """Make an engine of this kind."""
-        return cast(Engine, getattr(import_module(self.module), self.make)(settings, context))
+        return cast(Engine, self.load(self.make)(settings, context))
 
     def settings_class(self) -> type[object]:
-        """Import the record of its settings."""
-        return cast(type[object], getattr(import_module(self.module), self.settings))
+        """Return the record of its settings."""
+        return cast(type[object], self.load(self.settings))
+
+    def load(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the module
+        """Import an attribute of its module; None if there is none."""
+        return getattr(import_module(f"assay.engines.{self.module}"), name, None)
 
 
 _ALL = (
     EngineKind(
-        "builtin",
-        "assay.engines.builtin",
-        "per",
-        "the reference engine; builtin:span for spans instead of files",
-        shipped=True,
-        settings="BuiltinSettings",
+        "builtin", "builtin", "BuiltinSettings", "per", "the reference engine; builtin:span for spans instead of files"
     ),
-    EngineKind("command", "assay.engines.command", "argv", "any command line tool: command:tool {query} {k}"),
+    EngineKind("command", "command", "Settings", "argv", "any command line tool: command:tool {query} {k}"),
+    EngineKind("http", "http", "HttpSettings", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
     EngineKind(
-        "http",
-        "assay.engines.http",
-        "url",
-        "any JSON API: http:https://host/search?q={query}&limit={k}",
-        settings="HttpSettings",
+        "keywords", "keywords", "KeywordsSettings", "backend", "files by distinct query words, then matches (grep)"
     ),
-    EngineKind(
-        "keywords",
-        "assay.engines.keywords",
-        "backend",
-        "files by distinct query words, then matches (grep)",
-        shipped=True,
-        settings="KeywordsSettings",
-    ),
-    EngineKind(
-        "mcp",
-        "assay.engines.mcp.engine",
-        None,
-        "any MCP server, over stdio or HTTP: its search tool",
-        settings="McpSettings",
-    ),
-    EngineKind(
-        "oracle",
-        "assay.engines.references",
-        None,
-        "the gold answers: the ceiling",
-        shipped=True,
-        uses_gold=True,
-        settings="OracleSettings",
-        make="make_oracle",
-    ),
-    EngineKind(
-        "python",
-        "assay.engines.python",
-        "target",
-        "your own function or class: python:module:callable",
-        settings="PythonSettings",
-    ),
-    EngineKind(
-        "random",
-        "assay.engines.references",
-        None,
-        "seeded chance: the floor",
-        shipped=True,
-        settings="RandomSettings",
-        make="make_random",
-    ),
-    EngineKind(
-        "runfile",
-        "assay.engines.runfile",
-        "path",
-        "answers made elsewhere: runfile:run.trec or .jsonl",
-        shipped=True,
-        uses_gold=True,
-        settings="RunFileSettings",
-    ),
+    EngineKind("mcp", "mcp.engine", "McpSettings", None, "any MCP server, over stdio or HTTP: its search tool"),
+    EngineKind("oracle", "references", "OracleSettings", None, "the gold answers: the ceiling", "make_oracle"),
+    EngineKind("python", "python", "PythonSettings", "target", "your own function or class: python:module:callable"),
+    EngineKind("random", "references", "RandomSettings", None, "seeded chance: the floor", "make_random"),
+    EngineKind("runfile", "runfile", "RunFileSettings", "path", "answers made elsewhere: runfile:run.trec or .jsonl"),
 )
 
 KINDS: Mapping[str, EngineKind] = MappingProxyType({kind.name: kind for kind in _ALL})
@@ -125,8 +84,7 @@ def list_components(settings: Mapping[str, object]) -> tuple[Component, ...]:
     kind = find_kind(settings.get("kind"))
     if kind is None or not kind.shipped:  # third-party code is not imported for this
         return ()
-    ablations: Callable[[Mapping[str, object]], tuple[Component, ...]] | None
-    ablations = getattr(import_module(kind.module), "ablations", None)
+    ablations: Callable[[Mapping[str, object]], tuple[Component, ...]] | None = kind.load("ablations")
     return () if ablations is None else ablations({key: value for key, value in settings.items() if key != "kind"})
 
 

@@ -16,7 +16,7 @@ from assay.engines.base import Engine, EngineContext, EngineReply, FullEngine, H
 from assay.engines.fingerprints import digest_modules, digest_path, fingerprint_of, qualified_name
 from assay.engines.output import read_reply
 from assay.errors import AssayError, ConfigError, EngineError
-from assay.settings import check_counts, read_settings
+from assay.settings import check_counts, read_settings, setting
 from assay.types import Corpus, Role
 
 Search = Callable[..., object]
@@ -34,13 +34,9 @@ class PythonSettings:
     target: str = field(
         metadata={"about": "module:callable: a search function (query, k) or (query), an engine, or a factory of one"}
     )
-    folder: str = field(default=".", metadata={"about": "directory to import the module from, besides the Python path"})
-    options: Mapping[str, object] = field(
-        default_factory=dict, metadata={"about": "arguments of a class or factory; recorded, so no secrets"}
-    )
-    oversample: int | None = field(
-        default=None, metadata={"about": "request this many times k results, instead of what the engine declares"}
-    )
+    folder: str = setting(".", "directory to import the module from, besides the Python path")
+    options: Mapping[str, object] = setting({}, "arguments of a class or factory; recorded, so no secrets")
+    oversample: int | None = setting(None, "request this many times k results, instead of what the engine declares")
 
     def __post_init__(self) -> None:
         check_counts("engine python", oversample=1 if self.oversample is None else self.oversample)

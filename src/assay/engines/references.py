@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from assay.corpus import read_text
 from assay.engines.base import EngineContext, InProcessDefaults, Session
 from assay.engines.fingerprints import identity_of
 from assay.errors import ConfigError, EngineError
-from assay.settings import check_counts, read_settings
+from assay.settings import check_counts, read_settings, setting
 from assay.syntax.symbols import symbols
 from assay.syntax.text import line_bytes
 from assay.types import Corpus, Hit, Role, Span, Suite, Target
@@ -25,11 +25,8 @@ from assay.types import Corpus, Hit, Role, Span, Suite, Target
 class RandomSettings:
     """Settings of `kind = "random"`."""
 
-    seed: int = field(default=0, metadata={"about": "seed of the order; default: the seed of the run"})
-    window: int = field(
-        default=40,  # the size of the reference engine's chunk
-        metadata={"about": "lines of a result"},
-    )
+    seed: int = setting(0, "seed of the order; default: the seed of the run")
+    window: int = setting(40, "lines of a result")  # the size of the reference engine's chunk
 
     def __post_init__(self) -> None:
         check_counts("engine random", window=self.window)

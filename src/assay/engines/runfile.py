@@ -29,7 +29,7 @@ from assay.engines.output import read_hit
 from assay.engines.text_output import parse_location
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8
-from assay.settings import read_settings
+from assay.settings import read_settings, setting
 from assay.types import Corpus, GoldSet, Hit, Query, Role, Suite
 
 #: Prefix of the last column of a run that Assay wrote.
@@ -72,9 +72,7 @@ class RunFileSettings:
     """Settings of `kind = "runfile"`."""
 
     path: str = field(metadata={"about": "path of the run file, relative to the directory of assay.toml"})
-    format: Literal["auto", "trec", "jsonl"] = field(
-        default="auto", metadata={"about": "file format; auto: JSON lines if the file begins with a brace, else TREC"}
-    )
+    format: Literal["auto", "trec", "jsonl"] = setting("auto", "auto: JSON lines if the file begins with {, else TREC")
 
 
 class Docno(NamedTuple):

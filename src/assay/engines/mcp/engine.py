@@ -44,7 +44,7 @@ from assay.engines.tool import (
     stat_files,
 )
 from assay.errors import ConfigError, EngineError, SetupError, install_hint
-from assay.settings import read_settings
+from assay.settings import read_settings, setting
 from assay.types import Corpus, Role
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ToolCall:
     """A tool and its arguments."""
 
     tool: str = field(metadata={"about": "name of the tool"})
-    arguments: Mapping[str, object] = field(default_factory=dict, metadata={"about": "its arguments"})
+    arguments: Mapping[str, object] = setting({}, "its arguments")
 
 
 ToolCalls = ToolCall | tuple[ToolCall, ...]
@@ -77,64 +77,32 @@ class McpSettings(OutputSettings):
     {env:NAME}; filters also have {path} or {language}, where a list item is repeated for each value: ["{path}"].
 
     A server that dies or hangs fails that query. Before the next one it is restarted and the calls of `index` are
-    repeated; that time is noted and not counted. `index_command` is not run again.
+    repeated; that time is noted and not counted. `index_command` is not run again. `update = "restart"` restarts the
+    server after files changed, `"index"` also runs `index_command` before.
     """
 
     where: ClassVar[str] = WHERE
 
-    command: Argv = field(default=(), metadata={"about": "server command; a string is split like a shell command"})
-    index_command: Argv = field(
-        default=(), metadata={"about": "command that builds an index before the server starts; not part of startup"}
+    command: Argv = setting((), "server command; a string is split like a shell command")
+    index_command: Argv = setting((), "command that builds an index before the server starts; not part of startup")
+    url: str = setting("", "URL of a server, for streamable HTTP")
+    headers: Mapping[str, str] = setting(
+        {}, "headers for url; use {env:NAME} for secrets; values not recorded", repr=False
     )
-    url: str = field(default="", metadata={"about": "URL of a server, for streamable HTTP"})
-    headers: Mapping[str, str] = field(
-        default_factory=dict,
-        repr=False,
-        metadata={"about": "headers of every request to url; use {env:NAME} for secrets; only names are recorded"},
-    )
-    token_env: str | None = field(default=None, metadata={"about": "environment variable with the bearer token of url"})
-    env: Mapping[str, str] = field(
-        default_factory=dict,
-        repr=False,
-        metadata={"about": "environment variables added for command and index_command; only names are recorded"},
-    )
+    token_env: str | None = setting(None, "environment variable with the bearer token of url")
+    env: Mapping[str, str] = setting({}, "variables of the commands, recorded without values", repr=False)
     tool: str = field(metadata={"about": "name of the search tool"})
-    arguments: Mapping[str, object] = field(
-        default_factory=lambda: {"query": "{query}"}, metadata={"about": "arguments of the search tool"}
-    )
-    index: ToolCalls = field(
-        default=(), metadata={"about": "tool calls that build the index: tool and arguments, or a list of them"}
-    )
-    update: str | ToolCalls = field(
-        default=(),
-        metadata={
-            "about": 'tool calls after files changed; "restart" restarts the server, "index" also runs index_command; '
-            "default: the calls of index"
-        },
-    )
-    path_filter: Mapping[str, object] = field(
-        default_factory=dict, metadata={"about": "arguments that restrict a search to {path}, a glob"}
-    )
-    language_filter: Mapping[str, object] = field(
-        default_factory=dict, metadata={"about": "arguments that restrict a search to {language}"}
-    )
-    content: Content = field(
-        default="auto",
-        metadata={"about": "part of the result to parse; auto: structured content if present, else text"},
-    )
-    startup_timeout: float = field(
-        default=STARTUP_SECONDS, metadata={"about": "seconds for the server to start and initialize"}
-    )
-    restarts: int = field(
-        default=RESTARTS, metadata={"about": "maximum consecutive restarts without a successful query between them"}
-    )
-    git: bool = field(default=False, metadata={"about": "make the copy of the corpus a Git repository"})
-    config: ConfigSettings | None = field(
-        default=None, metadata={"about": "file for the server, {config}, from template (format, edits, new_keys)"}
-    )
-    index_keys: tuple[str, ...] | None = field(
-        default=None, metadata={"about": f"{INDEX_KEYS_HELP}; the calls of index are then made once, by another server"}
-    )
+    arguments: Mapping[str, object] = setting({"query": "{query}"}, "arguments of the search tool")
+    index: ToolCalls = setting((), "tool calls that build the index: tool and arguments, or a list of them")
+    update: str | ToolCalls = setting((), 'tool calls after files changed, "restart" or "index"; default: index')
+    path_filter: Mapping[str, object] = setting({}, "arguments that restrict a search to {path}, a glob")
+    language_filter: Mapping[str, object] = setting({}, "arguments that restrict a search to {language}")
+    content: Content = setting("auto", "part of the result to parse; auto: structured content if present, else text")
+    startup_timeout: float = setting(STARTUP_SECONDS, "seconds for the server to start and initialize")
+    restarts: int = setting(RESTARTS, "maximum consecutive restarts without a successful query between them")
+    git: bool = setting(False, "make the copy of the corpus a Git repository")
+    config: ConfigSettings | None = setting(None, "file for the server, {config}: template, format, edits, new_keys")
+    index_keys: tuple[str, ...] | None = setting(None, f"{INDEX_KEYS_HELP}; another server makes the calls of index")
 
     def __post_init__(self) -> None:
         OutputSettings.__post_init__(self)
