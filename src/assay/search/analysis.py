@@ -1,6 +1,6 @@
-"""Analysis of a batch of files: chunks, words and names as columns that can be joined.
+"""Analysis of a batch of files: chunks, terms and names as columns.
 
-Everything here is a pure function of path, text and configuration, so an update equals a rebuild.
+All columns are pure functions of path, text and configuration, so an update equals a rebuild.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from assay.search.table import (
 from assay.syntax.identifiers import split, stem
 from assay.syntax.outline import LineSpan
 
-_NEWLINE: Final = 0  # the number of a newline among the runs
-_SHIFT: Final = 32  # a key is unit << 32 | run: both stay far below 2**31
+_NEWLINE: Final = 0  # the number of the newline among the runs
+_SHIFT: Final = 32  # a key is unit << 32 | run; both are far below 2**31
 _KIND: Final = {kind: number for number, kind in enumerate(UNIT_KINDS)}
 _FILE_KIND: Final = {kind: number for number, kind in enumerate(FILE_KINDS)}
 _NOWHERE: Final = LineSpan(0, 0)
@@ -50,7 +50,7 @@ class FileInput:
 
 
 def analyze(documents: Iterable[FileInput], config: IndexConfig) -> IndexTable:
-    """Cut the files of a batch, given in path order, and count their words."""
+    """Split files, given in path order, into chunks and count their terms."""
     batch = _Batch(config)
     for document in documents:
         batch.read(document)
@@ -59,8 +59,6 @@ def analyze(documents: Iterable[FileInput], config: IndexConfig) -> IndexTable:
 
 @dataclass(slots=True)
 class _Batch:
-    """Columns that are filled file by file."""
-
     config: IndexConfig
     documents: list[FileInput] = field(default_factory=list)
     cuts: list[ChunkedFile] = field(default_factory=list)
@@ -86,25 +84,22 @@ class _Batch:
         line = np.concatenate([[0], newlines, [len(text)]])
         self.first_byte.append(line[np.minimum(starts - 1, len(line) - 1)])
         self.last_byte.append(line[np.minimum(ends, len(line) - 1)])
-        self._count_body(source.text, starts, ends)
-        self._count_fields(source.path, found.units)
+        self._count(source, found.units, starts, ends)
         self.documents.append(document)
         self.cuts.append(found)
         self.texts.append(text)
         self.units += len(found.units)
 
-    def _count_body(self, text: str, starts: LongArray, ends: LongArray) -> None:
-        run = self._numbers(RUN.findall(text))
+    def _count(self, source: SourceText, units: Sequence[Chunk], starts: LongArray, ends: LongArray) -> None:
+        fields = self.config.fields
+        run = self._numbers(RUN.findall(source.text))
         newline = run == _NEWLINE
         line, run = np.cumsum(newline)[~newline] + 1, run[~newline]
         low, high = np.searchsorted(line, starts), np.searchsorted(line, ends, side="right")
         rows = ranges(low, np.maximum(high, low))
-        unit = np.repeat(np.arange(len(starts)), np.maximum(high - low, 0)) + self.units
-        self._add(unit, run[rows], self.config.fields.body)
-
-    def _count_fields(self, path: str, units: Sequence[Chunk]) -> None:
-        fields = self.config.fields
         every = np.arange(len(units)) + self.units
+        self._add(np.repeat(every, np.maximum(high - low, 0)), run[rows], fields.body)
+        path = source.path
         for text, weight in ((stem_name(path), fields.stem), (folder_name(path), fields.folder)):
             found = self._numbers(runs(text))
             self._add(np.repeat(every, len(found)), np.tile(found, len(every)), weight)
@@ -159,7 +154,11 @@ class _Batch:
         keys = np.concatenate(self.keys) if self.keys else np.zeros(0, np.int64)
         weights = np.concatenate(self.weights) if self.weights else np.zeros(0, np.float32)
         key, count = _sum_by(keys, weights)
-        spelled = [self._spell(run) for run in self.runs]
+        longest = self.config.longest_word
+        spelled = [
+            [] if run == "\n" or (len(run) > longest and run.isascii()) else [_HASHES[term] for term in terms(run)]
+            for run in self.runs
+        ]
         hashes, term_of = np.unique(
             np.fromiter((h for found in spelled for h in found), np.uint64), return_inverse=True
         )
@@ -173,11 +172,6 @@ class _Batch:
         term, unit = np.divmod(key, units)
         held = np.bincount(term, minlength=len(hashes))
         return Postings(hashes[held > 0], offsets(held[held > 0]), unit.astype(np.int32), count)
-
-    def _spell(self, run: str) -> list[int]:
-        if run == "\n" or (len(run) > self.config.longest_word and run.isascii()):
-            return []
-        return [_HASHES[term] for term in terms(run)]
 
     def _files(self) -> FileTable:
         sources = [document.source for document in self.documents]
@@ -209,8 +203,6 @@ class _Batch:
 
 
 class _Hashes(dict[str, int]):
-    """The hashes of the terms of a process."""
-
     def __missing__(self, term: str) -> int:
         found = self[term] = term_hash(term)
         return found

@@ -1,4 +1,4 @@
-"""Cutting of files into chunks: by syntax, by heading, or by size."""
+"""Splitting of files into chunks: by syntax, by heading, or by size."""
 
 from __future__ import annotations
 
@@ -22,30 +22,28 @@ _FUNCTIONS: Final = frozenset({"function", "method", "macro"})
 
 @dataclass(frozen=True, slots=True)
 class ChunkConfig:
-    """One value that, with a file, decides its chunks."""
+    """Settings that, with a file, determine its chunks."""
 
-    # met the owner's span about twice as often as windows of any size (notes/spans.md)
-    kind: ChunkKind = setting("ast", "cut by syntax, by a number of lines, tokens or characters, or not at all")
-    size: int = setting(50, "lines, tokens or characters of a chunk that is not cut by syntax")  # about a screen
-    # spans that share lines would be answers given twice
-    overlap: int = setting(0, "overlap of adjacent chunks, in the unit of `size`")
-    # a longer unit costs an agent more than it tells
-    longest: int = setting(70, "lines above which a definition is cut into parts")
+    # matched the target's span about twice as often as windows of any size (notes/spans.md)
+    kind: ChunkKind = setting("ast", "split by syntax, by a number of lines, tokens or characters, or not at all")
+    size: int = setting(50, "lines, tokens or characters of a chunk if not split by syntax")  # about a screen
+    overlap: int = setting(0, "overlap of adjacent chunks, in the unit of `size`")  # overlapping spans are duplicates
+    # a longer chunk costs an agent more than it is worth
+    longest: int = setting(70, "lines above which a definition is split into parts")
     # 30 to 80 were tried: 50 was best on octocode's code by .014-.019, flat elsewhere
     part: int = setting(50, "target length in lines of the parts of a long definition")
     # enough to reach the next statement in most code
-    slack: int = setting(7, "lines by which a cut may move to fall between statements")
+    slack: int = setting(7, "lines by which a split may move to fall between statements")
     # the knee: 5 gives tighter spans, 12 more overlap
     shortest: int = setting(8, "lines below which adjacent definitions are joined")
-    # twice the shortest, so that packing stops at two or three
-    packed: int = setting(16, "lines that joined definitions may have")
-    # a class of a screen's third reads best in one piece; 0 to 50 are within .013
-    whole_class: int = setting(15, "lines up to which a class is one chunk")
+    packed: int = setting(16, "maximum lines of joined definitions")  # twice the shortest: joins two or three
+    # a class of a third of a screen reads best in one piece; 0 to 50 are within .013
+    whole_class: int = setting(15, "maximum lines of a class that stays one chunk")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A file to cut."""
+    """A file to split."""
 
     path: str
     text: str
@@ -59,22 +57,21 @@ class Chunk:
 
     start: int
     end: int
-    kind: str  # of a definition, or head, gap, section, lines, file
+    kind: str  # kind of definition, or head, gap, section, lines, file
     names: tuple[str, ...] = ()  # definitions or headings in it, in order
     scopes: tuple[str, ...] = ()  # definitions or headings around it, the outermost first
     signature: str = ""
     doc: str = ""
-    places: tuple[LineSpan, ...] = ()  # of each name; longer than the chunk for a class of which this is the head
+    places: tuple[LineSpan, ...] = ()  # of each name; may exceed the chunk, as for the head of a class
 
     @property
     def lines(self) -> int:
-        """Number of lines."""
         return self.end - self.start + 1
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkedFile:
-    """The chunks of a file by first line, its outline, and a problem with it."""
+    """The chunks of a file by first line, its outline, and a parsing problem."""
 
     units: tuple[Chunk, ...]
     outline: Outline | None = None
@@ -82,7 +79,7 @@ class ChunkedFile:
 
 
 def chunk_file(source: SourceText, config: ChunkConfig) -> ChunkedFile:
-    """Cut a file; it is always parsed, because names and references come from the parse too."""
+    """Split a file into chunks; it is always parsed, for its names and references."""
     if not source.text:
         return ChunkedFile((Chunk(1, 0, "file"),))
     lines = source.text.split("\n")[: count_lines(source.text)]
@@ -114,15 +111,15 @@ def _cut(source: SourceText, lines: list[str], parsed: Outline | None, config: C
 
 
 def cut_lines(lines: int, size: int, overlap: int) -> tuple[Chunk, ...]:
-    """Cut into windows of `size` lines; the last may be shorter, and none is inside another."""
+    """Split into windows of `size` lines; the last may be shorter, and none contains another."""
     starts = range(1, max(lines - overlap, 1) + 1, size - overlap)
     return tuple(Chunk(start, min(start + size - 1, lines), "lines") for start in starts)
 
 
 def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Chunk, ...]:
-    """Cut into windows of lines with a total weight of at most `size`; a heavier line is a window by itself.
+    """Split into windows of lines with a total weight of at most `size`; a heavier line is a separate window.
 
-    Each window begins at the first line that leaves at most `overlap` of the one before.
+    Each window shares at most a weight of `overlap` with the previous one.
     """
     total = [0, *accumulate(weights)]
     units: list[Chunk] = []
@@ -137,7 +134,7 @@ def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Chunk,
 
 
 def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]:
-    """Cut a text of at least one line by headings; long sections are split at blank lines, short ones joined."""
+    """Split a text by headings; long sections are split at blank lines, short ones joined."""
 
     def cost(line: int) -> int:
         return lines[line - 2].strip() != ""
@@ -169,7 +166,7 @@ def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
 
 
 def _split(unit: Chunk, config: ChunkConfig, cost: Callable[[int], object]) -> Iterator[Chunk]:
-    """Split a long chunk into equal parts; each cut moves to the nearest line of the least cost within the slack."""
+    """Split a long chunk into equal parts; each split moves to the line of least cost within the slack."""
     parts = -(-unit.lines // config.part) if unit.lines > config.longest else 1
     start = unit.start
     for nth in range(1, parts):
@@ -215,8 +212,6 @@ def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The tree of definitions over the lines of a file."""
-
     definitions: tuple[Definition, ...]
     children: Mapping[int, list[int]]
     config: ChunkConfig

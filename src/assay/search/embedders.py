@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupError, closest_match, install_hint
 from assay.files import read_utf8
-from assay.search.vectors import Matrix, check_at_least, unit_rows
+from assay.search.vectors import Matrix, unit_rows
 from assay.store import Store
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.kinds import EMBEDDINGS
@@ -78,16 +78,6 @@ class EmbedderConfig:
     #: requests, or 4 million texts; a dead one costs some 80 s.
     http_patience: int = 16
 
-    def __post_init__(self) -> None:
-        for name in ("max_tokens", "batch", "http_batch", "http_characters", "http_least"):
-            check_at_least(name, getattr(self, name), 1)
-        for name in ("http_retries", "http_patience"):
-            check_at_least(name, getattr(self, name), 0)
-        if not self.http_seconds > 0:
-            raise ConfigError(
-                f"http_seconds: expected a positive number, got {self.http_seconds!r}", hint="use a number above 0"
-            )
-
 
 @dataclass(frozen=True, slots=True)
 class CacheConfig:
@@ -100,11 +90,6 @@ class CacheConfig:
     #: Texts that are embedded before they are stored: what an interruption loses. A network of six layers takes half a
     #: minute for them, an API 64 requests.
     piece: int = 2_048
-
-    def __post_init__(self) -> None:
-        check_at_least("max_bytes", self.max_bytes, 0)
-        check_at_least("max_segments", self.max_segments, 1)
-        check_at_least("piece", self.piece, 1)
 
 
 DEFAULT_EMBEDDER: Final = EmbedderConfig()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,9 +33,9 @@ _LEAST: Final = 64
 
 
 def unit_rows(rows: ArrayLike) -> Matrix:
-    """Scale each row to length one; a row that is zero, or holds NaN or infinity, becomes zero.
+    """Scale each row to length one; rows of zeros, or with NaN or infinity, become zero.
 
-    Rows are divided by their largest number first, so that neither huge nor tiny ones leave float32 when squared.
+    Rows are divided by their largest number first, so that squares neither overflow nor underflow float32.
     """
     matrix = np.asarray(rows, dtype=np.float32)
     peak = np.abs(matrix).max(axis=1, keepdims=True, initial=0)
@@ -46,7 +46,7 @@ def unit_rows(rows: ArrayLike) -> Matrix:
 
 
 def best_rows(scores: NDArray[np.floating], count: int) -> NDArray[np.int64]:
-    """Return the rows of the highest scores in row order; of equal ones at the edge the first."""
+    """Return the rows of the highest scores in row order; ties at the edge by row."""
     if count >= len(scores):
         return np.arange(len(scores))
     edge = np.partition(scores, len(scores) - count)[len(scores) - count]
@@ -57,7 +57,7 @@ def best_rows(scores: NDArray[np.floating], count: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class VectorScanConfig:
-    """How stored vectors are scanned."""
+    """Settings of scans of stored vectors."""
 
     #: Rows that a binary scan rescores exactly. On the standard library (35,165 windows of 25 lines, wordllama's
     #: vectors of 256, 200 docstrings as queries) the raw order has a recall@10 of 0.55, 200 make it 0.981, 400 0.993,
@@ -68,25 +68,10 @@ class VectorScanConfig:
     #: Bits of each number of a query in the binary scan. RaBitQ's choice: four add 3 % to the estimate's variance
     #: (step² / 12 against 1 - 2/pi, at a range of three deviations), and each costs a pass over the codes.
     query_bits: int = 4
-    #: Seed of the rotation's signs; any constant will do.
+    #: Seed of the rotation's signs; any constant works.
     seed: int = 0
-    #: Rows worked on at a time: the temporaries of a scan stay in a core's second cache.
+    #: Rows per block: the temporaries of a scan fit in the L2 cache of a core.
     block: int = 16_384
-
-    def __post_init__(self) -> None:
-        for name in ("rescored", "query_bits", "block"):
-            check_at_least(name, getattr(self, name), 1)
-        check_at_least("seed", self.seed, 0)
-        if self.query_bits > 8:
-            raise ConfigError(f"vector setting query_bits = {self.query_bits}", hint="more than 8 bits change nothing")
-        if self.exact not in ("float32", "int8"):
-            raise ConfigError(f"vector setting exact = {self.exact!r}", hint="it is float32 or int8")
-
-
-def check_at_least(name: str, value: object, least: int) -> None:
-    """Raise ConfigError for a setting that is no whole number, or too small."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigError(f"dense setting {name} = {value!r}", hint=f"{name} must be a whole number, {least} or more")
 
 
 DEFAULT_VECTORS: Final = VectorScanConfig()
@@ -102,10 +87,9 @@ class Vectors:
 
     @classmethod
     def build(cls, matrix: Matrix, kind: Kind, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
-        """Store a float32 matrix. Binary codes depend on all rows, so a changed index is built again."""
-        if kind not in get_args(Kind):
-            raise ConfigError(f"unknown kind of vectors {kind!r}", hint=f"it is one of {', '.join(get_args(Kind))}")
-        rows = _STORED[config.exact if kind == "binary" else kind].of(matrix)
+        """Store a float32 matrix; binary codes depend on all rows, so a changed index is rebuilt."""
+        stored = config.exact if kind == "binary" else kind
+        rows = FloatRows(np.ascontiguousarray(matrix)) if stored == "float32" else ByteRows.of(matrix)
         return cls(rows, encode(matrix, config) if kind == "binary" else None, config)
 
     @classmethod
@@ -121,32 +105,24 @@ class Vectors:
         return {**self.rows.columns(), **(self.codes.columns() if self.codes else {})}
 
     @property
-    def kind(self) -> Kind:
-        """How they are stored."""
-        if self.codes is not None:
-            return "binary"
-        return "float32" if isinstance(self.rows, FloatRows) else "int8"
-
-    @property
     def dimension(self) -> int:
-        """Numbers of one vector."""
         return self.rows.shape[1]
 
     def __len__(self) -> int:
         return self.rows.shape[0]
 
     def scores(self, query: Matrix) -> Matrix:
-        """Score every row; a higher score is nearer, and of equal ones the lower row comes first.
+        """Return the score of every row for a query.
 
         Float32 and int8 rows get their inner product. In a binary store the `rescored` rows of the highest estimates
-        get it, and the others their estimate, lowered together until the best of them is below all of those. So the
-        top is in exact order, and scores depend on the query and the store alone, not on k or a filter.
+        get it, and the others their estimate, all shifted below those. So the top is in exact order, and scores do not
+        depend on k or a filter.
         """
         vector = np.asarray(query, dtype=np.float32)
         if vector.shape != (self.dimension,):
             raise ConfigError(
-                f"a query of shape {vector.shape} against vectors of {self.dimension} numbers",
-                hint="embed queries and corpus with the same model; build the index again after changing it",
+                f"expected a query of {self.dimension} numbers, got shape {vector.shape}",
+                hint="embed queries and corpus with the same model, and rebuild the index after changing it",
             )
         if self.codes is None or len(self) <= self.config.rescored:
             return self._exact(vector)
@@ -155,9 +131,8 @@ class Vectors:
         return self._rescore(self.codes.estimate(vector, self.config), vector)
 
     def _exact(self, query: Matrix) -> Matrix:
-        """Score all rows block by block, so that bytes are widened in the cache."""
         scores = np.empty(len(self), dtype=np.float32)
-        rows = max(1, self.config.block // 16)
+        rows = max(1, self.config.block // 16)  # by blocks, so that bytes are widened in the cache
         for start in range(0, len(self), rows):
             part = slice(start, start + rows)
             scores[part] = self.rows.scores(query, part)
@@ -177,36 +152,28 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class FloatRows:
-    """The vectors themselves."""
+    """Vectors stored exactly."""
 
     matrix: Matrix
 
-    @classmethod
-    def of(cls, matrix: Matrix) -> Self:
-        """Store the vectors as they are, row by row."""
-        return cls(np.ascontiguousarray(matrix))
-
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows, and numbers of each."""
         return self.matrix.shape[0], self.matrix.shape[1]
 
     def scores(self, query: Matrix, rows: slice | NDArray[np.int64]) -> Matrix:
-        """Return the inner products of some rows with the query."""
+        """Return the inner products of rows with the query."""
         return np.asarray(np.vecdot(self.matrix[rows], query), dtype=np.float32)
 
     def vectors(self, rows: NDArray[np.int64]) -> Matrix:
-        """Return some rows."""
         return self.matrix[rows]
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays to store."""
         return {"float32": self.matrix}
 
 
 @dataclass(frozen=True, slots=True)
 class ByteRows:
-    """One byte per number: `values * scale[:, None]`.
+    """Vectors of one byte per number: `values * scale[:, None]`.
 
     A number is off by at most half a scale, so a score by at most `scale / 2 * |query|₁`.
     """
@@ -216,38 +183,32 @@ class ByteRows:
 
     @classmethod
     def of(cls, matrix: Matrix) -> Self:
-        """Round each row to bytes on its own scale."""
+        """Round each row to bytes on a separate scale."""
         scale = np.abs(matrix).max(axis=1, initial=0).astype(np.float32) / np.float32(_LEVELS)
         steps = np.rint(matrix / np.where(scale > 0, scale, 1)[:, None])
         return cls(np.clip(steps, -_LEVELS, _LEVELS).astype(np.int8), scale)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows, and numbers of each."""
         return self.values.shape[0], self.values.shape[1]
 
     def scores(self, query: Matrix, rows: slice | NDArray[np.int64]) -> Matrix:
-        """Return the inner products of some rows with the query, which keeps its full precision."""
+        """Return the inner products of rows with the query, which keeps full precision."""
         products = np.vecdot(self.values[rows].astype(np.float32), query)
         return np.asarray(products * self.scale[rows], dtype=np.float32)
 
     def vectors(self, rows: NDArray[np.int64]) -> Matrix:
-        """Return some rows."""
         return np.asarray(self.values[rows] * self.scale[rows, None], dtype=np.float32)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays to store."""
         return {"int8": self.values, "scale": self.scale}
-
-
-_STORED: Final[Mapping[Exact, type[FloatRows] | type[ByteRows]]] = {"float32": FloatRows, "int8": ByteRows}
 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Binary codes of all rows (RaBitQ), and what turns counted bits into inner products."""
+    """Binary codes of all rows (RaBitQ), and the coefficients that turn bit counts into inner products."""
 
-    words: Words  # (size / 64, n): the scan reads one word of all rows after the other
+    words: Words  # (size / 64, n), so that the scan reads the same word of all rows in sequence
     slope: Matrix  # (n,)
     offset: Matrix  # (n,)
     center: Matrix  # (dimension,)
@@ -263,7 +224,6 @@ class Codes:
         return np.asarray(self.slope * total + (self.offset + constant), dtype=np.float32)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays to store."""
         return {
             "codes": self.words,
             "slope": self.slope,
@@ -285,7 +245,7 @@ def encode(matrix: Matrix, config: VectorScanConfig) -> Codes:
     center = np.asarray(matrix.mean(axis=0, dtype=np.float64) if len(matrix) else np.zeros(matrix.shape[1]), np.float32)
     words = np.zeros((rotation.size // 64, len(matrix)), dtype=np.uint64)
     slope = np.zeros(len(matrix), dtype=np.float32)
-    rows = max(1, config.block // 16)  # a block of the scan has 8 bytes per row; here a thousand and more
+    rows = max(1, config.block // 16)  # a scan needs 8 bytes per row, encoding a thousand and more
     for start in range(0, len(matrix), rows):
         part = slice(start, start + rows)
         rotated = rotation((matrix[part] - center).T)
@@ -295,11 +255,8 @@ def encode(matrix: Matrix, config: VectorScanConfig) -> Codes:
 
 
 def _slopes(rotated: Matrix) -> Matrix:
-    """Return |r|² / |r|₁ of each column.
-
-    By dot products, since numpy sums the columns of a matrix in another order when there is only one.
-    """
-    rows = np.ascontiguousarray(rotated.T)
+    """Return |r|² / |r|₁ of each column."""
+    rows = np.ascontiguousarray(rotated.T)  # numpy sums the columns of a matrix in another order if there is only one
     spread = np.vecdot(np.abs(rows), np.ones(rows.shape[1], dtype=np.float32))
     return np.asarray(np.vecdot(rows, rows) / np.where(spread > 0, spread, 1), dtype=np.float32)
 
@@ -335,13 +292,12 @@ def _count(words: Words, planes: Words, block: int) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """A random rotation: signs of shape (rounds, size), between Hadamard transforms; size is a power of two."""
+    """A random rotation: signs of shape (rounds, size) between Hadamard transforms; size is a power of two."""
 
     signs: NDArray[np.int8]
 
     @property
     def size(self) -> int:
-        """Numbers of a rotated vector."""
         return int(self.signs.shape[1])
 
     def __call__(self, columns: Matrix) -> Matrix:

@@ -280,16 +280,6 @@ def test_unknown_kinds_list_the_known():
         make_embedder("bert:x")
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [{"batch": 0}, {"max_tokens": 0}, {"http_retries": -1}, {"http_patience": -1}, {"http_least": 0}]
-    + [{"http_seconds": 0.0}],
-)
-def test_impossible_settings_are_refused(setting):
-    with pytest.raises(ConfigError):
-        EmbedderConfig(**setting)
-
-
 def test_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ConfigError, match="nowhere"):
         make_embedder(f"model2vec:{tmp_path / 'nowhere'}")
