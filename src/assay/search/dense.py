@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -19,11 +22,12 @@ from assay.search.query import Per, QueryKind
 from assay.search.table import FILE_KINDS, IndexTable, LongArray, Values, own_names, scope_text, unit_text
 from assay.store import Store
 from assay.store.array_file import JSON, IndexFormatError, Stored, read_store, write_store
+from assay.store.kinds import EMBEDDINGS
 from assay.store.store import writer_lock
 
 if TYPE_CHECKING:
     from assay.search.config import DenseSettings, Feedback
-    from assay.search.embedders import Embedder
+    from assay.search.embedders import Embedder, Role
     from assay.search.static import ChunkVectors, PathWords
     from assay.search.vectors import Kind, Vectors
     from assay.search.view import Memo
@@ -36,6 +40,7 @@ Columns: TypeAlias = Mapping[str, NDArray[Any]]
 _AGAIN: Final = 4
 #: Increment when `passage` changes, so that stored vectors are recomputed.
 _PASSAGE: Final = 1
+_KEY_BYTES: Final = hashlib.sha256().digest_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +199,6 @@ def embed_units(
     cached: bool = False,
 ) -> Columns:
     """Return the vectors of chunks as columns, with the extra columns of static models."""
-    from assay.search.embedders import EmbeddingCache
     from assay.search.static import StaticEmbedder, unit_vectors
     from assay.search.vectors import Vectors
 
@@ -243,6 +247,84 @@ def passage(table: IndexTable, unit: int) -> str:
 def _readable(text: str) -> str:
     # tokenizers refuse lone surrogates, which undecodable paths and broken terminals produce
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class CacheConfig:
+    """Limits of the embedding cache."""
+
+    #: A million vectors of 256 float32 numbers: every repository one person works on.
+    max_bytes: int = 1_000_000_000
+    #: Files per model and role before they are merged; each refresh that embeds something writes one.
+    max_segments: int = 16
+    #: Texts embedded before they are stored, the most that an interruption loses: half a minute with a network of six
+    #: layers, 64 requests to an API.
+    batch: int = 2_048
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingCache:
+    """Vectors of texts, shared by all processes and repositories.
+
+    Each model and role has a directory of segments, one per batch of texts, merged when there are many.
+    """
+
+    store: Store
+    config: CacheConfig = CacheConfig()
+
+    def embed(self, embedder: Embedder, texts: Sequence[str], role: Role) -> Vector:
+        """Return one row per text, cached or embedded now; equal texts are embedded once."""
+        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        space = f"{role}\0{embedder.identity}"
+        known = self._read(self.store.path(EMBEDDINGS.name, space), frozenset(keys), embedder.dimension)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        for start in range(0, len(missing), self.config.batch):
+            batch = list(missing)[start : start + self.config.batch]
+            made = dict(zip(batch, embedder.embed([missing[key] for key in batch], role), strict=True))
+            with suppress(SetupError, OSError):  # a read-only store only costs time
+                self._write(space, made)
+            known.update(made)
+        rows = np.zeros((len(texts), embedder.dimension), dtype=np.float32)
+        for row, key in enumerate(keys):
+            rows[row] = known[key]
+        return rows
+
+    def _read(self, folder: Path, wanted: frozenset[bytes], dimension: int) -> dict[bytes, Vector]:
+        found: dict[bytes, Vector] = {}
+        for path in sorted(folder.glob("*.assay")):
+            segment = {key: row for key, row in _read_segment(path) if key in wanted and len(row) == dimension}
+            if segment:
+                with suppress(OSError):  # removed meanwhile, or a read-only directory
+                    os.utime(path)
+                found.update(segment)
+        return found
+
+    def _write(self, space: str, made: dict[bytes, Vector]) -> None:
+        with self.store.workspace(EMBEDDINGS.name, space) as folder:
+            paths = sorted(folder.glob("*.assay"))
+            merged = paths if len(paths) >= self.config.max_segments else []
+            rows = {key: row for path in merged for key, row in _read_segment(path)} | made
+            keys = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), _KEY_BYTES)
+            vectors = np.array(list(rows.values()), dtype=np.float32)
+            write_store(folder / f"{secrets.token_hex(8)}.assay", {}, {"keys": keys, "vectors": vectors})
+            for path in merged:
+                path.unlink(missing_ok=True)
+        segments = self.store.kind_dir(EMBEDDINGS.name).glob("*/*.assay")
+        facts = sorted((path.stat().st_mtime_ns, path, path.stat().st_size) for path in segments)
+        total = sum(size for _, _, size in facts)
+        for _, path, size in facts:
+            if total <= self.config.max_bytes:
+                break
+            path.unlink(missing_ok=True)
+            total -= size
+
+
+def _read_segment(path: Path) -> Iterator[tuple[bytes, Vector]]:
+    try:
+        arrays = read_store(path).arrays
+    except IndexFormatError:
+        return iter(())
+    return zip((row.tobytes() for row in arrays["keys"]), arrays["vectors"], strict=True)
 
 
 Method = Literal["relative", "max", "zscore", "rrf"]

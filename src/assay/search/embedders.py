@@ -1,4 +1,4 @@
-"""Embedders, opened by a spec such as `onnx:DIRECTORY`, and the cache of their vectors.
+"""Embedders, opened by a spec such as `onnx:DIRECTORY`.
 
 Optional packages are imported when an embedder of their kind is opened.
 """
@@ -8,10 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import version
@@ -25,9 +23,6 @@ from numpy.typing import NDArray
 from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupError, closest_match, install_hint
 from assay.files import read_utf8
 from assay.search.vectors import Matrix, unit_rows
-from assay.store import Store
-from assay.store.array_file import IndexFormatError, read_store, write_store
-from assay.store.kinds import EMBEDDINGS
 
 Role = Literal["query", "code", "docs"]
 T = TypeVar("T")
@@ -79,21 +74,7 @@ class EmbedderConfig:
     http_patience: int = 16
 
 
-@dataclass(frozen=True, slots=True)
-class CacheConfig:
-    """Limits of the embedding cache."""
-
-    #: A million vectors of 256 float32 numbers: every repository one person works on.
-    max_bytes: int = 1_000_000_000
-    #: Files per model and role before they are merged; each refresh that embeds something writes one.
-    max_segments: int = 16
-    #: Texts that are embedded before they are stored: what an interruption loses. A network of six layers takes half a
-    #: minute for them, an API 64 requests.
-    piece: int = 2_048
-
-
 DEFAULT_EMBEDDER: Final = EmbedderConfig()
-DEFAULT_CACHE: Final = CacheConfig()
 
 _SPECS: Final = (
     "fastembed:NAME, model2vec:DIRECTORY, onnx:DIRECTORY, openai:URL#MODEL, sentence-transformers:NAME, static, "
@@ -152,78 +133,6 @@ class Prefixed:
 def in_batches(things: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Split a sequence into batches of a size; the last may be shorter."""
     return (things[start : start + size] for start in range(0, len(things), size))
-
-
-_SUFFIX: Final = ".assay"
-_KEY: Final = hashlib.sha256().digest_size
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingCache:
-    """Vectors of texts, shared by all processes and repositories.
-
-    Each model and role has a workspace of segments, one per batch of texts, merged when there are many.
-    """
-
-    store: Store
-    config: CacheConfig = DEFAULT_CACHE
-
-    def embed(self, embedder: Embedder, texts: Sequence[str], role: Role) -> Matrix:
-        """Return one row per text, from the cache or embedded now and stored; equal texts are embedded once."""
-        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        space = f"{role}\0{embedder.identity}"
-        known = self._read(self.store.path(EMBEDDINGS.name, space), frozenset(keys), embedder.dimension)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        for piece in in_batches(list(missing), self.config.piece):
-            made = dict(zip(piece, embedder.embed([missing[key] for key in piece], role), strict=True))
-            with suppress(SetupError, OSError):  # a store that cannot be written only costs time
-                self._store(space, made)
-            known.update(made)
-        rows = np.zeros((len(texts), embedder.dimension), dtype=np.float32)
-        for row, key in enumerate(keys):
-            rows[row] = known[key]
-        return rows
-
-    def _read(self, space: Path, wanted: frozenset[bytes], dimension: int) -> dict[bytes, Matrix]:
-        found: dict[bytes, Matrix] = {}
-        for path in sorted(space.glob(f"*{_SUFFIX}")):
-            held = {key: row for key, row in _read_segment(path) if key in wanted and len(row) == dimension}
-            if held:
-                with suppress(OSError):  # removed meanwhile, or a read-only folder
-                    os.utime(path)
-                found.update(held)
-        return found
-
-    def _store(self, key: str, made: dict[bytes, Matrix]) -> None:
-        with self.store.workspace(EMBEDDINGS.name, key) as space:
-            paths = sorted(space.glob(f"*{_SUFFIX}"))
-            merged = paths if len(paths) >= self.config.max_segments else []
-            rows = {key: row for path in merged for key, row in _read_segment(path)} | made
-            keys = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), _KEY)
-            vectors = np.array(list(rows.values()), dtype=np.float32)
-            write_store(space / f"{secrets.token_hex(8)}{_SUFFIX}", {}, {"keys": keys, "vectors": vectors})
-            for path in merged:
-                path.unlink(missing_ok=True)
-            self._shrink()
-
-    def _shrink(self) -> None:
-        folder = self.store.kind_dir(EMBEDDINGS.name)
-        facts = [(path.stat().st_mtime_ns, path, path.stat().st_size) for path in folder.glob(f"*/*{_SUFFIX}")]
-        total = sum(size for _, _, size in facts)
-        for _, path, size in sorted(facts):
-            if total <= self.config.max_bytes:
-                return
-            path.unlink(missing_ok=True)
-            total -= size
-
-
-def _read_segment(path: Path) -> Iterator[tuple[bytes, Matrix]]:
-    try:
-        arrays = read_store(path).arrays
-    except IndexFormatError:
-        return iter(())
-    raw = arrays["keys"].tobytes()
-    return zip((raw[start : start + _KEY] for start in range(0, len(raw), _KEY)), arrays["vectors"], strict=True)
 
 
 @dataclass(frozen=True, slots=True)

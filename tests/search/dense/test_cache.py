@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.search.embedders import CacheConfig, EmbeddingCache
+from assay.search.dense import CacheConfig, EmbeddingCache
 from assay.search.vectors import Matrix, unit_rows
 from assay.store import Store
 from tests.properties import examples
@@ -104,7 +104,7 @@ class Breaking(Counting):
 
 
 def test_what_was_made_before_the_embedder_broke_is_kept(tmp_path):
-    cache, embedder = EmbeddingCache(Store(tmp_path), CacheConfig(piece=3)), Breaking(bad="t7")
+    cache, embedder = EmbeddingCache(Store(tmp_path), CacheConfig(batch=3)), Breaking(bad="t7")
     texts = [f"t{number}" for number in range(12)]
     with pytest.raises(RuntimeError):
         cache.embed(embedder, texts, "code")

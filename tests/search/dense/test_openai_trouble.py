@@ -17,7 +17,8 @@ import pytest
 from assay.errors import AssayError, EngineError, EngineTimeoutError, SetupError
 from assay.search import Index, SearchConfig
 from assay.search.config import DenseSettings, TranslationSettings
-from assay.search.embedders import CacheConfig, Embedder, EmbedderConfig, EmbeddingCache, make_embedder
+from assay.search.dense import CacheConfig, EmbeddingCache
+from assay.search.embedders import Embedder, EmbedderConfig, make_embedder
 from assay.search.vectors import Matrix
 from assay.store import Store
 from tests.search.conftest import write_files
@@ -107,7 +108,7 @@ def half_of_the_time(seed: int) -> Rule:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(1, 5))])
 def test_server_that_fails_half_of_the_time_loses_nothing(tmp_path, waits, seed):
-    api, cache = Api(half_of_the_time(seed)), EmbeddingCache(Store(tmp_path), CacheConfig(piece=90))
+    api, cache = Api(half_of_the_time(seed)), EmbeddingCache(Store(tmp_path), CacheConfig(batch=90))
     texts = texts_of(200)
     with opened(api, http_batch=3) as (embedder, server):
         shuffled = random.Random(seed).sample(texts, len(texts)) * 2
@@ -140,7 +141,7 @@ def test_index_on_a_failing_server_answers_as_on_a_sound_one(tmp_path, monkeypat
 
 
 def test_server_that_goes_away_keeps_what_it_gave(tmp_path, waits):
-    api, cache = Api(), EmbeddingCache(Store(tmp_path), CacheConfig(piece=10))
+    api, cache = Api(), EmbeddingCache(Store(tmp_path), CacheConfig(batch=10))
     api.rule = lambda texts: drop(texts) if len(api.given) >= 9 else None
     texts = texts_of(60)
     with opened(api, http_batch=5) as (embedder, server):
@@ -339,7 +340,7 @@ ECHOES: dict[str, Rule] = {
 def test_token_is_in_no_error_no_log_and_no_file(tmp_path, monkeypatch, capfd, caplog, waits, rule):
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("TINY_TOKEN", TOKEN)
-    api, cache = Api(), EmbeddingCache(Store(tmp_path / "cache"), CacheConfig(piece=2))
+    api, cache = Api(), EmbeddingCache(Store(tmp_path / "cache"), CacheConfig(batch=2))
     api.rule = lambda texts: rule(texts) if "text 3 " in texts else None
     with opened(api, token_env="TINY_TOKEN", http_batch=2) as (embedder, server):
         with pytest.raises(AssayError) as caught:
