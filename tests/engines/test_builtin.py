@@ -139,8 +139,8 @@ def test_cache_that_cannot_be_written_only_costs_time(tmp_path):
     session = made().open_shared(corpus, shelf, None)
     assert rankings(session) == rankings(make_engine("builtin").open(corpus))
     assert [trouble.rpartition("; ")[2] for trouble in kept.troubles] == [
-        "the chunks are not kept",
-        "the vectors are not kept",
+        "the chunks are not cached",
+        "the vectors are not cached",
     ]
 
 

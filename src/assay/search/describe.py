@@ -6,7 +6,7 @@ hits, a changed prompt is a miss.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -37,40 +37,34 @@ _TASK: Final = (
 class DescribeConfig:
     """Sizes of requests and descriptions."""
 
-    #: Two hundred lines; the purpose of a chunk shows long before that, and every character is paid for.
+    #: Two hundred lines; the purpose of a chunk is clear long before that, and every character costs.
     text_chars: int = 8000
-    #: Two sentences. The words are searched beside the chunk's own, and more of them would outweigh those.
+    #: Two sentences. The words are searched with those of the chunk, and more of them would outweigh those.
     answer_chars: int = 300
-    #: Concurrent requests: hosted endpoints take tens, a local one queues them; more only reaches the limits sooner.
+    #: Concurrent requests: hosted endpoints take tens, a local one queues them; more reach rate limits sooner.
     workers: int = 4
-
-
-DEFAULT_DESCRIBE: Final = DescribeConfig()
 
 
 def describe_units(table: IndexTable, settings: DescriptionSettings, store: Store | None) -> IndexTable:
     """Return the table with the words of descriptions of all chunks that are not blank."""
     texts = [unit_text(table, int(file), unit, unit) for unit, file in enumerate(table.units.file.tolist())]
     units = [unit for unit, text in enumerate(texts) if text.strip()]
-    chunks = [DescribedText(texts[unit], scope_text(table, unit)) for unit in units]
-    lines = _describer(settings, store).describe(chunks)
+    describer = Describer(settings.url, settings.model, settings.token_env or None, store)
+    lines = describer.describe([DescribedText(texts[unit], scope_text(table, unit)) for unit in units])
     hashes = [[term_hash(term) for run in runs(line) for term in terms(run)] for line in lines]
     unit = np.repeat(np.array(units, dtype=np.int64), np.array([len(one) for one in hashes], dtype=np.int64))
     return add_words(table, np.array([one for found in hashes for one in found], np.uint64), unit, settings.weight)
 
 
 def description_identity(settings: DescriptionSettings) -> str:
-    """Return all that decides the added words; the address of the model does not."""
-    return f"{_describer(settings, None).identity};weight={settings.weight}"
-
-
-def _describer(settings: DescriptionSettings, store: Store | None) -> Describer:
-    return Describer(settings.url, settings.model, settings.token_env or None, store)
+    """Return an identity of the added words, which does not depend on the URL of the model."""
+    describer = Describer(settings.url, settings.model, settings.token_env or None, None)
+    return f"{describer.identity};weight={settings.weight}"
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedText:
-    """A chunk's text, and the names around it (`Cart.total`)."""
+    """The text of a chunk, and the names around it (`Cart.total`)."""
 
     text: str
     scope: str = ""
@@ -80,65 +74,58 @@ class DescribedText:
 class Describer:
     """A chat model with a cache of its descriptions."""
 
-    url: str = field(repr=False)  # its query may hold a token
+    url: str = field(repr=False)  # its query may contain a token
     model: str
     token_env: str | None
-    store: Store | None  # None to cache nothing
-    config: DescribeConfig = DEFAULT_DESCRIBE
+    store: Store | None  # None to disable the cache
+    config: DescribeConfig = DescribeConfig()
 
     def __post_init__(self) -> None:
-        self._endpoint()  # a wrong address fails now and not at the first chunk
+        self._endpoint()  # an invalid URL fails now and not at the first chunk
 
     def _endpoint(self) -> Endpoint:
         return Endpoint(self.url, self.model, self.token_env)
 
     @property
     def identity(self) -> str:
-        """All that decides a description; the address of the model does not."""
         sizes = f"text={self.config.text_chars};answer={self.config.answer_chars}"
         return f"describe:{self.model};{sizes};prompt={prompt_version(_TASK)}"
 
     def describe(self, units: Sequence[DescribedText]) -> tuple[str, ...]:
         """Return one line per chunk; equal texts are described once.
 
-        A failure ends it; descriptions made until then stay in the cache.
+        After a failure, finished descriptions stay in the cache.
         """
         keys = [digest_of([self.identity, unit.scope, unit.text[: self.config.text_chars]]) for unit in units]
         by_key = dict(zip(keys, units, strict=True))
         lines = {key: line for key in by_key if (line := self._read(key)) is not None}
-        lines |= self._complete_all({key: unit for key, unit in by_key.items() if key not in lines})
-        return tuple(lines[key] for key in keys)
-
-    def _complete_all(self, missing: Mapping[str, DescribedText]) -> dict[str, str]:
-        fresh: dict[str, str] = {}
         with ThreadPoolExecutor(self.config.workers) as pool:
-            futures = {pool.submit(self._complete, unit): key for key, unit in missing.items()}
+            futures = {pool.submit(self._complete, unit): key for key, unit in by_key.items() if key not in lines}
             try:
                 for future in as_completed(futures):
-                    fresh[futures[future]] = self._store(futures[future], future.result())
+                    key, line = futures[future], future.result()
+                    first = self._read(key)  # by another process
+                    if first is None and self.store is not None:
+                        self.store.put(DESCRIPTIONS.name, key, line.encode())
+                    lines[key] = first or line
             finally:
                 pool.shutdown(cancel_futures=True)
-        return fresh
+        return tuple(lines[key] for key in keys)
 
     def _complete(self, unit: DescribedText) -> str:
         text = unit.text[: self.config.text_chars]
         mark = fence(unit.scope, text)
         within = f" in {unit.scope}" if unit.scope else ""
         prompt = Prompt(_TASK, f"<piece{within} {mark}>\n{text}\n</piece {mark}>")
-        answer = _one_line(complete(self._endpoint(), prompt), self.config.answer_chars)
-        if not answer:
-            raise EngineError("the description is empty", file=redact_url(self.url), hint="try another model")
-        return answer
+        line = _one_line(complete(self._endpoint(), prompt), self.config.answer_chars)
+        if not line:
+            hint = "use another model"
+            raise EngineError("the model returned an empty description", file=redact_url(self.url), hint=hint)
+        return line
 
     def _read(self, key: str) -> str | None:
         data = None if self.store is None else self.store.get(DESCRIPTIONS.name, key)
         return None if data is None else data.decode()
-
-    def _store(self, key: str, answer: str) -> str:
-        first = self._read(key)  # another process may have been first
-        if first is None and self.store is not None:
-            self.store.put(DESCRIPTIONS.name, key, answer.encode())
-        return first or answer
 
 
 def _one_line(text: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""Indexes of one corpus that differ in settings: shared parts, stored as artifacts, and digests that name them."""
+"""Parts shared by indexes of one corpus with different settings, and the digests that identify them."""
 
 from __future__ import annotations
 
@@ -36,68 +36,68 @@ T = TypeVar("T")
 
 
 class BuildCache(Protocol):
-    """Parts shared in one process, and beyond it when there is an artifact store."""
+    """A cache of parts in this process and, with a store, on disk."""
 
     artifacts: Store | None
     made: Counter[str]
-    moved: bool  # whether a file differed from what the corpus says
+    moved: bool  # whether a file changed since the walk
 
     def once(self, key: str, make: Callable[[], T]) -> T:
-        """Return the value of a key; the first caller makes it."""
+        """Return the value of a key, computed by the first caller."""
 
 
 class PartKeys(NamedTuple):
-    """Keys of the parts of an index: digests of corpus, settings, code and models."""
+    """Digests of the corpus, settings, code and models that determine the parts of an index."""
 
     table: str
     vectors: str
 
 
-def share_index(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKeys) -> Index:
-    """Return the index that `Index.build` would, made of shared parts."""
-    table = shelf.once(f"table {keys.table}", lambda: _table(corpus, config, shelf, keys))
-    known: dict[Hashable, Any] = shelf.once(f"known {keys.table}", dict)
-    memo = shelf.once(f"memo {keys.table}", Memo)
-    dense = _dense(table, config.dense, shelf, keys, memo)
+def share_index(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: PartKeys) -> Index:
+    """Return the same index as `Index.build`, with shared parts."""
+    table = shared.once(f"table {keys.table}", lambda: _table(corpus, config, shared, keys))
+    known: dict[Hashable, Any] = shared.once(f"known {keys.table}", dict)
+    memo = shared.once(f"memo {keys.table}", Memo)
+    dense = _dense(table, config.dense, shared, keys, memo)
     view = CorpusView(table, config.graph, dense, make_translator(config.translation), known, memo)
     return Index.around(corpus, view, config)
 
 
-def _table(corpus: Corpus, config: SearchConfig, shelf: BuildCache, keys: PartKeys) -> IndexTable:
+def _table(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: PartKeys) -> IndexTable:
     def make() -> IndexTable:
         return build_table(corpus, corpus.files, config.index, workers=1)
 
     def write(folder: Path, table: IndexTable) -> None:
         if is_stale(table, corpus):  # a file changed while it was read
-            shelf.moved = True
-            raise _NotKept
-        if slow := timeout_notes(table):  # another machine may parse them
-            cast(Store, shelf.artifacts).troubles.extend(slow)
-            raise _NotKept
+            shared.moved = True
+            raise _KeyMismatch
+        if slow := timeout_notes(table):  # a faster machine may parse these files
+            cast(Store, shared.artifacts).troubles.extend(slow)
+            raise _KeyMismatch
         write_store(folder / "table.assay", {}, table_arrays(table))
 
     def read(folder: Path) -> IndexTable:
         table = read_table(read_store(folder / "table.assay").arrays)
-        if is_stale(table, corpus):  # the same bytes and names, but of another language
-            raise _NotKept
+        if is_stale(table, corpus):  # equal bytes and names, but another language
+            raise _KeyMismatch
         return table
 
-    return _obtain(shelf, _Part("chunks", TABLES.name, keys.table), make, write, read)
+    return _obtain(shared, _Part("chunks", TABLES.name, keys.table), make, write, read)
 
 
 def _dense(
-    table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys: PartKeys, memo: Memo
+    table: IndexTable, settings: DenseSettings, shared: BuildCache, keys: PartKeys, memo: Memo
 ) -> DenseScores | None:
     if not settings.model:
         return None
-    embedded = shelf.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shelf, keys))
-    # settings of queries that are part of what is prepared for them
+    embedded = shared.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shared, keys))
+    # the query settings that the dense index depends on
     key = f"meaning {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
-    parts = shelf.once(key, lambda: tuple(dense_index(table, settings, *one) for one in embedded))
+    parts = shared.once(key, lambda: tuple(dense_index(table, settings, *one) for one in embedded))
     return DenseScores(settings, parts, len(table.units), memo)
 
 
-def _vectors(table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys: PartKeys) -> tuple[_Embedded, ...]:
+def _vectors(table: IndexTable, settings: DenseSettings, shared: BuildCache, keys: PartKeys) -> tuple[_Embedded, ...]:
     among = groups(table, settings)
     embedders = [open_embedder(settings, group.model) for group in among]
 
@@ -112,12 +112,12 @@ def _vectors(table: IndexTable, settings: DenseSettings, shelf: BuildCache, keys
     def read(folder: Path) -> list[Columns]:
         return [read_store(folder / f"{group.name}.assay").arrays for group in among]
 
-    columns = _obtain(shelf, _Part("vectors", VECTORS.name, keys.vectors), make, write, read)
+    columns = _obtain(shared, _Part("vectors", VECTORS.name, keys.vectors), make, write, read)
     return tuple(zip(among, embedders, columns, strict=True))
 
 
-class _NotKept(Exception):
-    """What was made, or found, does not match its key."""
+class _KeyMismatch(Exception):
+    """A part does not match its key."""
 
 
 class _Part(NamedTuple):
@@ -127,43 +127,43 @@ class _Part(NamedTuple):
 
 
 def _obtain(
-    shelf: BuildCache,
+    shared: BuildCache,
     part: _Part,
     make: Callable[[], T],
     write: Callable[[Path, T], None],
     read: Callable[[Path], T],
 ) -> T:
-    """Return a part from the artifact store, or make it and store it there."""
+    """Return a part from the store, or make and store it."""
     made: list[T] = []
 
     def build() -> T:
-        shelf.made[part.step] += 1
+        shared.made[part.step] += 1
         return make()
 
     def fill(folder: Path) -> None:
         made.append(build())
         write(folder, made[0])
 
-    if shelf.artifacts is None:
+    if shared.artifacts is None:
         return build()
-    before = shelf.made[part.step]
+    before = shared.made[part.step]
     try:
-        folder = shelf.artifacts.directory(part.kind, part.key, fill)
+        folder = shared.artifacts.directory(part.kind, part.key, fill)
         return made[0] if made else read(folder)
-    except (_NotKept, IndexFormatError, KeyError, TypeError, ValueError):
+    except (_KeyMismatch, IndexFormatError, KeyError, TypeError, ValueError):
         return made[0] if made else build()
     except SetupError as failure:
-        if not made and shelf.made[part.step] > before:
-            raise  # making failed, not storing
-        shelf.artifacts.troubles.append(f"{failure.message} ({failure.file}); the {part.step} are not kept")
+        if not made and shared.made[part.step] > before:
+            raise  # making the part failed, not storing it
+        shared.artifacts.troubles.append(f"{failure.message} ({failure.file}); the {part.step} are not cached")
         return made[0] if made else build()
     finally:
-        shelf.artifacts.release(part.kind, part.key)  # mapped files stay readable, whatever is pruned
+        shared.artifacts.release(part.kind, part.key)  # mapped files stay readable after pruning
 
 
-#: The code that decides a ranking: the engine, and what reads and parses files for it. Callers add their own.
+#: The code that determines a ranking, without that of the caller.
 _CODE: Final = ("search", "syntax", "corpus")
-#: The code that decides the stored bytes of a table, beside its contents.
+#: The code that determines the stored bytes of a table, given its contents.
 _STORING: Final = ("corpus", "search/table.py", "store/array_file.py", "search/building.py")
 #: The code that makes vectors.
 _EMBEDDING: Final = (
@@ -172,21 +172,21 @@ _EMBEDDING: Final = (
     "search/embedders.py",
     "search/dense.py",
 )
-#: Packages that compute vectors; those that are not installed have no effect.
+#: Packages that compute vectors, if installed.
 _PACKAGES: Final = ("numpy", "onnxruntime", "tokenizers", "fastembed", "sentence-transformers", "torch", "transformers")
-#: Settings that decide the candidates, not their order.
+#: Settings that determine the candidates, not their order.
 _BEFORE: Final = frozenset({"index", "lexical", "translation", "dense"})
-#: Settings that decide the vectors of chunks; the others apply to queries.
+#: Dense settings that determine the vectors of chunks; the others apply to queries.
 _OF_VECTORS: Final = ("model", "docs_model", "vectors", "token_env", "query_prefix", "code_prefix", "docs_prefix")
 
 
 def table_digest(config: SearchConfig) -> str:
-    """Return a digest of what decides the stored table of a corpus."""
+    """Return a digest of the settings and code that determine the stored table of a corpus."""
     return digest_of([index_key(config.index), code_digest(*_STORING)])
 
 
 def vectors_digest(settings: DenseSettings) -> str:
-    """Return a digest of what decides the vectors of a table, without opening a model."""
+    """Return a digest of the settings, models and code that determine the vectors of a table."""
     if not settings.model:
         return digest_of(["no model"])
     models = [model_digest(spec) for spec in (settings.model, settings.docs_model)]
@@ -194,19 +194,19 @@ def vectors_digest(settings: DenseSettings) -> str:
 
 
 def candidates_digest(config: SearchConfig, per: Per) -> str:
-    """Return a digest of what decides how well each chunk matches a query."""
+    """Return a digest of the settings, models and code that determine the match scores of chunks."""
     settings = [asdict(config.lexical), asdict(config.translation), asdict(config.dense), per]
     return digest_of([settings, model_digest(config.translation.model), _versions(), code_digest(*_CODE)])
 
 
 def ranking_digest(config: SearchConfig, per: Per) -> str:
-    """Return a digest of what decides the order of results: all settings not used before."""
+    """Return a digest of the settings, models and code that determine the order of candidates."""
     rest = {name: value for name, value in asdict(config).items() if name not in _BEFORE}
     return digest_of([rest, per, model_digest(config.rerank.model), code_digest(*_CODE)])
 
 
 def search_identity(config: SearchConfig, per: Per) -> str | None:
-    """Return a digest of all that decides a ranking; None when a remote model may change unnoticed."""
+    """Return a digest of everything that determines a ranking; None with a remote model, which may change."""
     described = config.index.description
     models = (config.dense.model, config.dense.docs_model, config.translation.model, config.rerank.model)
     if (described.url and described.weight) or any(model_digest(spec) is None for spec in models):
@@ -221,7 +221,7 @@ def search_identity(config: SearchConfig, per: Per) -> str | None:
 
 
 def model_digest(spec: str) -> str | None:
-    """Return a digest of a model's files; None when the spec names no local folder."""
+    """Return a digest of the files of a model; None if the spec names no local directory."""
     kind, _, target = spec.partition(":")
     if not spec:
         return ""
