@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from assay.corpus import read_text
@@ -88,23 +89,20 @@ _CAN: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    heading: str
-    line: int
-    lines: tuple[str, ...]
-
-
 def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose sentences and headings of documents that name a definition."""
     found: dict[str, Intent] = {}
     for file in code.corpus.files:
-        if file.language in _LANGUAGES and file.size <= DOCS.largest and not _NOT_ABOUT_CODE.search(file.path):
-            for section in _sections(read_text(code.corpus, file.path).split("\n")):
-                origin = Origin("docs", f"line {section.line} of {file.path}")
-                intents = list(_sentence_intents(code, section, origin)) or _heading_intents(code, section, origin)
-                for intent in intents:
-                    found.setdefault(normalize(intent.text), intent)
+        if file.language not in _LANGUAGES or file.size > DOCS.largest or _NOT_ABOUT_CODE.search(file.path):
+            continue
+        lines = read_text(code.corpus, file.path).split("\n")
+        starts, prose = list(headings(lines)), dict(unfenced(lines))
+        for heading, after in zip_longest(starts, starts[1:]):
+            end = after.line - 1 if after else len(lines)
+            under = [prose.get(line, "") for line in range(heading.line + 1, end + 1)]
+            origin = Origin("docs", f"line {heading.line} of {file.path}")
+            for text, targets in _section_questions(code, heading.title, list(_sentences(under))):
+                found.setdefault(normalize(text), Intent(text, targets, origin, notes=(_VERBATIM,)))
     empty = "no Markdown or reStructuredText sentence describes a definition that it names"
     return _draw(list(found.values()), wanted, "docs", empty)
 
@@ -115,45 +113,35 @@ def _draw(intents: Sequence[Intent], wanted: SampleSize, source: str, empty: str
     return MinedItems(draw_intents(intents, wanted, source))
 
 
-def _sections(lines: Sequence[str]) -> Iterator[_Section]:
-    starts = list(headings(lines))
-    prose = dict(unfenced(lines))
-    for number, heading in enumerate(starts):
-        end = starts[number + 1].line - 1 if number + 1 < len(starts) else len(lines)
-        under = tuple(prose.get(line, "") for line in range(heading.line + 1, end + 1))
-        yield _Section(heading.title, heading.line, under)
-
-
-def _sentence_intents(code: CodeIndex, section: _Section, origin: Origin) -> Iterator[Intent]:
-    for sentence in _section_sentences(section):
+def _section_questions(code: CodeIndex, title: str, found: Sequence[str]) -> list[tuple[str, tuple[Target, ...]]]:
+    """Return questions from the sentences of a section, else from its heading, with their targets."""
+    made: list[tuple[str, tuple[Target, ...]]] = []
+    for sentence in found:
         spans = [match[2] for match in _SPAN.finditer(sentence)]
         targets = _named_targets(code, spans)
         asked = sentence_question(sentence) if len(targets) == 1 else None
         names = [re.split(r"\.|::|->|#|/", span.strip("()!@ "))[-1] or span for span in spans]
         if asked and is_query_length(asked) and stands_alone(asked) and not any(names_it(asked, n) for n in names):
-            yield Intent(asked, targets, origin, notes=(_VERBATIM,))
-
-
-def _heading_intents(code: CodeIndex, section: _Section, origin: Origin) -> Iterator[Intent]:
-    heading = without_markup(section.heading)
-    first = next(_section_sentences(section), "")
-    targets = _named_targets(code, [match[2] for match in _SPAN.finditer(first)])
-    named = "`" in section.heading or any(names_it(heading, t.symbol or t.span.path) for t in targets)
+            made.append((asked, targets))
+    if made or not found:
+        return made
+    heading = without_markup(title)
+    targets = _named_targets(code, [match[2] for match in _SPAN.finditer(found[0])])
+    named = "`" in title or any(names_it(heading, t.symbol or t.span.path) for t in targets)
     asked = topic_question(heading)
     fits = is_query_length(heading) and is_prose(heading, len(heading)) and not is_idle(heading)
-    if targets and not named and fits and asked != heading:
-        yield Intent(asked, targets, origin, notes=(_VERBATIM,))
+    return [(asked, targets)] if targets and not named and fits and asked != heading else []
 
 
-def _section_sentences(section: _Section) -> Iterator[str]:
+def _sentences(lines: Sequence[str]) -> Iterator[str]:
     paragraph: list[str] = []
-    for line in (*section.lines, ""):
+    for line in (*lines, ""):
         if line.strip() and not _NO_PROSE.match(line):
             paragraph.append(line.strip())
         elif paragraph:
             # `sentences` removes code quotes, so a character that no text has replaces them meanwhile.
-            kept = " ".join(paragraph).replace("``", "`").replace("`", "\x01")
-            yield from (sentence.replace("\x01", "`") for sentence in sentences(kept))
+            quoted = " ".join(paragraph).replace("``", "`").replace("`", "\x01")
+            yield from (sentence.replace("\x01", "`") for sentence in sentences(quoted))
             paragraph = []
 
 
@@ -177,26 +165,24 @@ def sentence_question(sentence: str) -> str | None:
 
 
 def _named_targets(code: CodeIndex, spans: Sequence[str]) -> tuple[Target, ...]:
-    found = [target for span in spans if (target := _named_target(code, span)) is not None]
-    unique = {target.anchor: target for target in found}
-    return tuple(unique.values()) if len(unique) <= DOCS.named else ()
-
-
-def _named_target(code: CodeIndex, span: str) -> Target | None:
-    path = span.strip().removeprefix("./")
-    if "/" in span and code.is_own_code(path):
-        return Target(Span(path))
-    named = _NAME.match(span.strip())
-    if named is None:
-        return None
-    steps = re.split(r"\.|::|->|#", named[1])
-    refs = [s for s in code.by_name.get(name_key(steps[-1]), ()) if code.can_be_target(s) and s.name == steps[-1]]
-    if len(steps) > 1:
-        inside = [s for s in refs if len(s.names) > 1 and s.names[-2] == steps[-2]]
-        refs = inside or [s for s in refs if len(s.names) == 1]
-    if len(refs) != 1 or not DOCS.shortest <= refs[0].lines <= DOCS.longest:
-        return None
-    return code.anchor(refs[0])
+    found: dict[str, Target] = {}
+    for span in map(str.strip, spans):
+        path, named = span.removeprefix("./"), _NAME.match(span)
+        target: Target | None = None
+        if "/" in span and code.is_own_code(path):
+            target = Target(Span(path))
+        elif named is not None:
+            steps = re.split(r"\.|::|->|#", named[1])
+            same = code.by_name.get(name_key(steps[-1]), ())
+            refs = [ref for ref in same if code.can_be_target(ref) and ref.name == steps[-1]]
+            if len(steps) > 1:
+                inside = [ref for ref in refs if len(ref.names) > 1 and ref.names[-2] == steps[-2]]
+                refs = inside or [ref for ref in refs if len(ref.names) == 1]
+            if len(refs) == 1 and DOCS.shortest <= refs[0].lines <= DOCS.longest:
+                target = code.anchor(refs[0])
+        if target is not None:
+            found[target.anchor] = target
+    return tuple(found.values()) if len(found) <= DOCS.named else ()
 
 
 #: Declarations without an implementation.
@@ -204,7 +190,7 @@ _ABSTRACT: Final = re.compile(r"@(?:abc\.)?abstract|\babstract\b|raise NotImplem
 
 
 @dataclass(frozen=True, slots=True)
-class _Comment:
+class _DocComment:
     ref: DefinitionRef
     text: str
     line: int
@@ -213,29 +199,20 @@ class _Comment:
 
 def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose sentences that document exactly one definition."""
-    every = [comment for path in sorted(code.files) for comment in _comments(code, path)]
-    fitting = [intent for comment in _without_similar(every) if (intent := _comment_intent(code, comment)) is not None]
-    return _draw(fitting, wanted, "comments", "no definition has a comment with a usable sentence")
-
-
-def _comments(code: CodeIndex, path: str) -> Iterator[_Comment]:
-    file = code.files[path]
-    documents = documentation(file.definitions, file.comments)
-    for position, (definition, comments) in enumerate(zip(file.definitions, documents, strict=True)):
-        if definition.kind in TARGET_KINDS and comments:
-            text = doc_sentence(comments, definition, file.language)
+    every: list[_DocComment] = []
+    by_stem: dict[str, list[_DocComment]] = {}
+    for path, file in sorted(code.files.items()):
+        documents = documentation(file.definitions, file.comments)
+        for position, (definition, comments) in enumerate(zip(file.definitions, documents, strict=True)):
+            known = definition.kind in TARGET_KINDS and comments
+            text = doc_sentence(comments, definition, file.language) if known else None
             if text:
                 words = stems(parts(" ".join(content(text))))
-                yield _Comment(code.definition(path, position), text, comments[0].start, words)
+                every.append(_DocComment(code.definition(path, position), text, comments[0].start, words))
+                for word in words:
+                    by_stem.setdefault(word, []).append(every[-1])
 
-
-def _without_similar(comments: Sequence[_Comment]) -> list[_Comment]:
-    by_stem: dict[str, list[_Comment]] = {}
-    for comment in comments:
-        for word in comment.stems:
-            by_stem.setdefault(word, []).append(comment)
-
-    def has_similar(one: _Comment) -> bool:
+    def has_similar(one: _DocComment) -> bool:
         # Prefix filter: two sets with this Jaccard similarity share one of so many of their rarest words.
         rare = sorted(one.stems, key=lambda word: (len(by_stem[word]), word))
         for word in rare[: 1 + int((1 - DOCS.alike) * len(rare))]:
@@ -244,20 +221,24 @@ def _without_similar(comments: Sequence[_Comment]) -> list[_Comment]:
                     return True
         return False
 
-    return [one for one in comments if not has_similar(one)]
-
-
-def _comment_intent(code: CodeIndex, comment: _Comment) -> Intent | None:
-    ref, asked = comment.ref, question(comment.text)
-    fits = is_query_length(comment.text) and stands_alone(comment.text) and asked != comment.text
-    body = ref.definition.end - ref.definition.name_line + 1
-    if not fits or not code.can_be_target(ref) or not DOCS.shortest <= body <= MAX_TARGET_LINES:
-        return None
-    target = code.anchor(ref)
-    if target is None or leakage(asked, (target,)) >= MAX_LEAKAGE or _ABSTRACT.search(code.text(ref)):
-        return None
-    origin = Origin("comments", f"the comment in line {comment.line} of {ref.path}")
-    return Intent(asked, (target,), origin, notes=(_VERBATIM,))
+    fitting: list[Intent] = []
+    for one in every:
+        ref, asked = one.ref, question(one.text)
+        body = ref.definition.end - ref.definition.name_line + 1
+        if (
+            is_query_length(one.text)
+            and stands_alone(one.text)
+            and asked != one.text
+            and code.can_be_target(ref)
+            and DOCS.shortest <= body <= MAX_TARGET_LINES
+            and not has_similar(one)
+            and (target := code.anchor(ref)) is not None
+            and leakage(asked, (target,)) < MAX_LEAKAGE
+            and not _ABSTRACT.search(code.text(ref))
+        ):
+            origin = Origin("comments", f"the comment in line {one.line} of {ref.path}")
+            fitting.append(Intent(asked, (target,), origin, notes=(_VERBATIM,)))
+    return _draw(fitting, wanted, "comments", "no definition has a comment with a usable sentence")
 
 
 _BY_NAME: Final = "a look-up by name: it tests whether an engine finds names, not whether it understands questions"

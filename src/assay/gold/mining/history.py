@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,6 @@ from assay.errors import SetupError
 from assay.gold.codebase import (
     ChangedDefinition,
     CodeIndex,
-    DefinitionRef,
     SampleSize,
     changed_definitions,
     is_peripheral,
@@ -128,7 +127,7 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
     return folder, corpus.revision or "HEAD"
 
 
-def _without_duplicates(intents: Sequence[Intent]) -> list[Intent]:
+def _without_duplicates(intents: Iterable[Intent]) -> list[Intent]:
     first: dict[frozenset[str], Intent] = {}
     for intent in intents:
         first.setdefault(frozenset(target.anchor for target in intent.targets), intent)
@@ -185,30 +184,20 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
     }
     if not refs or len(refs) > COMMITS.definitions or len(refs) < (1 - COMMITS.lost) * len(found):
         return None
-    text = subject.text
-    question = change_question(text)
-    inner = {one: ref for one, ref in refs.items() if not any(other.is_inside(ref) for other in refs.values())}
-    targets = _targets(code, inner, stems(parts(" ".join(content(text)))))
-    named = any(len(split(ref.name)) > 1 and names_it(text, ref.name) for ref in refs.values())
-    if not targets or named or leakage(question, targets) >= MAX_LEAKAGE:
-        return None
-    notes = (f"commit subject: {text}",) if question != text else ()
-    return Intent(question, targets, Origin("history", subject.source), notes=notes)
-
-
-def _targets(
-    code: CodeIndex, refs: Mapping[ChangedDefinition, DefinitionRef], words: frozenset[str]
-) -> tuple[Target, ...]:
-    shared = {one: words & code.stems_of(ref) for one, ref in refs.items()}
-    best = max((len(stems) for stems in shared.values()), default=0)
+    text, asked = subject.text, change_question(subject.text)
+    words = stems(parts(" ".join(content(text))))
+    shared = {
+        one: words & code.stems_of(ref)
+        for one, ref in refs.items()
+        if not any(other.is_inside(ref) for other in refs.values())
+    }
+    best = max(map(len, shared.values()), default=0)
     few = max(COMMITS.few, COMMITS.rare * len(code.files))
-    rare = any(code.file_counts[word] <= few for stems in shared.values() for word in stems)
+    rare = any(code.file_counts[word] <= few for own in shared.values() for word in own)
     if best < max(COMMITS.shared, COMMITS.share * len(words)) or not rare:
-        return ()
+        return None
     weights = {
-        one: one.written * len(shared[one])
-        for one in refs
-        if shared[one] and (len(shared[one]) == best or one.written > 1)
+        one: one.written * len(own) for one, own in shared.items() if own and (len(own) == best or one.written > 1)
     }
     targets: dict[str, Target] = {}
     for one in sorted(weights, key=lambda one: (-weights[one], one.path, one.names)):
@@ -216,4 +205,9 @@ def _targets(
         target = code.anchor(refs[one], PRIMARY if main else SECONDARY)
         if target is not None:
             targets.setdefault(target.anchor, target)
-    return tuple(targets.values()) if any(target.grade == PRIMARY for target in targets.values()) else ()
+    every = tuple(targets.values())
+    named = any(len(split(ref.name)) > 1 and names_it(text, ref.name) for ref in refs.values())
+    if named or all(target.grade != PRIMARY for target in every) or leakage(asked, every) >= MAX_LEAKAGE:
+        return None
+    notes = (f"commit subject: {text}",) if asked != text else ()
+    return Intent(asked, every, Origin("history", subject.source), notes=notes)
