@@ -159,7 +159,7 @@ class AdjudicationApi:
         """Say what would be accepted now; the whole set is linted for it, so that it may take a while."""
         self.room.looker(request)
         desk = self.room.desk
-        made = preview(desk.queue, desk.load, self.room.check, corpus=desk.given, rules=self.room.rules)
+        made = preview(desk.queue, desk.load(), self.room.check, corpus=desk.given, rules=self.room.rules)
         taken = [_settled(standing) for standing in made.taken]
         refused = [{"item": one.item, "query": one.query, "reason": one.reason} for one in made.refused]
         return json_response({"taken": taken, "refused": refused})

@@ -56,13 +56,13 @@ def test_what_is_foreseen_is_what_is_accepted_and_writes_nothing(queue):
     def load():
         return load_gold(queue.gold_file).golds[0]
 
-    seen = preview(queue, load, lambda _: ())
+    seen = preview(queue, load(), lambda _: ())
     assert queue.gold_file.read_bytes() == before
     assert not (queue.folder / "accepted.jsonl").exists()
     made = accept(queue, load, lambda _: (), on="2026-02-03")
     assert (seen.taken, seen.refused, seen.gold) == (made.taken, made.refused, made.gold)
     assert seen.added == 2
-    assert preview(queue, load, lambda _: ()).taken == ()
+    assert preview(queue, load(), lambda _: ()).taken == ()
 
 
 def test_what_would_begin_a_set_needs_its_code(tmp_path):
@@ -74,8 +74,8 @@ def test_what_would_begin_a_set_needs_its_code(tmp_path):
     for name in ("ada", "bob"):
         cast(queue, name, item, "accept")
     with pytest.raises(GoldError, match="there is no such set yet"):
-        preview(queue, lambda: None, lambda _: ())
-    seen = preview(queue, lambda: None, lambda _: (), corpus=CorpusSpec("path", "."))
+        preview(queue, None, lambda _: ())
+    seen = preview(queue, None, lambda _: (), corpus=CorpusSpec("path", "."))
     assert seen.gold is not None
     assert seen.added == 1
     assert not queue.gold_file.exists()

@@ -117,9 +117,9 @@ def _find_in_successor(
     yield _candidate(pair, old, span, main.by, main.reason)
 
 
-def _scope(file: ParsedFile, start: int, end: int) -> str | None:
+def _scope(file: ParsedFile, start: int, end: int) -> str:
     part = find_enclosing(file.parts, start, end)
-    return part.plain if part else None
+    return part.plain if part else ""
 
 
 def _candidate(pair: CommitPair, old: OldRange, new: Span, by: Evidence, reason: str) -> MoveCandidate:
@@ -340,8 +340,29 @@ def _fit_range(
             at += 1
         if to - at + 1 > len(densest):
             densest = inside[at : to + 1]
-    start = _fit_start(pair, before, after, stayed, piece.start, densest[0])
-    end = _fit_end(pair, before, after, stayed, piece.end, densest[-1])
+
+    def fit_edge(edge: int, line: int, step: int) -> int:
+        """Return the new line of the first (step -1) or last (step 1) line, from the outermost line that stayed."""
+        bound = max if step < 0 else min
+        image, gone, last = stayed[line], abs(edge - line), 1 if step < 0 else len(after.lines)
+        if not gone:
+            return image
+        outside = 0 if step < 0 else len(before.lines) + 1
+        beyond = min(
+            (old for old in stayed if (old - edge) * step > 0), key=lambda old: abs(old - edge), default=outside
+        )
+        limit = stayed[beyond] - step if beyond != outside else last
+        if (limit - image) * step < 0:
+            return bound(last, image + step * gone)
+        if beyond == edge + step:  # everything replaced between two lines that stayed belongs to the range
+            return bound(limit, image + step * (int(pair.config.grown * gone) + pair.config.slack))
+        wanted = normalize_blanks(before.lines[edge - 1])
+        places = range(limit, image) if step < 0 else range(image + 1, limit + 1)
+        scored = [(SequenceMatcher(None, wanted, normalize_blanks(after.lines[p - 1])).ratio(), -p) for p in places]
+        ratio, place = max(scored, default=(0.0, 0))
+        return -place if ratio >= pair.config.like_line else bound(limit, image + step * gone)
+
+    start, end = fit_edge(piece.start, densest[0], -1), fit_edge(piece.end, densest[-1], 1)
     if before.lines[piece.start - 1].strip():
         while start < end and not after.lines[start - 1].strip():
             start += 1
@@ -349,45 +370,6 @@ def _fit_range(
         while end > start and not after.lines[end - 1].strip():
             end -= 1
     return _Placement(start, end, "lines", "unchanged lines nearby")
-
-
-def _fit_start(
-    pair: CommitPair, before: ParsedFile, after: ParsedFile, stayed: Mapping[int, int], start: int, line: int
-) -> int:
-    config, image, gone = pair.config, stayed[line], line - start
-    if not gone:
-        return image
-    previous = max((old for old in stayed if old < start), default=0)
-    floor = stayed.get(previous, 0) + 1
-    if floor > image:
-        return max(1, image - gone)
-    if previous == start - 1:  # everything replaced between two lines that stayed belongs to the range
-        return max(floor, image - int(config.grown * gone) - config.slack)
-    like = _most_similar_line(before.lines[start - 1], after, range(floor, image), config.like_line)
-    return like or max(floor, image - gone)
-
-
-def _fit_end(
-    pair: CommitPair, before: ParsedFile, after: ParsedFile, stayed: Mapping[int, int], end: int, line: int
-) -> int:
-    config, image, gone, total = pair.config, stayed[line], end - line, len(after.lines)
-    if not gone:
-        return image
-    following = min((old for old in stayed if old > end), default=len(before.lines) + 1)
-    ceiling = stayed.get(following, total + 1) - 1
-    if ceiling < image:
-        return min(total, image + gone)
-    if following == end + 1:
-        return min(ceiling, image + int(config.grown * gone) + config.slack)
-    like = _most_similar_line(before.lines[end - 1], after, range(image + 1, ceiling + 1), config.like_line)
-    return like or min(ceiling, image + gone)
-
-
-def _most_similar_line(line: str, after: ParsedFile, places: range, least: float) -> int | None:
-    wanted = normalize_blanks(line)
-    scored = [(SequenceMatcher(None, wanted, normalize_blanks(after.lines[p - 1])).ratio(), -p) for p in places]
-    ratio, place = max(scored, default=(0.0, 0))
-    return -place if ratio >= least else None
 
 
 def _align_sections(pair: CommitPair, path: str, part: Section, mate: Counterpart) -> dict[int, int]:

@@ -93,7 +93,7 @@ def accept(
     queue.prepare()
     with open_journal(queue.folder / _FILE) as journal:  # one writer of the set at a time
         old = load()
-        made = _apply_settled(queue, old, check, corpus, rules)
+        made = preview(queue, old, check, corpus=corpus, rules=rules)
         if made.gold is not None and made.gold != old:
             if old is None:
                 write_atomic(queue.gold_file, write_native(made.gold))
@@ -110,20 +110,13 @@ def accept(
 
 def preview(
     queue: Queue,
-    load: Callable[[], GoldSet | None],
+    old: GoldSet | None,
     check: Check,
     *,
     corpus: CorpusSpec | None = None,
     rules: ReviewRules | None = None,
 ) -> Acceptance:
-    """Return the result that `accept` would have now, without writing."""
-    return _apply_settled(queue, load(), check, corpus, rules)
-
-
-def _apply_settled(
-    queue: Queue, old: GoldSet | None, check: Check, corpus: CorpusSpec | None, rules: ReviewRules | None
-) -> Acceptance:
-    """Apply the settled items of a queue, leaving out each that causes an error."""
+    """Apply the settled items of a queue without writing, leaving out each that causes an error."""
     settled = [status for status in read_statuses(queue, rules) if status.settled]
     if not settled:
         return Acceptance(old)
