@@ -203,14 +203,14 @@ def _check(args: argparse.Namespace) -> None:
 def _blocks_adapting(adapted: Adapted, seconds: float) -> list[Block]:
     from assay.report.render.document import Paragraph
 
-    test, learned = adapted.judgment, sum(adapted.pairs.values())
+    learned = sum(adapted.pairs.values())
     return [
         Paragraph(
             f"Learned from {learned:,} pairs of {adapted.repository.name} at {adapted.repository.commit[:12]}, with "
             f"{adapted.terms:,} words that are new; {seconds:.0f} s."
         ),
-        Paragraph(_figures(test.to_json())),
-        Paragraph(f"The adapted model is {test.verdict} here.", _TONES.get(test.verdict, "warning")),
+        Paragraph(_figures(adapted.about()["test"])),
+        Paragraph(f"The adapted model is {adapted.verdict} here.", _TONES.get(adapted.verdict, "warning")),
         Paragraph(_outcome(adapted)),
     ]
 
@@ -230,7 +230,7 @@ def _outcome(adapted: Adapted) -> str:
     if adapted.folder is not None:
         model = f"static:{adapted.folder}"
         return f"Use it with: assay search ... --set dense.model={model} --set translation.model={model}"
-    row = adapted.judgment.row
+    row = adapted.row
     least = f"Differences below {row.mde_text} could hardly show on so many files; " if row.mde else ""
     kept = "the old model is kept, and nothing was written in its place."
     if adapted.earlier is not None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +41,8 @@ from assay.training.pipeline import (
     MODEL_DIR,
     TERMS,
     WORK,
-    InitialModel,
     Tell,
     code_digests,
-    digest_start,
     key_of,
     lock_output,
     pack,
@@ -58,8 +55,7 @@ from assay.training.sources import NO_EXCLUSIONS
 from assay.training.translations import Translations
 from assay.training.vectors import EmbeddingTable, limit_threads, train_vectors
 
-BETTER: Final = "better"
-_VERDICTS: Final = {Verdict.BETTER: BETTER, Verdict.WORSE: "worse"}
+_VERDICTS: Final = {Verdict.BETTER: "better", Verdict.WORSE: "worse"}
 _INCONCLUSIVE: Final = "not shown to be better"
 _DEPTH: Final = 10  # of nDCG
 _DOC, _NAME = KINDS.index("doc"), KINDS.index("name")
@@ -162,28 +158,6 @@ class AdaptRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PairedTestResult:
-    """The comparison of the old and the adapted model."""
-
-    row: ComparisonRow
-
-    @property
-    def verdict(self) -> str:
-        """The verdict in words."""
-        return _VERDICTS.get(self.row.verdict or Verdict.INCONCLUSIVE, _INCONCLUSIVE)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures by name."""
-        row = self.row
-        return {
-            "verdict": self.verdict, "measure": "nDCG@10", "old": row.baseline_mean, "new": row.mean,
-            "difference": row.difference, "interval": [row.interval.low, row.interval.high],
-            "level": row.interval.level, "p": row.p, "mde": row.mde, "questions": row.queries, "files": row.clusters,
-            "wins": row.wins, "ties": row.ties, "losses": row.losses,
-        }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
 class Adapted:
     """The outcome of an adaptation."""
 
@@ -191,58 +165,75 @@ class Adapted:
     parent: str
     terms: int  # new ones
     pairs: dict[str, int]  # learned from, by kind
-    judgment: PairedTestResult
+    row: ComparisonRow  # the comparison with the old model on held-out files
     folder: Path | None  # the new model; None if the old one is kept
     earlier: Path | None  # the model of an earlier run, if the old one is kept
 
+    @property
+    def verdict(self) -> str:
+        """The verdict in words."""
+        return _VERDICTS.get(self.row.verdict or Verdict.INCONCLUSIVE, _INCONCLUSIVE)
+
     def about(self) -> dict[str, Any]:
         """Return how it was made, and the result of the test."""
+        row = self.row
         return {
             "repository": {"name": self.repository.name, "url": self.repository.url, "commit": self.repository.commit},
             "parent": self.parent, "new_terms": self.terms, "pairs": self.pairs,
-            "test": self.judgment.to_json(),
+            "test": {
+                "verdict": self.verdict, "measure": "nDCG@10", "old": row.baseline_mean, "new": row.mean,
+                "difference": row.difference, "interval": [row.interval.low, row.interval.high],
+                "level": row.interval.level, "p": row.p, "mde": row.mde, "questions": row.queries,
+                "files": row.clusters, "wins": row.wins, "ties": row.ties, "losses": row.losses,
+            },
         }  # fmt: skip
 
 
 def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
     """Adapt a model to a repository, and write it if it is better there."""
-    with lock_output(request.out):
-        return _adapt(request, config, tell)
-
-
-def _adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
-    parent, repository = load_base_model(request.model), open_repository(request.repository)
     work, out = request.out / WORK, request.out / MODEL_DIR
-    whole = _mine(repository, config.mining, work)
-    paths = tuple(entry.path for entry in list_files(repository))
-    held = _choose_test_files(whole, paths, config)
-    tell(f"mined {len(whole):,} pairs of {repository.name}: {len(held)} files are kept for the test")
-    shard = _mine(repository, config.mining, work, held)
-    start = add_terms(parent, new_terms(parent, shard, config.terms))
-    vocabulary, added = start.vocabulary, len(start.vocabulary) - len(parent.terms)
-    pairs, every = (encode([one], vocabulary, HeldOutConfig(share=0.0)) for one in (shard, whole))
-    tell(f"learning from {len(pairs):,} pairs, {added:,} words are new")
-    asked = find_questions(every, [number for number, path in enumerate(paths) if path in held], pairs)
-    if len(np.unique(asked.files)) < DEFAULT.p_value_clusters:
-        problem = f"too few pairs: {len(pairs)} to learn from, {len(asked.asked)} questions for the test"
-        raise InputError(problem, hint=_TOO_FEW)
-    with limit_threads(config.threads) as products:
-        learned = _learn(parent, start, pairs, config, work, products, tell)
-        table = blend(start.table, learned, config.learning.blend)
-        old, new = (grade(asked, one, products) for one in (start.table, table))
-    judgment = compare_models([paths[number] for number in asked.files.tolist()], old, new, seed=config.seed)
-    better = judgment.verdict == BETTER
-    earlier = out if out.exists() and not better else None
-    adapted = Adapted(
-        repository, parent.identity, added, count_kinds(pairs), judgment, out if better else None, earlier
-    )
-    if better:
-        about = {"settings": asdict(config), "terms": len(vocabulary), **adapted.about()}
-        manifest = {"parent": adapted.parent, "repositories": [about["repository"] | {"pairs": adapted.pairs}]}
-        text = _LICENSE.format(parent=adapted.parent, repository=repository.name)
-        packed = pack(table, vocabulary, translations_of(parent, vocabulary))
-        write_model(out, packed, vocabulary, about, manifest, text)
-    return adapted
+    with lock_output(request.out):
+        parent, repository = load_base_model(request.model), open_repository(request.repository)
+        whole = _mine(repository, config.mining, work)
+        paths = tuple(entry.path for entry in list_files(repository))
+        documented = {paths[number] for number in np.unique(whole.file[whole.kind == _DOC]).tolist()}
+        if len(documented) < _FEWEST:
+            problem = f"{len(documented)} files have comments that could be questions, {_FEWEST} are needed"
+            raise InputError(f"too few pairs: {problem}", hint=_TOO_FEW)
+        held = hold_out_files(documented, config.held, config.seed)
+        tell(f"mined {len(whole):,} pairs of {repository.name}: {len(held)} files are kept for the test")
+        shard = _mine(repository, config.mining, work, held)
+        start = add_terms(parent, new_terms(parent, shard, config.terms))
+        added = len(start.vocabulary) - len(parent.terms)
+        pairs, every = (encode([one], start.vocabulary, HeldOutConfig(share=0.0)) for one in (shard, whole))
+        tell(f"learning from {len(pairs):,} pairs, {added:,} words are new")
+        test = find_questions(every, [number for number, path in enumerate(paths) if path in held], pairs)
+        if len(np.unique(test.files)) < DEFAULT.p_value_clusters:
+            problem = f"too few pairs: {len(pairs)} to learn from, {len(test.asked)} questions for the test"
+            raise InputError(problem, hint=_TOO_FEW)
+        with limit_threads(config.threads) as products:
+            placed = place_new_terms(parent, start, pairs, products)
+            learned = _learn(InitialModel(start.vocabulary, placed), pairs, config, work, tell)
+            table = blend(start.table, learned, config.learning.blend)
+            old, new = (grade(test, one, products).tolist() for one in (start.table, table))
+        files = [paths[number] for number in test.files.tolist()]  # the clusters of the comparison
+        before, after = (
+            [QueryValue(str(nth), value, file) for nth, (file, value) in enumerate(zip(files, values, strict=True))]
+            for values in (old, new)
+        )
+        names = RunNames("old", "adapted")
+        row = compare_values(before, after, names=names, bounds=ValueRange(), seed=config.seed).rows[0]
+        better = row.verdict is Verdict.BETTER
+        earlier = out if out.exists() and not better else None
+        folder = out if better else None
+        adapted = Adapted(repository, parent.identity, added, count_kinds(pairs), row, folder, earlier)
+        if better:
+            about = {"settings": asdict(config), "terms": len(start.vocabulary), **adapted.about()}
+            manifest = {"parent": adapted.parent, "repositories": [about["repository"] | {"pairs": adapted.pairs}]}
+            text = _LICENSE.format(parent=adapted.parent, repository=repository.name)
+            packed = pack(table, start.vocabulary, translations_of(parent, start.vocabulary))
+            write_model(out, packed, start.vocabulary, about, manifest, text)
+        return adapted
 
 
 def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: frozenset[str] = frozenset()) -> PairShard:
@@ -250,31 +241,21 @@ def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: froze
     digest = sha256("\n".join(sorted(withheld)).encode("utf-8", "surrogatepass")).hexdigest()
     key = shard_identity(repository, config, f"own {digest}")
     path = work / f"{'part' if withheld else 'whole'}-{key[:16]}.assay"
+
+    def write() -> None:
+        shard = mine_repository(repository, config, NO_EXCLUSIONS, LearningScope(own=True, withheld=withheld)).shard
+        if shard is not None:  # always, in the user's own repository
+            write_shard(path, shard)
+
     if not path.exists():
         for grammar in GRAMMARS:
             load_grammar(grammar)
-        scope = LearningScope(own=True, withheld=withheld)
-        tasks = {repository.name: partial(_write_pairs, repository, config, scope, path)}
-        for name, done in run_forked(tasks, _FORKED):
+        for name, done in run_forked({repository.name: write}, _FORKED):
             if isinstance(error := done.exception(), InputError):
                 raise error
             if error:
                 raise SetupError(f"{name}: mining failed: {error}", hint="run it again") from error
     return read_shard(path)
-
-
-def _write_pairs(repository: GitRepo, config: MiningConfig, scope: LearningScope, path: Path) -> None:
-    shard = mine_repository(repository, config, NO_EXCLUSIONS, scope).shard
-    if shard is not None:  # always, in the user's own repository
-        write_shard(path, shard)
-
-
-def _choose_test_files(whole: PairShard, paths: Sequence[str], config: AdaptConfig) -> frozenset[str]:
-    documented = {paths[number] for number in np.unique(whole.file[whole.kind == _DOC]).tolist()}
-    if len(documented) < _FEWEST:
-        problem = f"too few pairs: {len(documented)} files have comments that could be questions, {_FEWEST} are needed"
-        raise InputError(problem, hint=_TOO_FEW)
-    return hold_out_files(documented, config.held, config.seed)
 
 
 def hold_out_files(documented: Iterable[str], config: HoldOutFiles, seed: int) -> frozenset[str]:
@@ -283,23 +264,17 @@ def hold_out_files(documented: Iterable[str], config: HoldOutFiles, seed: int) -
     return frozenset(drawn[: max(round(config.share * len(drawn)), min(config.files, len(drawn) // 2))])
 
 
-def _learn(
-    parent: BaseModel,
-    start: InitialModel,
-    pairs: Pairs,
-    config: AdaptConfig,
-    work: Path,
-    products: Products,
-    tell: Tell,
-) -> EmbeddingTable:
-    table = place_new_terms(parent, start, pairs, products)
+def _learn(start: InitialModel, pairs: Pairs, config: AdaptConfig, work: Path, tell: Tell) -> EmbeddingTable:
+    table = start.table
     columns = (pairs.query_key, pairs.code_key, row_keys(pairs.path), pairs.kind, pairs.file)
     content = [column.tolist() for column in columns]
-    key = key_of(code_digests(), digest_start(InitialModel(start.vocabulary, table)), asdict(config), content)
+    arrays = (start.vocabulary.hashes, table.vectors, table.asked, table.said)
+    digests = [blake2b(np.ascontiguousarray(one).data, digest_size=16).hexdigest() for one in arrays]
+    key = key_of(code_digests(), digests, asdict(config), content)
     return train_vectors(
         pairs,
         table,
-        config.training(parent.model.dimension, len(pairs)),
+        config.training(table.vectors.shape[1], len(pairs)),
         keep=work / f"adapted-{key}.assay",
         tell=lambda at: tell(f"step {at.step}/{at.steps}: loss {at.loss:.3f}"),
     ).table
@@ -313,6 +288,13 @@ def blend(old: EmbeddingTable, new: EmbeddingTable, share: float) -> EmbeddingTa
     )
     small, scale = quantize(vectors)
     return EmbeddingTable(small * scale[:, None], asked, said)
+
+
+class InitialModel(NamedTuple):
+    """The vocabulary and the vectors to start from."""
+
+    vocabulary: Vocabulary
+    table: EmbeddingTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,18 +424,3 @@ def code_matrix(pairs: Pairs, rows: NDArray[np.int64], terms: int) -> Any:  # no
     found.sum_duplicates()
     found.data = found.data**TF_POWER
     return found
-
-
-def compare_models(
-    paths: Sequence[str], old: NDArray[np.float64], new: NDArray[np.float64], *, seed: int
-) -> PairedTestResult:
-    """Compare two models on the same queries, clustered by file; `paths` has the file of each query."""
-    before, after = (
-        [
-            QueryValue(str(nth), value, path)
-            for nth, (path, value) in enumerate(zip(paths, values.tolist(), strict=True))
-        ]
-        for values in (old, new)
-    )
-    found = compare_values(before, after, names=RunNames("old", "adapted"), bounds=ValueRange(), seed=seed)
-    return PairedTestResult(found.rows[0])

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from hashlib import blake2b
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +41,10 @@ def keep_entries(bags: Bags, keep: NDArray[np.bool_]) -> Bags:
 
 def join_bags(parts: Sequence[Bags]) -> Bags:
     """Concatenate the rows of several bags."""
-    sizes = [np.diff(part.offset) for part in parts]
     return Bags(
-        _offsets(np.concatenate(sizes) if sizes else np.zeros(0, dtype=np.int64)),
-        np.concatenate([part.term for part in parts]) if parts else np.zeros(0, dtype=np.int32),
-        np.concatenate([part.count for part in parts]) if parts else np.zeros(0, dtype=np.float32),
+        _offsets(np.concatenate([np.diff(part.offset) for part in parts])),
+        np.concatenate([part.term for part in parts]),
+        np.concatenate([part.count for part in parts]),
     )
 
 
@@ -112,27 +110,22 @@ class Products:
     def rows(self, bags: Any, vectors: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 - scipy has no stubs
         """Multiply bags by vectors."""
         dense = np.ascontiguousarray(vectors)
-        return np.concatenate(list(self.pool.map(lambda part: part @ dense, _parts(bags, self.threads))))
+        wanted = np.linspace(0, bags.indptr[-1], self.threads + 1)[1:-1]
+        cuts = [0, *np.searchsorted(bags.indptr, wanted).tolist(), bags.shape[0]]
 
-    def columns(self, bags: Any, vectors: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 - scipy has no stubs
-        """Multiply the transpose of bags by vectors."""
-        return self.rows(bags.T.tocsr(), vectors)
+        def multiply(begin: int, end: int) -> NDArray[Any]:
+            low, high = bags.indptr[begin], bags.indptr[end]
+            part = (bags.data[low:high], bags.indices[low:high], bags.indptr[begin : end + 1] - low)
+            product: NDArray[Any] = type(bags)(part, shape=(end - begin, bags.shape[1])) @ dense
+            return product
 
-
-def _parts(bags: Any, count: int) -> Iterator[Any]:  # noqa: ANN401 - scipy has no stubs
-    wanted = np.linspace(0, bags.indptr[-1], count + 1)[1:-1]
-    cuts = [0, *np.searchsorted(bags.indptr, wanted).tolist(), bags.shape[0]]
-    for begin, end in pairwise(cuts):
-        low, high = bags.indptr[begin], bags.indptr[end]
-        part = (bags.data[low:high], bags.indices[low:high], bags.indptr[begin : end + 1] - low)
-        yield type(bags)(part, shape=(end - begin, bags.shape[1]))
+        return np.concatenate(list(self.pool.map(multiply, cuts[:-1], cuts[1:])))
 
 
 Floats = NDArray[np.floating[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Pooled:
+class Pooled(NamedTuple):
     """The unit vectors of bags, with what the gradient needs."""
 
     weighted: Any  # the bags, each term times its weight
@@ -160,7 +153,7 @@ def pool(bags: Any, weight: Floats, vectors: Floats, products: Products) -> Pool
 def unpool(pooled: Pooled, slope: Floats, products: Products) -> Floats:
     """Turn a gradient by unit vectors into a gradient by the vectors of terms."""
     along = np.einsum("id,id->i", slope, pooled.unit)[:, None]
-    return products.columns(pooled.weighted, (slope - pooled.unit * along) / pooled.length)
+    return products.rows(pooled.weighted.T.tocsr(), (slope - pooled.unit * along) / pooled.length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,73 +239,52 @@ class Pairs:
         return len(self.kind)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The pairs of one repository in the terms of the vocabulary."""
-
-    query: Bags
-    code: Bags
-    path: Bags
-    kind: NDArray[np.uint8]
-    file: NDArray[np.int32]
-
-
 def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutConfig) -> Pairs:
     """Merge shards, without duplicates and pairs that have no known query or code term."""
     rows = {term: row for row, term in enumerate(vocabulary.terms)}
     seen: set[int] = set()
     names: list[str] = []
-    parts: list[_Part] = []
+    parts: list[tuple[Bags, Bags, Bags]] = []
+    kinds: list[NDArray[np.uint8]] = []
+    files: list[NDArray[np.int32]] = []
     for shard in sorted(shards, key=lambda shard: shard.repository):
-        part = _encode_shard(shard, rows, seen)
-        if len(part.kind):
+        row = np.array([rows.get(word, -1) for word in shard.words], dtype=np.int32)
+        query, code, path = (_renumber(bags, row) for bags in (shard.query, shard.code, shard.path))
+        new = []
+        for place in np.flatnonzero((np.diff(query.offset) > 0) & (np.diff(code.offset) > 0)).tolist():
+            key = int(shard.key[place])
+            if key not in seen:
+                seen.add(key)
+                new.append(place)
+        if new:
+            kept = np.array(new)
+            path, kind = take_rows(path, kept), shard.kind[kept]
+            path = keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset)))  # a path pair asks for the path
+            weight = (code.count**TF_POWER).astype(np.float32)
+            code = take_rows(Bags(code.offset, code.term, weight), kept)
             names.append(shard.repository)
-            parts.append(part)
+            parts.append((take_rows(query, kept), code, path))
+            kinds.append(kind)
+            files.append(shard.file[kept])
     if not parts:
         raise InputError("there is nothing to train on", hint="name a folder of repositories with documented code")
-    return _merge(names, parts, len(vocabulary), config)
+    query, code, path = (join_bags(bags) for bags in zip(*parts, strict=True))
+    repository = np.repeat(np.arange(len(parts), dtype=np.int32), [len(kind) for kind in kinds])
+    file, terms = np.concatenate(files), len(vocabulary)
+    return Pairs(
+        tuple(names), query, code, path,
+        np.concatenate([shared_entries(code, query, terms) for query, code, _ in parts]),
+        np.concatenate([shared_entries(path, query, terms) for query, _, path in parts]),
+        np.concatenate(kinds), repository, file,
+        row_keys(query), row_keys(code), hold_out(names, repository, file, config),
+    )  # fmt: skip
 
 
-def _encode_shard(shard: PairShard, rows: dict[str, int], seen: set[int]) -> _Part:
-    row = np.array([rows.get(word, -1) for word in shard.words], dtype=np.int32)
-    query, code, path = (_known(bags, row) for bags in (shard.query, shard.code, shard.path))
-    fit = (np.diff(query.offset) > 0) & (np.diff(code.offset) > 0)
-    new = np.zeros(len(fit), dtype=np.bool_)
-    for place in np.flatnonzero(fit).tolist():
-        key = int(shard.key[place])
-        new[place] = key not in seen
-        seen.add(key)
-    kept = np.flatnonzero(new)
-    weight = (code.count**TF_POWER).astype(np.float32)
-    path, kind = take_rows(path, kept), shard.kind[kept]
-    return _Part(
-        take_rows(query, kept),
-        take_rows(Bags(code.offset, code.term, weight), kept),
-        keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset))),  # a path pair asks for the path itself
-        kind,
-        shard.file[kept],
-    )
-
-
-def _known(bags: Bags, row: NDArray[np.int32]) -> Bags:
+def _renumber(bags: Bags, row: NDArray[np.int32]) -> Bags:
     if not len(row):
         return bags
     term = row[bags.term]
     return keep_entries(Bags(bags.offset, term, bags.count), term >= 0)
-
-
-def _merge(names: Sequence[str], parts: Sequence[_Part], terms: int, config: HeldOutConfig) -> Pairs:
-    query, code, path = (join_bags([getattr(part, name) for part in parts]) for name in _BAGS)
-    sizes = [len(part.kind) for part in parts]
-    repository = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)
-    file = np.concatenate([part.file for part in parts])
-    return Pairs(
-        tuple(names), query, code, path,
-        np.concatenate([shared_entries(part.code, part.query, terms) for part in parts]),
-        np.concatenate([shared_entries(part.path, part.query, terms) for part in parts]),
-        np.concatenate([part.kind for part in parts]), repository, file,
-        row_keys(query), row_keys(code), hold_out(names, repository, file, config),
-    )  # fmt: skip
 
 
 def hold_out(
@@ -403,9 +375,10 @@ def find_hard(pairs: Pairs, same_file: SameFile, config: HardConfig, seed: int) 
         asked = np.sort(draw.permutation(end - begin)[: config.queries]) + begin
         if pairs.held_out[begin:end].all():
             continue
-        found = np.array(list(_confusions(pairs, begin, end, asked[~pairs.held_out[asked]], same_file, config)))
+        asked = asked[~pairs.held_out[asked]]
+        found = np.array(list(_confusions(pairs, begin, end, asked, same_file, config)))
         some = found[:, 0] != _NONE if len(found) else np.zeros(0, dtype=np.bool_)
-        rows.append(asked[~pairs.held_out[asked]][some])
+        rows.append(asked[some])
         wrong.append(found[some].reshape(-1, config.depth))
     return HardNegatives(np.concatenate(rows), np.concatenate(wrong))
 
@@ -419,17 +392,12 @@ def _confusions(
         low, high = scores.indptr[place], scores.indptr[place + 1]
         rows = scores.indices[low:high] + begin
         best = rows[np.lexsort((rows, -scores.data[low:high]))[: 4 * config.depth]].astype(np.int64)
-        wrong = best[~_may_be_right(pairs, row, best, same_file)][: config.depth]
+        relevant = (pairs.query_key[best] == pairs.query_key[row]) | (pairs.code_key[best] == pairs.code_key[row])
+        same = pairs.file[best] == pairs.file[row] if same_file != "none" else best == row
+        if same_file == "kinds":
+            same &= pairs.kind[best] != pairs.kind[row]
+        wrong = best[~(relevant | pairs.held_out[best] | same)][: config.depth]
         yield np.concatenate((wrong, np.full(config.depth - len(wrong), _NONE, dtype=np.int64)))
-
-
-def _may_be_right(pairs: Pairs, row: int, others: NDArray[np.int64], same_file: SameFile) -> NDArray[np.bool_]:
-    right = (pairs.query_key[others] == pairs.query_key[row]) | (pairs.code_key[others] == pairs.code_key[row])
-    near = pairs.file[others] == pairs.file[row]
-    if same_file == "kinds":
-        near &= pairs.kind[others] != pairs.kind[row]
-    found: NDArray[np.bool_] = right | pairs.held_out[others] | (near if same_file != "none" else others == row)
-    return found
 
 
 def _bm25_matrix(pairs: Pairs, rows: NDArray[np.int64], common: float) -> Any:  # noqa: ANN401 - scipy has no stubs

@@ -90,14 +90,6 @@ class PackedModel:
     identity: str
 
 
-@dataclass(frozen=True, slots=True)
-class InitialModel:
-    """A model to start from instead of random numbers."""
-
-    vocabulary: Vocabulary
-    table: EmbeddingTable
-
-
 def train(request: TrainRequest, config: TrainConfig, tell: Tell) -> PackedModel:
     """Train a model on a directory of repositories, and write it."""
     work, out = request.out / WORK, request.out / MODEL_DIR
@@ -248,13 +240,6 @@ def _format_progress(at: TrainProgress) -> str:
         f"questions: {score.first:.3f} right at once, MRR {score.reciprocal:.3f}; "
         f"without shared words {score.bare_first:.3f}, {score.bare_reciprocal:.3f}"
     )
-
-
-def digest_start(start: InitialModel) -> list[str]:
-    """Return the digests of an initial model's arrays."""
-    own = start.table
-    arrays = (start.vocabulary.hashes, own.vectors, own.asked, own.said)
-    return [blake2b(np.ascontiguousarray(one).data, digest_size=16).hexdigest() for one in arrays]
 
 
 def code_digests() -> dict[str, str]:

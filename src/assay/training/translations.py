@@ -11,10 +11,9 @@ as its own translation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +39,7 @@ class Translations:
     strength: NDArray[np.uint8]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
+class _Sides(NamedTuple):
     """Pairs, reduced to the terms that are frequent enough."""
 
     query_terms: NDArray[np.int64]  # ascending
@@ -75,8 +73,9 @@ def _reduce(pairs: Pairs, terms: int, config: TranslationConfig) -> _Sides:
     code_terms = _find_frequent(code, repository, terms, config.code_pairs, config.repositories)
     query, code = _renumber(query, query_terms, terms), _renumber(code, code_terms, terms)
     uses = np.bincount(code.term, minlength=len(code_terms))
-    weight = code.count * np.log1p(len(rows) / (uses + 1)).astype(np.float32)[code.term]
-    return _Sides(query_terms, code_terms, query, _keep_top(code, weight, config.code_terms), weights[rows], repository)
+    value = code.count * np.log1p(len(rows) / (uses + 1)).astype(np.float32)[code.term]
+    code = _keep_top(code, value, config.code_terms)
+    return _Sides(query_terms, code_terms, query, code, weights[rows], repository)
 
 
 def _find_frequent(bags: Bags, owner: NDArray[np.int32], terms: int, least: int, owners: int) -> NDArray[np.int64]:
@@ -118,8 +117,7 @@ def _find_supported(sides: _Sides, least: int) -> NDArray[np.bool_]:
 
 
 def _expect(sides: _Sides, table: NDArray[np.float32], unexplained: NDArray[np.float32]) -> NDArray[np.float32]:
-    explained = np.concatenate([*_explain(sides, table, unexplained), np.zeros(0, dtype=np.float32)])
-    worth = np.repeat(sides.weight, np.diff(sides.query.offset)) / explained
+    worth = np.repeat(sides.weight, np.diff(sides.query.offset)) / _explain(sides, table, unexplained)
     query = as_matrix(Bags(sides.query.offset, sides.query.term, worth), len(sides.query_terms)).T.tocsr()
     code = as_matrix(sides.code, len(sides.code_terms))
     expected = np.empty_like(table)
@@ -129,49 +127,36 @@ def _expect(sides: _Sides, table: NDArray[np.float32], unexplained: NDArray[np.f
     return expected
 
 
-def _explain(
-    sides: _Sides, table: NDArray[np.float32], unexplained: NDArray[np.float32]
-) -> Iterator[NDArray[np.float32]]:
-    width = table.shape[1]
-    rows = row_numbers(sides.query.offset)
-    sizes = np.diff(sides.code.offset)
+def _explain(sides: _Sides, table: NDArray[np.float32], unexplained: NDArray[np.float32]) -> NDArray[np.float32]:
+    explained = [np.zeros(0, dtype=np.float32)]
+    rows, sizes = row_numbers(sides.query.offset), np.diff(sides.code.offset)
     for begin in range(0, len(sides.query), _CHUNK):
         low, high = sides.query.offset[begin], sides.query.offset[min(begin + _CHUNK, len(sides.query))]
         own, asked = rows[low:high], sides.query.term[low:high].astype(np.int64)
         met = sides.code.term[entries_of(sides.code.offset, own)]
-        chance = table.reshape(-1)[np.repeat(asked * width, sizes[own]) + met]
+        chance = table.reshape(-1)[np.repeat(asked * table.shape[1], sizes[own]) + met]
         running = np.concatenate((np.zeros(1), np.cumsum(chance, dtype=np.float64)))
         ends = np.cumsum(sizes[own])
-        yield (running[ends] - running[ends - sizes[own]] + unexplained[asked]).astype(np.float32)
+        explained.append((running[ends] - running[ends - sizes[own]] + unexplained[asked]).astype(np.float32))
+    return np.concatenate(explained)
 
 
 def _rank_translations(
     sides: _Sides, table: NDArray[np.float32], share: NDArray[np.float32], config: TranslationConfig
 ) -> Translations:
-    found = [
-        _best_targets(sides, place, table[place], float(share[place]), config)
-        for place in range(len(sides.query_terms))
-    ]
-    sizes = np.array([len(targets) for targets, _ in found], dtype=np.int64)
-    kept = sizes > 0
-    return Translations(
-        sides.query_terms[kept],
-        np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes[kept]))),
-        np.concatenate([targets for targets, _ in found] or [np.zeros(0, dtype=np.int64)]),
-        np.concatenate([strength for _, strength in found] or [np.zeros(0, dtype=np.uint8)]),
-    )
-
-
-def _best_targets(
-    sides: _Sides, place: int, chance: NDArray[np.float32], share: float, config: TranslationConfig
-) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    lifted = np.flatnonzero(chance > share)
-    lifted = lifted[sides.code_terms[lifted] != sides.query_terms[place]]
-    strength = np.log(chance[lifted] / share) / -np.log(share)
-    bits = np.rint(np.minimum(strength, 1.0) * _FULL).astype(np.uint8)
-    order = np.lexsort((sides.code_terms[lifted], -bits.astype(np.int64)))
-    order = order[strength[order] >= config.least][: config.most]
-    return sides.code_terms[lifted[order]], bits[order]
+    targets, strengths = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.uint8)]
+    for term, chance, usual in zip(sides.query_terms, table, share.tolist(), strict=True):
+        lifted = np.flatnonzero(chance > usual)
+        lifted = lifted[sides.code_terms[lifted] != term]
+        strength = np.log(chance[lifted] / usual) / -np.log(usual)
+        bits = np.rint(np.minimum(strength, 1.0) * _FULL).astype(np.uint8)
+        order = np.lexsort((sides.code_terms[lifted], -bits.astype(np.int64)))
+        order = order[strength[order] >= config.least][: config.most]
+        targets.append(sides.code_terms[lifted[order]])
+        strengths.append(bits[order])
+    sizes = np.array([len(found) for found in targets[1:]], dtype=np.int64)
+    offset = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes[sizes > 0])))
+    return Translations(sides.query_terms[sizes > 0], offset, np.concatenate(targets), np.concatenate(strengths))
 
 
 def write_translations(path: Path, table: Translations) -> None:

@@ -232,7 +232,10 @@ def make_plan(pairs: Pairs, kinds: KindWeights, group: int) -> BatchPlan:
 
 
 def draw_rows(plan: BatchPlan, config: VectorTrainConfig, draw: np.random.Generator) -> NDArray[np.int64]:
-    """Draw portions until the batch is full, then rows within each repository."""
+    """Draw portions until the batch is full, then rows within each repository.
+
+    Both by weight without replacement (Efraimidis and Spirakis 2006).
+    """
     order = np.argsort(draw.exponential(size=len(plan.owner)) / plan.share, kind="stable")
     wanted = np.zeros(len(plan.offset) - 1, dtype=np.int64)
     room = config.batch
@@ -243,17 +246,12 @@ def draw_rows(plan: BatchPlan, config: VectorTrainConfig, draw: np.random.Genera
         room -= more
         if not room:
             break
-    return np.concatenate(
-        [_draw_weighted(plan, owner, int(wanted[owner]), draw) for owner in np.flatnonzero(wanted).tolist()]
-    )
-
-
-def _draw_weighted(plan: BatchPlan, owner: int, count: int, draw: np.random.Generator) -> NDArray[np.int64]:
-    """Draw rows of a repository by weight without replacement (Efraimidis and Spirakis 2006)."""
-    begin, end = plan.offset[owner], plan.offset[owner + 1]
-    race = draw.exponential(size=end - begin) / plan.weight[begin:end]
-    found: NDArray[np.int64] = plan.rows[begin + np.argsort(race, kind="stable")[:count]]
-    return found
+    drawn = []
+    for owner in np.flatnonzero(wanted).tolist():
+        begin, end = plan.offset[owner], plan.offset[owner + 1]
+        race = draw.exponential(size=end - begin) / plan.weight[begin:end]
+        drawn.append(plan.rows[begin + np.argsort(race, kind="stable")[: wanted[owner]]])
+    return np.concatenate(drawn)
 
 
 def make_batch(
@@ -270,7 +268,15 @@ def make_batch(
     path = _drop_terms(pairs.path, pairs.path_shared, codes, bare, config.code_dropout, draw)
     heavy = draw.uniform(0.0, config.path_most, len(codes)).astype(np.float32)
     path = Bags(path.offset, path.term, np.repeat(heavy, np.diff(path.offset)))
-    return assemble(query, join_rows(code, path), masks(pairs, rows, codes, config))
+    code = join_rows(code, path)
+    terms, places = np.unique(np.concatenate((query.term, code.term)), return_inverse=True)
+    query_terms, code_terms = np.split(places.astype(np.int32), [len(query.term)])
+    return Batch(
+        terms.astype(np.int64),
+        as_matrix(Bags(query.offset, query_terms, query.count), len(terms)),
+        as_matrix(Bags(code.offset, code_terms, code.count), len(terms)),
+        masks(pairs, rows, codes, config),
+    )
 
 
 def _drop_terms(
@@ -292,15 +298,6 @@ def _drop_terms(
 def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.bool_]:
     empty = sums(keep, offset) == 0
     return np.where(np.repeat(empty, np.diff(offset)), instead, keep)
-
-
-def assemble(query: Bags, code: Bags, masked: NDArray[np.bool_]) -> Batch:
-    """Number the terms that occur, and build the matrices."""
-    terms, places = np.unique(np.concatenate((query.term, code.term)), return_inverse=True)
-    query_terms, code_terms = np.split(places.astype(np.int32), [len(query.term)])
-    queries = as_matrix(Bags(query.offset, query_terms, query.count), len(terms))
-    codes = as_matrix(Bags(code.offset, code_terms, code.count), len(terms))
-    return Batch(terms.astype(np.int64), queries, codes, masked)
 
 
 def masks(
@@ -332,35 +329,31 @@ class Parameters:
 
 
 def loss_and_gradient(own: Parameters, batch: Batch, products: Products) -> tuple[float, Parameters]:
-    """Return the loss of a batch and its gradient."""
+    """Return the contrastive loss of a batch, over queries and over codes, and its gradient."""
     query = pool(batch.query, own.asked, own.vectors, products)
     code = pool(batch.code, own.said, own.vectors, products)
-    loss, gradient = _contrast(query.unit, code.unit, own.sharpness, batch.masked)
-    query_gradient = gradient @ code.unit
+    number = query.unit.dtype.type
+    scale, size = number(np.exp(own.sharpness)), len(query.unit)
+    diagonal = np.arange(size)
+    chance = (query.unit * scale) @ code.unit.T
+    correct = chance[diagonal, diagonal]
+    chance -= scale  # no similarity is above the scale, so nothing overflows
+    np.exp(chance, out=chance)
+    np.copyto(chance, 0, where=batch.masked)
+    by_query, by_code = chance.sum(axis=1), chance[:, :size].sum(axis=0)
+    loss = float(np.mean((np.log(by_query) + np.log(by_code)) / 2 + scale - correct))
+    half = scale * number(0.5 / size)
+    share = np.zeros(len(code.unit), dtype=query.unit.dtype)  # further codes have no query
+    share[:size] = half / by_code
+    chance *= (half / by_query)[:, None] + share[None, :]
+    chance[diagonal, diagonal] -= 2 * half  # now the gradient by similarities
+    query_gradient = chance @ code.unit
     asked = unpool(query, query_gradient, products)
-    said = unpool(code, gradient.T @ query.unit, products)
+    said = unpool(code, chance.T @ query.unit, products)
     by_asked, by_said = (np.einsum("td,td->t", one, own.vectors) for one in (asked, said))
     # Sharpness scales every similarity, as the length of all query vectors does, so the gradients are the same.
     by_sharpness = float(np.vdot(query.unit, query_gradient))
     return loss, Parameters(asked + said, by_asked, by_said, by_sharpness)
-
-
-def _contrast(query: Floats, code: Floats, sharpness: float, masked: NDArray[np.bool_]) -> tuple[float, Floats]:
-    scale, size = query.dtype.type(np.exp(sharpness)), len(query)
-    right = np.arange(size)
-    chance = (query * scale) @ code.T
-    correct = chance[right, right]
-    chance -= scale  # no similarity is above the scale, so nothing overflows
-    np.exp(chance, out=chance)
-    np.copyto(chance, 0, where=masked)
-    by_query, by_code = chance.sum(axis=1), chance[:, :size].sum(axis=0)
-    loss = float(np.mean((np.log(by_query) + np.log(by_code)) / 2 + scale - correct))
-    half = scale * query.dtype.type(0.5 / size)
-    share = np.zeros(len(code), dtype=query.dtype)  # further codes have no query
-    share[:size] = half / by_code
-    chance *= (half / by_query)[:, None] + share[None, :]
-    chance[right, right] -= 2 * half
-    return loss, chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,32 +390,26 @@ def make_held_out_test(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
 
 def evaluate_held_out(pairs: Pairs, test: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
     """Rank the codes for every query, with and without the words that its code shares with it."""
+
+    def vectors(bags: Bags, weight: Floats) -> Floats:
+        return pool(as_matrix(bags, len(own.vectors)), weight, own.vectors, products).unit
+
     whole, bare = [np.zeros(0)], [np.zeros(0)]
     for rows, asked in zip(test.rows, test.asked, strict=True):
-        one, other = _ranks(pairs, rows, asked, own, products)
-        whole.append(one)
-        bare.append(other)
+        code = take_rows(pairs.code, rows)
+        unshared = keep_entries(code, ~pairs.code_shared[entries_of(pairs.code.offset, rows)])
+        query = vectors(take_rows(pairs.query, rows[asked]), own.asked)
+        others = query @ vectors(code, own.said).T
+        alone = np.einsum("id,id->i", query, vectors(take_rows(unshared, asked), own.said))
+        right = pairs.code_key[rows[asked]][:, None] == pairs.code_key[rows][None, :]
+        right |= pairs.query_key[rows[asked]][:, None] == pairs.query_key[rows][None, :]
+        whole.append(_rank(others[np.arange(len(asked)), asked], others, right))
+        bare.append(_rank(alone, others, right))
     plain, hard = np.concatenate(whole), np.concatenate(bare)
     if not len(plain):
         return HeldOutScore(0, 0.0, 0.0, 0.0, 0.0)
     means = (round(float(np.mean(values)), 4) for values in (plain < 2, 1 / plain, hard < 2, 1 / hard))
     return HeldOutScore(len(plain), *means)
-
-
-def _ranks(
-    pairs: Pairs, rows: NDArray[np.int64], asked: NDArray[np.int64], own: Parameters, products: Products
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    def vectors(bags: Bags, weight: Floats) -> Floats:
-        return pool(as_matrix(bags, len(own.vectors)), weight, own.vectors, products).unit
-
-    code = take_rows(pairs.code, rows)
-    bare = keep_entries(code, ~pairs.code_shared[entries_of(pairs.code.offset, rows)])
-    query = vectors(take_rows(pairs.query, rows[asked]), own.asked)
-    others = query @ vectors(code, own.said).T
-    alone = np.einsum("id,id->i", query, vectors(take_rows(bare, asked), own.said))
-    right = pairs.code_key[rows[asked]][:, None] == pairs.code_key[rows][None, :]
-    right |= pairs.query_key[rows[asked]][:, None] == pairs.query_key[rows][None, :]
-    return _rank(others[np.arange(len(asked)), asked], others, right), _rank(alone, others, right)
 
 
 def _rank(answer: Floats, others: Floats, right: NDArray[np.bool_]) -> NDArray[np.float64]:
