@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
-from time import perf_counter
 from typing import Final, NamedTuple
 
 from assay.corpus import decode_text
@@ -41,7 +40,6 @@ from assay.training.shards import KINDS, Collection, PairShard, RepoReport, pack
 from assay.training.sources import (
     ExclusionIndex,
     Exclusions,
-    FileSelection,
     build_exclusions,
     find_scripts,
     open_source,
@@ -71,7 +69,6 @@ class Event:
     done: int
     total: int
     report: RepoReport
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,52 +84,43 @@ class MiningPlan:
     def mine(self) -> Iterator[Event]:
         """Mine every repository; yield each one when it is finished, in no particular order."""
         reports: list[RepoReport] = []
-        for report, seconds in self._mine_all():
+        for report in self._mine_all():
             reports.append(report)
-            yield Event(len(reports), len(self.found), report, seconds)
+            yield Event(len(reports), len(self.found), report)
         summary = {
-            "repositories": [report.to_json() for report in sorted(reports, key=lambda report: report.repository)],
+            "repositories": [asdict(report) for report in sorted(reports, key=lambda report: report.repository)],
             "windows": len(self.excluded.windows),
             "windows_of": dict(self.excluded.checked),
             "windows_not_checked": list(self.excluded.unchecked),
         }
         write_atomic(self.out / "mining.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
 
-    def _mine_all(self) -> Iterator[tuple[RepoReport, float]]:
-        tasks: dict[str, Callable[[], tuple[RepoReport, float]]] = {}
+    def _mine_all(self) -> Iterator[RepoReport]:
+        tasks: dict[str, Callable[[], RepoReport]] = {}
         for one in sorted(self.found, key=lambda one: (-one.bytes, one.name)):
-            reason = self.excluded.exclusions.find_reason(one)
             identity = shard_identity(one, self.config, self.excluded.digest)
-            if reason is not None:
+            report = read_report(self._path(one, "json"), identity)
+            if reason := self.excluded.exclusions.find_reason(one):
                 self._remove(one)
-                yield RepoReport(one.name, one.url, one.commit, reason=reason), 0.0
-            elif (finished := self._find_finished(one, identity)) is not None:
-                yield finished, 0.0
+                yield RepoReport(one.name, one.url, one.commit, reason=reason)
+            elif report is not None and (report.reason or self._path(one, "assay").exists()):
+                yield report
             else:
                 tasks[one.name] = partial(self._mine_one, one, identity)
         for grammar in GRAMMARS if tasks else ():
             load_grammar(grammar)  # once, rather than in every child
         by_name = {one.name: one for one in self.found}
         for name, done in run_forked(tasks, self.workers):
-            if error := done.exception():
-                one = by_name[name]
-                yield RepoReport(name, one.url, one.commit, reason=f"failed: {error}"), 0.0
-            else:
-                yield done.result()
+            one, error = by_name[name], done.exception()
+            yield RepoReport(name, one.url, one.commit, reason=f"failed: {error}") if error else done.result()
 
-    def _mine_one(self, one: GitRepo, identity: str) -> tuple[RepoReport, float]:
-        begun = perf_counter()
+    def _mine_one(self, one: GitRepo, identity: str) -> RepoReport:
         mined = mine_repository(one, self.config, self.excluded)
         self._remove(one)
         if mined.shard is not None:
             write_shard(self._path(one, "assay"), mined.shard)
         write_report(self._path(one, "json"), mined.report, identity)
-        return mined.report, perf_counter() - begun
-
-    def _find_finished(self, one: GitRepo, identity: str) -> RepoReport | None:
-        report = read_report(self._path(one, "json"), identity)
-        there = report is not None and (report.reason or self._path(one, "assay").exists())
-        return report if there else None
+        return mined.report
 
     def _remove(self, one: GitRepo) -> None:
         for end in ("json", "assay"):
@@ -193,12 +181,25 @@ def mine_repository(
         return Mined(None, RepoReport(repository.name, repository.url, repository.commit, reason=license_.problem))
     scripts = find_scripts(repository, entries, config)
     folders = LicensedFolders() if scope.own else folders
-    selection = select_files(entries, scripts, config, folders, scope)
+    code, docs, dropped = select_files(entries, scripts, config, folders, scope)
     collection = Collection(config)
-    collection.dropped.update(selection.dropped)
-    read = _mine_files(repository, selection, excluded, config, collection, scope)
-    here = {entry.path: (number, entry) for number, entry in enumerate(entries)}
-    CommitMiner(repository, here, scripts, read, excluded.windows, folders, config, collection, scope).mine()
+    collection.dropped.update(dropped)
+    code_paths, selected = {file.entry.path for file in code}, {file.entry.path: file for file in (*code, *docs)}
+    unread: dict[str, str | None] = {}  # why a selected file was not read, None where it was
+    for entry, data in read_files(repository, [file.entry for file in selected.values()]):
+        source = open_source(selected[entry.path], data, excluded.windows, config, scope)
+        if isinstance(source, str):
+            unread[entry.path] = source
+            collection.dropped[source] += 1
+            continue
+        unread[entry.path] = None
+        if entry.path in code_paths:
+            mine_definitions(source, config, collection)
+            mine_path(source, config, collection)
+        else:
+            mine_headings(source, config, collection)
+    numbered = {entry.path: (number, entry) for number, entry in enumerate(entries)}
+    CommitMiner(repository, numbered, scripts, unread, excluded.windows, folders, config, collection, scope).mine()
     pairs = collection.pairs()
     report = RepoReport(
         repository.name,
@@ -208,7 +209,7 @@ def mine_repository(
         {kind: sum(pair.kind == kind for pair in pairs) for kind in KINDS},
         dict(sorted(Counter(pair.language for pair in pairs).items())),
         {reason: count for reason, count in sorted(collection.dropped.items()) if count},
-        sum(reason is None for reason in read.values()),
+        sum(reason is None for reason in unread.values()),
     )
     return Mined(pack(repository.name, pairs), report)
 
@@ -221,30 +222,3 @@ def _read_licenses(repository: GitRepo, entries: Sequence[TreeEntry]) -> tuple[L
     texts = {entry.path: decode_text(data) for entry, data in read_files(repository, files)}
     root = {path: texts[path] for path in at_root if path in texts}
     return decide_license(root), judge_folders({path: texts.get(path, "") for path in below}, root.values(), paths)
-
-
-def _mine_files(
-    repository: GitRepo,
-    selection: FileSelection,
-    excluded: ExclusionIndex,
-    config: MiningConfig,
-    collection: Collection,
-    scope: LearningScope,
-) -> dict[str, str | None]:
-    """Mine the selected files; return for each why it was not read, None where it was."""
-    selected = {file.entry.path: file for file in (*selection.code, *selection.docs)}
-    code = {file.entry.path for file in selection.code}
-    read: dict[str, str | None] = {}
-    for entry, data in read_files(repository, [file.entry for file in selected.values()]):
-        source = open_source(selected[entry.path], data, excluded.windows, config, scope)
-        if isinstance(source, str):
-            read[entry.path] = source
-            collection.dropped[source] += 1
-            continue
-        read[entry.path] = None
-        if entry.path in code:
-            mine_definitions(source, config, collection)
-            mine_path(source, config, collection)
-        else:
-            mine_headings(source, config, collection)
-    return read

@@ -27,7 +27,6 @@ from assay.toml import line_of, read_toml, write_key
 from assay.training.config import TrainConfig
 from assay.training.dataset import (
     TF_POWER,
-    HardNegatives,
     Pairs,
     Vocabulary,
     choose_vocabulary,
@@ -156,7 +155,7 @@ def _check_reports(reports: Sequence[RepoReport], folder: Path) -> set[str]:
 
 def make_manifest(reports: Sequence[RepoReport], excluded: ExclusionIndex) -> dict[str, Any]:
     """List the repositories that a model was learned from, and those whose code was checked for copies."""
-    used = [report.to_json() for report in reports if sum(report.pairs.values())]
+    used = [asdict(report) for report in reports if sum(report.pairs.values())]
     left_out = Counter(_category(report) for report in reports if not sum(report.pairs.values()))
     kinds = {kind: sum(report.pairs.get(kind, 0) for report in reports) for kind in KINDS}
     windows = {"checked": dict(excluded.checked), "not_checked": list(excluded.unchecked)}
@@ -209,37 +208,30 @@ def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -
         write_pairs(path, pairs)
         tell(f"pairs: {len(pairs):,} of {len(pairs.repositories)} repositories, {pairs.held_out.sum():,} held out")
     pairs = read_pairs(path)
-    hard = _find_hard(pairs, config, work, key, tell)
-    table = random_table(pairs, len(vocabulary), config.vectors, config.seed)
-    keep = key_of(key, asdict(config.vectors), asdict(config.kinds), config.seed, config.threads)
-    trained = train_vectors(
-        pairs, table, config, hard, keep=work / f"vectors-{keep}.assay", tell=lambda at: tell(_format_progress(at))
-    )
+    hard, own = None, config.vectors
+    if own.hard.share:
+        path = work / f"hard-{key_of(key, asdict(own.hard) | {'share': 0}, own.same_file, config.seed)}.assay"
+        if not path.exists():
+            write_hard(path, find_hard(pairs, own.same_file, own.hard, config.seed))
+            tell(f"hard negatives: of {len(read_hard(path).rows):,} questions")
+        hard = read_hard(path)
+
+    def report(at: TrainProgress) -> None:
+        score = at.grade
+        tell(
+            f"step {at.step}/{at.steps}: loss {at.loss:.3f}, temperature {at.temperature:.4f}; {score.questions} "
+            f"held-out questions: {score.first:.3f} right at once, MRR {score.reciprocal:.3f}; "
+            f"without shared words {score.bare_first:.3f}, {score.bare_reciprocal:.3f}"
+        )
+
+    table = random_table(pairs, len(vocabulary), own, config.seed)
+    keep = key_of(key, asdict(own), asdict(config.kinds), config.seed, config.threads)
+    trained = train_vectors(pairs, table, config, hard, keep=work / f"vectors-{keep}.assay", tell=report)
     path = work / f"translations-{key_of(key, asdict(config.translations))}.assay"
     if not path.exists():
         write_translations(path, learn_translations(pairs, len(vocabulary), config.translations))
         tell(f"translations: of {len(read_translations(path).source):,} terms")
     return Learned(vocabulary, pairs, trained, read_translations(path))
-
-
-def _find_hard(pairs: Pairs, config: TrainConfig, work: Path, key: str, tell: Tell) -> HardNegatives | None:
-    own = config.vectors
-    if not own.hard.share:
-        return None
-    path = work / f"hard-{key_of(key, asdict(own.hard) | {'share': 0}, own.same_file, config.seed)}.assay"
-    if not path.exists():
-        write_hard(path, find_hard(pairs, own.same_file, own.hard, config.seed))
-        tell(f"hard negatives: of {len(read_hard(path).rows):,} questions")
-    return read_hard(path)
-
-
-def _format_progress(at: TrainProgress) -> str:
-    score = at.grade
-    return (
-        f"step {at.step}/{at.steps}: loss {at.loss:.3f}, temperature {at.temperature:.4f}; {score.questions} held-out "
-        f"questions: {score.first:.3f} right at once, MRR {score.reciprocal:.3f}; "
-        f"without shared words {score.bare_first:.3f}, {score.bare_reciprocal:.3f}"
-    )
 
 
 def code_digests() -> dict[str, str]:

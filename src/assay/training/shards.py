@@ -71,26 +71,21 @@ class Collection:
     def offer(self, one: PairCandidate, taint: str | None) -> None:
         """Add a pair, unless it is tainted or has too few terms."""
         query, code = parse_query(one.query).terms, {} if taint else _count_terms(one.code)
-        if taint is not None:
-            self.dropped[taint] += 1
-        elif not query or len(code) < self._config.pairs.code_terms:
-            self.dropped["little code"] += 1
-        else:
-            key = _hash("\n".join(sorted(query)) + "\0" + "\n".join([f"{term} {code[term]}" for term in sorted(code)]))
-            self._add(TextCodePair(one.kind, one.rank, query, code, one.path, one.language, one.file, key))
-
-    def _add(self, pair: TextCodePair) -> None:
-        same = self._pairs.get(pair.key)
+        if taint is not None or not query or len(code) < self._config.pairs.code_terms:
+            self.dropped[taint or "little code"] += 1
+            return
+        key = _hash("\n".join(sorted(query)) + "\0" + "\n".join([f"{term} {code[term]}" for term in sorted(code)]))
+        same = self._pairs.get(key)
         if same is not None:
             self.dropped["duplicate"] += 1
-            if same.rank <= pair.rank:
+            if same.rank <= one.rank:
                 return
-            self._heaps[same.kind].remove((-same.rank, same.key))
+            self._heaps[same.kind].remove((-same.rank, key))
             heapq.heapify(self._heaps[same.kind])
-        heap = self._heaps.setdefault(pair.kind, [])
-        self._pairs[pair.key] = pair
-        heapq.heappush(heap, (-pair.rank, pair.key))
-        if len(heap) > getattr(self._config.caps, pair.kind):
+        heap = self._heaps.setdefault(one.kind, [])
+        self._pairs[key] = TextCodePair(one.kind, one.rank, query, code, one.path, one.language, one.file, key)
+        heapq.heappush(heap, (-one.rank, key))
+        if len(heap) > getattr(self._config.caps, one.kind):
             del self._pairs[heapq.heappop(heap)[1]]
             self.dropped["over the cap"] += 1
 
@@ -251,14 +246,10 @@ class RepoReport:
         """The first word of the reason."""
         return self.reason.partition(":")[0]
 
-    def to_json(self) -> dict[str, object]:
-        """Return the fields by name."""
-        return asdict(self)
-
 
 def write_report(path: Path, report: RepoReport, identity: str) -> None:
     """Write a report with the identity of its shard."""
-    write_atomic(path, json.dumps({"identity": identity, **report.to_json()}, indent=1, ensure_ascii=False) + "\n")
+    write_atomic(path, json.dumps({"identity": identity, **asdict(report)}, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_report(path: Path, identity: str | None = None) -> RepoReport | None:

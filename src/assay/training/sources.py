@@ -100,12 +100,24 @@ def build_exclusions(
     exclusions: Exclusions, found: Sequence[GitRepo], rules: WindowRules, cache: Path, workers: int
 ) -> ExclusionIndex:
     """Collect the windows of the excluded repositories among `found`, cached by commit."""
-    here = [one for one in found if exclusions.find_reason(one)]
-    missing = [one for one in here if _read_windows(_cache_path(one, rules, cache)) is None]
-    tasks = {one.name: partial(_cache_windows, one, rules, cache) for one in missing}
+    cut = (rules.lines, rules.characters, rules.bytes)
+    paths = {
+        one.name: cache / f"{one.file_name}-{_short_digest(f'{_FORMAT} {one.commit} {cut}')}.windows"
+        for one in found
+        if exclusions.find_reason(one)
+    }
+    here = [one for one in found if one.name in paths]
+    missing = [one for one in here if _read_windows(paths[one.name]) is None]
+    tasks = {one.name: partial(_cache_windows, one, rules, paths[one.name]) for one in missing}
     failed = {name for name, done in run_forked(tasks, workers) if done.exception()}
     read = [one for one in here if one.name not in failed]
-    windows = _merge_cached(sorted({_cache_path(one, rules, cache) for one in read}), cache)
+    parts = sorted({paths[one.name] for one in read})
+    path = cache / f"all-{_short_digest(chr(10).join(part.name for part in parts))}.windows"
+    windows = _read_windows(path)
+    if windows is None:
+        merged = merge_windows(read_store(part).arrays["windows"] for part in parts)
+        write_store(path, {"windows": _FORMAT}, {"windows": merged})
+        windows = read_store(path).arrays["windows"]
     checked = {one.name: one.commit for one in sorted(read, key=lambda one: one.name)}
     known = {name.casefold() for name in checked}
     unchecked = tuple(name for name in exclusions.names if name.casefold() not in known)
@@ -113,32 +125,18 @@ def build_exclusions(
     return ExclusionIndex(exclusions, windows, checked, unchecked, digest)
 
 
-def _cache_path(repository: GitRepo, rules: WindowRules, cache: Path) -> Path:
-    cut = (rules.lines, rules.characters, rules.bytes)
-    key = hashlib.sha256(f"{_FORMAT} {repository.commit} {cut}".encode()).hexdigest()[:12]
-    return cache / f"{repository.file_name}-{key}.windows"
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _cache_windows(repository: GitRepo, rules: WindowRules, cache: Path) -> None:
+def _cache_windows(repository: GitRepo, rules: WindowRules, path: Path) -> None:
     entries = [
         one
         for one in list_files(repository)
         if one.size <= rules.bytes and ("." not in one.path.rpartition("/")[2] or detect(one.path, b"").kind != "other")
     ]
     found = (hash_windows(data, rules) for _, data in read_files(repository, entries) if b"\0" not in data)
-    path = _cache_path(repository, rules, cache)
     write_store(path, {"windows": _FORMAT, "repository": repository.name}, {"windows": merge_windows(found)})
-
-
-def _merge_cached(parts: Sequence[Path], cache: Path) -> Windows:
-    key = hashlib.sha256("\n".join(part.name for part in parts).encode()).hexdigest()
-    path = cache / f"all-{key[:12]}.windows"
-    cached = _read_windows(path)
-    if cached is not None:
-        return cached
-    windows = merge_windows(read_store(part).arrays["windows"] for part in parts)
-    write_store(path, {"windows": _FORMAT}, {"windows": windows})
-    return read_store(path).arrays["windows"]
 
 
 def _read_windows(path: Path) -> Windows | None:
@@ -148,23 +146,17 @@ def _read_windows(path: Path) -> Windows | None:
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WindowHashes:
-    """The windows of a text: their hashes, and the first and last line of each, from 0."""
+def cut_windows(data: bytes, rules: WindowRules) -> tuple[Windows, NDArray[np.int64], NDArray[np.int64]]:
+    """Hash every run of consecutive nonblank lines of a text that has enough characters.
 
-    hashes: Windows
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-
-
-def cut_windows(data: bytes, rules: WindowRules) -> WindowHashes:
-    """Hash every run of consecutive nonblank lines of a text that has enough characters."""
+    Return the hashes, and the first and last line of each window, from 0.
+    """
     lines = data.translate(None, _BLANKS).split(b"\n")
     sizes = np.fromiter(map(len, lines), np.int64, len(lines))
     places = np.flatnonzero(sizes)
     count = len(places) - rules.lines + 1
     if count < 1:
-        return WindowHashes(np.empty(0, np.uint64), places[:0], places[:0])
+        return np.empty(0, np.uint64), places[:0], places[:0]
     sums = np.fromiter(map(crc32, filter(None, lines)), np.uint64, len(places))
     total = np.concatenate([[0], np.cumsum(sizes[places])])
     long = total[rules.lines :] - total[:count] >= rules.characters
@@ -173,12 +165,12 @@ def cut_windows(data: bytes, rules: WindowRules) -> WindowHashes:
         hashes = (hashes ^ sums[nth : nth + count]) * _MIX[0] + _STEP
         hashes = (hashes ^ (hashes >> np.uint64(29))) * _MIX[1]
         hashes ^= hashes >> np.uint64(32)
-    return WindowHashes(hashes[long], places[:count][long], places[rules.lines - 1 :][long])
+    return hashes[long], places[:count][long], places[rules.lines - 1 :][long]
 
 
 def hash_windows(data: bytes, rules: WindowRules) -> Windows:
     """Return the distinct windows of a text."""
-    return np.unique(cut_windows(data, rules).hashes)
+    return np.unique(cut_windows(data, rules)[0])
 
 
 def merge_windows(parts: Iterable[Windows]) -> Windows:
@@ -213,9 +205,9 @@ def compare(data: bytes, known: Windows, rules: WindowRules) -> WindowMatches:
     """Look up the windows of a text among the known ones."""
     if not len(known):
         return WindowMatches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
-    cut = cut_windows(data, rules)
-    place = np.minimum(np.searchsorted(known, cut.hashes), len(known) - 1)
-    return WindowMatches(cut.first, cut.last, known[place] == cut.hashes)
+    hashes, first, last = cut_windows(data, rules)
+    place = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+    return WindowMatches(first, last, known[place] == hashes)
 
 
 def copied_lines(data: bytes, known: Windows, rules: WindowRules) -> NDArray[np.bool_]:
@@ -272,15 +264,6 @@ class SelectedFile:
     test: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FileSelection:
-    """The code and the documentation that are read, and how many files were dropped, by reason."""
-
-    code: tuple[SelectedFile, ...]
-    docs: tuple[SelectedFile, ...]
-    dropped: Counter[str]
-
-
 def find_scripts(repository: GitRepo, entries: Sequence[TreeEntry], config: MiningConfig) -> dict[str, FileType]:
     """Detect the types of executables without an extension by their first line."""
     plain = [one for one in entries if one.script and "." not in one.path.rpartition("/")[2]]
@@ -294,8 +277,11 @@ def select_files(
     config: MiningConfig,
     folders: LicensedFolders,
     scope: LearningScope = PUBLIC,
-) -> FileSelection:
-    """Select files by name and size and, where there are too many, by the hash of their path."""
+) -> tuple[list[SelectedFile], list[SelectedFile], Counter[str]]:
+    """Select code and documentation by name and size and, where there are too many, by the hash of their path.
+
+    Return both, and how many files were dropped, by reason.
+    """
     dropped: Counter[str] = Counter()
     code: list[SelectedFile] = []
     docs: list[SelectedFile] = []
@@ -313,9 +299,14 @@ def select_files(
             (docs if is_doc else code).append(SelectedFile(number, entry, kind.language, is_test(entry.path)))
         else:
             dropped[reason] += 1
-    kept, kept_docs = _draw_code(code, config), _draw(docs, config.files.docs, config.seed)
+    plain, tests = [file for file in code if not file.test], [file for file in code if file.test]
+    share = config.files.tests
+    kept = _draw(plain, int(config.files.code * (1 - share)) if tests else config.files.code, config.seed)
+    kept += _draw(tests, int(len(kept) * share / (1 - share)), config.seed)
+    kept.sort(key=lambda file: file.number)
+    kept_docs = _draw(docs, config.files.docs, config.seed)
     dropped["file over the cap"] += len(code) + len(docs) - len(kept) - len(kept_docs)
-    return FileSelection(tuple(kept), tuple(kept_docs), dropped)
+    return kept, kept_docs, dropped
 
 
 def is_code(kind: FileType) -> bool:
@@ -341,15 +332,6 @@ def _find_unfit(entry: TreeEntry, rules: FileRules) -> str | None:
     if _GENERATED_NAME.search(entry.path):
         return "generated file"
     return "licence file" if is_license_path(entry.path) else None
-
-
-def _draw_code(files: Sequence[SelectedFile], config: MiningConfig) -> list[SelectedFile]:
-    plain = [file for file in files if not file.test]
-    share = config.files.tests
-    room = int(config.files.code * (1 - share)) if len(plain) < len(files) else config.files.code
-    kept = _draw(plain, room, config.seed)
-    tests = _draw([file for file in files if file.test], int(len(kept) * share / (1 - share)), config.seed)
-    return sorted([*kept, *tests], key=lambda file: file.number)
 
 
 def _draw(files: Sequence[SelectedFile], most: int, seed: int) -> list[SelectedFile]:
