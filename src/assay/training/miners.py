@@ -7,10 +7,10 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 from assay.corpus.git import git, git_stream
 from assay.corpus.languages import FileType, detect
@@ -79,57 +79,35 @@ def mine_definitions(source: SourceFileText, config: MiningConfig, collection: C
     definitions = source.outline.definitions if source.outline else ()
     for one in definitions:
         if one.kind in _SEARCHED:
-            last = min(one.end, one.start - 1 + config.pairs.lines)
-            lines, comment = range(one.start - 1, last), find_comment(source, one)
-            _offer_comment(source, one, lines, comment, config, collection)
-            parent = definitions[one.parent].name if one.parent >= 0 else ""
-            _offer_name(source, one, parent, lines, comment, config, collection)
-
-
-def _offer_comment(
-    source: SourceFileText, one: Definition, lines: range, comment: range, config: MiningConfig, collection: Collection
-) -> None:
-    rank = draw_rank(config.seed, "doc", source.file.entry.path, one.start, one.name)
-    if not comment or not collection.has_room_for("doc", rank):
-        return
-    first, *rest = source.lines[comment.start : comment.stop]
-    first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", first)
-    query = comment_to_query("\n".join([first, *rest]), one.name, config.pairs)
-    if query is None:
-        collection.dropped["doc says little"] += 1
-        return
-    words = source.count_words(lines, comment)
-    collection.offer(source.make_candidate("doc", rank, query, words), source.find_taint(lines))
-
-
-def _offer_name(
-    source: SourceFileText,
-    one: Definition,
-    parent: str,
-    lines: range,
-    comment: range,
-    config: MiningConfig,
-    collection: Collection,
-) -> None:
-    rank = draw_rank(config.seed, "name", source.file.entry.path, one.start, one.name)
-    short = len(lines) - len(comment) < config.pairs.body
-    if one.kind not in _WITH_BODY or short or not collection.has_room_for("name", rank):
-        return
-    names = runs(f"{parent} {one.name}" if rank % _WITH_CLASS == 0 else one.name)
-    words = list(dict.fromkeys(word for name in names for word in split(name)))
-    if sum(len(word) > 1 for word in words) < 2:
-        collection.dropped["name of one word"] += 1
-        return
-    counted = source.count_words(lines, comment)
-    for name in names:
-        counted.pop(name, None)
-    collection.offer(source.make_candidate("name", rank, " ".join(words), counted), source.find_taint(lines))
+            lines = range(one.start - 1, min(one.end, one.start - 1 + config.pairs.lines))
+            comment = find_comment(source, one)
+            rank = draw_rank(config.seed, "doc", source.file.entry.path, one.start, one.name)
+            if comment and collection.has_room_for("doc", rank):
+                query = comment_to_query(source.lines[comment.start : comment.stop], one.name, config.pairs)
+                if query is None:
+                    collection.dropped["doc says little"] += 1
+                else:
+                    words = source.count_words(lines, comment)
+                    collection.offer(source.make_candidate("doc", rank, query, words), source.find_taint(lines))
+            rank = draw_rank(config.seed, "name", source.file.entry.path, one.start, one.name)
+            short = len(lines) - len(comment) < config.pairs.body
+            if one.kind in _WITH_BODY and not short and collection.has_room_for("name", rank):
+                parent = f"{definitions[one.parent].name} " if one.parent >= 0 and rank % _WITH_CLASS == 0 else ""
+                names = runs(f"{parent}{one.name}")
+                split_words = list(dict.fromkeys(word for name in names for word in split(name)))
+                if sum(len(word) > 1 for word in split_words) < 2:
+                    collection.dropped["name of one word"] += 1
+                else:
+                    words = source.count_words(lines, comment)
+                    for name in names:
+                        words.pop(name, None)
+                    candidate = source.make_candidate("name", rank, " ".join(split_words), words)
+                    collection.offer(candidate, source.find_taint(lines))
 
 
 def find_comment(source: SourceFileText, one: Definition) -> range:
     """Return the lines of a definition's documentation string, else of the comments directly above."""
-    inside = _find_docstring(source, one)
-    if inside:
+    if inside := _find_docstring(source, one):
         return inside
     first, last = one.start - 1, one.name_line - 1
     while first < last and not source.commented[first]:
@@ -141,23 +119,18 @@ def find_comment(source: SourceFileText, one: Definition) -> range:
 
 
 def _find_docstring(source: SourceFileText, one: Definition) -> range:
-    pattern = _STRINGS.get(source.file.language)
-    if pattern is None:
-        return NO_LINES
-    python = source.file.language == "python"
+    pattern, python = _STRINGS.get(source.file.language), source.file.language == "python"
     in_body = not python  # Python's is the first statement of the body
-    for number in range(one.name_line - 1, min(one.end, one.name_line + _SIGNATURE)):
+    for number in range(one.name_line - 1, min(one.end, one.name_line + _SIGNATURE)) if pattern else ():
         line = source.lines[number]
-        found = pattern.match(line) if in_body else None
-        if found:
+        if pattern and in_body and (found := pattern.match(line)):
             quotes, stop = found[1], min(one.end, len(source.lines))
             if quotes in line[found.end() :]:
                 return range(number, number + 1)
-            return range(
-                number, next((n + 1 for n in range(number + 1, stop) if quotes in source.lines[n]), number + 1)
-            )
+            ends = (n + 1 for n in range(number + 1, stop) if quotes in source.lines[n])
+            return range(number, next(ends, number + 1))
         if python and in_body and line.strip():
-            return NO_LINES
+            break
         in_body = in_body or line.split("#", 1)[0].rstrip().endswith(":")
     return NO_LINES
 
@@ -245,8 +218,7 @@ _PATCH: Final = (
 _RESTARTS: Final = 50  # times that git may stop at a missing object; each costs a start of git
 
 
-@dataclass(frozen=True, slots=True)
-class _Commit:
+class _Commit(NamedTuple):
     """A commit with an informative subject."""
 
     id: str
@@ -275,41 +247,50 @@ class CommitMiner:
         numbers = {path: number for path, (number, _) in self.entries.items()}
         commits = {commit.id: commit for commit in self._select(languages)}
         refused = self._find_refused(commits.values(), languages)
-        for each in read_changes(self.repository, list(commits), lambda path: bool(languages[path]), self.config):
-            if each.change is None:
+        for commit, path, data in read_changes(
+            self.repository, list(commits), lambda path: bool(languages[path]), self.config
+        ):
+            if path is None:
                 self.collection.dropped["commit without its content"] += 1
                 continue
-            path = each.change.path
             number = numbers.setdefault(path, len(numbers))
             if reason := refused.get(path):
                 self.collection.dropped[reason] += 1
-            else:
-                self._offer(commits[each.commit], each.change, languages[path], number)
+                continue
+            rank = draw_rank(self.config.seed, "change", commit, path)
+            if self.collection.has_room_for("commit", rank):
+                text, taint = data.decode("utf-8", "replace"), None
+                if copied_lines(data, self.known, self.config.windows).any():
+                    taint = "copied"
+                elif next(secret_lines(text), None) is not None:
+                    taint = "secret"
+                query, words = commits[commit].query, Counter(runs(text))
+                candidate = PairCandidate("commit", rank, query, words, path_terms(path), languages[path], number)
+                self.collection.offer(candidate, taint)
 
     def _select(self, languages: Mapping[str, str]) -> list[_Commit]:
         rules = self.config.commits
         informative: list[_Commit] = []
-        for commit, subject in list_subjects(self.repository):
+        for oid, subject in list_subjects(self.repository):
             query = subject_to_query(subject, self.config.pairs)
             if query is None:
                 self.collection.dropped["subject says little"] += 1
             else:
-                informative.append(_Commit(commit, query, draw_rank(self.config.seed, "commit", commit)))
+                informative.append(_Commit(oid, query, draw_rank(self.config.seed, "commit", oid)))
         informative.sort(key=lambda commit: (commit.rank, commit.id))
         kept: list[_Commit] = []
         for begin in range(0, len(informative), rules.read):
             part = informative[begin : begin + rules.read]
             paths = changed_paths(self.repository, [commit.id for commit in part])
-            changed = [replace(commit, paths=tuple(paths.get(commit.id, ()))) for commit in part]
-            kept += [commit for commit in changed if self._fits(commit.paths, languages)]
+            changed = [commit._replace(paths=tuple(paths.get(commit.id, ()))) for commit in part]
+            for commit in changed:
+                code = sum(bool(languages[path]) for path in commit.paths)
+                fits = 0 < code <= rules.files and len(commit.paths) <= rules.paths
+                if fits and not any(self.scope.withholds(path, self.entries) for path in commit.paths):
+                    kept.append(commit)
             if len(kept) >= rules.read:
                 break
         return kept[: rules.read]
-
-    def _fits(self, paths: Sequence[str], languages: Mapping[str, str]) -> bool:
-        code = sum(bool(languages[path]) for path in paths)
-        fits = 0 < code <= self.config.commits.files and len(paths) <= self.config.commits.paths
-        return fits and not any(self.scope.withholds(path, self.entries) for path in paths)
 
     def _find_refused(self, commits: Iterable[_Commit], languages: Mapping[str, str]) -> dict[str, str]:
         found = dict(self.refused)
@@ -321,19 +302,6 @@ class CommitMiner:
             source = open_source(file, data, self.known, self.config, self.scope)
             found[entry.path] = source if isinstance(source, str) else None
         return {path: reason for path, reason in found.items() if reason in (COPIED_FILE, OTHER_LICENSE)}
-
-    def _offer(self, commit: _Commit, change: CommitChange, language: str, number: int) -> None:
-        rank = draw_rank(self.config.seed, "change", commit.id, change.path)
-        if not self.collection.has_room_for("commit", rank):
-            return
-        text = change.text.decode("utf-8", "replace")
-        taint = None
-        if copied_lines(change.text, self.known, self.config.windows).any():
-            taint = "copied"
-        elif next(secret_lines(text), None) is not None:
-            taint = "secret"
-        words, path = Counter(runs(text)), path_terms(change.path)
-        self.collection.offer(PairCandidate("commit", rank, commit.query, words, path, language, number), taint)
 
 
 class _Languages(dict[str, str]):
@@ -353,20 +321,12 @@ class _Languages(dict[str, str]):
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class CommitChange:
-    """The new lines of a file in a commit, with their context."""
-
-    path: str
-    text: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class CommitRead:
-    """A change of a commit; None for a commit whose content is missing."""
+class CommitChange(NamedTuple):
+    """The new lines of a file in a commit, with their context; without a path, the content of the commit is missing."""
 
     commit: str
-    change: CommitChange | None
+    path: str | None = None
+    text: bytes = b""
 
 
 def list_subjects(repository: GitRepo) -> Iterator[tuple[str, str]]:
@@ -395,7 +355,7 @@ def changed_paths(repository: GitRepo, commits: Sequence[str]) -> dict[str, list
 
 def read_changes(
     repository: GitRepo, commits: Sequence[str], wanted: Callable[[str], bool], config: MiningConfig
-) -> Iterator[CommitRead]:
+) -> Iterator[CommitChange]:
     """Read the changes of commits to wanted paths; where git stops at a missing object, go on with the next commit.
 
     Git may stop before or after it prints the name of the failing commit. So the last commit named is not trusted,
@@ -415,9 +375,9 @@ def read_changes(
             yield from last.changes()
             return
         named = max(named, 1)
-        yield CommitRead(left[named - 1], None)
+        yield CommitChange(left[named - 1])
         left = left[named:]
-    yield from (CommitRead(commit, None) for commit in left)
+    yield from (CommitChange(commit) for commit in left)
 
 
 @contextmanager
@@ -482,15 +442,16 @@ class _Patch:
                 kept.append(line[1:])
                 self._bytes += len(line)
 
-    def changes(self) -> Iterator[CommitRead]:
+    def changes(self) -> Iterator[CommitChange]:
         for path, lines in self._texts.items():
-            yield CommitRead(self._commit, CommitChange(path, b"".join(lines)))
+            yield CommitChange(self._commit, path, b"".join(lines))
 
 
-def comment_to_query(comment: str, name: str, rules: PairRules) -> str | None:
+def comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str | None:
     """Return the first sentence of a comment, and the next if that is short, without the name it begins with."""
+    first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", lines[0])
     taken: list[str] = []
-    for sentence in islice(sentences(comment), rules.sentences):
+    for sentence in islice(sentences("\n".join([first, *lines[1:]])), rules.sentences):
         if not is_prose(sentence, rules.most):
             break
         taken.append(sentence if taken else without_leading_name(sentence, name))

@@ -84,7 +84,11 @@ def find_repositories(folder: Path) -> tuple[GitRepo, ...]:
 
 def open_repository(folder: Path) -> GitRepo:
     """Open one repository: a checkout, one of its linked work trees, or a bare one."""
-    git_dir = _linked_git_dir(folder) or next(_git_dirs(folder, 0), None) if folder.is_dir() else None
+    file = folder / ".git"  # of a linked work tree
+    text = file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
+    git_dir = next(_git_dirs(folder, 0), None) if folder.is_dir() else None
+    if text.startswith("gitdir:"):
+        git_dir = (folder / text.removeprefix("gitdir:").strip()).resolve()
     found = _read_repository(git_dir, folder.parent) if git_dir else None
     if found is None:
         problem = "this is no git repository" if git_dir is None else "this repository has no commit yet"
@@ -103,30 +107,23 @@ def _git_dirs(folder: Path, depth: int) -> Iterator[Path]:
                 yield from _git_dirs(child, depth - 1)
 
 
-def _linked_git_dir(folder: Path) -> Path | None:
-    file = folder / ".git"
-    text = file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
-    return (folder / text.removeprefix("gitdir:").strip()).resolve() if text.startswith("gitdir:") else None
-
-
 def _read_repository(git_dir: Path, top: Path) -> GitRepo | None:
     commit = _git(git_dir, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if commit is None:
         return None
     remote = _git(git_dir, "config", "--get", "remote.origin.url") if (git_dir / "config").is_file() else None
     address = (remote or b"").decode("utf-8", "replace").strip()
-    known = repository_name(address)
-    name, url = (known, without_credentials(address)) if known else _name_by_path(git_dir, top)
+    name, url = repository_name(address), without_credentials(address)
+    if name is None:  # by its path
+        folder = git_dir.parent if git_dir.name == ".git" else git_dir
+        if folder.name == "repo" and folder != top:
+            folder = folder.parent
+        owner, plus, base = folder.name.removesuffix(".git").partition("+")
+        name, url = owner, ""
+        if plus and owner and base:
+            name, url = f"{owner}/{base}", f"https://github.com/{owner}/{base}"
     size = sum(file.stat().st_size for file in (git_dir / "objects").rglob("*") if file.is_file())
     return GitRepo(name, url, commit.decode("ascii").strip(), git_dir, size)
-
-
-def _name_by_path(git_dir: Path, top: Path) -> tuple[str, str]:
-    folder = git_dir.parent if git_dir.name == ".git" else git_dir
-    if folder.name == "repo" and folder != top:
-        folder = folder.parent
-    owner, plus, name = folder.name.removesuffix(".git").partition("+")
-    return (f"{owner}/{name}", f"https://github.com/{owner}/{name}") if plus and owner and name else (owner, "")
 
 
 def repository_name(address: str) -> str | None:
@@ -387,24 +384,19 @@ def judge_folders(texts: Mapping[str, str], root: Collection[str], paths: Iterab
     Files that repeat the root's or refer to it do not count. An unknown text forbids.
     """
     known = frozenset(map(plain_text, root))
+
+    def defers_to_root(text: str) -> bool:
+        refers = len(text) <= _REFERENCE and "licen" in text.lower() and _ABOVE.search(text) is not None
+        return refers or plain_text(text) in known
+
     by_folder: dict[str, dict[str, str]] = defaultdict(dict)
     for path, text in texts.items():
         by_folder[path.rpartition("/")[0]][path] = text
-    permits = {
-        folder: decide_license(files).permissive is not None
-        for folder, files in sorted(by_folder.items())
-        if not _defers_to_root(files, known)
-    }
+    permits: dict[str, bool] = {}
+    for folder, files in sorted(by_folder.items()):
+        found = decide_license(files)
+        repeats = all(map(defers_to_root, files.values())) and set(found.found) <= PERMISSIVE
+        if not repeats and frozenset(map(plain_text, files.values())) != known:
+            permits[folder] = found.permissive is not None
     folders = LicensedFolders(permits)
     return LicensedFolders(permits, frozenset(_file_name(path) for path in paths if folders.forbids(path)))
-
-
-def _defers_to_root(files: Mapping[str, str], root: frozenset[str]) -> bool:
-    if frozenset(map(plain_text, files.values())) == root:
-        return True
-    repeats = all(plain_text(text) in root or _refers_above(text) for text in files.values())
-    return repeats and set(decide_license(files).found) <= PERMISSIVE
-
-
-def _refers_above(text: str) -> bool:
-    return len(text) <= _REFERENCE and "licen" in text.lower() and _ABOVE.search(text) is not None

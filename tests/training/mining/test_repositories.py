@@ -127,9 +127,8 @@ def test_changes_are_read_whatever_their_lines_look_like(tmp_path):
     repository = found(folder)
     ((newest, _), _) = list_subjects(repository)
     ((read),) = list(read_changes(repository, [newest], lambda path: path.endswith(".py"), MiningConfig()))
-    assert read.change is not None
-    assert read.change.path == "odd.py"
-    assert read.change.text.decode() == "\n".join(odd) + "\n"
+    assert read.path == "odd.py"
+    assert read.text.decode() == "\n".join(odd) + "\n"
     assert changed_paths(repository, [newest]) == {newest: ["odd.py"]}
 
 
