@@ -69,7 +69,7 @@ print(timed(lambda: all_pairs(scores, "nDCG@10"), 5))
 }
 
 
-def main(arguments: list[str] | None = None) -> int:
+def compare(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Compare the speed of two checkouts of Assay.")
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path, nargs="?", default=Path(__file__).parents[1])
@@ -129,4 +129,4 @@ def report(name: str, rounds: list[tuple[float, float]]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare())
