@@ -7,7 +7,7 @@ join to that line; unknown syntax, and what would take too long, is plain.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, groupby
@@ -109,14 +109,21 @@ def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> t
     found: list[tuple[HighlightSpan, ...]] = []
     at = 0
     for line in lines:
-        sizes = [1] * len(line) if line.isascii() else [len(char.encode("utf-8", "replace")) for char in line]
+        size = len(line.encode("utf-8", "replace"))
         if marks is None or len(line) > limits.columns:
             found.append((HighlightSpan(line, "plain"),) if line else ())
         else:
-            starts = accumulate(sizes, initial=at)
-            runs = groupby(zip(line, starts, strict=False), key=lambda place: marks[place[1]])
-            found.append(tuple(HighlightSpan("".join(char for char, _ in run), COLORS[color]) for color, run in runs))
-        at += sum(sizes) + 1
+            colors: Iterable[int] = marks[at : at + size]
+            if size > len(line):
+                starts = accumulate((len(char.encode("utf-8", "replace")) for char in line), initial=at)
+                colors = [marks[start] for start, _ in zip(starts, line, strict=False)]
+            spans, start = [], 0
+            for color, run in groupby(colors):
+                end = start + sum(1 for _ in run)
+                spans.append(HighlightSpan(line[start:end], COLORS[color]))
+                start = end
+            found.append(tuple(spans))
+        at += size + 1
     return tuple(found)
 
 
