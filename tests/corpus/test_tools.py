@@ -9,7 +9,7 @@ import pytest
 from assay.corpus import sources
 from assay.corpus.sources import CommandOutput, run_tool
 from assay.errors import SetupError
-from assay.processes import CompletedProgram, ProcessLimits, ProgramSpec, run_process
+from assay.processes.running import CompletedProgram, ProcessLimits, ProgramSpec, run_process
 from tests.processes import wait_until_gone
 
 

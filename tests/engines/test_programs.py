@@ -7,7 +7,7 @@ import pytest
 
 from assay.engines.tool import UsageTracker, check_program, fill_command, parse_command, run_index_command
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
-from assay.processes import ProgramSpec
+from assay.processes.running import ProgramSpec
 from tests.processes import HANG
 from tests.waiting import WATCHDOG
 

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import SetupError
-from assay.processes import Child, ChildExited, ChildLimits, ChildTimeout, OutputLimitExceeded, ProgramSpec
+from assay.processes.child import Child, ChildExited, ChildLimits, ChildTimeout, OutputLimitExceeded
+from assay.processes.running import ProgramSpec
 from tests.processes import HANG, wait_until_gone
 from tests.properties import examples
 from tests.waiting import WATCHDOG, wait_until

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.processes import Child, ProgramSpec, run_process
+from assay.processes.child import Child
+from assay.processes.running import ProgramSpec, run_process
 from tests.processes import HANG
 from tests.waiting import WATCHDOG, wait_until
 
@@ -133,7 +134,7 @@ os.kill(watcher, signal.SIGSTOP)
 time.sleep(0.1 + 3 * (time.monotonic() - float(sys.argv[1])))
 """
     watcher = (
-        "import sys, time\nfrom assay.processes import ProgramSpec, run_process\n"
+        "import sys, time\nfrom assay.processes.running import ProgramSpec, run_process\n"
         "task = ProgramSpec((sys.executable, '-ISc', sys.argv[1], str(time.monotonic())))\n"
         f"print(run_process(task, {WATCHDOG}).peak_bytes)"
     )
@@ -144,7 +145,7 @@ time.sleep(0.1 + 3 * (time.monotonic() - float(sys.argv[1])))
 def test_memory_where_processes_cannot_be_looked_at_is_the_figure_of_the_kernel() -> None:
     script = (
         "import psutil, resource, subprocess, sys\nsys.platform = 'darwin'\n"
-        "from assay.processes import ProgramSpec, run_process\n"
+        "from assay.processes.running import ProgramSpec, run_process\n"
         f"peak = run_process(ProgramSpec(('true',)), {WATCHDOG}).peak_bytes\n"
         "print(peak == resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
@@ -223,7 +224,7 @@ def test_sampled_memory_counts_a_large_child_of_a_small_program() -> None:
     size = ours + 100 * MEGABYTE  # the kernel's figure counts above what we hold
     inner = f"held = b'x' * {size}"
     script = (
-        "import json, sys\nfrom assay.processes import ProgramSpec, run_process\n"
+        "import json, sys\nfrom assay.processes.running import ProgramSpec, run_process\n"
         f"print(json.dumps(run_process(ProgramSpec((sys.executable, '-c', sys.argv[1])), {WATCHDOG}).peak_bytes))"
     )
     waiting = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from assay.errors import SetupError
-from assay.processes import CompletedProgram, ProcessLimits, ProgramSpec, run_process
+from assay.processes.running import CompletedProgram, ProcessLimits, ProgramSpec, run_process
 from tests.processes import HANG, pids_in, time_out, wait_until_gone
 from tests.waiting import WATCHDOG
 
@@ -139,7 +139,7 @@ def test_process_out_of_time_takes_its_runaway_children_with_it(tmp_path: Path) 
 
 def test_process_is_run_where_ends_of_children_are_ignored() -> None:
     script = (
-        "import signal\nfrom assay.processes import ProgramSpec, run_process\n"
+        "import signal\nfrom assay.processes.running import ProgramSpec, run_process\n"
         "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
         f"print(run_process(ProgramSpec(('echo', 'x')), {WATCHDOG}).stdout)"
     )

@@ -125,7 +125,7 @@ class Benchmarks:
     def stop(self) -> None:
         """End the run that is under way, in the middle of a question too, and wait until its engines are gone."""
         if self._watch is not None:
-            from assay.processes import kill_all
+            from assay.processes.running import kill_all
 
             self._watch.stop()
             kill_all()

@@ -30,7 +30,7 @@ from assay.engines.runner import (
 from assay.errors import AssayError, EngineError
 from assay.experiment.corpora import workplace
 from assay.experiment.spec.model import EngineFactory
-from assay.processes import ProgramSpec, run_process
+from assay.processes.running import ProgramSpec, run_process
 from assay.store.scratch import scratch
 from assay.types import Corpus, Hit, Status
 

@@ -92,7 +92,7 @@ def _tool(name: str, use: str, hint: str, *, required: bool = False) -> Callable
         from shutil import which
 
         from assay.engines.presets import PROBE_LIMITS
-        from assay.processes import ProgramSpec, run_process
+        from assay.processes.running import ProgramSpec, run_process
 
         path = which(name)
         if path is None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.errors import CorpusError, SetupError
-from assay.processes import ProcessLimits, ProgramSpec, run_process
+from assay.processes.running import ProcessLimits, ProgramSpec, run_process
 from assay.store import Store
 from assay.store.entries import writing
 from assay.store.kinds import REFS, TREES

@@ -67,7 +67,7 @@ from assay.engines.tool import (
     stat_files,
 )
 from assay.errors import ConfigError, EngineError, SetupError
-from assay.processes import CompletedProgram, ProgramSpec
+from assay.processes.running import CompletedProgram, ProgramSpec
 from assay.redaction import make_redactor
 from assay.settings import read_settings
 from assay.store import scratch

@@ -18,7 +18,8 @@ from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.templates import fill, fill_json, merge
 from assay.engines.tool import ExternalSession, RestartCost, Restarts, display_name, repro_command, start_tool
 from assay.errors import EngineError, EngineTimeoutError
-from assay.processes import CHILD_LIMITS, Child, ChildExited, ChildTimeout, OutputLimitExceeded, last_line
+from assay.processes.child import CHILD_LIMITS, Child, ChildExited, ChildTimeout, OutputLimitExceeded
+from assay.processes.running import last_line
 from assay.types import Corpus
 
 if TYPE_CHECKING:

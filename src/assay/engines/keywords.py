@@ -17,7 +17,7 @@ from assay.engines.base import EngineContext, InProcessDefaults, Session, Sessio
 from assay.engines.fingerprints import identity_of
 from assay.engines.tool import UsageTracker, describe_failure, run_tool
 from assay.errors import ConfigError, EngineError
-from assay.processes import CompletedProgram, ProcessLimits, ProgramSpec
+from assay.processes.running import CompletedProgram, ProcessLimits, ProgramSpec
 from assay.settings import check_counts, read_settings, setting
 from assay.syntax.identifiers import STOP_WORDS
 from assay.syntax.text import count_lines

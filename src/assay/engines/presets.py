@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from assay.engines.kinds import KINDS
 from assay.engines.templates import INTERPRETER, fill
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
-from assay.processes import ProgramSpec, run_process
+from assay.processes.running import ProgramSpec, run_process
 from assay.settings import merge, read_settings, unknown_name
 from assay.toml import TomlFile, line_of, read_toml
 

@@ -19,16 +19,16 @@ from assay.engines.base import Answered, EngineContext, EngineCrash, SearchFilte
 from assay.engines.config_files import ConfigTemplate
 from assay.engines.templates import INTERPRETER, Filters, check_template, fill, has_placeholder
 from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeoutError, SetupError
-from assay.processes import (
+from assay.processes.child import Child
+from assay.processes.running import (
     PROCESS_LIMITS,
-    Child,
     CompletedProgram,
     ProcessLimits,
     ProgramSpec,
     kill_orphans,
-    new_marker,
     run_process,
 )
+from assay.processes.watch import new_marker
 from assay.store import scratch
 
 Argv = str | tuple[str, ...]

@@ -11,7 +11,7 @@ import pytest
 
 from assay.engines.normalize import normalize
 from assay.engines.runner import close_session, query_session, session_usage
-from assay.processes import ANSWER_BYTES
+from assay.processes.running import ANSWER_BYTES
 from assay.types import Corpus, Hit, Status
 from tests.engines.command.conftest import Opener
 from tests.processes import HANG, time_out, wait_until_gone

@@ -19,7 +19,7 @@ from assay.engines.mcp.engine import McpSettings
 from assay.engines.normalize import normalize
 from assay.engines.runner import query_session
 from assay.errors import EngineError, EngineTimeoutError
-from assay.processes import ANSWER_BYTES
+from assay.processes.running import ANSWER_BYTES
 from assay.types import Corpus, Status
 from tests.engines.mcp.conftest import engine_of, opened
 from tests.processes import HANG, pids_in, time_out, wait_until_gone

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
-from assay.processes import ANSWER_BYTES
+from assay.processes.running import ANSWER_BYTES
 from assay.types import Corpus, Hit
 from tests.engines.mcp.conftest import engine_of, opened, served
 from tests.processes import time_out

@@ -41,7 +41,8 @@ from assay.engines.tool import (
 )
 from assay.errors import EngineError, EngineTimeoutError, closest_match
 from assay.http import read_token
-from assay.processes import OutputLimitExceeded, ProgramSpec
+from assay.processes.child import OutputLimitExceeded
+from assay.processes.running import ProgramSpec
 from assay.redaction import make_redactor
 from assay.types import Corpus
 

@@ -29,7 +29,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from assay.engines.json_output import strip_ansi
-from assay.processes import ANSWER_BYTES, Child, ChildError, ChildTimeout, ProgramSpec
+from assay.processes.child import Child, ChildError, ChildTimeout
+from assay.processes.running import ANSWER_BYTES, ProgramSpec
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
