@@ -217,7 +217,6 @@ class CommandTemplates:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def commands(self) -> tuple[tuple[str, ...], ...]:
-        """Return the commands that are set."""
         return tuple(filter(None, (self.index, self.update, self.argv, self.version)))
 
     def all(self) -> tuple[object, ...]:
@@ -386,17 +385,14 @@ class CommandEngine(SharedIndexEngine):
 
     @property
     def oversample(self) -> int:
-        """The setting."""
         return self.settings.oversample
 
     @property
     def git(self) -> bool:
-        """The setting."""
         return self.settings.git
 
     @property
     def texts(self) -> tuple[object, ...]:
-        """Everything that may contain a placeholder."""
         return (*self.templates.all(), *(self.template.texts if self.template else ()))
 
     @property
@@ -407,7 +403,6 @@ class CommandEngine(SharedIndexEngine):
 
     @property
     def wants_store(self) -> bool:
-        """Whether a template names {store}."""
         return has_placeholder(self.texts, "store")
 
     @property
@@ -428,7 +423,6 @@ class CommandEngine(SharedIndexEngine):
         }
 
     def open(self, corpus: Corpus) -> TimedSession:
-        """Index the corpus with the time limits of the settings."""
         return self.open_within(corpus, None)
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
@@ -438,7 +432,6 @@ class CommandEngine(SharedIndexEngine):
     def open_at(
         self, index: IndexWorkspace, seconds: float | None, *, indexed: bool
     ) -> CommandSession | InteractiveSession:
-        """Open on an index, or build it first."""
         clock = Deadline(seconds, self.settings.index_timeout)
         workspace = ToolWorkspace(self, index.corpus, index.store)
         with workspace.closed_on_failure():
@@ -514,16 +507,13 @@ class ToolWorkspace:
         self.known = frozenset(file.path for file in corpus.files)
 
     def fill(self, template: Sequence[str], **values: str) -> ProgramSpec:
-        """Fill a command."""
         return fill_command(template, {**self.placeholders, **values}, self.engine.settings.env, self.orphans.marker)
 
     def check_programs(self) -> None:
-        """Raise EngineError if a program is missing."""
         for template in self.engine.templates.commands():
             check_program(self.fill(template, query="", k="1"))
 
     def run_index_command(self, template: Sequence[str], seconds: float | None, what: str) -> None:
-        """Run a command that builds or updates the index."""
         values = self._directories.index_placeholders
         program = fill_command(template, values, self._index_env, self.orphans.marker)
         run_index_command(program, seconds, what, self.tracker.record_index_run)
@@ -534,7 +524,6 @@ class ToolWorkspace:
         return SessionUsage(startup_seconds, store, peak, self.version(), self.stderr())
 
     def stderr(self) -> str:
-        """Return the end of stderr of the programs, redacted."""
         return self.redactor.text(self.tracker.stderr())
 
     def version(self) -> str:
@@ -561,7 +550,6 @@ class ToolWorkspace:
             raise
 
     def close(self) -> None:
-        """Kill leftover processes and remove the directories."""
         try:
             self.orphans.end()
         finally:
@@ -577,7 +565,6 @@ class CommandSession(ExternalSession):
         self.filtering = workspace.engine.templates.filters
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
-        """Run the command with the arguments of the filters."""
         argv, values = self.workspace.engine.templates.argv, {"query": query, "k": str(k)}
         with self.workspace.redactor.cleaning():
             program = self.workspace.fill(argv, **values)
@@ -587,15 +574,12 @@ class CommandSession(ExternalSession):
         return replace(reply, notes=tuple(map(self.workspace.redactor.text, reply.notes)))
 
     def usage(self) -> SessionUsage:
-        """Return the resources that the runs used."""
         return self.workspace.usage()
 
     def close(self) -> None:
-        """Kill leftover processes and remove the directories."""
         self.workspace.close()
 
     def remarks(self) -> tuple[str, ...]:
-        """Return a note on leftover processes."""
         return self.workspace.orphans.remarks()
 
     def _run(self, program: ProgramSpec, seconds: float | None) -> EngineReply:

@@ -76,7 +76,6 @@ class ConfigTemplate:
 
     @property
     def texts(self) -> list[object]:
-        """Everything that may contain a placeholder."""
         inside = [self.text] if self.format == "text" else [value for _, value in leaves(self.tree)]
         return [*inside, *self.edits.values()]
 
@@ -94,7 +93,6 @@ class ConfigTemplate:
             return self._write(tree, _real_changes(tree, dict(sorted(self._changes(tree).items()))))
 
     def only(self, wanted: Callable[[Key], bool]) -> ConfigTemplate:
-        """Return the template with some of its edits."""
         return replace(self, edits={key: value for key, value in self.edits.items() if wanted(key)})
 
     def recorded(self) -> dict[str, object]:

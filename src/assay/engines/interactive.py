@@ -141,7 +141,6 @@ class PromptProtocol(WireProtocol):
 
     @property
     def waits(self) -> bool:
-        """True: the first prompt."""
         return True
 
     def begin(self, child: Child, deadline: float | None) -> None:
@@ -150,7 +149,6 @@ class PromptProtocol(WireProtocol):
         self.prompt.wait(child, deadline)
 
     def query(self, child: Child, request: ToolRequest, deadline: float | None) -> EngineReply:
-        """Send a request and read all output up to the next prompt."""
         early = _early_output_notes(child.skip())
         line, notes = request.encode(self.request)
         child.write(line, deadline)
@@ -203,7 +201,6 @@ class InteractiveSession(ExternalSession):
         self._startup: float | None = None  # seconds of the first start
 
     def start(self, seconds: float | None) -> None:
-        """Start the program and wait until it is ready."""
         begin = time.monotonic()
         settings = self.workspace.engine.settings
         whole = Deadline(seconds, settings.index_timeout)
@@ -238,21 +235,18 @@ class InteractiveSession(ExternalSession):
         return replace(reply, notes=notes, waited=restart.seconds)
 
     def usage(self) -> SessionUsage:
-        """Return the resources that the program used."""
         if self._child is not None:
             self.workspace.tracker.record_peak(self._child.peak_bytes())
             self.workspace.tracker.record_stderr(self._child.stderr)
         return self.workspace.usage(self._startup if self._protocol.waits else None)
 
     def close(self) -> None:
-        """End the program and remove its directories."""
         try:
             self.drop()
         finally:
             self.workspace.close()
 
     def remarks(self) -> tuple[str, ...]:
-        """Return a note on leftover processes."""
         return self.workspace.orphans.remarks()
 
     def drop(self) -> bytes:

@@ -31,7 +31,6 @@ class Documents:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note on the ignored lines, if any."""
         if not self.other_lines:
             return ()
         count = len(self.other_lines)
@@ -45,7 +44,6 @@ def clean(data: bytes | str) -> str:
 
 
 def strip_ansi(text: str) -> str:
-    """Remove escape sequences."""
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
@@ -129,7 +127,6 @@ class Selector:
 
 
 def parse_selector(text: str, where: str) -> Selector:
-    """Parse a selector; raise ConfigError if it is invalid."""
     steps = tuple(_STEP.findall(text))
     if not steps or text.replace(".", "") != "".join(steps):
         raise ConfigError(f"{where}: invalid selector {text!r}", hint="use a path such as results[].file_path")

@@ -66,7 +66,6 @@ class IndexSettings:
         return self.named is not None
 
     def steps(self) -> tuple[SharedStep, ...]:
-        """Return the steps from corpus to ranking."""
         return (SharedStep("index", self.digest, self.about), SharedStep("ranking", self.whole, "all settings"))
 
 
@@ -178,15 +177,9 @@ class Indexed(Protocol):
     def git(self) -> bool: ...
     @property
     def wants_store(self) -> bool: ...
-
-    def tool_identity(self, corpus: Corpus) -> list[object]:
-        """Return what identifies this version of the tool, and the variables that indexing reads."""
-
-    def build_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
-        """Build the index with the settings that belong to it, and return stderr."""
-
-    def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession:
-        """Open on an index, or build it first."""
+    def tool_identity(self, corpus: Corpus) -> list[object]: ...
+    def build_index(self, spot: IndexWorkspace, seconds: float | None) -> str: ...
+    def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession: ...
 
 
 class SharedIndexEngine:
@@ -195,7 +188,6 @@ class SharedIndexEngine:
     __slots__ = ()
 
     def steps(self: Indexed) -> tuple[SharedStep, ...]:
-        """Return the steps from corpus to ranking."""
         return self.indexing.steps()
 
     def open_shared(self: Indexed, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
@@ -240,12 +232,10 @@ class SharedSession(ExternalSession):
         return replace(used, store_bytes=sum(sizes) if sizes else None, stderr=self._mask.text(stderr))
 
     def remarks(self) -> tuple[str, ...]:
-        """Return notes of the session and of the index."""
         own = self._inner.remarks() if isinstance(self._inner, SessionWithNotes) else ()
         return (*map(self._mask.text, own), *self._notes)
 
     def close(self) -> None:
-        """End the session and release the index."""
         try:
             self._inner.close()
         finally:
@@ -264,13 +254,11 @@ class PathMask:
         self._named = sorted(named, key=lambda item: (-len(item[0]), item[0]))
 
     def text(self, text: str) -> str:
-        """Replace paths by placeholders."""
         for path, name in self._named:
             text = text.replace(path, name)
         return text
 
     def path(self, path: str) -> str:
-        """Map the path of a result to the corpus."""
         root = next((root for root in self._roots if path.startswith(f"{root}/")), None)
         return path if root is None else f"{self._corpus_root}/{path[len(root) + 1 :]}"
 
@@ -314,7 +302,6 @@ class IndexDirectory:
         self._backup = backup
 
     def is_unchanged(self) -> bool:
-        """Return whether every file is as indexing left it."""
         return not self.is_copy or _snapshot(self.path) == self._files
 
     def restore(self) -> bool:
@@ -351,7 +338,11 @@ class SharedIndex:
             if self._error is not None:
                 raise _rewrite(self._error, str)
             if self._current is not None and not self._is_usable(self._current, engine.indexing):
-                self._retire(self._current)
+                if self._current.users:
+                    self._retired.append(self._current)
+                else:
+                    self._current.close()
+                self._current = None
             if self._current is None:
                 try:
                     self._current = self._make(engine, seconds)
@@ -372,7 +363,6 @@ class SharedIndex:
         return notes
 
     def close(self) -> None:
-        """Remove all directories."""
         with self._lock:
             for directory in (*self._retired, *([self._current] if self._current else [])):
                 directory.close()
@@ -382,13 +372,6 @@ class SharedIndex:
         if indexing.address and self._servers().get(indexing.address) != indexing.digest:
             return False
         return directory.is_unchanged() or (not directory.users and directory.restore())
-
-    def _retire(self, directory: IndexDirectory) -> None:
-        self._current = None
-        if directory.users:
-            self._retired.append(directory)
-        else:
-            directory.close()
 
     def _servers(self) -> dict[str, str]:
         """Return the digest of the index that each server was last told to build, by address."""

@@ -99,12 +99,10 @@ def named_secrets(template: object) -> tuple[str, ...]:
 
 
 def has_placeholder(template: object, name: str) -> bool:
-    """Return whether a template has a placeholder."""
     return name in _names(template)
 
 
 def strip_placeholders(text: str) -> str:
-    """Remove placeholders from a text."""
     return _PLACEHOLDER.sub("", text)
 
 
@@ -167,7 +165,6 @@ class Filters:
 
     @property
     def names(self) -> frozenset[str]:
-        """The fields of `SearchFilter` that are supported."""
         return frozenset(name for name in ("paths", "languages") if getattr(self, name))
 
     def table(self, wanted: SearchFilter, values: Mapping[str, object], *, flat: bool = False) -> dict[str, object]:
@@ -191,7 +188,6 @@ class Filters:
         )
 
     def recorded(self) -> dict[str, object]:
-        """Return the templates for the records."""
         templates = {"path_filter": self.paths, "language_filter": self.languages}
         return {name: one if isinstance(one, Mapping) else list(one) for name, one in templates.items() if one}
 

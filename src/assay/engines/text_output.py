@@ -164,7 +164,6 @@ def _match_pattern(lines: Sequence[str], pattern: re.Pattern[str]) -> list[tuple
 
 
 def is_empty_result(text: str, rules: TextRules) -> bool:
-    """Return whether a text matches the `nothing` pattern."""
     return rules.nothing is not None and any(map(rules.nothing.search, _bounded_lines(text)))
 
 

@@ -58,15 +58,12 @@ class ExternalSession(ABC):
 
     @property
     def filters(self) -> frozenset[str]:
-        """The fields of `SearchFilter` that are supported."""
         return self.filtering.names
 
     def search(self, query: str, k: int) -> Answered:
-        """Search with the time limit of the session."""
         return self.search_within(query, k, None)
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
-        """Search the whole corpus."""
         return self.search_filtered(query, k, SearchFilter(), seconds)
 
 
@@ -122,11 +119,9 @@ class EngineWorkspace:
         self.index_placeholders = {**values, "config": str(index_file)}
 
     def store_bytes(self) -> int | None:
-        """Return the size of the store, None if there is none."""
         return None if self._store is None else folder_bytes(self._store)
 
     def close(self) -> None:
-        """Remove the directories that were created here."""
         self._owned.close()
 
 
@@ -170,7 +165,6 @@ def display_name(template: Sequence[str], program: ProgramSpec) -> str:
 
 
 def check_program(program: ProgramSpec) -> None:
-    """Raise EngineError if a program is missing."""
     name = program.argv[0]
     if shutil.which(name, path=(program.environment or {}).get("PATH")) is None:
         hint = "check that the file exists and is executable" if "/" in name else "install it, or use its full path"
@@ -224,7 +218,6 @@ def run_index_command(
 
 
 def start_tool(program: ProgramSpec) -> Child:
-    """Start a program that answers several queries."""
     with _corpus_checked(program):
         return Child(program)
 
@@ -242,7 +235,6 @@ def _corpus_checked(program: ProgramSpec) -> Iterator[None]:
 
 
 def describe_failure(program: ProgramSpec, finished: CompletedProgram) -> str:
-    """Return a message with the exit code and the last line of stderr."""
     return f"{program.argv[0]} ended with exit code {finished.code}{_stderr_suffix(finished)}"
 
 
@@ -262,7 +254,6 @@ def repro_command(program: ProgramSpec) -> str:
 
 
 def check_restart_settings(where: str, startup_timeout: float, restarts: int) -> None:
-    """Raise ConfigError unless startup_timeout is positive and restarts is not negative."""
     if not startup_timeout > 0:
         raise ConfigError(f"{where}: startup_timeout: expected more than 0 seconds, got {startup_timeout:g}")
     if restarts < 0:
@@ -352,7 +343,6 @@ class UsageTracker:
         self._latest = "" if self._latest == self._failure else self._latest
 
     def stderr(self) -> str:
-        """Return all recorded stderr, under headings."""
         named = (("index", self._index), ("last failure", self._failure), ("program", self._latest))
         return "\n".join(f"[{name}]\n{text}" for name, text in named if text)
 
@@ -373,7 +363,6 @@ class OrphanTracker:
         self._killed += kill_orphans(self.marker)
 
     def remarks(self) -> tuple[str, ...]:
-        """Return a note with the number of killed processes, if any."""
         if not self._killed:
             return ()
         return (f"killed {self._killed} leftover {'process' if self._killed == 1 else 'processes'}",)
