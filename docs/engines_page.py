@@ -84,36 +84,35 @@ def _rendered() -> str:
 
 
 _FILES = """\
-## Files for a tool
+## Configuration files
 
-A tool that reads its settings from a file gets one of its own: `[engines.NAME.config]` of a `command`, `http` or
-`mcp` engine renders a template, and `{config}` is where the file lies. Keys are dotted, `"a.b".c` has a dot in its
-first part, and the item of a list is its number: `servers.0.url`. Placeholders in texts are filled in, `{env:NAME}`
-too; the file is readable by you alone and is removed in the end. The template is never changed and nothing in it is
-executed. What comes out is read again and must be the template with exactly those keys changed. Of the template the
-records hold the name and a digest, of the edits what is written in assay.toml."""
+For a tool that reads its settings from a file, `[engines.NAME.config]` of a `command`, `http` or `mcp` engine renders
+the file from a template and passes its path as `{config}`. Keys are dotted: `"a.b".c` has a dot in its first part, and
+`servers.0.url` selects an item of a list. Placeholders are filled, including `{env:NAME}`, so the file is readable only
+by you and is removed after the run. The template is never changed or executed. The rendered file is parsed again to
+verify that only the edited keys changed. Records contain the name and digest of the template, and the edits as written
+in assay.toml."""
 
 _INDEXES = """\
-## Variants on one index
+## Shared indexes
 
-`index_keys` says which settings decide the index. The index is made with these alone: of `config.edits` it sees those
-that are named, of `env` those that are named, or all of `env` if none is. Variants that agree in them share one copy
-of the corpus with its `{store}`: the first one makes the index, the others open their own program or server on it.
-The index must be complete on disk, in `{root}` or `{store}` or where the tool finds it by the path of the code; a
-program or server that indexes when it starts or by calls must leave it in `{root}` or `{store}`, else that is an
-error.
+`index_keys` lists the settings that the index depends on. Indexing sees only these: the named `config.edits`, and the
+named variables of `env` (all of them if none is named). Variants that agree in these settings share one copy of the
+corpus and its `{store}`: the first variant builds the index, and the others start their program or server on it. The
+index must be complete on disk, in `{root}`, in `{store}` or where the tool finds it by the path of the code. A program
+or server that indexes at startup or on request must write to `{root}` or `{store}`; otherwise it fails.
 
-- A variant that writes there while it is asked is told of in a note, and the next one gets the index as it was: put
-  back from a second copy, or made anew where it has more than 1 GB.
-- An index that fails, fails every variant in the same words; it is not tried again.
-- A server behind an `http` engine may know one index at a time: it is told to index again when it was told to make
-  another meanwhile. Run such a server with `--jobs 1`.
-- `assay run --reuse-index` keeps the workplace for later runs, by corpus, index settings, variables that are named in
-  them, what `version` prints, and path, size and time of the programs and of the files that are named in their
-  arguments. A note says of when the index is. An index that lies elsewhere (a home folder) or on somebody's server
-  cannot be kept, and an index that another process uses is made anew.
-- A tool's own index may hold what the tool was given, a key in its configuration too. Kept indexes lie in
-  `indexes` of the cache, which only you may read; `assay cache prune --kind indexes --to 0` removes them."""
+- If a variant writes to the index during queries, a note says so, and the index is restored for the next variant: from
+  a backup, or by indexing again if it is larger than 1 GB.
+- If indexing fails, every variant fails with the same message; it is not retried.
+- A server behind an `http` engine may hold one index at a time, so it is told to index again after another index was
+  built. Run such a server with `--jobs 1`.
+- `assay run --reuse-index` caches the index for later runs. The cache key covers the corpus, the index settings and the
+  environment variables that they name, the output of `version`, and path, size and modification time of the programs
+  and of the files in their arguments. A note gives the date of a reused index. An index outside these directories (such
+  as in the home directory) or on a remote server cannot be cached, and one that another process uses is built again.
+- An index may contain values that the tool was given, including keys in its configuration. Cached indexes are in
+  `indexes` of the cache, readable only by you; `assay cache prune --kind indexes --to 0` removes them."""
 
 _ARGUMENTS = {"env": "NAME", "python": "PROGRAM"}
 _FOLDERS_FIRST = ["root", "here", "store", "config", "preset"]

@@ -48,7 +48,7 @@ def test_filters_are_recorded_where_they_are_declared() -> None:
 def test_filters_without_the_place_of_a_value_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"engine x: path_filter has no \{path\}"):
         make_filters({"in": "src"}, {}, (), "engine x")
-    with pytest.raises(ConfigError, match=r"engine x: language_filter has \{langauge\}"):
+    with pytest.raises(ConfigError, match=r"engine x: language_filter: .*placeholder \{langauge\}"):
         make_filters({}, {"in": "{langauge}"}, (), "engine x")
 
 

@@ -56,7 +56,7 @@ def test_store_that_cannot_be_removed_fails_nobody(tmp_path: Path, monkeypatch: 
     ],
 )
 def test_preset_outside_of_one_is_refused_by_every_kind(settings: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=r"has \{preset\}"):
+    with pytest.raises(ConfigError, match=r"placeholder \{preset\}"):
         make_engine(settings)
 
 

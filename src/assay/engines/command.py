@@ -96,106 +96,80 @@ _NO_MATCH = 1  # exit code of grep, rg and ag when they find nothing
 class Settings(OutputSettings):
     """Settings of `kind = "command"`.
 
-    Placeholders of the templates: {query}, {k}, {root} (the corpus), {here} (the directory of assay.toml, else the
-    current one), {store} (an empty directory for an index, removed at the end; its size is measured), {preset} (the
-    directory of the preset's file), {config} (the file rendered from `config.template`), {env:NAME} (a variable, never
-    recorded), {python} (the interpreter that runs Assay) and {python:PROGRAM} (the interpreter of an installed
-    program). The program runs in {root}; one with a slash in its name is relative to {here}. No shell is used.
+    The program runs in {root}, without a shell; a program with a slash in its name is relative to {here}.
 
-    `mode = "once"` runs the program for each query. Results are used whatever the exit code; a code that is not in
-    `ok_codes` is then noted. A program killed by a signal has no results. Without results, an exit code in `ok_codes`
-    means that nothing was found, and any other is a failure. By default that is 0, and 1 if the tool printed nothing
-    at all on stdout and stderr, as grep and rg do when they find nothing.
-
-    The other modes start the program once, after the index command, and write each `request` to its stdin. With
-    `lines` the answer is the next line that holds JSON. With `prompt` it is everything up to the next prompt, which is
-    searched at the end of the output, so that an answer may contain similar text. A line break in a query is sent as a
-    blank, with a note, if the request is a text; in JSON it is escaped. A program that dies, times out or does not
-    stop printing fails that query, is ended, and is restarted before the next one; that time is noted and not counted.
-    Such a program has no terminal: some then print no prompt, and need an option for it.
+    `mode = "once"` runs the program for each query. Results are used whatever the exit code. Without results, an exit
+    code in `ok_codes` means that nothing was found, and any other is a failure. The other modes start the program once,
+    after the index command, and write each `request` to its stdin. The answer is the next line of JSON (`lines`) or the
+    output up to the next prompt (`prompt`), which must be at the end of the output. A program that dies, times out or
+    prints too much fails the query and is restarted before the next one; the restart is not part of the query time.
     """
 
     where: ClassVar[str] = WHERE
 
     argv: Argv = field(
-        metadata={
-            "about": "the program and its arguments with {query}; a text is split as a shell would; no shell is used"
-        }
+        metadata={"about": "program and arguments, with {query}; a string is split like a shell command"}
     )
     mode: Mode = field(
         default="once",
-        metadata={
-            "about": "once: run for each query; lines, prompt: started once, queried on stdin, no {query} in argv"
-        },
+        metadata={"about": "once: run for each query; lines, prompt: start once and send each request to stdin"},
     )
-    index: Argv = field(default=(), metadata={"about": "run once when the corpus is opened; without {query} and {k}"})
+    index: Argv = field(default=(), metadata={"about": "command that builds the index, without {query} and {k}"})
     update: Argv = field(
         default=(),
         metadata={
-            "about": 'run when files changed: a command, or "index" for the index command; an interactive program '
-            'is then restarted, and "restart" does only that; a tool without an index needs none'
+            "about": 'command to run after files change, or "index" for the index command; interactive programs are '
+            'also restarted, with "restart" without a command'
         },
     )
-    version: Argv = field(
-        default=(), metadata={"about": "run at the end; the first line of its output is recorded as the version"}
-    )
+    version: Argv = field(default=(), metadata={"about": "command whose first output line is recorded as the version"})
     request: str | Mapping[str, object] = field(
         default="",
         metadata={
-            "about": "written to an interactive program: a table is one line of JSON, a text is one line; with "
-            "{query}, {k} and {id} (a counter); default of mode prompt: {query}"
+            "about": "line sent to an interactive program, with {query}, {k} and {id} (a counter); a table is sent as "
+            "JSON; default in mode prompt: {query}"
         },
     )
     answer_id: str = field(
-        default="",
-        metadata={"about": "mode lines: where in the answer the {id} of the request is; other lines are skipped"},
+        default="", metadata={"about": "mode lines: selector of the {id} in an answer; other answers are skipped"}
     )
-    prompt: str = field(
-        default="", metadata={"about": "mode prompt: a regular expression for the prompt that the program prints"}
-    )
+    prompt: str = field(default="", metadata={"about": "mode prompt: regular expression of the prompt"})
     ready: str = field(
         default="",
         metadata={
-            "about": "a regular expression for what an interactive program prints once it has started; default of mode "
-            "prompt: the first prompt; without it in mode lines, the first query includes the start"
+            "about": "regular expression of the output that ends the startup of an interactive program; without it, "
+            "startup ends at the first prompt or is part of the first query"
         },
     )
     path_filter: Argv | Mapping[str, object] = field(
         default=(),
         metadata={
-            "about": "arguments for each glob that results must match, with {path}, as in --include={path}; they come "
-            'before a -- in argv, else last; of mode lines a table that is added to the request, { paths = ["{path}"] }'
+            "about": "arguments added for each path glob, such as --include={path}, before a -- in argv; mode lines: "
+            'table merged into the request, such as { paths = ["{path}"] }'
         },
     )
     language_filter: Argv | Mapping[str, object] = field(
-        default=(), metadata={"about": "arguments for each language that results must be in, with {language}; as above"}
+        default=(), metadata={"about": "like path_filter, for each language, with {language}"}
     )
     startup_timeout: float = field(
         default=STARTUP_SECONDS,
-        metadata={
-            "about": "seconds for an interactive program to print ready or its first prompt; more for one that indexes "
-            "before that"
-        },
+        metadata={"about": "seconds until an interactive program is ready, including indexing at startup"},
     )
     restarts: int = field(
-        default=RESTARTS,
-        metadata={
-            "about": "how often in a row, without an answer in between, a program that died or hung is restarted"
-        },
+        default=RESTARTS, metadata={"about": "maximum restarts of an interactive program in a row, without an answer"}
     )
-    git: bool = field(default=False, metadata={"about": "whether the tool needs a git repository"})
+    git: bool = field(default=False, metadata={"about": "provide the corpus as a Git repository"})
     ok_codes: tuple[int, ...] | None = field(
         default=None,
-        metadata={"about": "exit codes allowed without results; default: 0, and 1 if nothing is printed"},
+        metadata={"about": "exit codes that mean no results; default: 0, and 1 without any output"},
     )
     env: Mapping[str, str] = field(
         default_factory=dict,
         repr=False,
-        metadata={"about": "added to the environment; templates without {query} and {k}; only the names are recorded"},
+        metadata={"about": "environment variables, without {query} and {k}; only the names are recorded"},
     )
     config: ConfigSettings | None = field(
-        default=None,
-        metadata={"about": "a file for the tool, {config}, rendered from template (format, edits, new_keys)"},
+        default=None, metadata={"about": "configuration file {config} rendered from a template"}
     )
     index_keys: tuple[str, ...] | None = field(default=None, metadata={"about": INDEX_KEYS_HELP})
 

@@ -36,22 +36,18 @@ _MARK = re.compile(r"@(?P<name>[A-Za-z_][\w.-]*)(?:=(?P<value>[^@\n]*))?@")
 class ConfigSettings:
     """`[engines.NAME.config]`: a configuration file for the tool, available as {config}."""
 
-    template: str = field(metadata={"about": "the file, from the folder of assay.toml; it is read, never changed"})
+    template: str = field(metadata={"about": "template file, relative to the directory of assay.toml"})
     format: Literal["auto", "toml", "json", "yaml", "ini", "text"] = field(
-        default="auto",
-        metadata={"about": "default: by the name: .toml, .json, .yaml or .yml, .ini or .cfg, and text for the rest"},
+        default="auto", metadata={"about": "auto: by the file name extension, text if it is unknown"}
     )
     edits: Mapping[str, object] = field(
         default_factory=dict,
         metadata={
-            "about": 'keys and their values, { "search.weight" = 0.7 }; all other keys keep their values, comments are '
-            "dropped; in text a key is what stands between two @: @weight@, or @weight=0.5@ with a value for when no "
-            "edit names it"
+            "about": 'values by key, such as { "search.weight" = 0.7 }; other values are kept, comments are dropped; '
+            "in text, the value of weight replaces @weight@ or @weight=0.5@, where 0.5 is the default"
         },
     )
-    new_keys: bool = field(
-        default=False, metadata={"about": "whether edits may name keys that the template does not have"}
-    )
+    new_keys: bool = field(default=False, metadata={"about": "allow edits of keys that the template does not have"})
 
 
 @dataclass(frozen=True, slots=True)

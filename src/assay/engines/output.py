@@ -53,40 +53,35 @@ class OutputSettings:
 
     where: ClassVar[str] = "engine"  # prefix of messages
 
-    format: Format = field(
-        default="auto", metadata={"about": "output format; text is a location on each line, or by pattern"}
-    )
-    path: str = field(default="", metadata={"about": "where in the JSON the path is, as in results[].file_path"})
-    start: str = field(default="", metadata={"about": "where in the JSON the first line is"})
-    end: str = field(default="", metadata={"about": "where in the JSON the last line is"})
-    score: str = field(default="", metadata={"about": "where in the JSON the score is"})
-    snippet: str = field(default="", metadata={"about": "where in the JSON the text of the result is"})
-    tokens: str = field(default="", metadata={"about": "where in the JSON the tokens billed are, as in usage.tokens"})
-    calls: str = field(default="", metadata={"about": "where in the JSON the calls billed are"})
+    format: Format = field(default="auto", metadata={"about": "output format; text has one location per line"})
+    path: str = field(default="", metadata={"about": "JSON: selector of the path, such as results[].file_path"})
+    start: str = field(default="", metadata={"about": "JSON: selector of the first line"})
+    end: str = field(default="", metadata={"about": "JSON: selector of the last line"})
+    score: str = field(default="", metadata={"about": "JSON: selector of the score"})
+    snippet: str = field(default="", metadata={"about": "JSON: selector of the code of the result"})
+    tokens: str = field(default="", metadata={"about": "JSON: selector of the billed tokens, such as usage.tokens"})
+    calls: str = field(default="", metadata={"about": "JSON: selector of the billed API calls"})
     pattern: str = field(
         default="",
         metadata={
-            "about": "for text: a regular expression with (?P<path>...) and perhaps start, end, score; "
-            "text in ``` fences is the snippet of the result before it"
+            "about": "text: regular expression of a result with the named group path and, optionally, start, end and "
+            "score; a ``` fence after a result is its snippet"
         },
     )
-    nothing: str = field(default="", metadata={"about": "a regular expression for the output when nothing is found"})
+    nothing: str = field(default="", metadata={"about": "regular expression of output that means no results"})
     failed: str = field(
         default="",
-        metadata={
-            "about": "a regular expression for the output of a failure; an answer without results in which a line "
-            "matches is an error with that text"
-        },
+        metadata={"about": "regular expression of output that means failure; only applied to output without results"},
     )
     oversample: int = field(
-        default=1, metadata={"about": "how many times k results to request, so that k distinct files remain; printed"}
+        default=1, metadata={"about": "request this many times k results, so that k distinct files remain"}
     )
     timeout: float | None = field(
-        default=None, metadata={"about": "seconds for a query, if less than the limit of the run"}
+        default=None, metadata={"about": "seconds per query; the limit of the run applies too"}
     )
     index_timeout: float = field(
         default=TIME_LIMITS.index,
-        metadata={"about": "seconds to prepare for a corpus, if less than the limit of the run"},
+        metadata={"about": "seconds for indexing and startup; the limit of the run applies too"},
     )
 
     def __post_init__(self) -> None:

@@ -43,9 +43,8 @@ from assay.types import Corpus
 #: What builds an index: nothing, a command, the program or server of the session, or a server that the user started.
 IndexBuilder = Literal["none", "command", "session", "server"]
 INDEX_KEYS_HELP = (
-    "settings that belong to the index, such as argv, env.MODEL (all of env if no variable is named) and "
-    "config.embedding.model (an edit); what makes the index does anyway. Variants that differ in other settings share "
-    "one index, which must lie in {root} or {store}; not given, all settings belong to it"
+    "settings that the index depends on, such as argv, env.MODEL or config.embedding.model; variants that differ only "
+    "in other settings share one index, which must be in {root} or {store}; by default it depends on all settings"
 )
 
 

@@ -82,14 +82,14 @@ def check_template(template: object, known: Sequence[str], where: str) -> None:
         if colon and prefix in _PREFIXES:
             if not (_VARIABLE.fullmatch(argument) if prefix == "env" else argument):
                 example = "{env:MY_TOKEN}" if prefix == "env" else "{python:semble}"
-                raise ConfigError(f"{where} has {{{name}}}", hint=f"write it like {example}")
+                raise ConfigError(f"{where}: invalid placeholder {{{name}}}", hint=f"use a name, such as {example}")
             continue
         candidates = (*known, *PATH_PLACEHOLDERS, *QUERY_PLACEHOLDERS, *(_PREFIXES if colon else ()))
         if name not in known and prefix not in _TOOL_NAMES and closest_match(prefix, candidates):
             shown = [*sorted(known), "env:NAME", "python:PROGRAM"]
-            raise ConfigError(
-                f"{where} has {{{name}}}", hint=f"placeholders: {', '.join(f'{{{one}}}' for one in shown)}"
-            )
+            is_known = name in PATH_PLACEHOLDERS or name in QUERY_PLACEHOLDERS
+            problem = f"placeholder {{{name}}} cannot be used here" if is_known else f"unknown placeholder {{{name}}}"
+            raise ConfigError(f"{where}: {problem}", hint=f"use {', '.join(f'{{{one}}}' for one in shown)}")
 
 
 def named_secrets(template: object) -> tuple[str, ...]:

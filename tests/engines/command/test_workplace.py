@@ -109,7 +109,7 @@ def test_preset_folder_and_interpreter_of_a_program_can_be_named(
 
     engine = make(settings, EngineContext(preset=tmp_path))
     assert query_session(open_session(engine, corpus).session, "q", 1, WATCHDOG).hits == (Hit("q.py"),)
-    with pytest.raises(ConfigError, match=r"argv has {preset}"):
+    with pytest.raises(ConfigError, match=r"argv: .*placeholder {preset}"):
         make(settings, EngineContext())
     missing = make({"argv": ["{python:no-such-tool}", "{query}"]}, EngineContext())
     with pytest.raises(SetupError, match="program no-such-tool not found"):
@@ -233,11 +233,11 @@ def test_filters_that_are_not_declared_are_not_had(program: Program, opened: Ope
         ({"language_filter": "--in={path}"}, "language_filter has no {language}"),
         ({"path_filter": "--in {path} | head"}, "shell operator"),
         ({"update": "index"}, "requires index"),
-        ({"update": "tool {query}"}, "update has {query}"),
-        ({"version": "tool {query}"}, "version has {query}"),
-        ({"env": {"A": "{query}"}}, "env has {query}"),
-        ({"env": {"A": "{env:}"}}, "env has {env:}"),
-        ({"argv": "tool {query} {strore}"}, "argv has {strore}"),
+        ({"update": "tool {query}"}, "update: .*placeholder {query}"),
+        ({"version": "tool {query}"}, "version: .*placeholder {query}"),
+        ({"env": {"A": "{query}"}}, "env: .*placeholder {query}"),
+        ({"env": {"A": "{env:}"}}, "env: .*placeholder {env:}"),
+        ({"argv": "tool {query} {strore}"}, "argv: .*placeholder {strore}"),
         ({"git": "yes"}, "git"),
         ({"updates": "x"}, "unknown setting"),
     ],

@@ -175,7 +175,7 @@ def test_index_keys_without_an_index_and_config_without_a_reader_are_errors(tool
         tool(index=None)
     with pytest.raises(ConfigError, match="is not used"):
         tool(index="true", argv="true {query}", index_keys=None)
-    with pytest.raises(ConfigError, match=r"has \{config\}"):
+    with pytest.raises(ConfigError, match=r"placeholder \{config\}"):
         tool(config=None, index_keys=None)
 
 

@@ -19,11 +19,11 @@ URL = "http://host/mcp"
         ({"update": "index"}, 'update = "index" requires index_command'),
         ({"update": "restart", "url": URL}, 'update = "restart" cannot be combined with url'),
         ({"index_command": "tool index", "url": URL}, "index_command cannot be combined with url"),
-        ({"index_command": "tool index {query}"}, r"index_command has \{query\}"),
+        ({"index_command": "tool index {query}"}, r"index_command: .*placeholder \{query\}"),
         ({"index_command": "tool index && tool check"}, "index_command: shell operator '&&' is not supported"),
         ({"command": "server 2> log"}, "command: shell operator '2>' is not supported"),
         ({"command": "server 'x"}, "command: No closing quotation"),
-        ({"index": {"tool": "index", "arguments": {"at": "{rooot}"}}}, r"index has \{rooot\}"),
+        ({"index": {"tool": "index", "arguments": {"at": "{rooot}"}}}, r"index: .*placeholder \{rooot\}"),
     ],
 )
 def test_mcp_engine_with_settings_that_cannot_work_is_refused(settings: dict[str, Any], message: str) -> None:

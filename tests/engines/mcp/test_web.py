@@ -131,7 +131,7 @@ def test_mcp_over_http_with_nobody_there_says_so(corpus: Corpus) -> None:
         ({"url": "http://host", "headers": {"Authorization": "Bearer abc"}}, "Authorization is written out"),
         ({"url": "http://host", "token_env": "NO_SUCH_TOKEN"}, "NO_SUCH_TOKEN is not set"),
         ({"url": "http://host", "headers": {"X-Key": "{env:NO_SUCH_KEY}"}}, "NO_SUCH_KEY is not set"),
-        ({"arguments": {"q": "{qeury}"}}, r"arguments has \{qeury\}"),
+        ({"arguments": {"q": "{qeury}"}}, r"arguments: .*placeholder \{qeury\}"),
         ({"arguments": {"q": "x"}}, r"no \{query\} in arguments"),
         ({"path_filter": {"in": "src"}}, r"path_filter has no \{path\}"),
         ({"content": "structured", "pattern": "(?P<path>.+)"}, 'content = "structured" is JSON'),
