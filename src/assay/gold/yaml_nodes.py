@@ -22,7 +22,6 @@ class MappingKeys:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Required and optional keys."""
         return (*self.required, *self.optional)
 
 
@@ -44,7 +43,6 @@ class YamlNode:
 
     @property
     def place(self) -> GoldLocation:
-        """The line where it begins."""
         return GoldLocation(self.file, self.node.start_mark.line + 1)
 
     def text(self) -> str:
@@ -52,7 +50,6 @@ class YamlNode:
         return self.place.text(self._value("scalar"), self.what)
 
     def sequence(self) -> list[YamlNode]:
-        """Return the entries of a list."""
         nodes = enumerate(self._value("sequence"), 1)
         return [YamlNode(node, f"entry {n} of {self.what}", self.file) for n, node in nodes]
 
@@ -83,7 +80,6 @@ class YamlNode:
         return fields
 
     def one_of(self, words: tuple[str, ...]) -> str:
-        """Return a text that is one of the words."""
         word = self.text()
         if word not in words:
             raise self.place.error(f"{self.what} is '{word}', which is not a known value", suggest(word, words))

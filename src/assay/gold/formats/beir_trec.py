@@ -123,7 +123,6 @@ _NO_TEXT = "the text of {} documents: a gold set has places, not text; fill in c
 
 
 def is_beir_folder(folder: Path) -> bool:
-    """Return whether a directory has the files of a BEIR set."""
     return (folder / _QUERIES).is_file() and (folder / _QRELS_FOLDER).is_dir()
 
 
@@ -309,13 +308,11 @@ _TOPICS_HINT = "a line is the id of a query, a tab, and its text"
 
 
 def is_trec(source: GoldSource) -> bool:
-    """Return whether a file has the suffix or the first line of judgments."""
     first = next((line for line in source.text.split("\n") if line.strip()), "")
     return source.path.suffix == QRELS or _LINE.fullmatch(first.rstrip("\r")) is not None
 
 
 def is_trec_folder(folder: Path) -> bool:
-    """Return whether a directory holds judgments and topics under their usual names."""
     return bool(_qrels_files(folder)) and _topics_file(folder, "qrels") is not None
 
 

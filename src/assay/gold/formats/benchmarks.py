@@ -99,7 +99,6 @@ _SWEBENCH_KEYS = ("instance_id", "repo", "base_commit", "problem_statement", "pa
 
 
 def is_swebench(source: GoldSource) -> bool:
-    """Return whether a file has the keys of SWE-bench."""
     return json_has(source, "[{", *_SWEBENCH_KEYS)
 
 
@@ -146,7 +145,6 @@ _CONTEXT_HINT = 'write it as [{"file": "src/a.py", "start_line": 1, "end_line": 
 
 
 def is_contextbench(source: GoldSource) -> bool:
-    """Return whether a file has the keys of ContextBench."""
     return json_has(source, "[{", "instance_id", "base_commit", "gold_context", "problem_statement")
 
 
@@ -233,13 +231,11 @@ class _RepoQuery(NamedTuple):
 
 
 def is_codesearchnet(source: GoldSource) -> bool:
-    """Return whether a file has the header of the annotations."""
     columns = header(source.text)
     return "GitHubUrl" in columns and "Relevance" in columns
 
 
 def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read the annotations."""
     table = read_table(source)
     if set(table.columns) != set(_CODESEARCHNET_COLUMNS):
         expected = ",".join(_CODESEARCHNET_COLUMNS)
@@ -301,12 +297,10 @@ _CROSSCODEEVAL_KEYS = (*_CROSSCODEEVAL_ENTRY, "task_id", "repository", "file", "
 
 
 def is_repoeval(source: GoldSource) -> bool:
-    """Return whether a file has the keys of RepoEval."""
     return json_has(source, "[{", "prompt", "metadata", "fpath_tuple", "ground_truth")
 
 
 def is_crosscodeeval(source: GoldSource) -> bool:
-    """Return whether a file has the keys of CrossCodeEval."""
     return json_has(source, "[{", *_CROSSCODEEVAL_ENTRY, "repository", "groundtruth_start_lineno")
 
 

@@ -25,7 +25,6 @@ _NOT_SAID = "not said"
 
 
 def matches(source: GoldSource) -> bool:
-    """Return whether a set names its corpus and has no version key of the native format."""
     return yaml_has(source, "corpus_id") and not yaml_has(source, "assay")
 
 

@@ -104,7 +104,6 @@ def _corpus(field: YamlNode) -> CorpusSpec:
 
 
 def read_query(entry: YamlNode, number: int) -> Query:
-    """Read one query."""
     fields = entry.mapping(QUERY)
     name = fields["id"].place.name(fields["id"].text(), f"the id of query {number}")
     cognitive = fields["cognitive"]

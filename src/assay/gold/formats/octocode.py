@@ -20,7 +20,6 @@ _RESULTS = 3  # columns of octocode's own files; more are written if a query has
 
 
 def matches(source: GoldSource) -> bool:
-    """Return whether a file has octocode's header."""
     columns = header(source.text)
     return "query" in columns and "result1" in columns
 

@@ -41,14 +41,12 @@ _GRADE = re.compile("[0-9]{1,9}")
 
 
 def matches(source: GoldSource) -> bool:
-    """Return whether a file has the header or the JSON keys of the format."""
     if _is_json(source):
         return any(json_has(source, "{[", "query", key) for key in ("path", "targets"))
     return {"query", "path"} <= set(header(source.text))
 
 
 def read_plain(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read the rows, grouped by query."""
     spec = require_corpus(source, corpus)
     if _is_json(source):
         rows = tuple(row for record in read_entries(source) for row in _json_rows(record))

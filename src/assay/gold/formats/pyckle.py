@@ -28,7 +28,6 @@ _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, 
 
 
 def matches(source: GoldSource) -> bool:
-    """Return whether a file has the keys of an eval set, or assigns one in Python."""
     return json_has(source, "[{", "query", "expected") or _is_python(source)
 
 

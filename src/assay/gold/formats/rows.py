@@ -74,7 +74,6 @@ class Record:
                 raise self.place.error(f"{self.what} lacks the key '{key}'", f'add "{key}"')
 
     def text(self, key: str) -> str:
-        """Return a text that is not blank, stripped."""
         return self.verbatim(key).strip()
 
     def verbatim(self, key: str) -> str:
@@ -85,7 +84,6 @@ class Record:
         return self.place.text(value, f"'{key}' of {self.what}")
 
     def mapping(self, key: str) -> Record:
-        """Return the object under a key."""
         value = self.values.get(key)
         if not isinstance(value, dict):
             raise self.place.error(f"'{key}' of {self.what} is not an object", f'write "{key}": {{...}}')
@@ -98,11 +96,9 @@ class Record:
         return str(value) if whole else self.text(key)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts that are not blank."""
         return tuple(Record({key: entry}, self.place, self.what).text(key) for entry in self.entries(key))
 
     def number(self, key: str) -> int:
-        """Return a whole number."""
         value = self.values.get(key)
         if not isinstance(value, int) or isinstance(value, bool):
             raise self.place.error(f"'{key}' of {self.what} is not a whole number", f'write "{key}": 1')
@@ -117,7 +113,6 @@ class Record:
 
 
 def read_records(source: GoldSource) -> list[Record]:
-    """Read a JSON list of objects."""
     cursor = _Cursor(source)
     records = list(cursor.objects())
     cursor.end()
@@ -193,15 +188,12 @@ class _Cursor:
         return self._source.at(self._line)
 
     def value(self) -> object:
-        position = self._position
         try:
-            value, after = json.JSONDecoder(object_pairs_hook=_unique_keys).raw_decode(self._text, position)
+            value, after = _DECODER.raw_decode(self._text, self._position)
         except json.JSONDecodeError as error:
-            raise self._source.at(error.lineno).error(f"not JSON: {error.msg}", _FIX) from error
-        except _DuplicateKeyError as error:
-            raise self.place.error(f"the key '{error}' appears twice in an entry", "keep one") from error
-        except (ValueError, RecursionError) as error:  # a number with thousands of digits; brackets nested too deeply
-            raise self.place.error(f"not JSON: {error}", _FIX) from error
+            raise _json_error(error, self._source.at(error.lineno)) from error
+        except (ValueError, RecursionError) as error:
+            raise _json_error(error, self.place) from error
         self._move(after)
         return value
 
@@ -253,14 +245,19 @@ class _Cursor:
 def parse(text: str, place: GoldLocation, what: str = "the line") -> object:
     """Parse a JSON value whose objects have no key twice."""
     try:
-        value: object = json.loads(text, object_pairs_hook=_unique_keys)
-    except json.JSONDecodeError as error:
-        raise place.error(f"{what} is not JSON: {error.msg} at character {error.pos + 1}", _FIX) from error
-    except _DuplicateKeyError as error:
-        raise place.error(f"the key '{error}' appears twice in {what}", "keep one") from error
-    except (ValueError, RecursionError) as error:  # a number with thousands of digits; brackets nested too deeply
-        raise place.error(f"{what} is not JSON: {error}", _FIX) from error
+        value: object = _DECODER.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise _json_error(error, place, what) from error
     return value
+
+
+def _json_error(error: Exception, place: GoldLocation, what: str = "") -> GoldError:
+    if isinstance(error, _DuplicateKeyError):
+        return place.error(f"the key '{error}' appears twice in {what or 'an entry'}", "keep one")
+    subject, position, reason = f"{what} is " if what else "", "", str(error)
+    if isinstance(error, json.JSONDecodeError):  # others: a number of thousands of digits; brackets nested too deeply
+        position, reason = f" at character {error.pos + 1}" if what else "", error.msg
+    return place.error(f"{subject}not JSON: {reason}{position}", _FIX)
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -270,6 +267,9 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
             raise _DuplicateKeyError(key)
         values[key] = value
     return values
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
 
 
 _HEAD = 65_536  # characters in which a header is sought: a data set of another format may have a line of megabytes
@@ -287,7 +287,6 @@ class CsvRow:
         return self.cells.get(column) or default
 
     def text(self, column: str) -> str:
-        """Return a cell that is not blank."""
         return self.place.text(self.cells.get(column, ""), f"'{column}' of the row")
 
 
@@ -309,7 +308,6 @@ def header(text: str) -> tuple[str, ...]:
 
 
 def read_table(source: GoldSource) -> CsvTable:
-    """Read all rows of a CSV file."""
     lines = _csv_lines(source)
     columns = tuple(next(lines, (1, []))[1])
     if (repeated := first_repeat(columns)) is not None:

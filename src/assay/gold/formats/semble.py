@@ -30,12 +30,10 @@ _Repos = Mapping[str, tuple[CorpusSpec, str]]  # corpus and language by name
 
 
 def matches(source: GoldSource) -> bool:
-    """Return whether a file has the keys of annotations."""
     return json_has(source, "[", "query", "relevant")
 
 
 def is_semble_folder(folder: Path) -> bool:
-    """Return whether a directory has the list of repositories of a benchmark."""
     return (folder / REPOS).is_file()
 
 

@@ -19,7 +19,6 @@ _TAGS = ("category", "difficulty")
 
 
 def matches(source: GoldSource) -> bool:
-    """Return whether a file has the keys of a dataset."""
     return json_has(source, "{", "queries", "query_text", "relevant_docs")
 
 
