@@ -6,10 +6,9 @@ import getpass
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from assay.clock import today as today
 from assay.corpus.git import git, git_stream
@@ -27,8 +26,7 @@ _DIFF: Final = ("--relative", "--no-renames", "--no-color", "--no-ext-diff", "--
 _FIRST_PARENT: Final = ("-m", "--first-parent")
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """The subject of a commit, and the files below the directory that it changed."""
 
     id: str
@@ -36,21 +34,19 @@ class Commit:
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """The author of a commit, and its message below the subject."""
 
     author: str
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedLines:
+class ChangedLines(NamedTuple):
     """The lines of a file that a commit wrote; where it only removed lines, the line before."""
 
     commit: str
     path: str
-    lines: tuple[int, ...] = field(default=())
+    lines: tuple[int, ...] = ()
 
 
 def list_commits(folder: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:

@@ -13,7 +13,7 @@ from assay.errors import AssayError, ConfigError, CorpusError, GoldError
 from assay.gold.access_log import SUFFIX as ACCESS_LOG_SUFFIX
 from assay.gold.access_log import log_access
 from assay.gold.build import GoldLocation
-from assay.gold.formats.registry import FORMATS, SUFFIXES, Format, detect, detect_folder, find_format, is_aside
+from assay.gold.formats.registry import FORMATS, SUFFIXES, Format, detect, find_format
 from assay.gold.formats.rows import open_source
 from assay.gold.journal import REVIEW_SUFFIX
 from assay.gold.split import TAG, sealed_queries
@@ -87,10 +87,12 @@ def _read_folder(folder: Path, known: Format | None, corpus: CorpusSpec | None) 
     suffixes = known.suffixes if known else SUFFIXES
     for base, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(REVIEW_SUFFIX))
-        whole = detect_folder(Path(base), (known,) if known else FORMATS)
-        if whole is not None and whole.read_folder is not None:
+        formats = [
+            one for one in ((known,) if known else FORMATS) if one.matches_folder and one.matches_folder(Path(base))
+        ]
+        if formats and formats[0].read_folder is not None:
             folders.clear()
-            yield from whole.read_folder(Path(base), corpus)
+            yield from formats[0].read_folder(Path(base), corpus)
             continue
         if SYNTHETIC_MARK in files:
             folders.clear()
@@ -101,7 +103,7 @@ def _read_folder(folder: Path, known: Format | None, corpus: CorpusSpec | None) 
 
 def _read_file(path: Path, known: Format | None, corpus: CorpusSpec | None, *, walked: bool = False) -> list[GoldSet]:
     source = open_source(path)
-    if walked and is_aside(source):
+    if walked and any(one.is_companion is not None and one.is_companion(source) for one in FORMATS):
         return []
     found = (known or detect(source)).read(source, "-".join(path.stem.split()), corpus)
     return found if isinstance(found, list) else [found]

@@ -46,7 +46,7 @@ def test_detect_knows_a_broken_file_so_that_its_error_has_a_line(kind, text):
 def test_detect_lists_the_formats_when_none_fits(tmp_path):
     error = caught(tmp_path, "gold.csv", "question,file\nq,a.py\n")
     assert all(known.name in (error.hint or "") for known in FORMATS)
-    assert all((known.looks in (error.hint or "")) is (".csv" in known.suffixes) for known in FORMATS)
+    assert all((known.summary in (error.hint or "")) is (".csv" in known.suffixes) for known in FORMATS)
 
 
 @pytest.mark.parametrize("text", ["", "\n \n"])

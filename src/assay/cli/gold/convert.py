@@ -104,7 +104,7 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
 
     out = Path(args.out)
     ready = [_with_lines(args, gold, known) for gold in suite.golds]
-    several = known.folder is not None or len(suite.golds) > 1
+    several = known.matches_folder is not None or len(suite.golds) > 1
     inside = several or out.is_dir() or args.out.endswith("/")
     folder = out if inside else out.parent
     unpacked = unpack(suite.golds)
@@ -116,7 +116,7 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
     lost = [sentence for done in ready for sentence in done.lost] + list(written.lost)
     if inside or len(written.files) > 1:
         return _Converted({out / name: data for name, data in written.files.items()}, tuple(lost), own, unpacked.notes)
-    renamed = not known.says_name and "-".join(out.stem.split()) != suite.name
+    renamed = not known.stores_name and "-".join(out.stem.split()) != suite.name
     before = describe_losses([FieldLoss("name", suite.name)]) if renamed else ()
     (data,) = written.files.values()
     return _Converted({out: data}, (*before, *lost), own, unpacked.notes)
@@ -153,7 +153,7 @@ def missing_folder(out: Path) -> Path | None:
 
 
 def _check_out(out: Path, known: Format, *, force: bool) -> None:
-    if known.folder is not None and not force and out.is_dir() and any(out.iterdir()):
+    if known.matches_folder is not None and not force and out.is_dir() and any(out.iterdir()):
         raise ConfigError(
             f"the folder is not empty, and {known.name} is read as a whole folder",
             file=out,

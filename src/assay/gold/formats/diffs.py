@@ -14,6 +14,7 @@ from typing import NamedTuple
 from assay.gold.build import GoldLocation
 
 _HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
+_RENAME = re.compile("(?:rename|copy) (from|to) (.+)")
 _ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[abtnvfr"\\])')
 _ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
 _CONTEXT = 3  # lines git shows below a change: so many may be missing if blank ones were stripped from a patch
@@ -77,25 +78,20 @@ class _Reader:
         return self.line.startswith("--- ") and "".join(self.lines[self.at + 1 : self.at + 2]).startswith("+++ ")
 
     def read_git_file(self) -> FileDiff:
-        head, made = self.line.removeprefix(_GIT), False
+        head, made = self.line.removeprefix(_GIT).strip(), False
         self.at += 1
         old = new = None
         while not self.done and not self.line.startswith(_GIT):
             if self.at_names():
                 return self.read_named_file()
             made = made or self.line.startswith("new file mode")
-            old = self._name_after("rename from ", "copy from ") or old
-            new = self._name_after("rename to ", "copy to ") or new
+            if renamed := _RENAME.match(self.line.rstrip("\r")):
+                name = _unquote(renamed[2], self.place)
+                old, new = (name, new) if renamed[1] == "from" else (old, name)
             self.at += 1
         if old is None:
-            half = head.strip()[: len(head.strip()) // 2]  # `a/name b/name`
-            old = new = (_unquote(half, self.place) if head.startswith('"') else half).removeprefix("a/")
+            old = new = _unquote(head[: len(head) // 2], self.place).removeprefix("a/")  # `a/name b/name`
         return FileDiff(None if made else old, new)
-
-    def _name_after(self, *words: str) -> str | None:
-        line = self.line.rstrip("\r")
-        name = next((line.removeprefix(word) for word in words if line.startswith(word)), None)
-        return _unquote(name, self.place) if name and name.startswith('"') else name
 
     def read_named_file(self) -> FileDiff:
         old = _parse_name(self.lines[self.at], "a/", self.place)
@@ -160,11 +156,13 @@ def _merge(found: Sequence[OldLines]) -> tuple[OldLines, ...]:
 
 def _parse_name(line: str, prefix: str, place: GoldLocation) -> str | None:
     written = line[4:].rstrip("\r")
-    name = _unquote(written, place) if written.startswith('"') else written.partition("\t")[0]
+    name = _unquote(written if written.startswith('"') else written.partition("\t")[0], place)
     return None if name == _NOWHERE else name.removeprefix(prefix)
 
 
 def _unquote(name: str, place: GoldLocation) -> str:
+    if not name.startswith('"'):
+        return name
     inner = name[1:].partition('"\t')[0].removesuffix('"').encode("utf-8", "surrogatepass")
     raw = _ESCAPE.sub(lambda found: bytes([_ESCAPED.get(found[1]) or int(found[1], 8)]), inner)
     try:

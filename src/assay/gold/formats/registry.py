@@ -34,16 +34,16 @@ class Format:
     """A gold format; if its sets are directories only, `matches` is always false and `read` raises."""
 
     name: str
-    looks: str  # one line for hints
+    summary: str  # one line for hints
     suffixes: tuple[str, ...]
     matches: Callable[[GoldSource], bool]
     # arguments: source, name for formats without one, corpus; a file about several repositories is several sets
     read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet | list[GoldSet]]
-    folder: Callable[[Path], bool] | None = None
+    matches_folder: Callable[[Path], bool] | None = None
     read_folder: Callable[[Path, CorpusSpec | None], list[GoldSet]] | None = None
     write: Callable[[Suite], WriterOutput] | None = None
-    aside: Callable[[GoldSource], bool] | None = None  # whether a file belongs to sets but holds no queries
-    says_name: bool = False  # whether a file holds the name of its set; otherwise the file name is used
+    is_companion: Callable[[GoldSource], bool] | None = None  # whether a file belongs to sets but holds no queries
+    stores_name: bool = False  # whether a file holds the name of its set; otherwise the file name is used
     symbols: bool = True  # whether it can hold a symbol anchor; if not, lines are resolved before writing
     whole_files: bool = True  # whether it can hold a target without lines; if not, likewise
 
@@ -66,7 +66,7 @@ FORMATS: tuple[Format, ...] = (
         _matches_native,
         lambda source, _name, corpus: read_native(source, corpus),
         write=_write_native,
-        says_name=True,
+        stores_name=True,
     ),
     Format(
         "karta",
@@ -74,7 +74,7 @@ FORMATS: tuple[Format, ...] = (
         _YAML,
         karta.matches,
         karta.read_karta,
-        aside=karta.is_corpus_file,
+        is_companion=karta.is_corpus_file,
     ),
     Format(
         "octocode",
@@ -92,7 +92,7 @@ FORMATS: tuple[Format, ...] = (
         (".json",),
         semble.matches,
         lambda source, _name, corpus: semble.read_semble(source, corpus),
-        folder=semble.is_semble_folder,
+        matches_folder=semble.is_semble_folder,
         read_folder=semble.read_semble_folder,
         write=semble.write_semble,
         symbols=False,
@@ -152,7 +152,7 @@ FORMATS: tuple[Format, ...] = (
         (),
         lambda _source: False,
         beir_trec.read_beir,
-        folder=beir_trec.is_beir_folder,
+        matches_folder=beir_trec.is_beir_folder,
         read_folder=beir_trec.read_beir_folder,
         write=beir_trec.write_beir,
     ),
@@ -162,7 +162,7 @@ FORMATS: tuple[Format, ...] = (
         (beir_trec.QRELS,),
         beir_trec.is_trec,
         beir_trec.read_trec,
-        folder=beir_trec.is_trec_folder,
+        matches_folder=beir_trec.is_trec_folder,
         read_folder=beir_trec.read_trec_folder,
         write=beir_trec.write_trec,
     ),
@@ -188,12 +188,12 @@ def find_format(name: str, *, write: bool = False) -> Format:
     fit = [known for known in FORMATS if not write or known.write is not None]
     suffix = f".{name.lower().removeprefix('.')}"
     found = [known for known in reversed(fit) if suffix in known.suffixes]  # from the plainest on
-    hint = f"formats in {suffix} files: {_looks(found)}" if found else suggest(name, [known.name for known in fit])
+    hint = f"formats in {suffix} files: {_summarize(found)}" if found else suggest(name, [known.name for known in fit])
     raise ConfigError(f"there is no gold format '{name}'", hint=hint)
 
 
-def _looks(formats: Sequence[Format]) -> str:
-    return "; ".join(f"{known.name}: {known.looks}" for known in formats)
+def _summarize(formats: Sequence[Format]) -> str:
+    return "; ".join(f"{known.name}: {known.summary}" for known in formats)
 
 
 def detect(source: GoldSource) -> Format:
@@ -205,18 +205,8 @@ def detect(source: GoldSource) -> Format:
         raise source.at(1).error("the file is empty", "write queries into it, or name another file")
     likely = [known for known in FORMATS if source.path.suffix in known.suffixes] or FORMATS
     others = ", ".join(known.name for known in FORMATS if known not in likely)
-    hint = _looks(likely) + (f"; in other files: {others}" if others else "")
+    hint = _summarize(likely) + (f"; in other files: {others}" if others else "")
     raise source.at(1).error("not a gold set in any known format", hint)
-
-
-def detect_folder(path: Path, formats: Sequence[Format] = FORMATS) -> Format | None:
-    """Return the format of a directory as a whole, if it has one."""
-    return next((known for known in formats if known.folder is not None and known.folder(path)), None)
-
-
-def is_aside(source: GoldSource) -> bool:
-    """Return whether a file belongs to the sets of some format but holds no queries."""
-    return any(known.aside is not None and known.aside(source) for known in FORMATS)
 
 
 def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
