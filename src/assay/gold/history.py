@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from assay.clock import today as today
 from assay.corpus.git import git, git_stream
 from assay.corpus.sources import ArchiveLimits, find_top
 from assay.errors import AssayError, SetupError

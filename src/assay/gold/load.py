@@ -87,12 +87,11 @@ def _read_folder(folder: Path, known: Format | None, corpus: CorpusSpec | None) 
     suffixes = known.suffixes if known else SUFFIXES
     for base, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(REVIEW_SUFFIX))
-        formats = [
-            one for one in ((known,) if known else FORMATS) if one.matches_folder and one.matches_folder(Path(base))
-        ]
-        if formats and formats[0].read_folder is not None:
+        fitting = (f for f in ((known,) if known else FORMATS) if f.matches_folder and f.matches_folder(Path(base)))
+        whole = next(fitting, None)
+        if whole is not None and whole.read_folder is not None:
             folders.clear()
-            yield from formats[0].read_folder(Path(base), corpus)
+            yield from whole.read_folder(Path(base), corpus)
             continue
         if SYNTHETIC_MARK in files:
             folders.clear()

@@ -295,22 +295,20 @@ def _descend(
     places = [held.get(at, -1) for at in range(len(table))]
     for at, split in held.items():
         filled[split] += table[at]
-    for at in order:
-        places[at] = _best(table[at], filled, wanted)
-        filled[places[at]] += table[at]
     moved = True
-    while moved:
+    while moved:  # the first pass assigns every group
         moved = False
         for at in order:
-            filled[places[at]] -= table[at]
-            split = _best(table[at], filled, wanted, now=places[at])
+            if places[at] >= 0:
+                filled[places[at]] -= table[at]
+            split = _best(table[at], filled, wanted, places[at])
             moved |= split != places[at]
             places[at] = split
             filled[split] += table[at]
     return float(((filled - wanted) ** 2).sum()), places
 
 
-def _best(row: FloatArray, filled: FloatArray, wanted: FloatArray, now: int | None = None) -> int:
+def _best(row: FloatArray, filled: FloatArray, wanted: FloatArray, now: int) -> int:
     gaps = {
         split: float((((filled[split] + row - wanted[split]) ** 2) - (filled[split] - wanted[split]) ** 2).sum())
         for split in range(len(wanted))
