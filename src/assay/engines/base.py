@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from assay.digests import digest_of
@@ -181,10 +182,13 @@ class TimedEngine(Protocol):
         """Prepare for a corpus; after a timeout raise EngineTimeoutError and leave nothing running."""
 
 
-class InProcessDefaults:
+class EngineDefaults:
     """Attributes of an engine that runs in this process, only reads the corpus and has no secrets."""
 
     __slots__ = ()
+    oversample: int = 1
+    notes: tuple[str, ...] = ()
+    role: Role = "contestant"
     private: bool = False
     git: bool = False
     parallel: int = 1
@@ -317,29 +321,15 @@ def sharing_engine(engine: object) -> SharingEngine | None:
     return engine if isinstance(engine, SharingEngine) else None
 
 
-@dataclass(frozen=True)
-class _CachedEngine:
-    """An engine that is opened with cached steps."""
-
-    engine: SharingEngine
-    shelf: SharedCache
-    config: Mapping[str, object]
-
-    def __post_init__(self) -> None:
-        if isinstance(self.engine, TimedEngine):
-            object.__setattr__(self, "open_within", self._open_within)
-
-    def open(self, corpus: Corpus) -> Session:
-        return self.engine.open_shared(corpus, self.shelf, None)
-
-    def _open_within(self, corpus: Corpus, seconds: float | None) -> Session:
-        return self.engine.open_shared(corpus, self.shelf, seconds)
-
-
-def with_cache(engine: FullEngine, shelf: SharedCache | None) -> Engine:
+def with_cache(engine: FullEngine, cache: SharedCache | None) -> Engine:
     """Return an engine that is opened with cached steps; unchanged if it cannot share any."""
     shares = sharing_engine(engine)
-    return engine if shelf is None or shares is None else _CachedEngine(shares, shelf, engine.config)
+    if cache is None or shares is None:
+        return engine
+    cached = SimpleNamespace(config=engine.config, open=lambda corpus: shares.open_shared(corpus, cache, None))
+    if isinstance(shares, TimedEngine):
+        cached.open_within = lambda corpus, seconds: shares.open_shared(corpus, cache, seconds)
+    return cast(Engine, cached)
 
 
 def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:

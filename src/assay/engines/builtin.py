@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from assay.digests import digest_of
 from assay.engines.base import (
     EngineContext,
-    InProcessDefaults,
+    EngineDefaults,
     SearchFilter,
     Session,
     SharedCache,
@@ -30,7 +30,7 @@ from assay.search.sharing import (
 )
 from assay.settings import read_settings, setting
 from assay.store import code_digest
-from assay.types import Corpus, Hit, Role, Waterfall
+from assay.types import Corpus, Hit, Waterfall
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,10 @@ class BuiltinSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltinEngine(InProcessDefaults):
+class BuiltinEngine(EngineDefaults):
     """The reference engine with its settings."""
 
     settings: BuiltinSettings
-    oversample: int = 1
-    role: Role = "contestant"
-    notes: tuple[str, ...] = ()
 
     @property
     def config(self) -> Mapping[str, object]:

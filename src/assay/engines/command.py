@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, cast
 
 from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
-from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage, TimedSession
+from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.interactive import (
@@ -395,13 +395,6 @@ class CommandEngine(SharedIndexEngine):
             **recorded_config(self.template, settings.index_keys),
             **settings.recorded(),
         }
-
-    def open(self, corpus: Corpus) -> TimedSession:
-        return self.open_within(corpus, None)
-
-    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Check the programs, index, and start an interactive one, within the shorter of the two time limits."""
-        return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def open_at(
         self, index: IndexWorkspace, seconds: float | None, *, indexed: bool

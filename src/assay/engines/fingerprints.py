@@ -67,7 +67,7 @@ def fingerprint_inputs(inputs: EngineInputs) -> list[object]:
     """Return digests of the programs, the files and the variables that the settings of an engine name."""
     placeholders, named = inputs.placeholders, [*inputs.commands, inputs.env or {}, *inputs.texts]
     search = None if inputs.env is None or "PATH" not in inputs.env else _fill(inputs.env["PATH"], placeholders)
-    words = [_fill(text, placeholders) for text in _texts(named)]
+    words = [_fill(text, placeholders) for text in iter_texts(named)]
     pieces = {piece for word in words for piece in (word, *_SEPARATORS.split(word))}
     firsts = {_fill(command[0], placeholders) for command in inputs.commands}
     located = {os.path.abspath(Path(placeholders["here"], name)) if "/" in name else name for name in firsts}
@@ -83,14 +83,15 @@ def fingerprint_inputs(inputs: EngineInputs) -> list[object]:
     return [seen, sorted(filter(None, map(_packages, map(str, programs)))), variables]
 
 
-def _texts(value: object) -> Iterator[str]:
+def iter_texts(value: object) -> Iterator[str]:
+    """Yield every string in nested tables and lists."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        yield from _texts(list(value.values()))
+        yield from iter_texts(list(value.values()))
     elif isinstance(value, Iterable) and not isinstance(value, bytes):
         for item in value:
-            yield from _texts(item)
+            yield from iter_texts(item)
 
 
 def _fill(text: str, placeholders: Mapping[str, str]) -> str:

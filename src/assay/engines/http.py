@@ -11,7 +11,14 @@ from typing import ClassVar, Literal, cast
 from urllib.parse import urlencode, urlsplit
 
 from assay.clock import Deadline, format_duration, min_timeout
-from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage, TimedSession
+from assay.engines.base import (
+    Answered,
+    EngineContext,
+    EngineDefaults,
+    EngineReply,
+    SearchFilter,
+    SessionUsage,
+)
 from assay.engines.config_files import (
     ConfigSettings,
     ConfigTemplate,
@@ -58,7 +65,7 @@ from assay.http import (
 )
 from assay.redaction import make_redactor
 from assay.settings import check_counts, read_settings, setting
-from assay.types import Corpus, Role
+from assay.types import Corpus
 
 
 class RateLimiter:
@@ -313,7 +320,7 @@ class UpdatableHttpSession(HttpSession):
 
 
 @dataclass(frozen=True, slots=True)
-class HttpEngine(SharedIndexEngine):
+class HttpEngine(SharedIndexEngine, EngineDefaults):
     """A search API with its templates; values of variables are read when needed and not stored."""
 
     settings: HttpSettings
@@ -324,13 +331,9 @@ class HttpEngine(SharedIndexEngine):
     filters: Filters
     oversample: int
     parallel: int
-    role: Role = "contestant"
-    notes: tuple[str, ...] = ()
-    identity: str | None = None  # a server may change unnoticed
-    git: bool = False
 
     @property
-    def private(self) -> bool:
+    def private(self) -> bool:  # type: ignore[override]  # computed
         """Whether the server gets the path of the corpus or of a store."""
         return any(has_placeholder(self.texts, place) for place in ("root", "store"))
 
@@ -344,7 +347,7 @@ class HttpEngine(SharedIndexEngine):
         return [*self.settings.templates, *(self.template.texts if self.template else ())]
 
     @property
-    def secrets(self) -> tuple[str, ...]:
+    def secrets(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
         """The token, variables in templates, and keys in URLs."""
         settings = self.settings
         urls = [request.url for request in settings.requests.values()]
@@ -367,12 +370,6 @@ class HttpEngine(SharedIndexEngine):
         search = requests.pop("search")
         own = {**self.filters.recorded(), **recorded_config(self.template, settings.index_keys)}
         return {"kind": "http", **search, **requests, **own, **settings.recorded()}
-
-    def open(self, corpus: Corpus) -> TimedSession:
-        return self.open_within(corpus, None)
-
-    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> HttpSession:
         """Open on an existing index, or build it first."""

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from assay.corpus import read_bytes
-from assay.engines.base import EngineContext, InProcessDefaults, Session, SessionUsage
+from assay.engines.base import EngineContext, EngineDefaults, Session, SessionUsage
 from assay.engines.fingerprints import identity_of
 from assay.engines.tool import UsageTracker, describe_failure, run_tool
 from assay.errors import ConfigError, EngineError
@@ -205,11 +205,10 @@ class KeywordsSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class KeywordsEngine(InProcessDefaults):
+class KeywordsEngine(EngineDefaults):
     """Keyword search with a backend that counts words."""
 
     settings: KeywordsSettings
-    oversample: int = 1
     role: Role = "yardstick"
 
     @property
@@ -217,7 +216,7 @@ class KeywordsEngine(InProcessDefaults):
         return {"kind": "keywords", "window": self.settings.window, "shortest": self.settings.shortest}
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
         return (f"words counted by {choose_backend(self.settings.backend)}",)
 
     @property

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path, PurePath
 
+from assay.engines.fingerprints import iter_texts
 from assay.engines.kinds import KINDS
 from assay.engines.templates import INTERPRETER, fill
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
@@ -198,7 +199,7 @@ def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
 def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
     """Raise EngineError if a program or variable is missing that the changes do not replace."""
     facts = preset.facts
-    replaced = {PurePath(text).name for text in _texts(changes)}
+    replaced = {PurePath(word).name for text in iter_texts(changes) for word in (text, *text.split())}
     missing = [program for program in _missing(facts.needs) if program not in replaced]
     if missing:
         hint = f"install it: {facts.install}" if facts.install else "install it, and add its directory to PATH"
@@ -218,14 +219,6 @@ def _missing(programs: Sequence[str]) -> tuple[str, ...]:
 
 def _unset(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if not os.environ.get(name))
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield from (value, *value.split())
-    elif isinstance(value, Mapping | list | tuple):
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(item)
 
 
 def preset_notes(preset: Preset) -> tuple[str, ...]:

@@ -12,12 +12,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal, cast
 
-from assay.engines.base import Engine, EngineContext, EngineReply, FullEngine, Handle, InProcessDefaults, Session
+from assay.engines.base import Engine, EngineContext, EngineDefaults, EngineReply, FullEngine, Handle, Session
 from assay.engines.fingerprints import digest_modules, digest_path, fingerprint_of, qualified_name
 from assay.engines.output import read_reply
 from assay.errors import AssayError, ConfigError, EngineError
 from assay.settings import check_counts, read_settings, setting
-from assay.types import Corpus, Role
+from assay.types import Corpus
 
 Search = Callable[..., object]
 #: How a search function is called: f(query, k), f(query, k=k) or f(query).
@@ -191,14 +191,11 @@ def _bad_signature(function: Search) -> ConfigError:
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionEngine(InProcessDefaults):
+class FunctionEngine(EngineDefaults):
     """A callable (query, k) or (query) that returns a list of Hit, path, 'path:10-20' or mapping."""
 
     function: Search
     style: CallStyle = "positional"
-    oversample: int = 1
-    role: Role = "contestant"
-    notes: tuple[str, ...] = ()
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -209,15 +206,7 @@ class FunctionEngine(InProcessDefaults):
         return fingerprint_of(self.config, digest_modules(qualified_name(self.function).partition(":")[0]))
 
     def open(self, corpus: Corpus) -> Session:  # noqa: ARG002 - part of the protocol
-        return FunctionSession(self.function, self.style)
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionSession:
-    """A session that calls a search function."""
-
-    function: Search
-    style: CallStyle
+        return self
 
     def search(self, query: str, k: int) -> EngineReply:
         """Call the function and parse its result, cut at k if the function does not take k."""

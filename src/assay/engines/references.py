@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.corpus import read_text
-from assay.engines.base import EngineContext, InProcessDefaults, Session
+from assay.engines.base import EngineContext, EngineDefaults, Session
 from assay.engines.fingerprints import identity_of
 from assay.errors import ConfigError, EngineError
 from assay.settings import check_counts, read_settings, setting
@@ -33,13 +33,11 @@ class RandomSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class RandomEngine(InProcessDefaults):
+class RandomEngine(EngineDefaults):
     """Files in random order, each with a random window."""
 
     settings: RandomSettings
-    oversample: int = 1
     role: Role = "floor"
-    notes: tuple[str, ...] = ()
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -93,13 +91,11 @@ class OracleSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class OracleEngine(InProcessDefaults):
+class OracleEngine(EngineDefaults):
     """The targets of the gold sets as rankings."""
 
     suite: Suite
-    oversample: int = 1
     role: Role = "ceiling"
-    notes: tuple[str, ...] = ()
 
     @property
     def config(self) -> Mapping[str, object]:

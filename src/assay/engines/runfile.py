@@ -23,14 +23,14 @@ from urllib.parse import quote, unquote
 
 from assay.corpus.spec import find_document
 from assay.digests import text_digest
-from assay.engines.base import EngineContext, InProcessDefaults, Session
+from assay.engines.base import EngineContext, EngineDefaults, Session
 from assay.engines.fingerprints import identity_of
 from assay.engines.output import read_hit
 from assay.engines.text_output import parse_location
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8
 from assay.settings import read_settings, setting
-from assay.types import Corpus, GoldSet, Hit, Query, Role, Suite
+from assay.types import Corpus, GoldSet, Hit, Query, Suite
 
 #: Prefix of the last column of a run that Assay wrote.
 TAG = "assay:"
@@ -87,15 +87,13 @@ Rankings = Mapping[str, tuple[Hit | Docno, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class RunFileEngine(InProcessDefaults):
+class RunFileEngine(EngineDefaults):
     """A parsed run file."""
 
     path: str
     digest: str
     suite: Suite
     rankings: Rankings
-    oversample: int = 1
-    role: Role = "contestant"
     notes: tuple[str, ...] = ()
 
     @property

@@ -186,6 +186,13 @@ class SharedIndexEngine:
 
     __slots__ = ()
 
+    def open(self: Indexed, corpus: Corpus) -> ExternalSession:
+        return self.open_at(IndexWorkspace(corpus), None, indexed=False)
+
+    def open_within(self: Indexed, corpus: Corpus, seconds: float | None) -> ExternalSession:
+        """Open within the shorter of this and the configured time limit."""
+        return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
+
     def steps(self: Indexed) -> tuple[SharedStep, ...]:
         return self.indexing.steps()
 

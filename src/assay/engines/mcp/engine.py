@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from assay.digests import digest_of
-from assay.engines.base import EngineContext, TimedSession
+from assay.engines.base import EngineContext, EngineDefaults
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.output import OutputLayout, OutputSettings, make_layout
@@ -45,7 +45,7 @@ from assay.engines.tool import (
 )
 from assay.errors import ConfigError, EngineError, SetupError, install_hint
 from assay.settings import read_settings, setting
-from assay.types import Corpus, Role
+from assay.types import Corpus
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -203,7 +203,7 @@ _UNRECORDED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class McpEngine(SharedIndexEngine):
+class McpEngine(SharedIndexEngine, EngineDefaults):
     """An MCP server with its templates; values of variables are read when needed and not stored."""
 
     settings: McpSettings
@@ -214,13 +214,9 @@ class McpEngine(SharedIndexEngine):
     template: ConfigTemplate | None  # of a file for the server
     oversample: int
     git: bool
-    role: Role = "contestant"
-    notes: tuple[str, ...] = ()
-    identity: str | None = None  # a program or server may change unnoticed
-    parallel: int = 1
 
     @property
-    def private(self) -> bool:
+    def private(self) -> bool:  # type: ignore[override]  # computed
         """Whether the server is started here, and may write beside the code, or gets the path of the code."""
         return bool(self.templates.command) or any(has_placeholder(self.texts, name) for name in ("root", "store"))
 
@@ -234,7 +230,7 @@ class McpEngine(SharedIndexEngine):
         return has_placeholder(self.texts, "store")
 
     @property
-    def secrets(self) -> tuple[str, ...]:
+    def secrets(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
         """The token, variables in templates, the server's environment, and keys in the URL."""
         settings = self.settings
         own = secret_values(self.templates.named, env=settings.env, urls=[settings.url], token_env=settings.token_env)
@@ -258,12 +254,6 @@ class McpEngine(SharedIndexEngine):
         own |= {**recorded_table("env", settings.env), **recorded_table("headers", settings.headers)}
         own |= recorded_config(self.template, settings.index_keys)
         return {"kind": "mcp", **own, **settings.recorded()}
-
-    def open(self, corpus: Corpus) -> TimedSession:
-        return self.open_within(corpus, None)
-
-    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> McpSession:
         """Start the server on an existing index, or build it first."""
