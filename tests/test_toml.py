@@ -51,5 +51,5 @@ def test_what_is_no_number_has_a_name_and_null_has_none():
     assert math.isnan(tomllib.loads(f"v = {write_value(math.nan)}")["v"])
     assert write_value((1, (2.0,))) == "[1, [2.0]]"
     for wrong in (None, [None], {"a": object()}):
-        with pytest.raises(ConfigError, match="cannot be written as TOML"):
+        with pytest.raises(ConfigError, match="cannot write"):
             write_value(wrong)

@@ -16,15 +16,14 @@ class ChatConfig:
 
     #: A local 7B model on two cores reads a few thousand tokens per minute; a hosted one answers in seconds.
     timeout: float = 180.0
-    #: Two more attempts bridge a rate limit per minute; an outage is reported.
+    #: Two retries outlast a rate limit per minute; an outage is an error.
     retries: int = 2
     #: The most likely completion, so that repeated requests agree as far as the server is deterministic.
     temperature: float = 0.0
-    #: Of 64 hexadecimal digits; 2^64 fences cannot be guessed in advance.
-    fence_chars: int = 16
 
 
 DEFAULT_CHAT: Final = ChatConfig()
+_FENCE_CHARS: Final = 16  # of 64 hexadecimal digits; 2^64 fences cannot be guessed in advance
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Endpoint:
         web_address(self.url)
         if not self.model.strip():
             raise ConfigError(
-                "no model is named", file=redact_url(self.url), hint="write the model's name after the address"
+                "missing model name", file=redact_url(self.url), hint="append the name of the model to the address"
             )
 
     def __repr__(self) -> str:
@@ -60,35 +59,35 @@ class Prompt:
     text: str
 
 
-def complete(endpoint: Endpoint, question: Prompt, config: ChatConfig = DEFAULT_CHAT) -> str:
+def complete(endpoint: Endpoint, prompt: Prompt, config: ChatConfig = DEFAULT_CHAT) -> str:
     """Send a prompt and return the text of the completion."""
     payload = {
         "model": endpoint.model,
         "temperature": config.temperature,
-        "messages": [{"role": "system", "content": question.task}, {"role": "user", "content": question.text}],
+        "messages": [{"role": "system", "content": prompt.task}, {"role": "user", "content": prompt.text}],
     }
-    answer = post_json(
+    response = post_json(
         endpoint.url, payload, token_env=endpoint.token_env, timeout=config.timeout, retries=config.retries
     )
-    match answer:
+    match response:
         case {"choices": [{"message": {"content": str(content)}}, *_]}:
             return content
     raise EngineError(
-        "the answer has no choices[0].message.content",
+        "expected choices[0].message.content in the response",
         file=redact_url(endpoint.url),
-        hint="the address must be that of an OpenAI-compatible /v1/chat/completions",
+        hint="use the address of an OpenAI-compatible /v1/chat/completions",
     )
 
 
-def fence(*texts: str, config: ChatConfig = DEFAULT_CHAT) -> str:
-    """Return a delimiter that none of the texts can contain on purpose: a hash of all of them."""
+def fence(*texts: str) -> str:
+    """Return a delimiter that the texts cannot contain on purpose: a hash of all of them."""
     digest = hashlib.sha256()
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")
         digest.update(len(raw).to_bytes(8, "big") + raw)
-    return digest.hexdigest()[: config.fence_chars]
+    return digest.hexdigest()[:_FENCE_CHARS]
 
 
 def prompt_version(*prompts: str) -> str:
-    """Return a version that changes with the wording of prompts."""
+    """Return a version that changes with the text of prompts."""
     return fence(*prompts)

@@ -32,7 +32,7 @@ class Deadline:
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
     def allows(self, seconds: float) -> bool:
-        """Return whether time remains after a wait of this length."""
+        """Return whether time remains after a wait of this many seconds."""
         return self.deadline is None or time.monotonic() + seconds < self.deadline
 
     def within(self, seconds: float | None) -> Deadline:
@@ -44,12 +44,12 @@ class Deadline:
         return Deadline(seconds)
 
     def extend(self, seconds: float) -> None:
-        """Postpone the deadline by time that does not count."""
+        """Postpone the deadline."""
         self.deadline = None if self.deadline is None else self.deadline + seconds
 
 
 def min_timeout(*limits: float | None) -> float | None:
-    """Return the shortest timeout, where None is no limit."""
+    """Return the shortest timeout; None is no limit."""
     return min((limit for limit in limits if limit is not None), default=None)
 
 

@@ -1,4 +1,4 @@
-"""SHA-256 digests that are equal on every machine and in every process."""
+"""Reproducible SHA-256 digests."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""The errors that Assay raises on purpose.
+"""Expected errors and their exit codes.
 
-AssayError                      exit code 4 unless a subclass says otherwise
+AssayError                      exit code 4 unless a subclass overrides it
 ├── InputError                  2   wrong input from the user
 │   ├── GoldError                   a gold set that cannot be read or does not fit its corpus
 │   ├── ConfigError                 assay.toml, a flag, a measure or an engine setting
 │   └── CorpusError                 a corpus that is missing, unreadable or inconsistent
-├── EngineError                 4   an engine cannot be opened, or violated its contract
-│   └── EngineTimeoutError          ... or did not answer in time
+├── EngineError                 4   an engine that cannot be opened or violates its contract
+│   └── EngineTimeoutError          an engine that exceeded its timeout
 ├── SetupError                  4   a missing tool, extra or network connection
-└── NotComparableError          5   two results that must not be compared
+└── NotComparableError          5   results that cannot be compared
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Self
 
 
 class AssayError(Exception):
-    """Base class of expected failures with the exit code of the command line."""
+    """Base class of expected errors, with the exit code of the command line."""
 
     exit_code = 4
 
@@ -50,10 +50,8 @@ class AssayError(Exception):
         return (_rebuild, (type(self), self.message), self.__dict__.copy())
 
     def rewrite(self, change: Callable[[str], str]) -> Self:
-        """Return a copy, without traceback and cause, whose message and hint are passed through a function.
-
-        `copy.copy` would keep the traceback where a library registers picklers for exceptions, as Dask does with tblib.
-        """
+        """Return a copy with changed message and hint, without traceback and cause."""
+        # `copy.copy` keeps the traceback where a library registers picklers for exceptions, as Dask does with tblib
         changed: Self = _rebuild(type(self), self.message)
         changed.__dict__.update(self.__dict__)
         changed.message = change(self.message)
@@ -67,25 +65,25 @@ def _rebuild(kind: type[AssayError], message: str) -> Any:  # noqa: ANN401 - of 
 
 
 class InputError(AssayError):
-    """The user's input is wrong."""
+    """Wrong input from the user."""
 
     exit_code = 2
 
 
 class GoldError(InputError):
-    """A gold set cannot be read, or does not fit its corpus."""
+    """A gold set that cannot be read or does not fit its corpus."""
 
 
 class ConfigError(InputError):
-    """A configuration key, a flag, a measure or an engine setting is wrong."""
+    """A wrong configuration key, flag, measure or engine setting."""
 
 
 class CorpusError(InputError):
-    """A corpus is missing, unreadable or inconsistent."""
+    """A missing, unreadable or inconsistent corpus."""
 
 
 class EngineError(AssayError):
-    """An engine cannot be opened, or violated its contract."""
+    """An engine that cannot be opened or violates its contract."""
 
     waited: float = 0.0  # seconds before the failure that are not part of the query, such as a restart
     stderr: str = ""  # last stderr output of an engine that did not open
@@ -93,26 +91,26 @@ class EngineError(AssayError):
 
 
 class EngineTimeoutError(EngineError):
-    """An engine did not answer in time."""
+    """An engine that exceeded its timeout."""
 
 
 class SetupError(AssayError):
-    """The machine lacks a tool, an extra or a network connection."""
+    """A missing tool, extra or network connection."""
 
 
 class NotComparableError(AssayError):
-    """Two results must not be compared."""
+    """Results that cannot be compared."""
 
     exit_code = 5
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an extra from a checkout, the only way to install Assay."""
+    """Return the command that installs an extra from a checkout."""
     return f"pip install '.[{extra}]' in your checkout of Assay"
 
 
 def closest_match(word: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
-    """Return the known names closest to a misspelled one, ignoring case; empty when none is close."""
+    """Return the known names closest to a misspelled name, ignoring case."""
     import difflib
 
     folded: dict[str, str] = {}
@@ -122,6 +120,6 @@ def closest_match(word: str, known: Iterable[str], most: int = 1) -> tuple[str, 
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the hint `did you mean NAME?`; empty when no known name is close."""
+    """Return the hint `did you mean NAME?`, or an empty string."""
     near = closest_match(word, known)
     return f"did you mean {near[0]!r}?" if near else ""

@@ -35,7 +35,7 @@ def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
             os.umask(mask)
             os.chmod(name, 0o666 & ~mask)
             os.replace(name, path)
-            sync_folder(path.parent)
+            sync_directory(path.parent)
         except BaseException:
             with suppress(FileNotFoundError):  # already renamed: syncing the directory failed
                 os.unlink(name)
@@ -45,32 +45,31 @@ def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def atomic_folder(folder: Path) -> Iterator[Path]:
-    """Yield an empty directory that replaces `folder` at the end; an error keeps the old directory."""
-    work = folder.parent / f".{folder.name}.{os.getpid()}"
+def atomic_directory(directory: Path) -> Iterator[Path]:
+    """Yield an empty directory that replaces `directory` at the end; an error keeps the old one."""
+    work = directory.parent / f".{directory.name}.{os.getpid()}"
     try:
         work.mkdir(parents=True)
         try:
             yield work
-            if folder.exists():
-                shutil.rmtree(folder)
-            os.replace(work, folder)
+            if directory.exists():
+                shutil.rmtree(directory)
+            os.replace(work, directory)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise cannot_write(directory, error) from error
 
 
 def cannot_write(path: Path, error: OSError) -> SetupError:
     """Return the error for a failed write."""
-    return SetupError(
-        f"cannot write {path}: {error.strerror or error}", hint="check the folder's rights and the free disk space"
-    )
+    hint = "check the permissions of the directory and the free disk space"
+    return SetupError(f"cannot write {path}: {error.strerror or error}", hint=hint)
 
 
-def remove_leftovers(folder: Path, name: str = "*") -> None:
-    """Remove temporary files of killed writers; the caller ensures that no writer is active."""
-    for part in sorted(folder.glob(f".{name}.*")):
+def remove_leftovers(directory: Path, name: str = "*") -> None:
+    """Remove temporary files of killed writers; no writer may be active."""
+    for part in sorted(directory.glob(f".{name}.*")):
         part.unlink(missing_ok=True)
 
 
@@ -89,19 +88,19 @@ def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "
 
 
 def check_regular(path: Path, error: type[InputError] = InputError) -> None:
-    """Raise for a pipe or a device, since reading it may never end; a missing file passes."""
+    """Raise for a pipe or a device, which may never end; a missing file passes."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        hint = "save its output to a file and pass that file; `<(...)` is a pipe too"
+        hint = "save its output to a file and pass that file instead of a pipe or `<(...)`"
         raise error("is a pipe or a device, not a regular file", file=path, hint=hint)
 
 
-def sync_folder(folder: Path) -> None:
-    """Flush a directory to disk, so that a rename in it survives a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
+def sync_directory(directory: Path) -> None:
+    """Flush a directory to disk, so that a rename in it survives a power failure."""
+    handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -1,4 +1,4 @@
-"""Redaction of secrets in everything that is written or shown."""
+"""Redaction of secrets in all output."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _NAMED: Final = re.compile(
 #: Settings are rejected, which costs more, so the word must end the name: not `max_tokens`, `cookie_policy`.
 _ENDS: Final = re.compile(rf"(?:{_WORDS})(?:_?\d+)?$", re.IGNORECASE)
 _VARIABLE: Final = re.compile(r"\{env:(\w+)\}")
-#: Values that settings took from the environment, redacted for every engine: a program inherits the variables that
-#: were meant for another one, and may print them all.
+#: Values that settings read from the environment, redacted for every engine: programs inherit all variables and may
+#: print them.
 _DECLARED: Final[set[str]] = set()
 MARK: Final = "***"
 
@@ -43,7 +43,7 @@ REDACTION: Final = RedactionLimits()
 
 
 class Redactor:
-    """Replaces secret values in texts, including their quoted, escaped and base64 forms."""
+    """A filter that replaces secret values, including their quoted, escaped and base64 forms."""
 
     def __init__(self, values: Iterable[str], limits: RedactionLimits = REDACTION) -> None:
         forms = {form for value in values if len(value) >= limits.shortest for form in _forms(value)}
@@ -55,7 +55,7 @@ class Redactor:
         return text if self._pattern is None else self._pattern.sub(MARK, text)
 
     def value(self, value: object) -> object:
-        """Return a JSON value without the secrets; keys are names and stay."""
+        """Return a JSON value without the secrets; keys are not changed."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -75,7 +75,7 @@ class Redactor:
 
 
 def make_redactor(secrets: Iterable[str]) -> Redactor:
-    """Return a redactor of these values and of secrets in the environment."""
+    """Return a redactor for these values and for secrets in the environment."""
     return Redactor((*secrets, *environment_secrets()))
 
 
@@ -86,12 +86,12 @@ def environment_secrets() -> tuple[str, ...]:
 
 
 def declare(settings: object) -> None:
-    """Treat variables that settings name, as {env:NAME} or in a key such as token_env, as secrets from now on."""
+    """Redact the variables that settings name, as {env:NAME} or in a key such as token_env, from now on."""
     declare_values(os.environ.get(name, "").strip() for name in variables(settings))
 
 
 def declare_values(values: Iterable[str]) -> None:
-    """Treat values as secrets from now on, in all output."""
+    """Redact values from now on, in all output."""
     _DECLARED.update(values)
 
 

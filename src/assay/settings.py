@@ -14,7 +14,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from assay.errors import ConfigError, closest_match
+from assay.errors import ConfigError, did_you_mean
 from assay.toml import write_key
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def _read_record(kind: Any, base: Any, values: Mapping[str, object], where: str,
 
 
 def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, Any]:
-    """Return settings with changes; nested tables are merged."""
+    """Merge changes into settings, table by table."""
     merged = dict(settings)
     for key, value in changes.items():
         old = merged.get(key)
@@ -64,13 +64,11 @@ def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict
 
 def unknown_name(what: str, name: str, known: list[str], kind: str) -> ConfigError:
     """Return the error for an unknown name; the hint is the closest known name, or all of them."""
-    near = closest_match(name, known)
-    hint = f"did you mean {near[0]!r}?" if near else f"{kind}: {', '.join(known) or 'none'}"
-    return ConfigError(f"{what} {name!r}", hint=hint)
+    return ConfigError(f"{what} {name!r}", hint=did_you_mean(name, known) or f"{kind}: {', '.join(known) or 'none'}")
 
 
 def check_counts(where: str, **counts: int) -> None:
-    """Raise for counts less than one."""
+    """Raise ConfigError for counts below 1."""
     for name, count in counts.items():
         if count < 1:
             raise ConfigError(f"{where}: {name}: expected at least 1, got {count}")
@@ -151,7 +149,7 @@ _NAMES: dict[Any, tuple[str, str]] = {
 }
 
 
-#: A part of a dotted key; quotes that TOML requires may be left out where the meaning is unambiguous.
+#: A part of a dotted key; quotes are optional where TOML requires them but the meaning is unambiguous.
 _PART = re.compile(
     r"""[ \t]*(?:(?P<quoted>"(?:[^"\\\n]|\\.)*"|'[^'\n]*')|(?P<bare>[^."'\s](?:[^."\r\n]*[^."\s])?))[ \t]*"""
 )
@@ -197,7 +195,7 @@ def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Yield the values of nested tables with the parts of their keys; an empty table is a value."""
+    """Yield the values of nested tables with the parts of their keys; an empty table counts as a value."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from leaves(inner, (*names, key))
@@ -206,7 +204,7 @@ def leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 
 
 def apply_overrides(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with values changed by dotted key."""
+    """Return settings with some values replaced, by dotted key."""
     changed = dict(settings)
     for key, value in changes.items():
         changed = merge(changed, nest(split_key(key), value))

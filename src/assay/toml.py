@@ -1,4 +1,4 @@
-"""TOML files with line numbers in errors, and a writer of TOML values; tomllib has neither."""
+"""TOML files with line numbers in errors, and a TOML writer; tomllib has neither."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class TomlFile:
-    """A parsed TOML file and its text, in which lines can be located."""
+    """A parsed TOML file and its text."""
 
     path: Path
     text: str = field(repr=False)
@@ -81,7 +81,7 @@ def write_value(value: object) -> str:
         return "nan" if math.isnan(value) else repr(float(value))
     if isinstance(value, int):
         return repr(value)
-    raise ConfigError(f"{value!r} cannot be written as TOML", hint="a text, a number, true, false, a list or a table")
+    raise ConfigError(f"cannot write {value!r} as TOML", hint="use a string, number, boolean, list or table")
 
 
 def write_key(names: Iterable[str]) -> str:

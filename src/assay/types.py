@@ -25,7 +25,7 @@ SECONDARY = 1
 ALPHA = 0.05
 MARGIN = 0.02
 
-#: Role of an engine in result tables: `random` is the floor, `oracle` the ceiling, `keywords` the yardstick.
+#: Role of an engine in result tables: `random` is the floor, `oracle` the ceiling, `keywords` the reference.
 Role = Literal["contestant", "yardstick", "floor", "ceiling"]
 
 

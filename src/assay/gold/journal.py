@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 
 from assay.errors import GoldError, SetupError
-from assay.files import sync_folder
+from assay.files import sync_directory
 from assay.locks import FileLock
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
         new = not path.exists()
         lock.acquire()
         if new:
-            sync_folder(path.parent)
+            sync_directory(path.parent)
         with path.open("ab", buffering=0) as file:
             yield Journal(path, file, keep=keep)
     except OSError as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from assay.corpus import read_bytes
 from assay.corpus.sources import find_top
 from assay.errors import ConfigError, InputError, SetupError
-from assay.files import atomic_folder
+from assay.files import atomic_directory
 from assay.gold.build import suggest
 from assay.gold.codebase import (
     SENTENCES,
@@ -315,7 +315,7 @@ def write_sets(sets: Sets, folder: Path) -> tuple[Path, ...]:
     """Write gold sets and the stripped copy, replacing an earlier directory, and return the gold files."""
     check_folder(folder)
     names = {f"{gold.provenance['synthetic']}.yaml": gold for gold in sets.golds}
-    with atomic_folder(folder) as work:
+    with atomic_directory(folder) as work:
         for name, text in _MARK_FILES.items():
             (work / name).write_text(text, "utf-8")
         for name, gold in names.items():

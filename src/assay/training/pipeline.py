@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assay.digests import digest_of
 from assay.errors import ConfigError, InputError, SetupError
-from assay.files import remove_leftovers, sync_folder, write_atomic
+from assay.files import remove_leftovers, sync_directory, write_atomic
 from assay.settings import leaves, nest, read_settings
 from assay.store import code_digest, writer_lock
 from assay.store.array_file import JSON, write_store
@@ -326,7 +326,7 @@ def write_model(
             shutil.rmtree(old)
         else:
             made.replace(folder)
-        sync_folder(folder.parent)
+        sync_directory(folder.parent)
     except OSError as error:
         problem = f"the model cannot be written: {error.strerror or error}"
         raise SetupError(problem, file=folder, hint="name another folder with --out") from error

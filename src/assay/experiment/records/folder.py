@@ -17,7 +17,7 @@ from typing import Any, Final
 from assay.digests import bytes_digest, text_digest
 from assay.errors import InputError
 from assay.experiment.records.codec import dump
-from assay.files import cannot_write, remove_leftovers, sync_folder, write_atomic
+from assay.files import cannot_write, remove_leftovers, sync_directory, write_atomic
 from assay.locks import FileLock
 from assay.types import GoldSet, Suite
 
@@ -172,7 +172,7 @@ def replace_generation(folder: Path, manifest: Mapping[str, object], members: Ma
             _finish(folder)
             _stage(folder, text, members)
             os.rename(folder / STAGED, folder / COMMITTED)
-            sync_folder(folder)
+            sync_directory(folder)
             _finish(folder)
     except OSError as error:
         raise cannot_write(folder, error) from error
@@ -228,9 +228,9 @@ def _finish(folder: Path) -> None:
             os.replace(new / name, folder / name)
         _remove(folder, sorted(_named(folder).difference(named)))
         for place in sorted({(folder / name).parent for name in named} | {folder}):
-            sync_folder(place)
+            sync_directory(place)
         os.replace(new / MANIFEST, folder / MANIFEST)
-        sync_folder(folder)
+        sync_directory(folder)
     shutil.rmtree(new, ignore_errors=True)
     remove_leftovers(folder, MANIFEST)
 

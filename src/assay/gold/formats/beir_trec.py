@@ -20,7 +20,7 @@ from pathlib import Path
 
 from assay.corpus.spec import document_paths
 from assay.errors import GoldError
-from assay.files import atomic_folder
+from assay.files import atomic_directory
 from assay.gold.anchors import parse_target
 from assay.gold.build import (
     GoldLocation,
@@ -288,7 +288,7 @@ def is_ours(folder: Path) -> bool:
 
 def write_documents(folder: Path, files: Mapping[str, str]) -> None:
     """Write a directory of documents atomically."""
-    with atomic_folder(folder) as work:
+    with atomic_directory(folder) as work:
         for path, text in files.items():
             (work / path).parent.mkdir(parents=True, exist_ok=True)
             (work / path).write_text(text, "utf-8", newline="")
