@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import getpass
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from assay.corpus.git import git, git_stream
+from assay.corpus.git import git, read_blobs
 from assay.corpus.sources import ArchiveLimits, find_top
 from assay.errors import AssayError, SetupError
 from assay.types import Corpus
@@ -118,17 +117,9 @@ def messages(folder: Path, ids: Sequence[str]) -> Mapping[str, Message]:
 
 def old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLines, str]:
     """Read changed files as of their commits."""
-    found: dict[ChangedLines, str] = {}
-    with tempfile.TemporaryFile() as names:
-        names.write("".join(f"{one.commit}:./{one.path}\n" for one in wanted).encode("utf-8", "surrogateescape"))
-        names.seek(0)
-        with git_stream("cat-file", "--batch", cwd=folder, stdin=names) as stream:
-            for one in wanted:
-                header = stream.readline().split()
-                if len(header) == 3 and header[1] == b"blob":
-                    found[one] = stream.read(int(header[2])).decode("utf-8", "replace").removeprefix("\ufeff")
-                    stream.read(1)
-    return found
+    texts = read_blobs((f"{one.commit}:./{one.path}" for one in wanted), cwd=folder)
+    pairs = ((one, data) for one, data in zip(wanted, texts, strict=True) if data is not None)
+    return {one: data.decode("utf-8", "replace").removeprefix("\ufeff") for one, data in pairs}
 
 
 def now() -> str:

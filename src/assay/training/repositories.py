@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.git import git, git_stream
+from assay.corpus.git import git, read_blobs
 from assay.corpus.languages import detect
 from assay.corpus.sources import ArchiveLimits
 from assay.corpus.spec import without_credentials
@@ -150,17 +149,8 @@ def list_files(repository: GitRepo) -> tuple[TreeEntry, ...]:
 
 def read_files(repository: GitRepo, entries: Sequence[TreeEntry]) -> Iterator[tuple[TreeEntry, bytes]]:
     """Read files in order with one git process, skipping those whose content is missing."""
-    with tempfile.TemporaryFile() as names:
-        names.write("".join(f"{entry.oid}\n" for entry in entries).encode("ascii"))
-        names.seek(0)
-        with git_stream("--git-dir=.", "cat-file", "--batch", cwd=repository.folder, stdin=names) as stream:
-            for entry in entries:
-                header = stream.readline().split()
-                if len(header) == 3 and header[2].isdigit():
-                    data = stream.read(int(header[2]))
-                    stream.read(1)
-                    if header[1] == b"blob":
-                        yield entry, data
+    contents = read_blobs((entry.oid for entry in entries), "--git-dir=.", cwd=repository.folder)
+    yield from ((entry, data) for entry, data in zip(entries, contents, strict=True) if data is not None)
 
 
 def _git(folder: Path, *arguments: str) -> bytes | None:

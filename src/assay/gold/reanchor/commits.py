@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from assay.corpus import ArchiveLimits, decode_text
-from assay.corpus.git import git, git_stream
+from assay.corpus.git import git, read_blobs
 from assay.errors import CorpusError
 from assay.gold.reanchor.sections import (
     Fingerprint,
@@ -144,20 +143,15 @@ class Tree:
     def read(self, paths: Iterable[str]) -> None:
         """Read several files in one git process."""
         wanted = [path for path in paths if path not in self._lines]
-        with tempfile.TemporaryFile() as names:
-            names.write("".join(f"{self.blobs[path]}\n" for path in wanted).encode("ascii"))
-            names.seek(0)
-            with git_stream("cat-file", "--batch", cwd=self.repository.folder, stdin=names) as stream:
-                for path in wanted:
-                    header = stream.readline().split()
-                    if len(header) != 3 or header[1] != b"blob":
-                        raise CorpusError(
-                            f"git has no content for {path} at {self.commit[:12]}",
-                            file=self.repository.folder,
-                            hint="the clone is partial or damaged: run `git fsck`, or fetch all of it",
-                        )
-                    self._lines[path] = split_lines(decode_text(stream.read(int(header[2]))))
-                    stream.read(1)
+        contents = read_blobs((self.blobs[path] for path in wanted), cwd=self.repository.folder)
+        for path, data in zip(wanted, contents, strict=True):
+            if data is None:
+                raise CorpusError(
+                    f"git has no content for {path} at {self.commit[:12]}",
+                    file=self.repository.folder,
+                    hint="the clone is partial or damaged: run `git fsck`, or fetch all of it",
+                )
+            self._lines[path] = split_lines(decode_text(data))
 
 
 def read_tree(repository: GitRepository, commit: str, most_bytes: int) -> Tree:
