@@ -108,97 +108,58 @@ _CONFIG: Final = {
     "yaml": "yaml yml",
 }
 
-#: Lowercase file names that take precedence over extensions.
-_NAMES: Final[Mapping[str, FileType]] = {
-    "authors": FileType("text", "docs"),
-    "brewfile": FileType("ruby", "config"),
-    "build": FileType("starlark", "config"),
-    "build.bazel": FileType("starlark", "config"),
-    "cargo.lock": FileType("toml", "config"),
-    "changelog": FileType("text", "docs"),
-    "changes": FileType("text", "docs"),
-    "cmakelists.txt": FileType("cmake", "code"),
-    "containerfile": FileType("dockerfile", "config"),
-    "contributing": FileType("text", "docs"),
-    "copying": FileType("text", "docs"),
-    "dockerfile": FileType("dockerfile", "config"),
-    "gemfile": FileType("ruby", "config"),
-    "gnumakefile": FileType("makefile", "code"),
-    "go.mod": FileType("go", "config"),
-    "go.sum": FileType("text", "config"),
-    "go.work": FileType("go", "config"),
-    "jenkinsfile": FileType("groovy", "config"),
-    "justfile": FileType("just", "code"),
-    "license": FileType("text", "docs"),
-    "makefile": FileType("makefile", "code"),
-    "meson.build": FileType("meson", "config"),
-    "news": FileType("text", "docs"),
-    "notice": FileType("text", "docs"),
-    "package.swift": FileType("swift", "config"),
-    "pipfile": FileType("toml", "config"),
-    "podfile": FileType("ruby", "config"),
-    "procfile": FileType("yaml", "config"),
-    "rakefile": FileType("ruby", "code"),
-    "readme": FileType("text", "docs"),
-    "robots.txt": FileType("text", "config"),
-    "sconstruct": FileType("python", "code"),
-    "todo": FileType("text", "docs"),
-    "vagrantfile": FileType("ruby", "config"),
-    "workspace": FileType("starlark", "config"),
-    ".assayignore": FileType("gitignore", "config"),
-    ".bashrc": FileType("bash", "config"),
-    ".dockerignore": FileType("gitignore", "config"),
-    ".editorconfig": FileType("ini", "config"),
-    ".env": FileType("dotenv", "config"),
-    ".gitattributes": FileType("gitattributes", "config"),
-    ".gitignore": FileType("gitignore", "config"),
-    ".gitmodules": FileType("ini", "config"),
-    ".npmrc": FileType("ini", "config"),
-    ".profile": FileType("bash", "config"),
-    ".zshrc": FileType("bash", "config"),
+#: (kind, language) -> lowercase file names, which take precedence over extensions.
+_NAMED: Final[Mapping[tuple[Kind, str], str]] = {
+    ("code", "cmake"): "cmakelists.txt",
+    ("code", "just"): "justfile",
+    ("code", "makefile"): "gnumakefile makefile",
+    ("code", "python"): "sconstruct",
+    ("code", "ruby"): "rakefile",
+    ("docs", "text"): "authors changelog changes contributing copying license news notice readme todo",
+    ("config", "bash"): ".bashrc .profile .zshrc",
+    ("config", "dockerfile"): "containerfile dockerfile",
+    ("config", "dotenv"): ".env",
+    ("config", "gitattributes"): ".gitattributes",
+    ("config", "gitignore"): ".assayignore .dockerignore .gitignore",
+    ("config", "go"): "go.mod go.work",
+    ("config", "groovy"): "jenkinsfile",
+    ("config", "ini"): ".editorconfig .gitmodules .npmrc",
+    ("config", "meson"): "meson.build",
+    ("config", "ruby"): "brewfile gemfile podfile vagrantfile",
+    ("config", "starlark"): "build build.bazel workspace",
+    ("config", "swift"): "package.swift",
+    ("config", "text"): "go.sum robots.txt",
+    ("config", "toml"): "cargo.lock pipfile",
+    ("config", "yaml"): "procfile",
 }
 _REQUIREMENTS: Final = re.compile(r"(.*[-_.])?(requirements|constraints)([-_.].*)?\.(txt|in)")
 
-#: Shebang program without trailing version -> language.
-_INTERPRETERS: Final[Mapping[str, str]] = {
-    "ash": "bash",
-    "awk": "awk",
-    "bash": "bash",
-    "bun": "javascript",
-    "dash": "bash",
-    "deno": "typescript",
+#: language -> programs of shebangs, without trailing version.
+_PROGRAMS: Final = {
+    "applescript": "osascript",
+    "awk": "awk gawk",
+    "bash": "ash bash dash ksh sh zsh",
     "elixir": "elixir",
-    "escript": "erlang",
+    "erlang": "escript",
     "fish": "fish",
-    "gawk": "awk",
     "groovy": "groovy",
+    "haskell": "runghc runhaskell",
+    "javascript": "bun node nodejs",
     "julia": "julia",
     "kotlin": "kotlin",
-    "ksh": "bash",
-    "lua": "lua",
-    "luajit": "lua",
-    "make": "makefile",
-    "node": "javascript",
-    "nodejs": "javascript",
-    "osascript": "applescript",
+    "lua": "lua luajit",
+    "makefile": "make",
     "perl": "perl",
     "php": "php",
-    "pwsh": "powershell",
-    "pypy": "python",
-    "python": "python",
-    "rscript": "r",
+    "powershell": "pwsh",
+    "python": "pypy python",
+    "r": "rscript",
     "ruby": "ruby",
-    "runghc": "haskell",
-    "runhaskell": "haskell",
     "scala": "scala",
-    "sh": "bash",
     "swift": "swift",
-    "tclsh": "tcl",
-    "ts-node": "typescript",
-    "tsx": "typescript",
-    "zsh": "bash",
+    "tcl": "tclsh",
+    "typescript": "deno ts-node tsx",
 }
-
 
 _TABLES: Final[Mapping[Kind, Mapping[str, str]]] = {"code": _CODE, "docs": _DOCS, "config": _CONFIG}
 _EXTENSIONS: Final = {
@@ -207,30 +168,38 @@ _EXTENSIONS: Final = {
     for language, extensions in table.items()
     for extension in extensions.split()
 }
-_UNKNOWN: Final = FileType(None, "other")
 
 
-#: Other names of languages.
-_ALIASES: Final[Mapping[str, str]] = {
-    "bazel": "starlark",
-    "c#": "csharp",
-    "docker": "dockerfile",
-    "emacs-lisp": "elisp",
-    "f#": "fsharp",
-    "golang": "go",
-    "make": "makefile",
-    "node": "javascript",
-    "nodejs": "javascript",
-    "objc++": "objective-cpp",
-    "objectpascal": "pascal",
-    "protobuf": "proto",
-    "python3": "python",
-    "restructuredtext": "rst",
-    "shell": "bash",
-    "viml": "vim",
-    "vimscript": "vim",
-    "vb.net": "visualbasic",
+#: language -> its other names.
+_OTHER_NAMES: Final = {
+    "bash": "shell",
+    "csharp": "c#",
+    "dockerfile": "docker",
+    "elisp": "emacs-lisp",
+    "fsharp": "f#",
+    "go": "golang",
+    "javascript": "node nodejs",
+    "makefile": "make",
+    "objective-cpp": "objc++",
+    "pascal": "objectpascal",
+    "proto": "protobuf",
+    "python": "python3",
+    "rst": "restructuredtext",
+    "starlark": "bazel",
+    "vim": "viml vimscript",
+    "visualbasic": "vb.net",
 }
+
+
+def _by_word(table: Mapping[str, str]) -> dict[str, str]:
+    return {word: language for language, words in table.items() for word in words.split()}
+
+
+_ALIASES: Final = _by_word(_OTHER_NAMES)
+_INTERPRETERS: Final = _by_word(_PROGRAMS)
+_NAMES: Final = {name: FileType(language, kind) for (kind, language), names in _NAMED.items() for name in names.split()}
+#: Every known language.
+LANGUAGES: Final = tuple(sorted({f.language for f in (*_EXTENSIONS.values(), *_NAMES.values()) if f.language}))
 
 
 def language_name(name: str) -> str:
@@ -242,10 +211,6 @@ def language_name(name: str) -> str:
     return _ALIASES.get(asked) or (found.language if found is not None and found.language else asked)
 
 
-#: Every known language.
-LANGUAGES: Final = tuple(sorted({f.language for f in (*_EXTENSIONS.values(), *_NAMES.values()) if f.language}))
-
-
 def extensions(language: str) -> tuple[str, ...]:
     """Return the extensions of a language, without the dot, sorted."""
     return tuple(sorted(ext for ext, found in _EXTENSIONS.items() if found.language == language))
@@ -254,34 +219,20 @@ def extensions(language: str) -> tuple[str, ...]:
 def detect(path: str, head: bytes) -> FileType:
     """Return language and kind of a file by its name and first bytes."""
     name = path.rpartition("/")[2].lower()
-    if known := _by_name(name):
-        return known
-    stem, dot, extension = name.rpartition(".")
-    if dot and (found := _EXTENSIONS.get(extension)) and (stem or extension == "env"):
-        return found
-    if by_shebang := _by_shebang(head):
-        return by_shebang
-    is_config = name.startswith(".") and name.endswith(("rc", "-version", "ignore"))
-    return FileType(None, "config") if is_config else _UNKNOWN
-
-
-def _by_name(name: str) -> FileType | None:
     if found := _NAMES.get(name):
         return found
     if name.endswith((".txt", ".in")) and _REQUIREMENTS.fullmatch(name):
         return FileType("text", "config")
     if name.startswith(("dockerfile.", "containerfile.")) and not name.endswith((".md", ".txt")):
         return _NAMES["dockerfile"]
-    return None
-
-
-def _by_shebang(head: bytes) -> FileType | None:
-    if not head.startswith(b"#!"):
-        return None
-    for word in head[2:].split(b"\n", 1)[0].decode("latin-1").split():
-        program = word.rpartition("/")[2].lower()
-        if program == "env" or word.startswith("-") or "=" in word:
-            continue
-        language = _INTERPRETERS.get(program) or _INTERPRETERS.get(program.rstrip("0123456789."))
-        return FileType(language, "code")
-    return None
+    stem, dot, extension = name.rpartition(".")
+    if dot and (found := _EXTENSIONS.get(extension)) and (stem or extension == "env"):
+        return found
+    if head.startswith(b"#!"):
+        for word in head[2:].split(b"\n", 1)[0].decode("latin-1").split():
+            program = word.rpartition("/")[2].lower()
+            if program != "env" and not word.startswith("-") and "=" not in word:
+                language = _INTERPRETERS.get(program) or _INTERPRETERS.get(program.rstrip("0123456789."))
+                return FileType(language, "code")
+    is_config = name.startswith(".") and name.endswith(("rc", "-version", "ignore"))
+    return FileType(None, "config" if is_config else "other")
