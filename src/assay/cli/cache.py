@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def look_command(args: argparse.Namespace) -> int:
     """Show what the cache holds: entries, sizes, last use, and the cost of rebuilding."""
     from assay.report.render.document import Document
-    from assay.store import KINDS, Store
+    from assay.store import KINDS, LIMITED, Store
 
     store = Store()
     known = {kind.name: kind for kind in KINDS}
@@ -35,19 +35,19 @@ def look_command(args: argparse.Namespace) -> int:
         "schema": "assay/cache/1",
         "folder": str(store.root),
         "limit": store.limits.bytes,
-        "artefacts": sum(one.bytes for one, kind in kept if kind.limited),
+        "artefacts": sum(one.bytes for one, kind in kept if kind in LIMITED),
         "bytes": sum(one.bytes for one, _ in kept),
         "kinds": [
             {
                 "kind": one.kind,
-                "artefacts": kind.limited,
+                "artefacts": kind in LIMITED,
                 "entries": one.entries,
                 "bytes": one.bytes,
                 "oldest": shown_day(one.oldest),
                 "newest": shown_day(one.newest),
                 "about": kind.about,
                 "anew": kind.anew,
-                "share": one.bytes / store.limits.bytes if kind.limited and store.limits.bytes else None,
+                "share": one.bytes / store.limits.bytes if kind in LIMITED and store.limits.bytes else None,
             }
             for one, kind in kept
         ],
@@ -105,16 +105,16 @@ def prune_command(args: argparse.Namespace) -> int:
     nothing run.
     """
     from assay.report.render.document import Document, Paragraph
-    from assay.store import KINDS, Store, parse_age, parse_size
+    from assay.store import KINDS, LIMITED, Store, parse_age, parse_size
 
     most = None if args.to is None else parse_size(args.to, "--to")
     age = None if args.older_than is None else parse_age(args.older_than, "--older-than")
-    known = {kind.name: kind.limited for kind in KINDS}
+    known = [kind.name for kind in KINDS]
     for kind in args.kind:
         if kind not in known:
             hint = did_you_mean(kind, known) or f"kinds: {', '.join(sorted(known))}"
             raise ConfigError(f"--kind: nothing in the cache is of the kind {kind!r}", hint=hint)
-    if most is None and age is None and not all(known[kind] for kind in args.kind):
+    if most is None and age is None and not {kind.name for kind in LIMITED}.issuperset(args.kind):
         raise ConfigError("--kind: how much of it?", hint="add --to SIZE or --older-than AGE")
     total = asdict(Store().prune(most, age, args.kind, dry_run=args.dry_run))
     document = Document("The cache, pruned", (Paragraph(_pruned_text(total, dry_run=args.dry_run)),))

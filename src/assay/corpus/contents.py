@@ -12,14 +12,13 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from assay._version import __version__
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -121,7 +120,11 @@ def examine(real: str, walking: WalkConfig) -> FileContents | RejectedFile:
     if len(data) > walking.max_bytes:
         return RejectedFile("oversized", f"more than {walking.max_bytes:,} bytes")
     shebang = head.partition(b"\n")[0] if head.startswith(b"#!") else b""
-    return FileContents(shebang, len(data), hashlib.sha256(data).hexdigest(), _is_utf8(data))
+    try:
+        utf8 = data.isascii() or bool(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        utf8 = False
+    return FileContents(shebang, len(data), hashlib.sha256(data).hexdigest(), utf8)
 
 
 def binary_format(head: bytes, walking: WalkConfig) -> str | None:
@@ -140,22 +143,11 @@ def binary_format(head: bytes, walking: WalkConfig) -> str | None:
     return None
 
 
-def _is_utf8(data: bytes) -> bool:
-    if data.isascii():
-        return True
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 #: The coarsest clock is that of FAT with two seconds (HFS+ and old NFS have one, ext4 some milliseconds); two writes in
 #: one tick have equal times.
 _RACY_NS: Final = 2_000_000_000
 #: The smallest int64; some file systems have times before 1678.
 _OLDEST_NS: Final = -(2**63)
-_SHA_BYTES: Final = 32
 
 
 class _State(NamedTuple):
@@ -211,22 +203,19 @@ class StatCache:
         """Return all entries as arrays, sorted by path."""
         import numpy as np
 
-        rows = sorted(self._known.items())
-        states = [known[0] for _, known in rows]
-        founds = [known[1] for _, known in rows]
-        texts = [found if isinstance(found, FileContents) else _NO_CONTENTS for found in founds]
-        refusals = [found if isinstance(found, RejectedFile) else _NO_REFUSAL for found in founds]
+        texts, numbers, nodes = [_stamp(self._walking)], [], []
+        for real, (state, found) in sorted(self._known.items()):
+            if isinstance(found, FileContents):
+                texts += (os.fsencode(real), found.shebang, found.sha256.encode(), b"", b"")
+                numbers.append((*state[:3], found.size, found.utf8))
+            else:
+                texts += (os.fsencode(real), b"", b"", found.reason.encode(), found.detail.encode())
+                numbers.append((*state[:3], 0, False))
+            nodes.append(state[3:])
         return {
-            "stamp": _concatenate([_stamp(self._walking)]),
-            "paths": _concatenate(os.fsencode(real) for real, _ in rows),
-            "states": np.array([state[:3] for state in states], dtype=np.int64).reshape(-1, 3),
-            "nodes": np.array([state[3:] for state in states], dtype=np.uint64).reshape(-1, 2),
-            "sizes": np.array([text.size for text in texts], dtype=np.int64),
-            "utf8": np.array([text.utf8 for text in texts], dtype=np.bool_),
-            "sha256": np.frombuffer(bytes.fromhex("".join(text.sha256 for text in texts)), dtype=np.uint8),
-            "shebangs": _concatenate(text.shebang for text in texts),
-            "reasons": _concatenate(refusal.reason.encode("utf-8") for refusal in refusals),
-            "details": _concatenate(refusal.detail.encode("utf-8") for refusal in refusals),
+            "texts": np.frombuffer(b"\0".join(texts), dtype=np.uint8),
+            "numbers": np.array(numbers, dtype=np.int64).reshape(-1, 5),
+            "nodes": np.array(nodes, dtype=np.uint64).reshape(-1, 2),
         }
 
     @classmethod
@@ -237,50 +226,21 @@ class StatCache:
         clock: Callable[[], int] = time.time_ns,
     ) -> StatCache:
         """Load the arrays of `columns`; those of another version or other settings are ignored."""
-        memory = cls(walking, clock)
-        if _split(columns["stamp"]) != [_stamp(walking)]:
-            return memory
-        states = zip(*columns["states"].T.tolist(), *columns["nodes"].T.tolist(), strict=True)
-        paths = map(os.fsdecode, _split(columns["paths"]))
-        known = zip(map(_State._make, states), _read_contents(columns), strict=True)
-        memory._known = dict(zip(paths, known, strict=True))
-        return memory
-
-
-#: Placeholders in the columns of included files for excluded ones, and vice versa.
-_NO_CONTENTS: Final = FileContents(b"", 0, "00" * _SHA_BYTES, True)
-_NO_REFUSAL: Final = RejectedFile("", "")
-
-
-def _read_contents(columns: Mapping[str, NDArray[Any]]) -> Iterable[FileContents | RejectedFile]:
-    hexadecimal = columns["sha256"].tobytes().hex()
-    width = 2 * _SHA_BYTES
-    rows = zip(
-        _split(columns["shebangs"]),
-        columns["sizes"].tolist(),
-        (hexadecimal[at : at + width] for at in range(0, len(hexadecimal), width)),
-        columns["utf8"].tolist(),
-        _split(columns["reasons"]),
-        _split(columns["details"]),
-        strict=True,
-    )
-    for shebang, size, sha256, utf8, reason, detail in rows:
-        yield (
-            RejectedFile(reason.decode("utf-8"), detail.decode("utf-8"))
-            if reason
-            else FileContents(shebang, size, sha256, utf8)
-        )
+        cache = cls(walking, clock)
+        stamp, *texts = columns["texts"].tobytes().split(b"\0")
+        if stamp != _stamp(walking):
+            return cache
+        by_row = (texts[column::5] for column in range(5))
+        rows = zip(*by_row, columns["numbers"].tolist(), columns["nodes"].tolist(), strict=True)
+        for path, shebang, sha256, reason, detail, (size, mtime, ctime, length, utf8), node in rows:
+            found: FileContents | RejectedFile
+            if reason:
+                found = RejectedFile(reason.decode(), detail.decode())
+            else:
+                found = FileContents(shebang, length, sha256.decode(), bool(utf8))
+            cache._known[os.fsdecode(path)] = (_State(size, mtime, ctime, *node), found)
+        return cache
 
 
 def _stamp(walking: WalkConfig) -> bytes:
     return f"{__version__} {walking!r}".encode()
-
-
-def _concatenate(parts: Iterable[bytes]) -> NDArray[np.uint8]:
-    import numpy as np
-
-    return np.frombuffer(b"".join(part + b"\0" for part in parts), dtype=np.uint8)
-
-
-def _split(blob: NDArray[np.uint8]) -> list[bytes]:
-    return blob.tobytes().split(b"\0")[:-1]

@@ -68,14 +68,6 @@ class _Frame:
     closed: SkippedFile | None = None  # excluded, entered only for files that git tracks or .assayignore re-includes
 
 
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """A symbolic link that no rule excludes."""
-
-    path: str
-    frame: _Frame
-
-
 def walk(
     ground: WalkRoot, globs: Globs, walking: WalkConfig, limits: ArchiveLimits, memory: StatCache | None = None
 ) -> WalkResult:
@@ -83,15 +75,13 @@ def walk(
     memory = StatCache() if memory is None else memory
     memory.begin(walking)
     walker = _Walker(ground, globs, walking, limits, memory)
-    walked = walker.run()
+    result = walker.run()
     memory.retain(walker.seen)
-    return walked
+    return result
 
 
 @dataclass(slots=True)
 class _Walker:
-    """The state of one walk."""
-
     ground: WalkRoot
     globs: Globs
     walking: WalkConfig
@@ -104,18 +94,18 @@ class _Walker:
     foreign: list[str] = field(default_factory=list)  # files that are not UTF-8
     visited: set[str] = field(default_factory=set)  # real folders
     seen: set[str] = field(default_factory=set)  # real files
-    links: list[_Link] = field(default_factory=list)
+    links: list[tuple[str, _Frame]] = field(default_factory=list)  # symbolic links that no rule excludes
     prefix: str = ""  # of the corpus root, as seen from the top
 
     def run(self) -> WalkResult:
         self._descend(self._start())
         while self.links:
-            links, self.links = sorted(self.links, key=lambda link: link.path), []
-            for link in links:
+            links, self.links = sorted(self.links, key=lambda link: link[0]), []
+            for path, frame in links:
                 try:
-                    self._follow(link)
+                    self._follow(path, frame)
                 except OSError as error:
-                    self._skip(link.path, "unreadable", error.strerror or str(error))
+                    self._skip(path, "unreadable", error.strerror or str(error))
         if self.foreign:
             names = sorted(self.foreign)
             listed = ", ".join(names[: self.walking.listed])
@@ -193,7 +183,7 @@ class _Walker:
                 path = f"{frame.path}/{entry.name}" if frame.path else entry.name
                 self._skip(path, "unreadable", error.strerror or str(error))
             else:
-                below += [] if inner is None else [inner]
+                below += [inner] if inner else []
         return below
 
     def _find_rejection(self, frame: _Frame, names: frozenset[str]) -> SkippedFile | None:
@@ -213,12 +203,12 @@ class _Walker:
             return frame
         if self.ground.git and ".git" in names and frame.real != str(self.ground.top):
             frame = self._add_repository(frame, Path(frame.real))
-        git, assay = frame.git, frame.assay
-        if self.ground.git and ".gitignore" in names:
-            git = _prepend(git, read_level(os.path.join(frame.real, ".gitignore"), frame.path))
-        if ".assayignore" in names:
-            assay = _prepend(assay, read_level(os.path.join(frame.real, ".assayignore"), frame.path))
-        return replace(frame, git=git, assay=assay)
+        levels = {}
+        for name in (".gitignore", ".assayignore"):
+            applies = name in names and (self.ground.git or name == ".assayignore")
+            levels[name] = read_level(os.path.join(frame.real, name), frame.path) if applies else None
+        git, assay = ((level,) if level else () for level in levels.values())
+        return replace(frame, git=(*git, *frame.git), assay=(*assay, *frame.assay))
 
     def _decide(self, frame: _Frame, entry: os.DirEntry[str]) -> _Frame | None:
         path = f"{frame.path}/{entry.name}" if frame.path else entry.name
@@ -236,15 +226,15 @@ class _Walker:
         if left_out is not None:
             self.skipped.append(left_out)
         elif entry.is_symlink():
-            self.links.append(_Link(path, frame))
+            self.links.append((path, frame))
         else:
             self._add_file(path, entry.path)
         return None
 
     def _find_exclusion(self, frame: _Frame, path: str, name: str, folder: bool) -> SkippedFile | None:
-        asked = verdict(frame.assay, path, folder)
-        if asked is not None:
-            return self._skipped_file(path, folder, "assayignore") if asked else None
+        ignored = verdict(frame.assay, path, folder)
+        if ignored is not None:
+            return self._skipped_file(path, folder, "assayignore") if ignored else None
         tracked = frame.repository is not None and frame.repository.tracks(path)
         if frame.closed is not None and (not tracked or folder or frame.closed.reason == "assayignore"):
             return self._skipped_file(path, folder, frame.closed.reason, frame.closed.detail)
@@ -302,24 +292,21 @@ class _Walker:
         if not found.utf8:
             self.foreign.append(shown)
 
-    def _follow(self, link: _Link) -> None:
-        here = os.path.join(link.frame.real, link.path.rpartition("/")[2])
+    def _follow(self, path: str, frame: _Frame) -> None:
+        here = os.path.join(frame.real, path.rpartition("/")[2])
         real = os.path.realpath(here)
-        if not is_inside(real, str(self.ground.root)):
-            self._skip(link.path, "outside", f"a link to {os.readlink(here)}, outside the corpus")
-        elif not os.path.exists(real):
-            self._skip(link.path, "broken link", f"a link to {os.readlink(here)}, which is not there")
-        elif hidden := self._tool_folder(real):
-            self._skip(link.path, "built-in", f"a link into {hidden}/")
-        elif os.path.isdir(real):
-            self._descend(replace(link.frame, path=link.path, real=real, repository=None, closed=None))
-        else:
-            self._add_file(link.path, real)
-
-    def _tool_folder(self, real: str) -> str | None:
         names = os.path.relpath(real, self.ground.root).split("/")
         barred = ALWAYS if self.ground.built_in else frozenset({".git"})
-        return next((name for name in names if name in barred), None)
+        if not is_inside(real, str(self.ground.root)):
+            self._skip(path, "outside", f"a link to {os.readlink(here)}, outside the corpus")
+        elif not os.path.exists(real):
+            self._skip(path, "broken link", f"a link to {os.readlink(here)}, which is not there")
+        elif hidden := next((name for name in names if name in barred), None):
+            self._skip(path, "built-in", f"a link into {hidden}/")
+        elif os.path.isdir(real):
+            self._descend(replace(frame, path=path, real=real, repository=None, closed=None))
+        else:
+            self._add_file(path, real)
 
     def _shown(self, path: str) -> str:
         return path[len(self.prefix) :]
@@ -336,7 +323,3 @@ def unreadable_folder(root: Path, error: OSError) -> CorpusError:
         file=root,
         hint="check the path and open it again",
     )
-
-
-def _prepend(levels: tuple[IgnoreFile, ...], level: IgnoreFile | None) -> tuple[IgnoreFile, ...]:
-    return levels if level is None else (level, *levels)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from assay.store.code import code_digest, package_digest
-from assay.store.kinds import KINDS, ArtifactKind, StoreLimits, cache_dir, parse_age, parse_size
+from assay.store.kinds import KINDS, LIMITED, ArtifactKind, StoreLimits, cache_dir, parse_age, parse_size
 from assay.store.maintenance import DiskUsage, PruneResult
 from assay.store.scratch import scratch
 from assay.store.store import Store, writer_lock
 
 __all__ = [
     "KINDS",
+    "LIMITED",
     "ArtifactKind",
     "DiskUsage",
     "PruneResult",

@@ -33,56 +33,30 @@ class ArtifactKind:
     name: str  # of its directory
     about: str
     anew: str  # the cost of rebuilding it
-    limited: bool = True  # counted and pruned by the size limit; other kinds are pruned only when named
     workspace: bool = False  # directories that are changed in place, without a manifest
-    extensible: bool = False  # other programs may add files to its directories
 
 
 CELLS: Final = ArtifactKind("cells", "results of an engine on a gold set", "rerunning the engine")
 INDEXES: Final = ArtifactKind("indexes", "third-party indexes, for --reuse-index", "indexing again with the tool")
 TABLES: Final = ArtifactKind("tables", "built-in engine's index of a corpus", "parsing the corpus: seconds to minutes")
 VECTORS: Final = ArtifactKind("vectors", "vectors of the chunks of a table", "embedding: seconds to hours")
-DESCRIPTIONS: Final = ArtifactKind(
-    "descriptions", "model-written descriptions of chunks", "asking the model again", limited=False
-)
-EMBEDDINGS: Final = ArtifactKind("embeddings", "embedded texts", "embedding them again", limited=False, workspace=True)
-INDEX: Final = ArtifactKind(
-    "index", "indexes of folders for `assay search`", "indexing the folder", limited=False, workspace=True
-)
-MIRRORS: Final = ArtifactKind(
-    "mirrors", "clones of git repositories of corpora", "cloning again", limited=False, workspace=True
-)
-TREES: Final = ArtifactKind("trees", "fetched corpora", "fetching and unpacking again", limited=False, extensible=True)
-REFS: Final = ArtifactKind("refs", "revisions of fetched corpora", "resolving them again", limited=False)
-RATES: Final = ArtifactKind("rates", "run times of engines, for estimates", "the next run", limited=False)
-SEATS: Final = ArtifactKind(
-    "seats", "browsers of reviewers", "signing in again with a code", limited=False, workspace=True
-)
+DESCRIPTIONS: Final = ArtifactKind("descriptions", "model-written descriptions of chunks", "asking the model again")
+EMBEDDINGS: Final = ArtifactKind("embeddings", "embedded texts", "embedding them again", workspace=True)
+INDEX: Final = ArtifactKind("index", "indexes of folders for `assay search`", "indexing the folder", workspace=True)
+MIRRORS: Final = ArtifactKind("mirrors", "clones of git repositories of corpora", "cloning again", workspace=True)
+TREES: Final = ArtifactKind("trees", "fetched corpora", "fetching and unpacking again")
+REFS: Final = ArtifactKind("refs", "revisions of fetched corpora", "resolving them again")
+RATES: Final = ArtifactKind("rates", "run times of engines, for estimates", "the next run")
+SEATS: Final = ArtifactKind("seats", "browsers of reviewers", "signing in again with a code", workspace=True)
 UNFINISHED: Final = ArtifactKind(
-    "unfinished",
-    "interrupted runs without a results folder",
-    "starting those runs again",
-    limited=False,
-    workspace=True,
+    "unfinished", "interrupted runs without a results folder", "starting those runs again", workspace=True
 )
-OLD: Final = ArtifactKind("old", "files of earlier versions of Assay", "nothing: they are not used", limited=False)
+OLD: Final = ArtifactKind("old", "files of earlier versions of Assay", "nothing: they are not used")
 
-KINDS: Final = (
-    CELLS,
-    INDEXES,
-    TABLES,
-    VECTORS,
-    DESCRIPTIONS,
-    EMBEDDINGS,
-    INDEX,
-    MIRRORS,
-    TREES,
-    REFS,
-    RATES,
-    SEATS,
-    UNFINISHED,
-    OLD,
-)
+#: Kinds that are counted and pruned by the size limit; others are pruned only when named.
+LIMITED: Final = (CELLS, INDEXES, TABLES, VECTORS)
+_UNLIMITED: Final = (DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, REFS, RATES, SEATS, UNFINISHED, OLD)
+KINDS: Final = (*LIMITED, *_UNLIMITED)
 
 
 @dataclass(frozen=True, slots=True)

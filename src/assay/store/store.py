@@ -28,7 +28,7 @@ from assay.store.entries import (
     write_atomic,
     writing,
 )
-from assay.store.kinds import INDEX, KINDS, StoreLimits, cache_dir
+from assay.store.kinds import INDEX, KINDS, LIMITED, StoreLimits, cache_dir
 from assay.store.maintenance import DiskUsage, PruneResult, prune, remove_broken, sweep, usage
 
 #: Directories that this process has verified byte by byte, by path and manifest id.
@@ -281,7 +281,7 @@ class Store:
             self.troubles.append(sentence)
 
 
-_LIMITED: Final = frozenset(kind.name for kind in KINDS if kind.limited)
+_LIMITED: Final = frozenset(kind.name for kind in LIMITED)
 
 
 def _is_whole(place: EntryPath, handle: int, *, check: bool) -> bool:
