@@ -40,20 +40,13 @@ from assay.redaction import Redactor
 class HttpLimits:
     """Limits of a response, and the waits between attempts."""
 
-    #: 256 embeddings of 3,072 numbers are 17 MB of JSON, the largest useful response; doubled.
-    body_bytes: int = 32_000_000
-    #: Bytes per read, after which the size is checked.
-    piece_bytes: int = 65_536
-    #: Shorter values in the query of a URL are API versions or flags, not secrets.
-    secret_chars: int = 8
-    #: The first wait when the server requests none, doubled each time: 0.5 s, 1 s. A limit per second is over by then.
-    backoff_seconds: float = 0.5
-    #: The longest such wait: a restarting server loads its model for some ten seconds.
-    longest_backoff: float = 8.0
-    #: The maximum random reduction of such a wait, so that clients do not retry at the same time.
-    jitter: float = 0.5
-    #: Limits per minute are common; a longer requested wait is a daily limit.
-    longest_wait: float = 60.0
+    body_bytes: int = 32_000_000  # 256 embeddings of 3,072 numbers, the largest useful response, are 17 MB; doubled
+    piece_bytes: int = 65_536  # per read, after which the size is checked
+    secret_chars: int = 8  # shorter values in the query of a URL are API versions or flags, not secrets
+    backoff_seconds: float = 0.5  # first wait, doubled each time; outlasts a limit per second
+    longest_backoff: float = 8.0  # a restarting server loads its model for some ten seconds
+    jitter: float = 0.5  # maximum random reduction of a wait, so that clients do not retry at the same time
+    longest_wait: float = 60.0  # limits per minute are common; a longer requested wait is a daily limit
 
 
 DEFAULT_HTTP: Final = HttpLimits()
@@ -62,10 +55,10 @@ DEFAULT_HTTP: Final = HttpLimits()
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 #: Headers that depend on the connection or body.
 _RESERVED_HEADERS: Final = frozenset({"connection", "content-length", "host", "transfer-encoding"})
-#: Statuses of requests that are wrong in themselves.
+#: Statuses of invalid requests.
 _REJECTIONS: Final = frozenset({400, 413, 422})
 _DENIALS: Final = frozenset({401, 403, 404})
-#: Ollama and llama.cpp answer 500 to a text that is too long; a retry is useless.
+#: Ollama and llama.cpp send 500 for a text that is too long; a retry is useless.
 _TOO_MUCH: Final = re.compile(rb"too large to process|context (?:length|size|window)", re.IGNORECASE)
 #: Ten digits are a time in seconds since 1970; fewer are a duration, which some servers send.
 _EPOCH_SECONDS: Final = re.compile(r"[0-9]{10}")
@@ -79,11 +72,11 @@ _RANDOM: Final = random.SystemRandom()  # no result depends on the length of a w
 
 
 class RequestRejected(EngineError):
-    """A server rejects a request as it is; a smaller one may succeed."""
+    """A request that the server rejects for its content or size; a smaller one may succeed."""
 
 
 class AccessDenied(EngineError):
-    """A server denies access; GitHub and others answer 404 without permission."""
+    """A request without permission; GitHub and others send 404 for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +111,17 @@ class HttpResponse:
             if not constants:
                 return value
             why, hint = f" (it holds {constants[0]})", "check the server log: the model behind the address failed"
-        sentence = f"answered {self.status}, but not with JSON{why}: {_excerpt(self.body, self.request)}"
+        sentence = f"answered {self.status} without JSON{why}: {_excerpt(self.body, self.request)}"
         raise EngineError(sentence, file=_clean(redact_url(self.request.url), self.request), hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """Why an attempt had no response with status 2xx."""
+    """The reason why an attempt has no response with status 2xx."""
 
     message: str
     kind: type[AssayError] = SetupError
-    hint: str = "check the address, and that the server runs and can be reached from here"
+    hint: str = "check the address, the network, and that the server is running"
     reason: str = ""  # for the list of attempts; empty: the message
     retry: bool = False  # a retry may succeed
     retry_after: float | None = None  # seconds, as the server requests
@@ -200,13 +193,13 @@ def make_request(
     token_env: str | None = None,
     secrets: Iterable[str] = (),
 ) -> HttpRequest:
-    """Check and build a request; the token goes into the Authorization header."""
+    """Validate and build a request; the token goes into the Authorization header."""
     address = web_address(url)
     if not _NAME.fullmatch(method):
         raise ConfigError(f"invalid HTTP method {method!r:.20}", hint="use GET, POST or PUT")
     for name, value in (headers or {}).items():
         if not _NAME.fullmatch(name) or name.lower() in _RESERVED_HEADERS:
-            raise ConfigError(f"the header {name!r:.40} cannot be set", hint="use a name like X-Request-Source")
+            raise ConfigError(f"cannot set the header {name!r:.40}", hint="use a name like X-Request-Source")
         if not (value.isascii() and value.isprintable()):
             hint = "use one line of ASCII characters; check the variable it comes from"
             raise ConfigError(f"the header {name} contains invalid characters", hint=hint)
@@ -219,7 +212,7 @@ def make_request(
 
 
 def read_token(name: str | None) -> str:
-    """Return the token in an environment variable; errors do not contain its value."""
+    """Return the token in an environment variable."""
     if name is None:
         return ""
     token = os.environ.get(name, "").strip()
@@ -232,7 +225,7 @@ def read_token(name: str | None) -> str:
 
 
 def web_address(url: str) -> SplitResult:
-    """Parse a web address; errors do not repeat it, since it may contain a secret."""
+    """Parse a web address; errors do not quote it, since it may contain a secret."""
     with suppress(ValueError):
         parts = urlsplit(url)
         if "@" in parts.netloc:
@@ -257,15 +250,9 @@ def _is_word(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
 
-class _Attempt(threading.local):
-    """The connection of the attempt that runs in this thread, so that another thread can shut it down."""
-
-    line: _Line | None = None
-
-
 @dataclass(slots=True)
 class _Line:
-    """A connection in use; the socket outlives it while a response is read."""
+    """A connection in use, and its socket, which is open while a response is read."""
 
     connection: Any = None
     sock: Any = None
@@ -277,7 +264,8 @@ class _Line:
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)  # SSLSocket.shutdown is not safe during a read
 
 
-_attempt: Final = _Attempt()
+#: `line` is the connection of the attempt that runs in this thread, so that another thread can shut it down.
+_attempt: Final = threading.local()
 
 
 class HttpClient:
@@ -367,7 +355,7 @@ class HttpClient:
                     decode_content=False,
                 )
             except _ERRORS as error:
-                # a kept connection that the server closes as the request arrives costs no attempt
+                # a reused connection that the server closes as the request arrives does not count as an attempt
                 if not (line.reused and any(isinstance(cause, ConnectionError) for cause in _causes(error))):
                     raise
             else:
@@ -490,13 +478,11 @@ def _make_manager(scheme: str, proxy: str, keep: int) -> urllib3.PoolManager:
 
 class _Connection(HTTPConnection):
     def request(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as urllib3 calls it
-        if _attempt.line is not None:
-            _attempt.line.connection, _attempt.line.reused = self, self.sock is not None
+        _attempt.line.connection, _attempt.line.reused = self, self.sock is not None
         super().request(*args, **options)
 
     def getresponse(self) -> Any:  # noqa: ANN401 - of the library
-        if _attempt.line is not None:
-            _attempt.line.sock = self.sock
+        _attempt.line.sock = self.sock
         return super().getresponse()
 
 

@@ -217,7 +217,7 @@ OTHER = [b"<html>hello\x1b[31m</html>", b"", b"\xff\xfe", b"[NaN]", b"[" * 100_0
 
 @pytest.mark.parametrize("body", OTHER)
 def test_post_json_of_something_else_is_an_error(body):
-    with serving(in_turn(Reply(body))) as server, pytest.raises(EngineError, match="not with JSON") as caught:
+    with serving(in_turn(Reply(body))) as server, pytest.raises(EngineError, match="without JSON") as caught:
         post_json(server.url, {})
     assert len(str(caught.value)) < 400
     assert "\x1b" not in str(caught.value)

@@ -38,10 +38,10 @@ def test_the_driver_imports_the_library_that_it_drives_and_nothing_else_that_is_
     ],
 )
 def test_globs_become_the_files_they_match(glob: str, files: list[str]) -> None:
-    matching = runpy.run_path(str(DRIVER))["matching"]
-    assert matching([glob], FILES) == files
+    match_globs = runpy.run_path(str(DRIVER))["match_globs"]
+    assert match_globs([glob], FILES) == files
 
 
 def test_several_globs_match_what_any_of_them_does() -> None:
-    matching = runpy.run_path(str(DRIVER))["matching"]
-    assert matching(["a.py", "tests/*"], FILES) == ["a.py", "tests/a.py"]
+    match_globs = runpy.run_path(str(DRIVER))["match_globs"]
+    assert match_globs(["a.py", "tests/*"], FILES) == ["a.py", "tests/a.py"]

@@ -1,6 +1,6 @@
-"""Ask semble's library over stdin and stdout: one JSON object a line in, one a line out.
+"""Serve semble's library over stdin and stdout: one JSON object per line in, one per line out.
 
-Run by semble's own interpreter, so it imports nothing of Assay's: python semble_lines.py ROOT
+Run by semble's interpreter, so it does not import Assay: python semble_lines.py ROOT
 {"id": 1, "query": "...", "k": 10, "paths": ["src/**"], "languages": ["python"]} -> {"id": 1, "results": [...]}
 """
 
@@ -9,41 +9,36 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import Any, TextIO
+from typing import Any
 
-_GLOB = re.compile(r"\*\*/|\*\*|\*|\?")
-_MEANS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_WILDCARD = re.compile(r"(\*\*/|\*\*|\*|\?)")
+_PATTERNS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def main() -> None:
-    """Build the index, say so, and answer until stdin ends."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # what the library prints is no answer
+    """Build the index, write `{"ready": true}`, and answer requests until stdin ends."""
+    output, sys.stdout = sys.stdout, sys.stderr  # the library may print
     from semble import SembleIndex
 
     index = SembleIndex.from_path(sys.argv[1])
-    tell(answers, {"ready": True})
+    print(json.dumps({"ready": True}), file=output, flush=True)  # noqa: T201 - the protocol
     for line in sys.stdin:
-        asked = json.loads(line)
-        tell(answers, {"id": asked.get("id"), "results": search(index, asked)})
+        request = json.loads(line)
+        response = {"id": request.get("id"), "results": search(index, request)}
+        print(json.dumps(response), file=output, flush=True)  # noqa: T201 - the protocol
 
 
-def tell(stream: TextIO, value: dict[str, Any]) -> None:
-    """Write one line."""
-    stream.write(json.dumps(value) + "\n")
-    stream.flush()
-
-
-def search(index: Any, asked: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: ANN401 - semble has no types here
-    """Search as the question says; semble filters by exact files, so globs become those they match."""
+def search(index: Any, request: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: ANN401 - semble has no types here
+    """Return the results of a request; semble filters by exact paths, so globs are expanded."""
     paths = None
-    if asked.get("paths"):
+    if globs := request.get("paths"):
         files = sorted({chunk.file_path for chunk in index.chunks})
-        paths = matching(asked["paths"], files) or asked["paths"]  # a name that is not there is semble's to answer
+        paths = match_globs(globs, files) or globs  # semble reports unknown names
     found = index.search(
-        asked["query"],
-        top_k=asked["k"],
+        request["query"],
+        top_k=request["k"],
         filter_paths=paths,
-        filter_languages=asked.get("languages") or None,
+        filter_languages=request.get("languages") or None,
         max_snippet_lines=0,
     )
     return [
@@ -57,17 +52,11 @@ def search(index: Any, asked: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: 
     ]
 
 
-def matching(globs: list[str], files: list[str]) -> list[str]:
-    """List the files that any of the globs matches."""
-    rules = [re.compile(as_pattern(glob)) for glob in globs]
-    return [file for file in files if any(rule.fullmatch(file) for rule in rules)]
-
-
-def as_pattern(glob: str) -> str:
-    """Write a glob as a regular expression: ** goes through folders, * and ? do not."""
-    plain = [re.escape(part) for part in _GLOB.split(glob)]
-    signs = [_MEANS[sign] for sign in _GLOB.findall(glob)] + [""]
-    return "".join(part + sign for part, sign in zip(plain, signs, strict=True))
+def match_globs(globs: list[str], files: list[str]) -> list[str]:
+    """Return the files that any of the globs matches: ** crosses directories, * and ? do not."""
+    parts = [[_PATTERNS.get(part) or re.escape(part) for part in _WILDCARD.split(glob)] for glob in globs]
+    pattern = re.compile("|".join(map("".join, parts)))
+    return [file for file in files if pattern.fullmatch(file)]
 
 
 if __name__ == "__main__":
