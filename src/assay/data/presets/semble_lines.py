@@ -21,11 +21,11 @@ def main() -> None:
     from semble import SembleIndex
 
     index = SembleIndex.from_path(sys.argv[1])
-    print(json.dumps({"ready": True}), file=output, flush=True)  # noqa: T201 - the protocol
+    print(json.dumps({"ready": True}), file=output, flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         response = {"id": request.get("id"), "results": search(index, request)}
-        print(json.dumps(response), file=output, flush=True)  # noqa: T201 - the protocol
+        print(json.dumps(response), file=output, flush=True)
 
 
 def search(index: Any, request: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: ANN401 - semble has no types here
