@@ -32,16 +32,16 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class SampleSize:
-    """How many queries are drawn, and with which seed."""
+    """The number of queries to draw, and the seed."""
 
     count: int = 40  # per kind; fewer than thirty are unreliable, and some are lost to duplicates
-    max_per_file: int = 4  # one large file would otherwise be the set
+    max_per_file: int = 4  # otherwise one large file would dominate the set
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceRules:
-    """Which sentences can be a query."""
+    """Limits of sentences used as queries."""
 
     fewest: int = 4  # content words; fewer are a label, not a description
     most: int = 40  # words; more are a paragraph without a full stop
@@ -54,7 +54,7 @@ TARGET_KINDS: Final = frozenset({"function", "method", "class", "interface", "en
 _LARGEST_FILE: Final = 1_000_000  # bytes; larger source files are generated
 #: Languages with grammars that define no code.
 _NO_CODE: Final = frozenset({"css", "html", "json", "toml", "yaml"})
-#: Directories and files whose code is about other code: real queries seldom mean them.
+#: Tests, examples and vendored code, which real queries seldom target.
 _PERIPHERAL: Final = re.compile(
     r"(?:^|[/_.-])(?:tests?|specs?|testdata|fixtures?|examples?|benchmarks?|vendor|third_party|conftest)(?:[/_.-]|$)"
     r"|(?:^|/)docs/|Tests?\.\w+$|Spec\.\w+$"
@@ -100,7 +100,6 @@ class Survey:
 
 
 def survey(corpus: Corpus) -> Survey:
-    """Read and parse the source files of a corpus."""
     found: list[ParsedSource] = []
     for file in corpus.files:
         if file.size > _LARGEST_FILE or file.kind != "code" or file.language in _NO_CODE:
@@ -283,7 +282,6 @@ def name_key(name: str) -> str:
 
 
 def stems(words: Iterable[str]) -> frozenset[str]:
-    """Return the stems of words."""
     return frozenset(stem(word) for word in words)
 
 
@@ -337,7 +335,6 @@ class CodeIndex:
                 yield self.definition(path, position)
 
     def definition(self, path: str, position: int) -> DefinitionRef:
-        """Return the definition at a position of a file."""
         definitions = self.files[path].definitions
         return DefinitionRef(path, position, _qualified_name(definitions, position), definitions[position])
 

@@ -44,21 +44,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SynthTargets:
-    """Which definitions can be a target."""
+    """Limits of targets."""
 
-    longest: int = 100  # lines; every second result meets a longer one
+    longest: int = 100  # lines; a longer target overlaps every second result
     shortest_documented: int = 3  # lines; a sentence on a one-line declaration mostly describes the group around it
-    shortest_name: int = 3  # characters; `i` and `fn` are no queries
+    shortest_name: int = 3  # characters; `i` and `fn` are not queries
 
 
 @dataclass(frozen=True, slots=True)
 class SynthCommits:
-    """Which commits can be a query."""
+    """Limits of commits used as queries."""
 
-    files: int = 3  # most, without tests and examples; a wider change has no particular location
-    definitions: int = 4  # most; the same
-    tried: int = 5  # times as many as are wanted; most commits touch something that has gone or grown since
-    newest: int = 3_000  # older code has mostly moved, and git's output stays small
+    files: int = 3  # changed, without tests and examples; a wider change has no particular location
+    definitions: int = 4  # changed, for the same reason
+    tried: int = 5  # commits per wanted query; most changed code that has since gone or grown
+    newest: int = 3_000  # commits; older code has mostly moved, and git's output stays small
 
 
 #: Kind -> the phrasing of its queries.
@@ -77,12 +77,12 @@ _GUARD: Final = re.compile(r"\w*_H(?:PP|XX)?_*|\w*_INCLUDED_*")
 _IGNORE_FILE: Final = ".assayignore"
 _MARK_FILES: Final[Mapping[str, str]] = {
     SYNTHETIC_MARK: "Made by `assay gold synth`, which replaces this folder when it is run again.\n",
-    # The next corpus must not find the queries.
+    # Keeps the queries out of the next corpus.
     _IGNORE_FILE: "# Synthetic gold is not source: this keeps it out of every corpus.\n*\n",
     # Other tools do not read our ignore file, and would find every file of the repository twice.
     ".gitignore": "# Synthetic gold can be made again: this keeps it out of git and of tools that heed git.\n*\n",
 }
-#: The copy is a corpus, whatever the ignore files above it say.
+#: Overrides the ignore files of parent directories, so that the copy is a corpus.
 _KEEP: Final = f"# Every file here was chosen already.\n!*\n/{_IGNORE_FILE}\n"
 
 
@@ -166,7 +166,7 @@ def synthesize(
 
 
 def _rng(kind: str, wanted: SampleSize) -> np.random.Generator:
-    """Return the random stream of a kind, so that leaving one out changes no other."""
+    """Return the random generator of a kind, independent of the other kinds."""
     import numpy as np
 
     return np.random.default_rng([wanted.seed, KINDS.index(kind)])
@@ -229,7 +229,7 @@ def strip_comments(text: str, spans: Sequence[CommentSpan]) -> str:
 
 
 def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> tuple[_Candidate, ...]:
-    """Reduce each sentence to the words that fewest files have, in order; a word that no file has is left out."""
+    """Reduce each sentence to its words found in the fewest files, in order, without words in no file."""
     wanted = frozenset(word for query in documented for word in content(query.text))
     texts = (data.decode("utf-8", "replace") for data in files.values())
     frequency = Counter(word for text in texts for word in wanted.intersection(words(text)))

@@ -37,7 +37,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[LintFinding]:
-    """Yield a finding if all sets together cannot show a difference of the size of the margin."""
+    """Yield a finding if all sets together cannot detect a difference as large as the margin."""
     queries = sum(len(gold.queries) for gold in suite.golds)
     repositories = len({gold.corpus.repository for gold in suite.golds})
     smallest = power.smallest(queries, repositories)

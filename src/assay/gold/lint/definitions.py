@@ -32,7 +32,7 @@ _ASSIGNING = r"(?:export|default|pub|public|private|internal|protected|static|fi
 #: A word of a query with what may join names: `Rack::Response`, `z.record`, `from_fn`, `$state`.
 _TOKEN = re.compile(r"[$@_A-Za-z][\w$]*(?:(?:::|\.|#|->)[$_A-Za-z][\w$]*)*(?:\(\))?")
 _SEPARATOR = re.compile(r"::|\.|#|->")
-#: A question whose subject acts: after `is` or `gets`, the code in question is elsewhere.
+#: A question with an active verb: after `is` or `gets`, the target is elsewhere.
 _QUESTION = re.compile(
     rf"(?:how|where|when|why)\s+(?:(?:does|do|can|will)\s+)?(?:the\s+|an?\s+)?(?P<name>{_TOKEN.pattern})"
     r"\s+(?!(?:is|are|was|were|be|been|being|gets?|can|could|should|and|or|of|in|for|to|from|with|that|which)\b)\w",
@@ -146,7 +146,7 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
 def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
     """Return the name that a symbol query consists of, or the subject of `how does Name do it`.
 
-    A name elsewhere in a sentence only takes part: the code that makes, wraps or checks it is rightly elsewhere.
+    A name elsewhere in a sentence is incidental: the target may rightly be code that makes, wraps or checks it.
     """
     text = query.headline.strip()
     symbol = is_symbol_query(query) and _TOKEN.fullmatch(text) is not None
@@ -200,7 +200,7 @@ def _is_definition(one: Definition, outline: Outline, language: str | None) -> b
 
 
 def _is_defined(view: LintContext, one: _NamedQuery) -> bool:
-    """Return whether a labeled file may define or, for a question, extend the name; doubts count as yes.
+    """Return whether a labeled file may define or, for a question, extend the name; if in doubt, it does.
 
     In a question, `$Name` and `_name` count as `Name` and `name`.
     """

@@ -65,7 +65,7 @@ def lint(
     selection: RuleSelection = EVERY_RULE,
     config: LintConfig = DEFAULT,
 ) -> LintReport:
-    """Check one gold set on its corpus."""
+    """Lint one gold set on its corpus."""
     view = LintContext(gold, corpus, tools or LintDependencies(), config)
     codes = [rule.code for rule in RULES if selection.includes(rule.code)]
     checks = [check for prefixes, check in CHECKS if any(code.startswith(prefixes) for code in codes)]
@@ -83,7 +83,7 @@ def join(
     *,
     config: LintConfig = DEFAULT,
 ) -> LintReport:
-    """Combine the reports of gold sets and check the size of all together."""
+    """Combine the reports of gold sets and check their total size."""
     findings = [finding for report in reports for finding in report.findings]
     if power is not None and selection.includes("G604"):
         findings += coverage.check_size(suite, power, config)

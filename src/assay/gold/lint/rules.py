@@ -79,7 +79,6 @@ class LintReport:
     leaks: tuple[Leaks, ...] = ()
 
     def count(self, severity: Severity) -> int:
-        """Count the findings of a severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
 
@@ -104,14 +103,14 @@ class LintDependencies:
 class LintConfig:
     """Thresholds of the rules. All are conservative: a false positive costs more than a miss."""
 
-    copied_lines: int = 6  # lines of code; shorter ranges are alike by idiom
+    copied_lines: int = 6  # lines of code; shorter ranges are alike by chance
     copied_characters: int = 120  # in those lines; six lines of brackets and `else` are not a copy
     copied_file_lines: int = 20  # of a whole file; small files of a kind look alike
     copied_share: float = 0.9  # of lines in order; below, two definitions of a name are versions, not copies
     copied_length: float = 0.8  # shorter over longer, in lines; a cheap check before the comparison
     shim_lines: int = 400  # of a file; longer ones are never shims and are not parsed
     owners: int = 3  # files that define a name; with more it is a common word
-    topic_queries: int = 3  # that use an identifier; from here on it names the program, not one definition
+    topic_queries: int = 3  # an identifier in as many queries names the program, not one definition
     few_queries: int = 5  # of a category; below, its mean is noise
     leak_half: float = 0.5  # share of words from which a query counts as naming its target
     module_files: int = 3  # code files; smaller directories need no query
@@ -135,11 +134,9 @@ class SourceCache:
         self._symbols: dict[str, tuple[Symbol, ...]] = {}
 
     def is_code(self, path: str) -> bool:
-        """Return whether a path is a code file of the corpus."""
         return path in self.files and self.files[path].kind == "code"
 
     def text(self, path: str) -> str:
-        """Return the text of a file."""
         if path not in self._texts:
             from assay.corpus import read_text
 
@@ -182,7 +179,6 @@ class LintContext(SourceCache):
         return [found[query.id] for query in self.gold.queries if query.id in found]
 
     def aside(self, path: str) -> bool:
-        """Return whether a path holds tests, examples or vendored copies."""
         return self.tools.aside is not None and self.tools.aside(path)
 
     def finding(

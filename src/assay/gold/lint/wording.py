@@ -13,7 +13,7 @@ from assay.syntax.identifiers import split
 from assay.types import Query, Target
 
 _TOKEN = re.compile(r"\w+")
-#: Words that do not change what a question asks; `not`, `without`, `before` and the like do.
+#: Words that do not change the meaning of a question, unlike `not`, `without` and `before`.
 _IDLE = ARTICLES | {
     "how", "what", "where", "which", "does", "do", "is", "are", "be", "we", "i", "my", "you", "your", "there", "please",
 }  # fmt: skip

@@ -22,20 +22,20 @@ from assay.types import Adversary, GoldSet, Hit, Query, Ranking, Run, Span, Targ
 
 @dataclass(frozen=True, slots=True)
 class AdversaryRules:
-    """Which adversaries are proposed."""
+    """Limits of proposed adversaries."""
 
-    each: int = 3  # most of one relationship per query; a set needs a few good ones, not a list
-    total: int = 6  # most per query
-    alike: float = 0.6  # least share of common words in two similar names
-    strong_share: float = 0.2  # least share of the query's words in a strong adversary ...
+    each: int = 3  # per relationship and query; a set needs a few good ones, not a list
+    total: int = 6  # per query
+    alike: float = 0.6  # minimum share of common words in two similar names
+    strong_share: float = 0.2  # minimum share of the query's words in a strong adversary ...
     medium_share: float = 0.4  # ... a medium one ...
     weak_share: float = 0.6  # ... and a weak one: without common words it is not plausible
-    siblings: int = 6  # most classes of one base; a base of more is a mixin, which does not relate them
-    rank: int = 5  # best rank of a confusion
-    engines: int = 2  # that rank it above the target, if the run has as many
-    strong: int = 3  # engines that make a confusion a strong one
-    callers: int = 8  # most callers; a name with more is used everywhere
-    longest: int = 150  # lines; a longer definition holds a bit of everything
+    siblings: int = 6  # subclasses of a base; one with more is a mixin, which does not relate them
+    rank: int = 5  # that the best ranking of a confusion must reach
+    engines: int = 2  # minimum number that ranks a confusion above the target, if the run has as many
+    strong: int = 3  # engines from which a confusion is strong
+    callers: int = 8  # of a target; a name with more is used everywhere
+    longest: int = 150  # lines; a longer definition matches almost any query
 
 
 ADVERSARIES: Final = AdversaryRules()
@@ -58,7 +58,7 @@ class SimilarCode:
 
 
 def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> IntakeResult:
-    """Propose adversaries for every query of a set, those that engines of a run confuse first."""
+    """Propose adversaries for every query of a set, beginning with those that engines of a run rank too high."""
     code, items = intake.code, list[Item]()
     relations = CodeRelations(code)
     for query in gold.queries:
@@ -128,7 +128,6 @@ class CodeRelations:
 
     @cached_property
     def directories(self) -> dict[str, list[DefinitionRef]]:
-        """The definitions of each directory."""
         found: dict[str, list[DefinitionRef]] = {}
         for ref in self.code.definitions:
             found.setdefault(str(PurePosixPath(ref.path).parent), []).append(ref)
@@ -247,7 +246,7 @@ def _overlaps(ref: DefinitionRef, other: DefinitionRef) -> bool:
     return ref.path == other.path and one.start <= two.end and two.start <= one.end
 
 
-#: The bases of a class in a signature: Python's brackets, then words and signs of other languages.
+#: Bases of a class in a signature: Python's parentheses, then the syntax of other languages.
 _PYTHON: Final = re.compile(r"^\s*class\s+\w+\s*(?:\[[^\]]*\])?\s*\(([^)]*)\)")
 _OTHERS: Final = re.compile(
     r"\b(?:extends|implements|with)\b\s*([^{]+)"
@@ -266,7 +265,7 @@ def _bases(ref: DefinitionRef) -> tuple[str, ...]:
 
 
 def base_names(signature: str) -> list[str]:
-    """Return the bases of a class from its signature, in the notations of several languages."""
+    """Return the bases of a class from its signature, in the syntax of several languages."""
     python = _PYTHON.match(signature)
     lists = [python[1]] if python else [" ".join(filter(None, found)) for found in _OTHERS.findall(signature)]
     bases = [re.split(r"[<\[]", base)[0] for text in lists for base in _BETWEEN.split(text) if "=" not in base]
@@ -276,7 +275,9 @@ def base_names(signature: str) -> list[str]:
 
 def confusions(code: CodeIndex, run: Run, gold: str, query: Query) -> Iterator[tuple[SimilarCode, tuple[str, ...]]]:
     """Yield definitions that engines rank above the targets, with the engines, by their number and the best rank."""
-    engines: dict[tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]] = {}  # those with identical results once
+    engines: dict[
+        tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]
+    ] = {}  # by results, so that identical ones count once
     for engine in run.engines:
         if engine.role in ("contestant", "yardstick"):
             rankings = [one for one in engine.rankings if one.gold == gold and one.query == query.id]

@@ -1,4 +1,4 @@
-"""Mining of documentation: sentences and headings that name a definition, comments on one, and names."""
+"""Queries from documents, comments and names of definitions."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from assay.types import Span, Target
 
 @dataclass(frozen=True, slots=True)
 class DocRules:
-    """Which sections and sentences of documents and comments become proposals."""
+    """Limits of proposals from documents and comments."""
 
-    named: int = 2  # most definitions that one sentence or heading may name; more is a list
+    named: int = 2  # definitions named by a sentence or heading; more is a list
     longest: int = 400  # lines of a target; documents often name a whole class
     largest: int = 2_000_000  # bytes of a document; more is data
-    alike: float = 0.7  # share of common words from which on two comments say the same
-    shortest: int = 3  # lines of a documented definition; a shorter one is mostly a constant of a group
+    alike: float = 0.7  # share of common words from which two comments count as the same
+    shortest: int = 3  # lines of a documented definition; shorter ones are mostly constants of a group
 
 
 DOCS: Final = DocRules()
@@ -62,7 +62,7 @@ _NOT_ABOUT_CODE: Final = re.compile(
 )
 #: Directives, tables, images, lists, quotes, indented blocks, underlines and rules.
 _NO_PROSE: Final = re.compile(r"^\s*(?:\.\. |\||!\[|<|[-*+] |\d+\. |>|:\w+:\s)|^\s{3,}|^([=\-~^\"'*+#`.:_])\1{2,}\s*$")
-#: A name in code quotes, with a role before it.
+#: A name in code quotes, with an optional role before it.
 _SPAN: Final = re.compile(r"(?::[\w:]+:)?(`{1,2})~?!?([^`\n]{2,120})\1")
 _NAME: Final = re.compile(r"^[@#]?([A-Za-z_][\w]*(?:(?:\.|::|->|#)[A-Za-z_~]\w*)*)!?(?:\([^()]*\))?$")
 _KIND: Final = (
@@ -139,14 +139,14 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
         if line.strip() and not _NO_PROSE.match(line):
             paragraph.append(line.strip())
         elif paragraph:
-            # `sentences` removes code quotes, so a character that no text has replaces them meanwhile.
+            # `sentences` removes code quotes, so they are replaced by an unused character meanwhile.
             quoted = " ".join(paragraph).replace("``", "`").replace("`", "\x01")
             yield from (sentence.replace("\x01", "`") for sentence in sentences(quoted))
             paragraph = []
 
 
 def sentence_question(sentence: str) -> str | None:
-    """Make a question of a sentence about a name in code quotes, or return None."""
+    """Turn a sentence about a name in code quotes into a question, or return None."""
     marked = _SPAN.sub("\x00", sentence, count=1)
     plain = " ".join(without_markup(marked).split()).rstrip(".:;!")
     for pattern in (_USE, _TO, _CAN):
@@ -213,7 +213,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
                     by_stem.setdefault(word, []).append(every[-1])
 
     def has_similar(one: _DocComment) -> bool:
-        # Prefix filter: two sets with this Jaccard similarity share one of so many of their rarest words.
+        # Prefix filter: two sets with this Jaccard similarity share one of that many of their rarest words.
         rare = sorted(one.stems, key=lambda word: (len(by_stem[word]), word))
         for word in rare[: 1 + int((1 - DOCS.alike) * len(rare))]:
             for other in by_stem[word]:
@@ -245,7 +245,7 @@ _BY_NAME: Final = "a look-up by name: it tests whether an engine finds names, no
 
 
 def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
-    """Propose the words of names that only one definition has."""
+    """Propose the words of names that are unique in the corpus."""
     fitting: list[Intent] = []
     for ref in code.definitions:
         if (

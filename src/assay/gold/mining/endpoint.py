@@ -29,14 +29,14 @@ from assay.types import GoldSet, Query, Target
 
 @dataclass(frozen=True, slots=True)
 class ProposalRules:
-    """How an endpoint proposes queries, directory by directory."""
+    """Limits of queries from an endpoint."""
 
-    chars: int = 9_000  # of a digest, some 2,500 tokens, which small models still read whole
+    chars: int = 9_000  # of a digest: about 2,500 tokens, within the reach of small models
     each: int = 4  # queries per directory
     doc: int = 160  # characters of a doc line
-    signature: int = 160  # the same
-    fewest: int = 2  # definitions of a directory
-    targets: int = 4  # most per query
+    signature: int = 160  # characters of a signature
+    fewest: int = 2  # minimum definitions of a directory
+    targets: int = 4  # per query
 
 
 PROPOSING: Final = ProposalRules()
@@ -55,7 +55,7 @@ class Module:
 
 
 def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[IntakeResult]:
-    """Ask for queries directory by directory, in random order, until there are enough; yield each result."""
+    """Request queries directory by directory, in random order, until there are enough; yield each result."""
     import numpy as np
 
     known = modules(intake.code)
@@ -116,7 +116,7 @@ def _cut(lines: list[str], chars: int) -> list[str]:
 
 
 def _prompt(name: str, lead: str, text: str) -> Prompt:
-    """Return a prompt with foreign text between unpredictable marks, so that the text cannot end the quotation."""
+    """Return a prompt that quotes a text between unpredictable marks, which the text cannot close."""
     mark = fence(lead, text)
     return Prompt(_instructions(name), f"{lead}\n<shown {mark}>\n{text}\n</shown {mark}>")
 
@@ -171,7 +171,7 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
 
 
 def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator[IntakeResult]:
-    """Ask for the phrasings that queries lack; yield each at once, so that a failure loses none."""
+    """Request the phrasings that queries lack; yield each at once, so that a failure loses none."""
     for query in gold.queries:
         refs = [ref for target in query.targets[:1] for ref in intake.code.definitions_of(target)[:1]]
         texts = [f"{form}: {query.forms[form]}" for form in query.ordered_forms]
@@ -190,7 +190,7 @@ def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator
 
 
 def answer_problem(query: Query, form: str, answer: str, known: frozenset[str] = frozenset()) -> str | None:
-    """Return why an answer is no phrasing, or None; `known` are names that are not private."""
+    """Return the problem of an answer as a phrasing, or None; `known` are names that are not private."""
     if not answer:
         return "the answer is empty"
     if "\n" in answer or not answer.isprintable():

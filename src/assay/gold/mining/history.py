@@ -1,4 +1,4 @@
-"""Mining of Git history: subjects of commits and pull requests, with the definitions they changed."""
+"""Queries from Git history: subjects of commits and pull requests, with the definitions they changed."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ from assay.types import PRIMARY, SECONDARY, Corpus, Target
 
 @dataclass(frozen=True, slots=True)
 class CommitRules:
-    """Which commits become proposals."""
+    """Limits of proposals from commits."""
 
-    files: int = 3  # most, without tests and docs; a wider change has no particular location
-    definitions: int = 4  # most that still exist; the same
-    lost: float = 0.5  # most of the changed definitions that may be gone since; more, and the rest is a remnant
-    newest: int = 3_000  # newest commits; older code has mostly moved
-    merges: int = 1_000  # newest merges; each is several commits
-    tried: int = 10  # times as many as are wanted: most touch something that has gone since
-    main_share: float = 0.34  # of the heaviest target's weight (lines written × words shared): another primary
-    shared: int = 2  # fewest stems of the text in the definitions; with fewer it is about something else ...
-    share: float = 0.5  # ... and the least share of its stems
-    rare: float = 0.05  # of the files: at least one word of the text is in no more, or it could mean anything ...
-    few: int = 5  # ... or in no more than this many files
-    unreviewed: int = 4  # fewest content words of an unreviewed subject; those of pull requests may have fewer
+    files: int = 3  # changed, without tests and docs; a wider change has no particular location
+    definitions: int = 4  # changed and still defined, for the same reason
+    lost: float = 0.5  # maximum share of the changed definitions that no longer exist
+    newest: int = 3_000  # commits; older code has mostly moved
+    merges: int = 1_000  # newest ones; each stands for several commits
+    tried: int = 10  # commits per wanted query; most changed code that no longer exists
+    main_share: float = 0.34  # of the highest weight (lines written × words shared), from which a target is primary
+    shared: int = 2  # minimum stems of the text in the definitions; with fewer it is about other code ...
+    share: float = 0.5  # ... and minimum share of its stems
+    rare: float = 0.05  # maximum share of the files with the rarest word of the text; else it is too vague ...
+    few: int = 5  # ... or maximum number of those files
+    unreviewed: int = 4  # minimum content words of a subject that no pull request has
 
 
 COMMITS: Final = CommitRules()
@@ -64,7 +64,7 @@ _SQUASHED: Final = re.compile(r"\(#(\d+)\)\s*$")
 #: `feat (WIP): `; `plain_subject` removes prefixes without a blank.
 _KIND: Final = re.compile(r"^\W*\w+\s*\([^()]*\)\s*!?:\s+|^[a-z]+ [a-z]+: ")
 _BOT: Final = re.compile(r"\[bot\]|\b(?:dependabot|renovate|pre-commit-ci|github-actions|greenkeeper)\b", re.IGNORECASE)
-#: Changes without behavior that could be searched for.
+#: Changes that do not affect behavior.
 _NO_BEHAVIOR: Final = re.compile(
     r"^(?:remove|drop|delete|rename|move|reorder|clean|cleanup|tidy|simplify|tweak|polish|minor|misc|more|some|small"
     r"|improve|optimi[sz]e|speed|micro|port|migrate|rework|rewrite|restructure|reorganize|extract|inline|split|modernize"
@@ -111,7 +111,7 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
 
 
 def _work_tree(corpus: Corpus) -> tuple[Path, str]:
-    """Return the directory where git is run, and the newest revision to read."""
+    """Return the directory to run git in, and the newest revision to read."""
     spec = corpus.spec
     if spec.kind != "git":
         root = corpus.root.resolve()
@@ -154,7 +154,7 @@ def _subject(commit: Commit, message: Message | None, merged: frozenset[str]) ->
         return None
     pull = _PULL_REQUEST.search(f"{commit.subject}\n{message.body}")
     if commit.id in merged and pull is None:
-        return None  # a branch was brought up to date
+        return None  # an update of a branch
     lines = message.body.split("\n") if commit.id in merged else [commit.subject, *message.body.split("\n")]
     title = plain_subject(_KIND.sub("", lines[0]))
     first = next(sentences("\n".join(lines[1:])), "")

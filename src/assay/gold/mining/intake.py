@@ -1,4 +1,4 @@
-"""Mined queries, and the intake that turns them into review items: nothing private, unresolvable or duplicate."""
+"""Mined queries, and their conversion to review items without private, unresolvable and duplicate ones."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
 if TYPE_CHECKING:
     import numpy as np
 
-#: Sources within a repository; shell histories and transcripts are named by the user, file by file.
+#: Sources within a repository; the user names shell histories and transcripts file by file.
 SOURCES: Final = ("history", "docs", "comments", "names")
 #: The default leaves out names, which leak their target.
 DEFAULT_SOURCES: Final = ("history", "docs", "comments")
-MAX_TARGET_LINES: Final = 120  # every second result meets a longer target
+MAX_TARGET_LINES: Final = 120  # a longer target overlaps every second result
 MAX_LEAKAGE: Final = 0.75  # share of a query's words in its target's path or name from which it only names the target
 
 
@@ -47,8 +47,6 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class UnlocatedQuery:
-    """A mined query without known targets."""
-
     text: str
     source: str
 
@@ -64,8 +62,6 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class MinedItems:
-    """The result of a miner."""
-
     intents: tuple[Intent, ...] = ()
     unplaced: tuple[UnlocatedQuery, ...] = ()
     refused: tuple[Rejection, ...] = ()
@@ -103,7 +99,7 @@ class IntakeResult:
 
 
 class Intake:
-    """Turns mined queries into items, leaving out those in the set, in its queue or from an earlier call."""
+    """Converter of mined queries to items; skips those in the set, in its queue or from an earlier call."""
 
     def __init__(
         self,
@@ -121,7 +117,6 @@ class Intake:
         self._ids = {query.id for query in queries}
 
     def queries(self, intents: Sequence[Intent]) -> IntakeResult:
-        """Return the items of mined queries."""
         made: list[tuple[Query, Intent]] = []
         refused: list[Rejection] = []
         known = 0
@@ -231,7 +226,7 @@ def draw_intents(intents: Sequence[Intent], wanted: SampleSize, source: str) -> 
 
 
 def generator(wanted: SampleSize, source: str) -> np.random.Generator:
-    """Return the random stream of a source, so that leaving one out changes no other."""
+    """Return the random generator of a source, independent of the other sources."""
     import numpy as np
 
     return np.random.default_rng([wanted.seed, SOURCES.index(source)])

@@ -150,7 +150,7 @@ def _locate_all(
 
 
 class _Locator:
-    """Finds the targets of a question in a corpus."""
+    """Locator of the targets of questions in a corpus."""
 
     def __init__(self, code: CodeIndex) -> None:
         self.code = code
@@ -178,7 +178,7 @@ class _Locator:
         return _unique(target for ref in own if (target := self.code.anchor(ref)) is not None)
 
     def _path(self, written: str) -> str | None:
-        """Return the file that a path means, written from the root of the corpus, below it or above it."""
+        """Return the corpus file for a path that begins at the root, above it or below it."""
         plain = written.replace("\\", "/").strip("'\"").removeprefix("./")
         if plain in self.code.languages:
             return plain

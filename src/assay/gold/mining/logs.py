@@ -19,20 +19,20 @@ from assay.syntax.identifiers import STOP_WORDS
 
 @dataclass(frozen=True, slots=True)
 class LogRules:
-    """How shell histories and transcripts are read."""
+    """Limits of shell histories and transcripts."""
 
     bytes: int = 64_000_000  # of a file; a million commands are 50 MB, a long session with its results 30 MB
     line: int = 4_000_000  # bytes of a transcript line; the result of a tool is on one line
     command: int = 4_000  # characters; longer ones are pasted scripts
     sniffed: int = 8_192  # bytes that distinguish text from binary
-    first_lines: int = 200  # searched for zsh times; a plain history may have them only from some day on
+    first_lines: int = 200  # searched for zsh timestamps, which may begin partway through a history
     depth: int = 12  # of nested JSON; transcripts nest to 6
     after: int = 5  # commands after a search in which an opened file is its result
     steps: int = 12  # tool calls after a question, up to the next one
-    opened: int = 3  # most files opened after a question; of more, none is the target
-    matches: int = 3  # most definitions that a name may match
-    inner: float = 0.7  # share of a class's matching words from which on a method of it is the target
-    fitting: float = 0.6  # least share of the question's words in the definition that it means
+    opened: int = 3  # files opened after a question; with more, none is the target
+    matches: int = 3  # definitions that a name may match
+    inner: float = 0.7  # share of a class's matching words from which its method is the target
+    fitting: float = 0.6  # minimum share of the question's words in its target
 
 
 LOGS: Final = LogRules()
@@ -40,8 +40,6 @@ LOGS: Final = LogRules()
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search as a query."""
-
     text: str
     form: str  # keyword, or human for a question
     raw: str = field(default="", compare=False)  # as typed, checked for private parts
@@ -49,7 +47,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A file that was opened, with its path as written and the line if one was named."""
+    """An opened file: its path as written, and the line if given."""
 
     path: str
     line: int | None = None
@@ -57,15 +55,11 @@ class OpenedFile:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A message of the user."""
-
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A shell command and its line in the history."""
-
     line: int
     text: str
 
@@ -80,14 +74,12 @@ class TranscriptStep:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The steps of a transcript in order."""
-
     steps: tuple[TranscriptStep, ...]
     torn: int = 0  # lines that are not JSON
     too_long: int = 0  # lines left out
 
 
-#: zsh writes some bytes as this one and the byte with bit 6 flipped.
+#: zsh escapes some bytes as this one followed by the byte XOR 32.
 _META: Final = re.compile(rb"\x83(.)", re.DOTALL)
 _ZSH: Final = re.compile(rb"^: \d+:\d+;")
 _FISH: Final = re.compile(rb"^- cmd: ")
@@ -312,7 +304,7 @@ _SYNTAX: Final = re.compile(
 _WORD: Final = re.compile(r"[^\W_][\w-]*\w|[^\W_]")
 #: Keywords of definitions: `grep 'def foo'` searches for foo.
 _DEFINING: Final = word_set("def class func function fn struct enum trait impl interface type const let var")
-#: Markers of open work, which are no queries.
+#: Markers of open work, which are not queries.
 _MARKS: Final = word_set("todo todos fixme fixmes xxx hack hacks wip nocommit")
 
 
@@ -325,7 +317,7 @@ def parse_command(command: str) -> Iterator[Search | OpenedFile]:
     lexer.commenters = ""
     try:
         words = list(lexer)
-    except ValueError:  # an unclosed quote: the line was cut, or is no command
+    except ValueError:  # an unclosed quote: a truncated line, or not a command
         return
     for separator, group in groupby(words, lambda word: bool(word) and _SEPARATORS.issuperset(word)):
         name, arguments = ("", []) if separator else _split_name(list(group))
@@ -338,7 +330,7 @@ def parse_command(command: str) -> Iterator[Search | OpenedFile]:
 
 
 def search(pattern: str, *, words: bool = False) -> Search | None:
-    """Make a query of a search pattern without the syntax of regular expressions, or None if no word is left."""
+    """Turn a search pattern into a query without regular expression syntax, or return None if no word is left."""
     if words:
         found = pattern.split()
     else:
@@ -357,7 +349,7 @@ def search(pattern: str, *, words: bool = False) -> Search | None:
 def _split_name(rest: list[str]) -> tuple[str, list[str]]:
     while rest and (rest[0] in _PREFIXES or _ASSIGNED.match(rest[0])):
         rest = rest[1:]
-        while rest and rest[0].startswith("-"):  # options of xargs and its like; their values are taken for a tool
+        while rest and rest[0].startswith("-"):  # options of xargs and the like; their values are mistaken for a tool
             rest = rest[1:]
     if not rest:
         return "", []

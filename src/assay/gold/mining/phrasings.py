@@ -23,10 +23,10 @@ from assay.types import GoldSet, Query
 
 @dataclass(frozen=True, slots=True)
 class PhrasingRules:
-    """How phrasings are made."""
+    """Limits of phrasings."""
 
     keywords: int = 4  # words of a keyword query: what people type into a search box
-    described: int = 14  # words of an ai_optimized query, about what models write
+    described: int = 14  # words of an ai_optimized query, about as many as models write
     answer: int = 300  # characters of an endpoint's phrasing
     shown: int = 3_000  # characters of the query and its target in the prompt
 
@@ -36,15 +36,15 @@ PHRASINGS: Final = PhrasingRules()
 MADE: Final = ("human", "keyword", "ai_optimized", "wrong_terminology")
 _TOKEN: Final = re.compile(r"[A-Za-z]+")
 _UNDERSCORED: Final = re.compile(r"(?<!\w)_+[^\W_]\w*")
-#: Words of queries about any code.
+#: Words that fit any code.
 _IDLE: Final = word_set(
     "handle get set make use do check return allow add create support give may used given optional new args str int"
 )
-#: Words before a verb and never before a noun.
+#: Words that precede verbs, never nouns.
 _VERB_NEXT: Final = word_set(
     "code which that to it does do can should must not and or is are be was were will never we how"
 )
-#: An imperative has an article or its like after the first word; a list of nouns has none.
+#: An imperative: an article or a similar word follows the first word, unlike in a list of nouns.
 _ORDER: Final = re.compile(r"^\w+ (?:the|an?|all|each|every|any|its|how|what|whether|if)\b", re.IGNORECASE)
 #: Grammars of languages that write a parameter's name before its type.
 _NAME_FIRST: Final = frozenset({"go", "python", "rust", "kotlin", "swift", "typescript", "tsx", "scala", "zig"})
@@ -68,7 +68,6 @@ def mine_phrasings(intake: Intake, gold: GoldSet) -> IntakeResult:
 
 
 def phrasing_item(intake: Intake, query: Query, phrase: Phrase, origin: Origin) -> Item:
-    """Return the item of one phrasing."""
     return intake.item("phrasing", replace(query, forms={phrase.form: phrase.text}), origin, phrase.notes)
 
 
@@ -84,7 +83,7 @@ def rule_phrases(code: CodeIndex, query: Query) -> Iterator[Phrase]:
 
 
 def _human(_code: CodeIndex, query: Query) -> Phrase | None:
-    """Make a question of a keyword query or an imperative."""
+    """Turn a keyword query or an imperative into a question."""
     text = query.forms.get("keyword") or query.forms.get("ai_optimized")
     if not text:
         return None
@@ -94,7 +93,7 @@ def _human(_code: CodeIndex, query: Query) -> Phrase | None:
 
 
 def _keyword(code: CodeIndex, query: Query) -> Phrase | None:
-    """Choose the words that fewest files have, the rarest first and words that no file has last."""
+    """Choose the words found in the fewest files, the rarest first; words in no file come last."""
     text = query.forms.get("human") or query.forms.get("ai_optimized")
     candidates = _telling_words(text) if text else []
     if len(candidates) < 2:
@@ -118,7 +117,7 @@ def _content(text: str) -> tuple[str, ...]:
 
 
 def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
-    """Describe the target as a model would: its class, file, parameters and comment.
+    """Describe the target as a model would, by its class, file, parameters and comment.
 
     Its name is left out: with it the phrasing would only measure the look-up of names.
     """
@@ -151,7 +150,7 @@ def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
 
 
 def wrong_term(code: CodeIndex, query: Query) -> Phrase | None:
-    """Replace one word of the question with a term it is confused with; the word occurs once and is no name.
+    """Replace one word of the question with a term it is confused with; the word occurs once and is not a name.
 
     Neither word may be part of the target's path or name: two things would change at once, and a lower score could
     also come from the failed look-up of a name.
@@ -203,7 +202,7 @@ def _is_in_name(text: str, match: re.Match[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ConfusableTerm:
-    """A word, the one it is confused with, and why."""
+    """A word, a term it is confused with, and the reason."""
 
     word: str
     wrong: str
@@ -213,7 +212,7 @@ class ConfusableTerm:
 
 @cache
 def confusable_terms() -> Mapping[str, ConfusableTerm]:
-    """Load the table of confusable terms: every inflection, with the first term it is confused with."""
+    """Load the confusable terms: every inflection, with the first term it is confused with."""
     text = resources.files("assay.data").joinpath("mining", "confusable.toml").read_text(encoding="utf-8")
     found: dict[str, ConfusableTerm] = {}
     for pair in tomllib.loads(text)["pair"]:

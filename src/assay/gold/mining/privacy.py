@@ -1,6 +1,6 @@
-"""Private parts of texts from a user's files: secrets, addresses, home directories, names.
+"""Detection of private parts in texts from a user's files: secrets, addresses, home directories, names.
 
-A query with a private part is dropped, not redacted, since the missing part may be what it asks for.
+A query with a private part is dropped, not redacted, since the missing part may be the subject of the query.
 False positives only cost a proposal; names of the code itself are allowed.
 """
 
@@ -34,9 +34,9 @@ _INSIDE: Final = re.compile(
 #: A name and a port. With a dot it may be a file and a line, without one a word and a small number.
 _PORT: Final = re.compile(r"(?<![\w./-])([A-Za-z][\w-]*(?:\.[\w-]+)*):(\d{2,5})(?![\w.])")
 _SUFFIX: Final = re.compile(r"\.(?:[a-z]|[a-z]{2}|[a-z]+\d|[a-z]*(?:py|js|ts|css|html|java|kt|rs|cpp|hpp|md|php|txt))$")
-_SHORTEST_PORT: Final = 4  # digits behind a name without a dot
+_SHORTEST_PORT: Final = 4  # digits after a name without a dot
 _IPV6: Final = re.compile(r"(?<![\w:])[0-9A-Fa-f:]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*")
-#: Numbers of people: social security, telephone, card. A commit date or a large constant may match too.
+#: Personal numbers: social security, telephone, card. A commit date or a large constant may match too.
 _NUMBER: Final = re.compile(
     r"(?<![\w.])(?:\d{3}-\d{2}-\d{4}|\d{3}[-.]\d{4}|(?:\+|00)\d[\d ()./-]{5,}\d|\(\d{2,5}\)[ /-]?\d[\d -]{3,}\d"
     r"|\d{1,4}(?:[ ./-]?\d{2,4}){2,5})(?![\w])"
@@ -63,7 +63,7 @@ _USUAL: Final = word_set(
     " http1 http2 http3 ipv4 ipv6 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64"
 )
 _SHORTEST_VALUE: Final = 4  # characters; not `pass 2` and `key F1`
-#: Home directories that name no person.
+#: Home directories that do not name a person.
 _NO_PERSON: Final = frozenset({"user", "users", "runner", "ubuntu", "root", "dev", "app", "admin", "shared", "public"})
 _SHORTEST_NAME: Final = 3
 
@@ -77,7 +77,7 @@ def private_names(text: str) -> frozenset[str]:
 def private_part(text: str, names: frozenset[str] = frozenset(), known: Container[str] = frozenset()) -> str | None:
     """Return the kind of private part in a text, without quoting it, or None.
 
-    `names` are user names; `known` are names of the code, which are no secrets however they look.
+    `names` are user names; `known` are names of the code, which are not secrets even if they look random.
     """
     secret = scrub(text) != text or _NAMED_SECRET.search(text) or _has_secret_value(text, known)
     checks = {
@@ -142,7 +142,7 @@ def _is_number(found: re.Match[str]) -> bool:
 #: A long run without a blank; names of code are long too, but consist of words.
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_=~-]{16,}")
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
-_WORD_SHARE: Final = 0.75  # least share of letters in words of a long name; of random base64 it is some 0.4
+_WORD_SHARE: Final = 0.75  # least share of letters in words of a long name; about 0.4 in random base64
 #: Letters that often follow each letter in the names and comments of Python's library: 220 pairs, 90% of all.
 _FOLLOWING: Final = (
     "a:bcdgiklmnprstuvy b:aeilorsu c:acehiklortu d:adeilorsu e:acdefglmnprstvwx f:aefilortu g:aehirs h:aeio"
@@ -151,7 +151,7 @@ _FOLLOWING: Final = (
 )
 _PAIRS: Final = frozenset(f"{row[0]}{second}" for row in _FOLLOWING.split() for second in row[2:])
 _ENGLISH: Final = 0.65  # least share of such pairs in a name: English has 0.9, random letters 0.33
-_FEWEST: Final = 10  # pairs; with fewer the share means nothing
+_FEWEST: Final = 10  # pairs; with fewer the share is unreliable
 
 
 def _is_key(run: str, known: Container[str]) -> bool:

@@ -12,11 +12,11 @@ from assay.syntax.prose import content
 
 @dataclass(frozen=True, slots=True)
 class QueryTextRules:
-    """Which texts can be a query."""
+    """Limits of query texts."""
 
     fewest: int = 3  # content words; fewer are a label
     most: int = 30  # words; a longer text is a paragraph
-    longest: int = 240  # characters, the same for texts without blanks
+    longest: int = 240  # characters; the limit of texts without blanks
     shortest_word: int = 3  # letters of a one-word keyword query
     slug: int = 5  # words of an id: enough to recognize a query
     digits: int = 6  # hash digits appended to an id that is taken: 16 million texts for the same five words
@@ -30,10 +30,10 @@ VERBS: Final = frozenset(
     if not line.startswith("#")
     for word in line.split()
 )
-#: Words that the questions below add to a text.
+#: Words that the question templates add.
 ADDED: Final = frozenset({"code", "implementation", "work"})
 _IRREGULAR: Final = {"do": "does", "have": "has", "be": "is", "undo": "undoes"}
-#: Verbs of repairs; a problem report follows.
+#: Verbs of fixes; a problem report follows.
 _FIX: Final = re.compile(
     r"^(?:(?:bug)?fix(?:e[sd]|ing)?|resolve[sd]?|correct(?:s|ed)?|address(?:es|ed)?|solve[sd]?)"
     r"(?:\s+(?:(?:a|an|the|some|possible|potential|another|rare|minor|small)\s+)*"
@@ -65,7 +65,7 @@ _SHOULD: Final = re.compile(r"\b(?:should|must|do(?:es)? not|don't|doesn't|never
 _ABOUT_CODE: Final = frozenset(
     {"change", "use", "define", "declare", "expose", "make", "put", "override", "import", "try", "reduce", "replace"}
 )
-#: After these the first word was no verb: `Align should reset …`, `Cache is never …`, `Cast error when …`
+#: After these, the first word is not a verb: `Align should reset …`, `Cache is never …`, `Cast error when …`
 _AFTER_NOUN: Final = re.compile(
     r"^(?:should|must|is|are|was|were|can|cannot|can't|will|won't|does|doesn't|not"
     r"|errors?|bugs?|issues?|as|types?|options?|support|key|name)\b"
@@ -85,7 +85,6 @@ _POINTS: Final = re.compile(
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text."""
     return frozenset(text.split())
 
 
@@ -107,7 +106,7 @@ def stands_alone(text: str) -> bool:
 
 
 def question(text: str) -> str:
-    """Make a question of a title or sentence; text that fits no pattern only loses its final punctuation."""
+    """Turn a title or sentence into a question; text that fits no pattern only loses its final punctuation."""
     plain = text.strip().rstrip(".:;!,").strip()
     if not plain or _ASKS.match(plain):
         return plain
@@ -128,12 +127,11 @@ def question(text: str) -> str:
 
 
 def topic_question(heading: str) -> str:
-    """Make a question of a heading."""
     return f"how does {lower_first(heading)} work?" if _GERUND.match(heading) else question(heading)
 
 
 def change_question(subject: str) -> str:
-    """Make a question of a commit subject: an addition is asked for, a fix becomes the problem report."""
+    """Turn a commit subject into a question: where an addition is, or which problem a fix solves."""
     added, fixed = _ADDITION.match(subject), _FIX.match(subject)
     if added and _ADDED_TO.search(subject[added.end() :]):
         return f"which code adds {subject[added.end() :]}?"
@@ -145,7 +143,7 @@ def change_question(subject: str) -> str:
 
 
 def describes_behavior(subject: str) -> bool:
-    """Return whether a commit subject describes behavior, and not only that the code was changed."""
+    """Return whether a commit subject describes behavior, not just the fact of a change."""
     if _DONE.search(subject):
         return False
     fixed = _FIX.match(subject)
@@ -165,7 +163,6 @@ def lower_first(text: str) -> str:
 
 
 def third_person(verb: str) -> str:
-    """Return the third person of a verb."""
     if verb in _IRREGULAR:
         return _IRREGULAR[verb]
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):

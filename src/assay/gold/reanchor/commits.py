@@ -1,4 +1,4 @@
-"""Two commits of a Git repository: their files, renames, and the lines that stayed."""
+"""Two commits of a Git repository: their files, renames and unchanged lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from assay.syntax.text import split_lines
 from assay.types import Span
 
 _HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-#: Options that run no programs which the repository configures.
+#: Options that disable programs configured in the repository.
 _PLAIN: Final = ("--no-ext-diff", "--no-textconv", "--ignore-submodules")
 
 
@@ -39,7 +39,7 @@ class Reanchoring:
     #: a low value is harmless, since the lines are compared afterwards.
     rename_percent: int = 30
     rename_limit: int = 5_000  # files compared as renames; git gives up silently beyond its default of 1,000
-    #: Likeness from which a place found by name, or by lines that stayed, is sure.
+    #: Likeness from which a place found by name, or by unchanged lines, is sure.
     #: Unrelated functions of one program reach 0.2 to 0.35.
     sure: float = 0.5
     named: float = 0.2  # share of the old lines and words in such a place; below it, only the name is left
@@ -54,10 +54,10 @@ class Reanchoring:
     renamed_sure: float = 0.6  # likeness from which a renamed definition is sure
     scattered: float = 0.5  # likeness of a place with only some of the lines, for low confidence ...
     scattered_sure: float = 0.75  # ... and for sure
-    #: Bonus for names and lines that stayed when places are compared. It is limited because bodies move out of
+    #: Bonus for names and unchanged lines when places are compared. It is limited because bodies move out of
     #: functions that stay as one-line wrappers.
     better: float = 0.25
-    #: A section is placed on the lines that stayed, not on all of the new section, if that adds this much likeness ...
+    #: A section is placed on the unchanged lines, not on the whole new section, if that adds this much likeness ...
     closer: float = 0.15
     #: ... and contains at least this share: a heading was removed, so the section absorbed the next one's text.
     held: float = 0.9
@@ -110,7 +110,6 @@ class GitRepository:
         return found.out.decode().strip()
 
     def run(self, *arguments: str) -> bytes:
-        """Run git and return its output."""
         result = git("-c", "core.quotePath=false", *arguments, cwd=self.folder, limits=ArchiveLimits())
         if result.code:
             raise CorpusError(f"git cannot compare the revisions: {result.last_words}", file=self.folder)
@@ -135,7 +134,6 @@ class Tree:
         return path in self.blobs
 
     def lines(self, path: str) -> tuple[str, ...]:
-        """Return the lines of a file."""
         if path not in self._lines:
             self.read([path])
         return self._lines[path]
@@ -177,11 +175,9 @@ class CommitPair:
         self._prints: dict[tuple[bool, Span], Fingerprint] = {}
 
     def before(self, path: str) -> ParsedFile:
-        """Return a file of the old commit."""
         return self._parse(path, old=True)
 
     def after(self, path: str) -> ParsedFile:
-        """Return a file of the new commit."""
         return self._parse(path, old=False)
 
     def _parse(self, path: str, *, old: bool) -> ParsedFile:
@@ -190,7 +186,7 @@ class CommitPair:
         return self._parsed[old, path]
 
     def line_map(self, path: str, other: str) -> dict[int, int]:
-        """Return the lines of an old file that stayed in a new one, ignoring whitespace: old number -> new number."""
+        """Map line numbers of an old file to those of the unchanged lines in a new one, ignoring whitespace."""
         if (path, other) not in self._maps:
             self._maps[path, other] = self._compare_lines(path, other)
         return self._maps[path, other]

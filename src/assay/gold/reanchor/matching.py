@@ -1,4 +1,4 @@
-"""Find where a range of the old commit may be in the new one: by name, by lines that stayed, by similar text."""
+"""Find the new location of a range of the old commit: by name, unchanged lines or similar text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.gold.reanchor.sections import (
 )
 from assay.types import Span
 
-#: Evidence for a new range. lines: lines that stayed, in file order. scattered: lines found elsewhere.
+#: Evidence for a new range. lines: unchanged lines, in file order. scattered: lines found elsewhere.
 #: words: none of its lines, similar words. around: only the enclosing definition is left.
 Evidence = Literal["name", "new name", "lines", "scattered", "words", "around"]
 #: A function may become a method and a class an enum; a class never becomes a function.
@@ -39,18 +39,18 @@ _FAMILY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class MoveCandidate:
-    """A range of the new commit that an old range may have moved to."""
+    """A possible new location of an old range."""
 
     span: Span
     likeness: float
-    contained: float  # share of the old text that is there
+    contained: float  # share of the old text that it contains
     by: Evidence
     exact: bool
     reason: str
 
 
 def find_candidates(pair: CommitPair, old: OldRange) -> list[MoveCandidate]:
-    """Return where a range may have moved to, best first."""
+    """Return the possible new locations of a range, best first."""
     before = pair.before(old.path)
     pieces = split_range(before, old.start, old.end, pair.config.slack)
     found = [one for other in pair.successors(old.path) for one in _find_in_successor(pair, old, pieces, other)]
@@ -229,7 +229,7 @@ def find_scattered(pair: CommitPair, old: OldRange, *, whole: bool) -> Iterator[
     length = int(pair.config.grown * old.length)
     for path, weights in sorted(votes.items()):
         after, numbers = pair.after(path), sorted(weights)
-        window, most, at, total = [numbers[0]], 0.0, 0, 0.0  # the heaviest one
+        window, most, at, total = [numbers[0]], 0.0, 0, 0.0  # with the highest total weight
         for to, number in enumerate(numbers):
             total += weights[number]
             while number - numbers[at] >= length:
@@ -237,7 +237,7 @@ def find_scattered(pair: CommitPair, old: OldRange, *, whole: bool) -> Iterator[
                 at += 1
             if total > most + 1e-9:
                 window, most = numbers[at : to + 1], total
-        # One line of many is chance, and so are lines that the old file repeats.
+        # A single line of many, or lines that the old file repeats, may match by chance.
         if len(window) < min(2, len(lines)) or distinct.isdisjoint(
             normalize_blanks(after.lines[number - 1]) for number in window
         ):
@@ -264,7 +264,7 @@ class _Placement:
 
 
 def _place(pair: CommitPair, path: str, piece: RangePart, other: str) -> _Placement | None:
-    """Return the lines of a part's counterpart, or those that stayed inside the counterpart of what encloses it."""
+    """Return the lines of a part's counterpart, or the unchanged lines in that of its enclosing section."""
     if piece.whole is None:
         return _place_lines(pair, path, piece, piece.holder, other)
     mate = find_in_file(pair, path, piece.whole, other)
@@ -327,7 +327,7 @@ def _extend_split(pair: CommitPair, path: str, piece: RangePart, placed: _Placem
 def _fit_range(
     pair: CommitPair, path: str, piece: RangePart, other: str, stayed: Mapping[int, int]
 ) -> _Placement | None:
-    """Return the new lines of a range; None when no line stayed that is unique in the old file."""
+    """Return the new lines of a range; None without an unchanged line that is unique in the old file."""
     before, after = pair.before(path), pair.after(other)
     inside = [line for line in range(piece.start, piece.end + 1) if line in stayed]
     if not any(before.is_distinct(line) for line in inside):
@@ -342,7 +342,7 @@ def _fit_range(
             densest = inside[at : to + 1]
 
     def fit_edge(edge: int, line: int, step: int) -> int:
-        """Return the new line of the first (step -1) or last (step 1) line, from the outermost line that stayed."""
+        """Return the new line of the first (step -1) or last (step 1) line, from the outermost unchanged line."""
         bound = max if step < 0 else min
         image, gone, last = stayed[line], abs(edge - line), 1 if step < 0 else len(after.lines)
         if not gone:
@@ -354,7 +354,7 @@ def _fit_range(
         limit = stayed[beyond] - step if beyond != outside else last
         if (limit - image) * step < 0:
             return bound(last, image + step * gone)
-        if beyond == edge + step:  # everything replaced between two lines that stayed belongs to the range
+        if beyond == edge + step:  # everything replaced between two unchanged lines belongs to the range
             return bound(limit, image + step * (int(pair.config.grown * gone) + pair.config.slack))
         wanted = normalize_blanks(before.lines[edge - 1])
         places = range(limit, image) if step < 0 else range(image + 1, limit + 1)
@@ -379,7 +379,7 @@ def _align_sections(pair: CommitPair, path: str, part: Section, mate: Counterpar
 
 
 def align(old: Sequence[str], new: Sequence[str], compared: int) -> list[tuple[int, int]]:
-    """Return positions (from 0) of lines that stayed, in order (patience diff).
+    """Return positions (from 0) of unchanged lines, in order (patience diff).
 
     Blocks without a unique line are compared line by line, unless that takes more than `compared` pairs.
     """

@@ -33,7 +33,7 @@ CONFIDENCES: Final[Sequence[Confidence]] = ("unchanged", "exact", "sure", "low",
 
 @dataclass(frozen=True, slots=True)
 class MoveSuggestion:
-    """A place that a target may have moved to."""
+    """A possible new location of a target."""
 
     span: Span
     likeness: float
@@ -54,8 +54,6 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class LabelMove:
-    """The move of one target or adversary of one query."""
-
     query: str
     role: Role
     move: Move
@@ -73,15 +71,12 @@ class Moves:
 
     @property
     def counts(self) -> dict[Confidence, int]:
-        """The number of targets by confidence."""
         found = Counter(row.move.confidence for row in self.rows)
         return {confidence: found[confidence] for confidence in CONFIDENCES}
 
 
 @dataclass(frozen=True, slots=True)
 class RepoCommits:
-    """A repository and two of its commits."""
-
     repository: GitRepository
     old: str
     new: str
@@ -114,7 +109,7 @@ def locate(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCo
 
 
 def labeled_revision(gold: GoldSet) -> str:
-    """Return the revision that a set was made at: that of its corpus, else the one commit of all its labels."""
+    """Return the revision that a set was labeled at: that of its corpus, else the only commit of its labels."""
     if gold.corpus.rev is not None:
         return gold.corpus.rev
     commits = Counter(label.commit for query in gold.queries for label in query.labels)
@@ -146,7 +141,7 @@ def _targets(query: Query) -> Iterator[tuple[Role, Target]]:
 
 
 def reanchor(gold: GoldSet, located: RepoCommits, config: Reanchoring = DEFAULT) -> Moves:
-    """Find where each target and adversary of a gold set moved between two commits."""
+    """Locate each target and adversary of a gold set in the new commit."""
     old, new = (read_tree(located.repository, commit, config.file_bytes) for commit in (located.old, located.new))
     pair = CommitPair(old, new, config)
     known: dict[Target, Move] = {}
@@ -195,8 +190,8 @@ def judge(old: OldRange, found: MoveCandidate, config: Reanchoring) -> Confidenc
     if found.contained < config.named:
         return "lost"
     length = (found.span.end or 0) - (found.span.start or 0) + 1
-    grown = length > config.grown * old.length + config.grown_lines  # it must include something else
-    shrunk = length < config.shrunk * old.length  # most of the old range must be elsewhere, or gone
+    grown = length > config.grown * old.length + config.grown_lines  # it includes other code
+    shrunk = length < config.shrunk * old.length  # most of the old range moved elsewhere or was removed
     return "sure" if found.likeness >= config.sure and not grown and not shrunk else "low"
 
 

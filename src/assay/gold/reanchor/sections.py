@@ -55,7 +55,7 @@ class Section:
 
     @property
     def plain(self) -> str:
-        """The name without the number of a repeated one, which changes when another is added above."""
+        """The name without the number of a repeated one, which depends on the ones above."""
         return _REPEAT.sub("", self.name)
 
     @property
@@ -207,7 +207,7 @@ class Fingerprint:
 
 
 def normalize_blanks(line: str) -> str:
-    """Collapse runs of whitespace, which formatting changes."""
+    """Collapse runs of whitespace, so that reformatting has no effect."""
     return " ".join(line.split())
 
 
@@ -217,7 +217,7 @@ def has_word(line: str) -> bool:
 
 
 def similarity(one: Fingerprint, other: Fingerprint) -> float:
-    """Average the Dice coefficients of lines and of words: lines tell copies apart, words survive edits."""
+    """Average the Dice coefficients of lines and of words: lines distinguish copies, words are robust to edits."""
     words = _dice(one.words, other.words)
     return (_dice(one.lines, other.lines) + words) / 2 if one.lines or other.lines else words
 

@@ -19,7 +19,7 @@ from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query, Ta
 if TYPE_CHECKING:
     from assay.gold.yaml_nodes import YamlNode
 
-#: Finds problems of a set: lint, or the look-up of its anchors.
+#: Returns the problems of a set: lint findings, or unresolved anchors.
 Check = Callable[[GoldSet], Sequence[AnchorProblem]]
 
 _FILE = "accepted.jsonl"
@@ -63,7 +63,7 @@ def read_written(queue: Queue) -> dict[str, str]:
 
 
 def read_acceptance_times(queue: Queue) -> dict[str, str]:
-    """Return when each item was first applied; since then the set shows its result."""
+    """Return the time when each item was first applied and the set began to show its result."""
     return {fields["item"].text(): fields["on"].text() for fields in reversed(_read_accepted(queue))}
 
 
@@ -174,14 +174,14 @@ def _refusal(status: ItemStatus, reason: str) -> Refusal:
 
 @dataclass(frozen=True, slots=True)
 class _Applied:
-    """A gold set after one item, and the query and anchors of the item there."""
+    """A gold set with one item applied, and the query and anchors of the item."""
 
     gold: GoldSet
     query: str
     anchors: frozenset[str]
 
 
-# Applying an item twice equals applying it once, so that a kill before the record is harmless.
+# Applying an item twice equals applying it once, so that a kill before it is recorded is harmless.
 
 
 def _apply_query(gold: GoldSet, status: ItemStatus) -> _Applied:

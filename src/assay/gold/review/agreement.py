@@ -186,8 +186,6 @@ def _check_values(found: Collection[str], values: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """The agreement of two reviewers."""
-
     first: str
     second: str
     items: int

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 ItemKind = Literal["query", "target", "adversary", "phrasing"]
 KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 
-#: The source of a proposal: mined, from rules or a model, returned by engines, a label of the set, or marked by a
-#: reviewer.
+#: Sources of proposals: miners, rules, models, engines, labels of the set, and reviewers.
 How = Literal[
     "history", "shell", "transcript", "docs", "comments", "names",
     "confusion", "rules", "endpoint", "pool", "set", "reviewer",
@@ -40,8 +39,6 @@ _ATTRIBUTES = "# Every line stands for itself: git keeps those of both sides.\n*
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The source of a proposal."""
-
     how: How
     source: str = ""  # such as "commit 3f2a91c"; never a path in the user's home
     shown_by: tuple[str, ...] = ()  # engines that returned it
@@ -61,30 +58,27 @@ class Item:
 
     @property
     def target(self) -> Target:
-        """The target of an item of kind target."""
         return self.query.targets[0]
 
     @property
     def adversary(self) -> Adversary:
-        """The adversary of an item of kind adversary."""
         return self.query.adversaries[0]
 
     @property
     def anchor(self) -> str:
-        """The first location to look at, or an empty string."""
+        """The first location to show, or an empty string."""
         targets = [self.adversary.target] if self.kind == "adversary" else self.query.targets
         return targets[0].anchor if targets else ""
 
     @property
     def form(self) -> str:
-        """The phrasing of an item of kind phrasing."""
         return self.query.ordered_forms[0]
 
 
 def make_item(
     kind: ItemKind, query: Query, origin: Origin, *, on: str = "", commit: str = "", notes: Sequence[str] = ()
 ) -> Item:
-    """Make an item; its id is a hash of the proposal, whatever the origin."""
+    """Make an item; its id is a hash of the proposal, independent of its origin."""
     bare = replace(query, line=None, labels=())
     if kind == "target":
         bare = replace(bare, targets=tuple(replace(t, grade=PRIMARY) for t in bare.targets), adversaries=())
@@ -177,7 +171,6 @@ class Queue:
 
     @property
     def path(self) -> Path:
-        """The file with the proposals."""
         return self.folder / "items.jsonl"
 
     def items(self) -> tuple[Item, ...]:

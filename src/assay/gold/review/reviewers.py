@@ -111,7 +111,6 @@ class ModelVote:
 
 
 def prompt() -> str:
-    """Return the instructions for the model."""
     return resources.files("assay.data").joinpath("prompts", "review.md").read_text(encoding="utf-8")
 
 
@@ -121,12 +120,11 @@ def version() -> str:
 
 
 def ask_model(endpoint: Endpoint, view: ItemView) -> ModelVote:
-    """Ask a model to vote on an item."""
     return read_answer(complete(endpoint, question(view)), values_for(view.item.kind))
 
 
 def question(view: ItemView) -> Prompt:
-    """Return the prompt for an item, which stands between unpredictable marks."""
+    """Return the prompt for an item, quoted between unpredictable marks."""
     text = "\n".join(describe(view))
     mark = fence(text)
     return Prompt(prompt(), f"{question_for(view.item.kind)}\n<item {mark}>\n{text}\n</item {mark}>")
@@ -174,8 +172,6 @@ def _target_item(query: Query, target: Target, origin: Origin, *, on: str, commi
 
 @dataclass(frozen=True, slots=True)
 class ReviewerProgress:
-    """The counts of one reviewer."""
-
     name: str
     readers: str  # human, model
     votes: int
@@ -184,8 +180,6 @@ class ReviewerProgress:
 
 @dataclass(frozen=True, slots=True)
 class ReviewProgress:
-    """The counts of one review."""
-
     items: int
     states: Mapping[State, int]  # all states
     kinds: Mapping[ItemKind, Mapping[State, int]]  # existing kinds and their states

@@ -45,14 +45,12 @@ class CodeExcerpt:
 
 @dataclass(frozen=True, slots=True)
 class ItemView:
-    """An item with its code."""
-
     item: Item
     places: tuple[CodeExcerpt, ...]
 
 
 class ItemViewer:
-    """Makes views of items with the code of a corpus."""
+    """Renderer of items with the code of a corpus."""
 
     def __init__(self, corpus: Corpus, config: ViewConfig | None = None) -> None:
         self._corpus = corpus
@@ -60,7 +58,6 @@ class ItemViewer:
         self._config = config or ViewConfig()
 
     def view(self, item: Item) -> ItemView:
-        """Return the view of an item."""
         places: list[tuple[str, Target]] = []
         if item.kind == "adversary":
             places.append(("adversary", item.adversary.target))
@@ -122,7 +119,7 @@ def shows_origin(item: Item) -> bool:
 
 
 def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
-    """Return a view as JSON data, with the engines that returned it only on request."""
+    """Return a view as JSON data; `engines` adds the engines that returned it."""
     from assay.gold.formats.native import query_mapping
 
     item = view.item
@@ -150,7 +147,7 @@ def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class TruncatedFile:
-    """A journal with a truncated last line of so many bytes."""
+    """A journal with a truncated last line, and the length of that line."""
 
     path: Path
     bytes: int
@@ -165,7 +162,6 @@ class ReviewWorkspace:
 
     @cached_property
     def queue(self) -> Queue:
-        """The proposals for the set."""
         return Queue(self.path)
 
     def load(self) -> GoldSet | None:
@@ -191,12 +187,10 @@ class ReviewWorkspace:
 
     @cached_property
     def viewer(self) -> ItemViewer:
-        """Views of items."""
         return ItemViewer(self.corpus)
 
     @cached_property
     def commit(self) -> str:
-        """The commit of the corpus."""
         return commit_of(self.corpus)
 
     def items(self) -> tuple[Item, ...]:

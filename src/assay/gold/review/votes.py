@@ -69,8 +69,6 @@ _DECISION = MappingKeys(("item", "by", "value", "reason", "on"), ("commit",))
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A reviewer's vote on an item."""
-
     item: str
     reviewer: str
     value: str
@@ -92,7 +90,6 @@ class StaleVoteError(ConfigError):
 
 
 def values_for(kind: ItemKind) -> tuple[str, ...]:
-    """Return the vote values for a kind of item."""
     return (*GRADES, UNSURE) if kind == "target" else (ACCEPT, REJECT, UNSURE)
 
 
@@ -184,7 +181,7 @@ class VoteLog:
             _read_vote(read_row(vote_mapping(vote), self.path, number), self.reviewer)
         with open_journal(self.path) as journal:
             past, chosen = self.history(), choose()
-            last = past[-1].on if past else ""  # keeps the order when the clock was set back
+            last = past[-1].on if past else ""  # keep the order if the clock was set back
             timed = [replace(vote, on=max(vote.on, last)) for vote in chosen]
             cast = mark_unblinded([*past, *timed], read_unblindings(self.queue, self.reviewer))[len(past) :]
             journal.append([vote_mapping(vote) for vote in cast])
@@ -203,7 +200,7 @@ class VoteLog:
 
 
 def reviewers(queue: Queue) -> tuple[str, ...]:
-    """Return the names of all who voted, without reading votes."""
+    """Return the names of reviewers with votes, without reading the votes."""
     return tuple(sorted(path.stem for path in (queue.folder / "votes").glob("*.jsonl")))
 
 
@@ -251,7 +248,6 @@ class UnblindedView:
 
 
 def unblinding_file(queue: Queue, name: str) -> Path:
-    """Return the unblinding log of a reviewer."""
     return queue.folder / "looks" / f"{name}.jsonl"
 
 
@@ -289,12 +285,11 @@ def mark_unblinded(votes: Sequence[Vote], views: Sequence[UnblindedView]) -> tup
 
 
 def adjudicator_file(queue: Queue, name: str) -> Path:
-    """Return the file that records that a person adjudicates."""
     return queue.folder / "adjudicators" / f"{name}.jsonl"
 
 
 def become_adjudicator(log: VoteLog) -> None:
-    """Record, synced to disk, that a reviewer adjudicates and votes no more."""
+    """Record on disk that a reviewer adjudicates and no longer votes."""
     log.prepare()
     if not adjudicates(log.queue, log.reviewer):
         with open_journal(adjudicator_file(log.queue, log.reviewer)) as journal:
@@ -342,7 +337,7 @@ def decide(queue: Queue, decisions: Sequence[Adjudication]) -> None:
         _read_decision(read_row(_mapping(decision, _DECISION), path, number))
     with open_journal(path) as journal:
         past = read_decisions(queue)
-        last = past[-1].on if past else ""  # the last decision counts, whatever the clocks show
+        last = past[-1].on if past else ""  # the last decision counts, even if clocks differ
         journal.append([_mapping(replace(one, on=max(one.on, last)), _DECISION) for one in decisions])
 
 
@@ -360,9 +355,9 @@ def _read_decision(row: YamlNode) -> Adjudication:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRules:
-    """When votes settle an item."""
+    """Rules for settling an item."""
 
-    least: int = 2  # agreeing reviewers; with one alone there is no agreement
+    least: int = 2  # agreeing reviewers; one alone is not agreement
 
     def __post_init__(self) -> None:
         if self.least < 1:
