@@ -12,14 +12,7 @@ from typing import Final
 from assay.corpus.sources import find_top
 from assay.corpus.spec import is_url
 from assay.errors import SetupError
-from assay.gold.codebase import (
-    ChangedDefinition,
-    CodeIndex,
-    SampleSize,
-    changed_definitions,
-    is_peripheral,
-    stems,
-)
+from assay.gold.codebase import ChangedDefinition, CodeIndex, SampleSize, changed_definitions, is_peripheral, stems
 from assay.gold.history import Commit, Message, list_commits, list_merges, messages
 from assay.gold.leaks import leakage
 from assay.gold.mining.intake import (

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from itertools import groupby
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from assay.errors import InputError
 from assay.files import check_regular
@@ -239,57 +241,22 @@ def _tool_call(name: str, arguments: str | Mapping[str, object]) -> Iterator[Sea
             yield OpenedFile(path.removeprefix("file://"), line)
 
 
-@dataclass(frozen=True, slots=True)
 class _SearchTool:
-    """The command-line syntax of a search tool."""
+    """The command-line syntax of a search tool, from `data/mining/commands.toml`."""
 
-    valued: frozenset[str]  # options with a value
-    pattern: frozenset[str] = frozenset()  # options whose value is the pattern
-    positional: bool = True  # the first positional argument is the pattern
-    words: bool = False  # the pattern is words, not a regular expression
-    only: frozenset[str] = frozenset()  # sub-commands that search
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.pattern = word_set(fields.get("pattern", ""))
+        self.valued = word_set(fields.get("valued", ""))
+        self.subcommands = word_set(fields.get("subcommands", ""))
+        self.positional: bool = fields.get("positional", True)
+        self.words: bool = fields.get("words", False)
 
 
-_GREP: Final = _SearchTool(
-    word_set(
-        "-f -m -A -B -C -d -D --file --max-count --after-context --before-context --context --include --exclude"
-        " --exclude-dir --color --label"
-    ),
-    word_set("-e --regexp"),
+_COMMANDS: Final = tomllib.loads(
+    resources.files("assay.data").joinpath("mining", "commands.toml").read_text(encoding="utf-8")
 )
-_RG: Final = _SearchTool(
-    word_set(
-        "-f -g -t -T -m -A -B -C -M -j -r -E -d --file --glob --iglob --type --type-not --max-count --after-context"
-        " --before-context --context --max-columns --threads --replace --encoding --max-depth --sort --sortr --color"
-        " --colors --path-separator --pre --type-add --max-filesize --engine -G --file-search-regex --ignore --depth"
-        " --workers --ignore-dir"
-    ),
-    word_set("-e --regexp"),
-)
-_SEMANTIC_OPTIONS: Final = word_set(
-    "-k -n -t -l -m -p --k --top-k --limit --max-results --threshold --lang --language --path --format --mode --model"
-    " --count --repo --paths --languages --kinds --per --min-score --topk --top --max-tokens --max-bytes --index"
-)
-_TOOLS: Final[Mapping[str, _SearchTool]] = {
-    **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep", "ggrep"), _GREP),
-    **dict.fromkeys(("rg", "rga", "ag", "ack", "ugrep", "pt", "sift"), _RG),
-    "git grep": _GREP,
-    "git log": _SearchTool(frozenset(), word_set("-S -G --grep"), positional=False),
-    "find": _SearchTool(frozenset(), word_set("-name -iname -path -ipath -wholename -regex -iregex"), positional=False),
-    **dict.fromkeys(
-        ("fd", "fdfind"), _SearchTool(word_set("-e -t -E -d -x -X --extension --type --exclude --max-depth"))
-    ),
-    **dict.fromkeys(("fzf", "sk"), _SearchTool(frozenset(), word_set("-q --query"), positional=False, words=True)),
-    **dict.fromkeys(
-        ("semble", "octocode", "probe", "assay", "chunkhound", "sia-code", "cs", "seagoat"),
-        _SearchTool(_SEMANTIC_OPTIONS, word_set("--query"), words=True, only=word_set("search query find sem")),
-    ),
-    **dict.fromkeys(("ck", "colgrep", "gt"), _SearchTool(_SEMANTIC_OPTIONS, word_set("--sem --query"), words=True)),
-}
-_READERS: Final = word_set(
-    "vim vi nvim view nano emacs emacsclient micro hx helix kak code codium cursor subl mate idea pycharm goland clion"
-    " zed less more most cat bat batcat head tail nl open xdg-open gedit kate"
-)
+_TOOLS: Final = {name: _SearchTool(fields) for fields in _COMMANDS["search"] for name in fields["names"].split()}
+_READERS: Final = word_set(_COMMANDS["readers"])
 _PREFIXES: Final = frozenset(
     ["sudo", "time", "command", "nohup", "env", "exec", "builtin", "xargs", "noglob", "nice", "doas", "\\"]
 )
@@ -359,10 +326,10 @@ def _split_name(rest: list[str]) -> tuple[str, list[str]]:
     if name == "git":
         while len(rest) > 1 and rest[0] in ("-C", "-c"):
             rest = rest[2:]
-        return (f"git {rest[0]}", rest[1:]) if rest else ("git", [])
+        return (f"git-{rest[0]}", rest[1:]) if rest else ("git", [])
     tool = _TOOLS.get(name)
-    if tool and tool.only:
-        return (name, rest[1:]) if rest and rest[0] in tool.only else ("", [])
+    if tool and tool.subcommands:
+        return (name, rest[1:]) if rest and rest[0] in tool.subcommands else ("", [])
     return name, rest
 
 

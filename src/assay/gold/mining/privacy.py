@@ -7,7 +7,7 @@ False positives only cost a proposal; names of the code itself are allowed.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from ipaddress import AddressValueError, IPv6Address
 from itertools import pairwise
 from typing import Final
@@ -92,36 +92,26 @@ def private_part(text: str, names: frozenset[str] = frozenset(), known: Containe
 
 
 def _has_secret_value(text: str, known: Container[str]) -> bool:
-    return any(
-        len(value) >= _SHORTEST_VALUE
-        and (any(map(str.isdigit, value)) or re.search(r"[a-z].*[A-Z]", value) is not None)
-        and value not in known
-        and value.lower() not in _USUAL
-        for value in _values(text)
-    )
-
-
-def _values(text: str) -> Iterator[str]:
-    named = False
+    named = False  # a secret, whose value follows
     for word in text.split():
-        plain = word.strip("\"'`,;:.!?()[]{}<>=")
-        if named and plain.lower() not in _BETWEEN and plain:
-            yield plain
+        value = word.strip("\"'`,;:.!?()[]{}<>=")
+        if named and value and value.lower() not in _BETWEEN:
+            mixed = any(map(str.isdigit, value)) or re.search(r"[a-z].*[A-Z]", value)
+            if len(value) >= _SHORTEST_VALUE and mixed and value not in known and value.lower() not in _USUAL:
+                return True
             named = False
-        named = named or not _SECRET_NAMES.isdisjoint(split(plain)[-1:])
+        named = named or not _SECRET_NAMES.isdisjoint(split(value)[-1:])
+    return False
 
 
 def _has_machine(text: str, known: Container[str]) -> bool:
     hosts = [found[0] for found in _INSIDE.finditer(text)]
-    hosts += [found[1] for found in _PORT.finditer(text) if _is_port(found[1], found[2])]
+    for host, port in _PORT.findall(text):
+        long = len(port) >= _SHORTEST_PORT or not host.isalpha()
+        if not _SUFFIX.search(host) if "." in host else long and host.lower() not in ("localhost", "line"):
+            hosts.append(host)
     unknown = any(not all(label in known for label in host.split(".")) for host in hosts)
     return unknown or any(_is_ipv6(found) for found in _IPV6.findall(text))
-
-
-def _is_port(host: str, port: str) -> bool:
-    if "." in host:
-        return _SUFFIX.search(host) is None
-    return host.lower() not in ("localhost", "line") and (len(port) >= _SHORTEST_PORT or not host.isalpha())
 
 
 def _is_ipv6(found: str) -> bool:
@@ -134,9 +124,8 @@ def _is_ipv6(found: str) -> bool:
 
 
 def _is_number(found: re.Match[str]) -> bool:
-    digits = sum(map(str.isdigit, found[0]))
     signed = re.match(r"\+|00|\(|\d{3}-\d{2}-\d{4}$|\d{3}[-.]\d{4}$", found[0])
-    return signed is not None or digits >= _FEWEST_DIGITS
+    return signed is not None or sum(map(str.isdigit, found[0])) >= _FEWEST_DIGITS
 
 
 #: A long run without a blank; names of code are long too, but consist of words.

@@ -119,9 +119,7 @@ def labeled_revision(gold: GoldSet) -> str:
     more = f" and {len(commits) - _NAMED} more" if len(commits) > _NAMED else ""
     labels = f": its labels name {listed}{more}" if any(commits) else ""
     raise GoldError(
-        f"'{gold.name}' does not state the commit it was made at{labels}",
-        file=gold.source,
-        hint="set it with --from",
+        f"'{gold.name}' does not state the commit it was made at{labels}", file=gold.source, hint="set it with --from"
     )
 
 

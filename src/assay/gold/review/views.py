@@ -124,10 +124,7 @@ def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
 
     item = view.item
     shown = shows_origin(item)
-    origin: dict[str, object] = {
-        "how": item.origin.how if shown else "",
-        "source": item.origin.source if shown else "",
-    }
+    origin: dict[str, object] = {"how": item.origin.how if shown else "", "source": item.origin.source if shown else ""}
     places = [
         {"role": p.role, "anchor": p.anchor, "start": p.start, "lines": list(p.lines), "more": p.more}
         | ({"problem": p.problem} if p.problem else {})
