@@ -1,6 +1,6 @@
-"""Static models, as `assay train` makes them and one ships with Assay: a vector and translations for each term.
+"""Static models, trained by `assay train`: a vector and translations for each term.
 
-The terms are those of the index, so a corpus is embedded from its postings, and no text is read a second time.
+The terms are those of the index, so a corpus is embedded from its postings without reading its text again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Matrix = NDArray[np.float32]
 
 WEIGHTS: Final = "weights.assay"
 VOCABULARY: Final = "vocabulary.txt"
-#: Raised when the meaning of the arrays changes.
+#: Increment when the meaning of the arrays changes.
 FORMAT: Final = 1
 _ARRAYS: Final = ("term", "vector", "scale", "asked", "said", "source", "offset", "target", "strength")
 
@@ -56,7 +56,6 @@ class StaticModel:
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector."""
         return int(self.vector.shape[1])
 
     def rows(self, hashes: Hashes) -> Rows:
@@ -70,19 +69,19 @@ class StaticModel:
 
 
 def read_words(folder: str | Path | None = None) -> dict[int, str]:
-    """Return the words of a model by hash; a model without a list of them has none."""
-    place = Path(folder).expanduser() if folder else resources.files("assay.data").joinpath("model")
-    listed = place.joinpath(VOCABULARY)
-    words = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    """Return the words of a model by hash; empty if it has no vocabulary file."""
+    path = Path(folder).expanduser() if folder else resources.files("assay.data").joinpath("model")
+    vocabulary = path.joinpath(VOCABULARY)
+    words = vocabulary.read_text(encoding="utf-8").splitlines() if vocabulary.is_file() else []
     return {term_hash(word): word for word in words}
 
 
 def open_static(folder: str | Path | None = None) -> StaticModel:
-    """Open the model of a folder; without one, the model that ships with Assay."""
+    """Open the model of a directory, by default the bundled one."""
     return _open(str(Path(folder).expanduser().resolve()) if folder else "")
 
 
-@lru_cache(maxsize=4)  # the shipped one and those that are being compared
+@lru_cache(maxsize=4)  # the bundled model and others in a comparison
 def _open(folder: str) -> StaticModel:
     if folder:
         return _read(Path(folder) / WEIGHTS)
@@ -115,7 +114,7 @@ def _read(path: Path) -> StaticModel:
     return model
 
 
-#: Terms summed at a time: 2,048 rows of 256 numbers are 2 MB, which stay in a core's L2 cache.
+#: Terms summed at a time: 2,048 rows of 256 numbers are 2 MB, which fit in the L2 cache of a core.
 _BLOCK: Final = 2_048
 
 
@@ -127,40 +126,34 @@ class StaticEmbedder:
 
     @property
     def identity(self) -> str:
-        """Identity of the model."""
         return self.model.identity
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector."""
         return self.model.dimension
 
     def embed(self, texts: Sequence[str], role: Role) -> Matrix:
-        """Return the normalized sums of the terms of each text."""
-        if role == "query":
-            rows = np.empty((len(texts), self.dimension), dtype=np.float32)
-            for row, text in enumerate(texts):
-                rows[row] = self._embed_query(parse_query(text).terms)
-            return rows
-        return unit_rows(self.sum_texts(texts))
-
-    def _embed_query(self, words: Sequence[str]) -> Matrix:
-        row = self.model.rows(np.array([term_hash(word) for word in words], np.uint64))
-        row = row[row >= 0]
-        factor = self.model.asked[row] * self.model.scale[row]
-        total = (self.model.vector[row] * factor[:, None]).sum(axis=0)
-        length = np.sqrt(np.vecdot(total, total))
-        return np.asarray(total / length if length > 0 else total, dtype=np.float32)
+        if role != "query":
+            return unit_rows(self.sum_texts(texts))
+        rows = np.empty((len(texts), self.dimension), dtype=np.float32)
+        for number, text in enumerate(texts):
+            row = self.model.rows(np.array([term_hash(term) for term in parse_query(text).terms], np.uint64))
+            row = row[row >= 0]
+            factor = self.model.asked[row] * self.model.scale[row]
+            total = (self.model.vector[row] * factor[:, None]).sum(axis=0)
+            length = np.sqrt(np.vecdot(total, total))
+            rows[number] = total / length if length > 0 else total
+        return rows
 
     def sum_texts(self, texts: Sequence[str]) -> Matrix:
-        """Return the sums of the terms of texts of code, not normalized."""
+        """Return the unnormalized sums of the terms of code texts."""
         bags = [Counter(term for run in runs(text) for term in terms(run)) for text in texts]
         spelled = np.fromiter((term_hash(term) for bag in bags for term in bag), np.uint64)
         counts = np.fromiter((count for bag in bags for count in bag.values()), np.float32)
         return self._sum(offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
 
     def sum_units(self, postings: Postings, wanted: LongArray) -> Matrix:
-        """Return the sums of the terms of chunks, given in ascending order, from the postings alone."""
+        """Return the sums of the terms of chunks, given in ascending order, from the postings."""
         place = np.full(max(int(postings.unit.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
         place[wanted] = np.arange(len(wanted))
         row = place[postings.unit]
@@ -232,30 +225,30 @@ class ChunkVectors:
     along: Matrix  # inner product of each chunk with the sum of its path
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that are stored beside the vectors."""
+        """Return the arrays that are stored with the vectors."""
         return {f"static.{one.name}": getattr(self, one.name) for one in fields(self)[1:]}
 
     def of(self, rows: LongArray) -> Self:
-        """Return some of the chunks, given in ascending order; a file may keep none."""
+        """Return a subset of the chunks, given in ascending order."""
         owner = self.offset[1:].searchsorted(rows, side="right")
         held = offsets(np.bincount(owner, minlength=len(self.file)).astype(np.int64))
         return replace(self, matrix=self.matrix[rows], offset=held, size=self.size[rows], along=self.along[rows])
 
     @property
     def is_consistent(self) -> bool:
-        """Whether the offsets fit the vectors; earlier versions stored a subset of them with the offsets of all."""
+        """Whether the offsets match the vectors; earlier versions stored a subset of them with all offsets."""
         units = len(self.matrix)
         return len(self.offset) == len(self.file) + 1 and int(self.offset[-1]) == units == len(self.size)
 
     @classmethod
     def from_columns(cls, matrix: Matrix, columns: Mapping[str, NDArray[Any]]) -> Self | None:
-        """Read the vectors and what was stored beside them; None where it was not."""
+        """Read the vectors and the arrays stored with them; None if these are missing."""
         names = [f"static.{one.name}" for one in fields(cls)[1:]]
         return cls(matrix, *(columns[name] for name in names)) if columns.keys() >= set(names) else None
 
 
 def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVectors | None = None) -> ChunkVectors:
-    """Embed the chunks of a table; those of known files are copied."""
+    """Embed the chunks of a table; vectors of known files are copied."""
     file = _file_keys(table.files)
     held = np.bincount(table.units.file, minlength=len(file)).astype(np.int64)
     offset = offsets(held)
@@ -293,24 +286,24 @@ def _places(file: Hashes, held: LongArray, known: ChunkVectors | None) -> LongAr
 class PathWords:
     """Scores of chunks as if the words of their path occurred in them `weight` times more.
 
-    The vector of such a chunk is u + w p, u the sum of its terms and p that of its path's. It is never computed, since
-    q · (u + w p) / |u + w p| follows from q · u, from q · p of the file, and from lengths that no query changes.
+    The vector of such a chunk is u + w p, u the sum of its terms and p that of its path. It is never computed, since
+    q · (u + w p) / |u + w p| follows from q · u, q · p of the file, and lengths that do not depend on the query.
     """
 
-    file: IntArray  # of each unit
+    file: IntArray  # of each chunk
     size: Matrix  # |u|
     path: Matrix  # p of each file
     length: Matrix  # |u + w p|
     weight: float
 
     def __call__(self, scores: Matrix, query: Matrix) -> Matrix:
-        """Return the scores of chunks with their path."""
+        """Return the scores of chunks, including their paths."""
         along = np.vecdot(self.path, query)[self.file]
         return np.asarray((self.size * scores + np.float32(self.weight) * along) / self.length, dtype=np.float32)
 
 
 def path_words(units: ChunkVectors, file: IntArray, weight: float) -> PathWords:
-    """Precompute the lengths; a chunk without known terms keeps a score of 0."""
+    """Precompute the lengths; a chunk without known terms scores 0."""
     own = np.vecdot(units.path, units.path)[file]
     square = units.size**2 + 2 * weight * units.size * units.along + weight**2 * own
     length = np.sqrt(np.maximum(square, 0), dtype=np.float32)
