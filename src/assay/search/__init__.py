@@ -1,6 +1,6 @@
-"""The reference engine: code search on a CPU, with nothing to download and a trace of every ranking.
+"""The reference engine: code search on a CPU, without downloads, with a trace of every ranking.
 
-It imports nothing of gold sets, measures or statistics; `engines/builtin.py` and `assay.Index` are its entry points.
+It has no access to gold sets, measures or statistics. Its entry points are `engines/builtin.py` and `assay.Index`.
 """
 
 from __future__ import annotations

@@ -250,6 +250,6 @@ def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False) -> NameTab
     )
 
 
-@lru_cache(maxsize=20_000)  # the methods of a class share their scope; some 5 MB
+@lru_cache(maxsize=20_000)  # the methods of a class share their scope; about 5 MB
 def _stems(text: str) -> tuple[str, ...]:
     return tuple(stem(part) for run in runs(text) for part in split(run))

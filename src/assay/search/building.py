@@ -67,7 +67,7 @@ class OpenedTable:
 
     corpus: Corpus
     table: IndexTable
-    notes: tuple[str, ...]  # for the user, such as that a damaged index was rebuilt
+    notes: tuple[str, ...]  # for the user, such as a rebuild of a damaged index
     changed: int  # number of files analyzed
     folder: Path
 
@@ -138,7 +138,7 @@ def timeout_notes(table: IndexTable) -> tuple[str, ...]:
 
 
 def is_stale(table: IndexTable, corpus: Corpus) -> bool:
-    """Return whether a table does not match its corpus."""
+    """Return whether the files of a table differ from those of its corpus."""
     files = table.files
     stored = list(zip(files.paths, files.hashes, files.languages, strict=True))
     return stored != [(file.path, corpus.hashes.get(file.path), file.language or "") for file in corpus.files]
@@ -179,7 +179,7 @@ def build_table(
     workers: int | None = None,
     store: Store | None = None,
 ) -> IndexTable:
-    """Analyze files of a corpus; `store` caches a chat model's descriptions."""
+    """Analyze files of a corpus; `store` caches the descriptions of a chat model."""
     shares = _distribute(files, _processes(files, workers))
     if len(shares) > 1:  # children inherit the grammars
         for language in sorted({file.language for file in files if file.language}):
@@ -237,7 +237,7 @@ def _inputs(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[FileInput]:
             data = read_bytes(corpus, file.path)
         except CorpusError as error:
             removed = isinstance(error.__cause__, FileNotFoundError | NotADirectoryError) and corpus.root.is_dir()
-            if removed:  # after the walk
+            if removed:  # since the walk
                 continue
             raise
         source = SourceText(file.path, decode_text(data), file.kind, file.language)

@@ -174,7 +174,7 @@ def _split(unit: Chunk, config: ChunkConfig, cost: Callable[[int], object]) -> I
         near = range(max(wanted - config.slack, start + 1), min(wanted + config.slack, unit.end) + 1)
         if near:
             at = min(near, key=lambda line: (cost(line), abs(line - wanted), line))
-        else:  # parts of a line or two
+        else:  # parts of one or two lines
             at = min(max(wanted, start + 1), unit.end)
         yield replace(unit, start=start, end=at - 1)
         start = at
@@ -192,7 +192,7 @@ def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig
             settled[-1] = replace(settled[-1], end=unit.end)
         else:
             settled.append(unit)
-    depths = {each.line: each.depth for each in reversed(outline.breaks)}  # the shallowest of a line wins
+    depths = {each.line: each.depth for each in reversed(outline.breaks)}  # the shallowest break of a line wins
 
     def cost(line: int) -> tuple[bool, int]:
         text = lines[line - 1]
@@ -261,12 +261,12 @@ def _has_text(line: str) -> bool:
 def _fits(one: Chunk, other: Chunk, config: ChunkConfig) -> bool:
     small = min(one.lines, other.lines) < config.shortest
     head = one.kind == "head" and other.scopes[:-1] == one.scopes and other.scopes[-1:] == one.names[:1]
-    most = config.longest if head and one.lines < config.shortest else config.packed  # a bare head matches nothing
+    most = config.longest if head and one.lines < config.shortest else config.packed  # a lone head rarely matches
     return small and one.lines + other.lines <= most and (one.scopes == other.scopes or head)
 
 
 def _join(one: Chunk, other: Chunk) -> Chunk:
-    named = dict(zip(other.names + one.names, other.places + one.places, strict=True))  # the first of a name stays
+    named = dict(zip(other.names + one.names, other.places + one.places, strict=True))  # the first span of a name wins
     names = tuple(dict.fromkeys(one.names + other.names))
     return Chunk(
         one.start,

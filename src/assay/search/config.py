@@ -134,12 +134,12 @@ class RerankSettings:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionSettings:
-    """A chat model that describes each chunk in a sentence, whose words are indexed too."""
+    """A chat model that writes one sentence about each chunk, which is indexed with it."""
 
     url: str = setting("", "OpenAI-compatible endpoint; empty for none", repr=False)
     model: str = setting("", "model name")
     token_env: str = setting("", "environment variable with the API token")
-    weight: float = setting(1.0, "occurrences that each word of a description counts as")
+    weight: float = setting(1.0, "number of occurrences that a word of a description counts as")
 
     @property
     def enabled(self) -> bool:
@@ -153,7 +153,7 @@ class DescriptionSettings:
 
 @dataclass(frozen=True, slots=True)
 class FieldConfig:
-    """Occurrences that a word counts as, by field."""
+    """Number of occurrences that a word counts as, by field."""
 
     body: float = setting(1.0, "in the lines of the chunk, including comments")
     # +.011 on octocode's code, +.023 on its docs
@@ -248,12 +248,12 @@ def flatten(config: object) -> dict[str, object]:
 
 
 class _Violation(NamedTuple):
-    keys: tuple[str, ...]  # the settings that conflict, the likeliest culprit first
+    keys: tuple[str, ...]  # the conflicting settings, the most likely cause first
     message: str
     hint: str
 
 
-#: Bounds by pattern, the first match; other floats are at least 0, other integers at least 1.
+#: Bounds by name pattern; the first match wins. Other floats are at least 0, other integers at least 1.
 _BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
     "lexical.b": (0, 1),
     "coherence.decay": (0, 1),
@@ -442,7 +442,7 @@ def _parse_text(text: str, hint: Any) -> object:  # noqa: ANN401 - a type hint i
 
 
 def config_text(config: SearchConfig) -> str:
-    """Return a configuration as TOML with comments; `load_config` reads it back."""
+    """Return a configuration as TOML with comments, readable by `load_config`."""
     return "\n\n".join("\n".join(table) for table in _tables(config, TABLE)) + "\n"
 
 

@@ -83,7 +83,7 @@ class DenseIndex:
     embedder: Embedder
     rows: LongArray
     vectors: Vectors
-    paths: PathWords | None = None  # vectors of their paths, for models that keep them apart
+    paths: PathWords | None = None  # vectors of their paths, for static models
 
     def first_scores(self, query: str, per: Per, reach: int) -> tuple[Vector, Vector, Values]:
         """Return the vector of a query, its cosine with every chunk, and the scaled scores."""
@@ -118,7 +118,7 @@ class DenseIndex:
 def _scale(similarity: Vector, reach: int) -> Values:
     """Scale the `reach` nearest chunks to 0..1 and set the others to 0.
 
-    Distant chunks are noise, and more of it the larger the corpus: they must not set the scale.
+    Distant chunks are noise, which grows with the corpus, so they must not set the scale.
     """
     last = max(len(similarity) - reach, 0)
     low, high = max(float(np.partition(similarity, last)[last]), 0.0), float(similarity.max())
@@ -245,7 +245,7 @@ def passage(table: IndexTable, unit: int) -> str:
 
 
 def _readable(text: str) -> str:
-    # tokenizers refuse lone surrogates, which undecodable paths and broken terminals produce
+    # tokenizers reject lone surrogates, which come from undecodable paths and broken terminals
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -253,7 +253,7 @@ def _readable(text: str) -> str:
 class CacheConfig:
     """Limits of the embedding cache."""
 
-    #: A million vectors of 256 float32 numbers: every repository one person works on.
+    #: A million vectors of 256 float32 numbers, enough for the repositories of one person.
     max_bytes: int = 1_000_000_000
     #: Files per model and role before they are merged; each refresh that embeds something writes one.
     max_segments: int = 16
@@ -376,7 +376,7 @@ class Fusion:
             shifted, scale = np.maximum(signal, 0), signal.max()
         elif self.method == "relative":
             shifted, scale = signal - signal.min(), signal.max() - signal.min()
-        else:  # equal values may have a deviation, by rounding
+        else:  # rounding may give equal values a deviation
             shifted, scale = signal - signal.mean(), signal.std() if signal.max() != signal.min() else 0.0
         return shifted / scale if scale > 0 else np.zeros_like(signal)
 

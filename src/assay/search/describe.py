@@ -1,7 +1,7 @@
 """Descriptions of chunks by a chat model, one line each, cached on disk by content.
 
-The key is a hash of the model's name, the prompt and the text: moved code and another address of the model are cache
-hits, a changed prompt is a miss.
+The key is a hash of the model's name, the prompt and the text, so moved code and a changed URL of the model are cache
+hits, and a changed prompt is a miss.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors; rows have length one, or are zero where there is nothing to embed."""
+    """Turns texts into vectors of length one, or of zeros for texts without content."""
 
     @property
     def identity(self) -> str:
@@ -70,7 +70,7 @@ class EmbedderConfig:
     #: Retries of the first request: after 0.5, 1, 2 and 4 s a restart or a limit per second is over.
     http_retries: int = 4
     #: Retries of later requests. A server that fails half of the time fails 17 times in a row once in 130,000
-    #: requests, or 4 million texts; a dead one costs some 80 s.
+    #: requests, or 4 million texts; a dead one costs about 80 s.
     http_patience: int = 16
 
 
@@ -248,7 +248,7 @@ def open_fastembed(name: str, config: EmbedderConfig) -> Fastembed:
         raise ConfigError(f"fastembed has no model {name!r}", hint=f"use one of {', '.join(known)}")
     try:
         model = fastembed.TextEmbedding(model_name=name)
-    except Exception as error:  # whatever the download or onnxruntime raises
+    except Exception as error:  # the download and onnxruntime raise various errors
         hint = "check the network, or set FASTEMBED_CACHE_PATH to a directory that contains the model"
         raise SetupError(f"fastembed cannot load {name}: {error}", hint=hint) from error
     return wrap_fastembed(name, model, config)
@@ -331,7 +331,7 @@ def open_onnx(path: str, config: EmbedderConfig) -> Onnx:
         session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors share no base class
         raise ConfigError(
-            f"onnxruntime cannot load the network: {error}", file=graph, hint="export it again"
+            f"onnxruntime cannot load the network: {error}", file=graph, hint="export the model again"
         ) from error
     inputs = tuple(entry.name for entry in session.get_inputs())
     if unknown := sorted(set(inputs) - _INPUTS):
@@ -509,7 +509,7 @@ def find_file(folder: Path, *names: str) -> Path:
 
 
 def most_tokens(path: Path, name: str, config: EmbedderConfig) -> int:
-    """Return the maximum tokens of a text: that of the configuration, or a smaller one under `name` in a model file."""
+    """Return the maximum number of tokens of a text: the configured one, or a smaller `name` in a model file."""
     if not path.is_file():
         return config.max_tokens
     try:

@@ -1,4 +1,4 @@
-"""The index of one corpus: build, open, update, search and explain."""
+"""The index of a corpus: build, open, update, search and explain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms of texts and their hashes, shared by queries and the index, and the parsing of queries."""
+"""Parsing of queries, and the terms and hashes that queries share with the index."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from unicodedata import normalize
 from assay.syntax.identifiers import STOP_WORDS, split, stem, unspaced_pairs
 
 QueryKind = Literal["symbol", "keywords", "language"]
-Per = Literal["file", "span"]  # what is ranked
+Per = Literal["file", "span"]  # the ranked kind of result
 
 #: Identifiers and words: everything but ASCII blanks and punctuation other than the underscore.
 _WORD: Final = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+")
-#: The same, and newlines, to count lines.
+#: Words and newlines, to count lines.
 RUN: Final = re.compile(rf"{_WORD.pattern}|\n")
 #: Generic file names; such files are named by their directory.
 _NAMELESS: Final = frozenset({"mod", "index", "__init__", "lib", "main", "init", "package-info", "__main__"})
-_JOINTS: Final = re.compile(r"::|->|[.#/\\]")
+_SEPARATORS: Final = re.compile(r"::|->|[.#/\\]")
 _SYMBOL: Final = re.compile(r"^[@$:&*]?[^\W\d][\w$]*(?:(?:::|->|[.#/\\])[\w$]+)*[!?]?(?:\(\))?$")
-#: A single word with a capital, an underscore, a joint or brackets is a name.
+#: A single word with a capital, an underscore, a separator or brackets is a name.
 _NAMELIKE: Final = re.compile(r"[A-Z_]|::|->|[.#/\\()$@!?]")
 _MOST_KEYWORDS: Final = 5  # more words than this are a phrase
 
@@ -78,7 +78,7 @@ def query_kind(text: str) -> QueryKind:
 
 def last_name(text: str) -> str:
     """Return the last part of a qualified name: `bar` of `Foo::bar()`."""
-    return _JOINTS.split(text.strip().removesuffix("()").rstrip("!?"))[-1]
+    return _SEPARATORS.split(text.strip().removesuffix("()").rstrip("!?"))[-1]
 
 
 def runs(text: str) -> list[str]:
@@ -103,7 +103,7 @@ def term_hash(term: str) -> int:
 
 @lru_cache(maxsize=20_000)
 def whole_hash(text: str) -> int:
-    """Return the hash of a name as one lowercase word without joints."""
+    """Return the hash of a name as one lowercase word without separators."""
     return term_hash("".join(part for run in runs(text) for part in split(run)))
 
 

@@ -32,7 +32,7 @@ class RelatedConfig:
 
     definers: int = 5  # a name that more chunks define is a common word
     words: int = 12  # words of the query for similar chunks: enough for a topic, few enough for a single one
-    users: int = 2_000  # chunks searched for uses of a name; names with more uses relate nothing
+    users: int = 2_000  # chunks searched for uses of a name; names with more uses are not related
     alike: int = 100  # similar chunks whose words are compared
 
 
@@ -129,7 +129,7 @@ def _find_similar(index: Index, unit: int, config: RelatedConfig) -> _Ties:
         number = view.term(term)
         begin, end = (int(postings.offset[number]), int(postings.offset[number + 1])) if number >= 0 else (0, 0)
         at = begin + int(np.searchsorted(postings.unit[begin:end], unit))
-        if end - begin > 1 and postings.unit[at] == unit:  # a word of this chunk alone finds nothing
+        if end - begin > 1 and postings.unit[at] == unit:  # words of this chunk only find nothing
             weight[term] = float(np.log1p(postings.count[at])) * view.idf(number)
     key_terms = tuple(sorted(weight, key=lambda term: (-weight[term], term))[: config.words])
     scores = index.config.lexical(replace(parse_query(""), terms=key_terms), view)

@@ -41,7 +41,7 @@ class RerankPassage:
     text: str
 
     def excerpt(self, chars: int) -> str:
-        """Return its location and first characters; never empty, which Voyage rejects."""
+        """Return its location and first characters; never empty, since Voyage rejects empty documents."""
         return f"{self.path}:{self.start}-{self.end}\n{self.text[:chars]}"
 
 

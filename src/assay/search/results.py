@@ -1,4 +1,4 @@
-"""From scores to results: the order, spans that grow into matching neighbors, and filters."""
+"""From scores to results: order, spans that grow into adjacent chunks, and filters."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _dense(
         return None
     embedded = shared.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shared, keys))
     # the query settings that the dense index depends on
-    key = f"meaning {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
+    key = f"dense {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
     parts = shared.once(key, lambda: tuple(dense_index(table, settings, *one) for one in embedded))
     return DenseScores(settings, parts, len(table.units), memo)
 

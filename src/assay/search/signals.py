@@ -122,7 +122,7 @@ class Coherence:
     chunks: int = setting(10, "number of chunks that add to the score of their file")
     # .6 to .7 are flat on questions; doc sentences and keywords want less
     decay: float = setting(0.6, "weight of each further chunk relative to the previous one")
-    # bounds the time of a query on a large corpus; lower chunks never decided a file
+    # bounds the time of a query on a large corpus; chunks below never changed the order of files
     pool: int = setting(2_000, "number of best chunks of the corpus that count")
     files: float = setting(1.0, "weight when files are ranked")
     spans: float = setting(0.1, "weight when spans are ranked")  # .5 costs .009 on octocode's code
@@ -199,7 +199,7 @@ class DefinitionName:
 
     # .3 to .6 took octocode's code from .691 to .771
     spans: float = setting(0.7, "weight of a definition's name when spans are ranked")
-    headings: float = setting(0.3, "weight of a heading when spans are ranked")  # headings are looser than names
+    headings: float = setting(0.3, "weight of a heading when spans are ranked")  # headings are less specific than names
     # questions are indifferent, doc sentences, keywords and names gain .005 to .01
     files: float = setting(0.15, "weight of a file's best definition when files are ranked")
     prefix: float = setting(0.9, "weight of a part of a name that shares a prefix with a word")  # parse finds parser
@@ -290,7 +290,7 @@ class Identifier:
         return scores + best(rows, share, len(scores))
 
 
-#: Stems of query words that name a role; then its files rank like all others.
+#: Stems of query words that name a role; its files are then not ranked lower.
 ABOUT: Final = {
     "test": frozenset({"test", "spec", "mock", "fixtur", "benchmark", "bench", "assert", "stub", "har"}),
     "example": frozenset({"exampl", "sampl", "demo", "tutori"}),

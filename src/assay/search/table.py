@@ -38,11 +38,11 @@ class FileTable:
 
     paths: tuple[str, ...]
     languages: tuple[str, ...]  # "" for none
-    hashes: tuple[str, ...]  # of the contents
-    problems: tuple[str, ...]  # of parsing; "" for none
+    hashes: tuple[str, ...]  # SHA-256 of the contents
+    problems: tuple[str, ...]  # parsing problems; "" for none
     kind: ByteArray
     noise: ByteArray
-    text: ByteArray  # all files one after the other, UTF-8
+    text: ByteArray  # all files, concatenated, as UTF-8
     text_offset: LongArray
 
     def __len__(self) -> int:
@@ -51,14 +51,14 @@ class FileTable:
 
 @dataclass(frozen=True, slots=True)
 class ChunkTable:
-    """The chunks; bytes count from the start of the file's text."""
+    """The chunks; byte positions are relative to the start of the file's text."""
 
     file: IntArray
     start: IntArray
     end: IntArray
     kind: ByteArray
-    test: ByteArray  # 1 for the name of a test
-    length: FloatArray  # weighted terms
+    test: ByteArray  # 1 if its name is that of a test
+    length: FloatArray  # weighted number of terms
     first_byte: IntArray
     last_byte: IntArray
 

@@ -1,4 +1,4 @@
-"""Traces of a query: scores and ranks after every stage, the stage that lost a file, and snippets."""
+"""Traces of a query: scores and ranks after every stage, the stage at which a file dropped out, and snippets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StageTrace:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One query, stage by stage."""
+    """The stages of one query."""
 
     query: ParsedQuery
     per: Per
@@ -49,17 +49,16 @@ class Trace:
     def candidates(self) -> tuple[WaterfallRow, ...]:
         """Return the score and rank of each candidate at every stage."""
         ranks = [stage.ranks() for stage in self.stages]
-        return tuple(
-            WaterfallRow(label.path, label.start, label.end, tuple(self._steps(row, ranks)))
-            for label, row in zip(self.labels, self.rows, strict=True)
-        )
-
-    def _steps(self, row: int, ranks: list[LongArray]) -> Iterator[WaterfallStep]:
-        score, rank = 0.0, 0
-        for stage, placed in zip(self.stages, ranks, strict=True):
-            now = float(stage.scores[row])
-            yield WaterfallStep(stage.name, now, now - score, int(placed[row]), rank)
-            score, rank = now, int(placed[row])
+        rows = []
+        for label, row in zip(self.labels, self.rows, strict=True):
+            steps = []
+            score, rank = 0.0, 0
+            for stage, placed in zip(self.stages, ranks, strict=True):
+                now = float(stage.scores[row])
+                steps.append(WaterfallStep(stage.name, now, now - score, int(placed[row]), rank))
+                score, rank = now, int(placed[row])
+            rows.append(WaterfallRow(label.path, label.start, label.end, tuple(steps)))
+        return tuple(rows)
 
     def json_lines(self) -> Iterator[str]:
         """Yield JSON lines: the query, then one line per candidate and stage."""
@@ -99,7 +98,8 @@ class LostFile:
 
 def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFile:
     """Return the stage at which the last candidate of an expected file dropped out of the first k."""
-    ranks = [(stage.name, _best_rank(stage, rows)) for stage in trace.stages]
+    placed = [(stage.name, stage.ranks()[rows]) for stage in trace.stages]
+    ranks = [(name, int(found[found > 0].min()) if found.any() else 0) for name, found in placed]
     final = ranks[-1][1] if ranks else 0
     if not rows:
         return LostFile(path, tuple(ranks), 0, "corpus", "the file is not in the index")
@@ -114,12 +114,6 @@ def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFil
     names = [name for name, _ in ranks]
     lost = names[names.index(inside[-1]) + 1]
     return LostFile(path, tuple(ranks), final, lost, f"pushed out of the first {k}")
-
-
-def _best_rank(stage: StageTrace, rows: list[int]) -> int:
-    ranks = stage.ranks()[rows] if rows else np.zeros(0, dtype=np.int64)
-    placed = ranks[ranks > 0]
-    return int(placed.min()) if len(placed) else 0
 
 
 def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]]:

@@ -25,7 +25,7 @@ Exact = Literal["float32", "int8"]
 Columns = Mapping[str, NDArray[Any]]
 Words = NDArray[np.uint64]
 
-#: int8 without -128, so that a row and its negative are stored alike.
+#: int8 without -128, so that a row and its negative are stored symmetrically.
 _LEVELS: Final = 127
 _ROUNDS: Final = 3
 #: Codes are read as words of 64 bits, so shorter vectors are padded to one word.
@@ -57,7 +57,7 @@ def best_rows(scores: NDArray[np.floating], count: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class VectorScanConfig:
-    """Settings of scans of stored vectors."""
+    """Settings of vector scans."""
 
     #: Rows that a binary scan rescores exactly. On the standard library (35,165 windows of 25 lines, wordllama's
     #: vectors of 256, 200 docstrings as queries) the raw order has a recall@10 of 0.55, 200 make it 0.981, 400 0.993,
@@ -125,22 +125,17 @@ class Vectors:
                 hint="embed queries and corpus with the same model, and rebuild the index after changing it",
             )
         if self.codes is None or len(self) <= self.config.rescored:
-            return self._exact(vector)
+            scores = np.empty(len(self), dtype=np.float32)
+            rows = max(1, self.config.block // 16)  # by blocks, so that bytes are widened in the cache
+            for start in range(0, len(self), rows):
+                part = slice(start, start + rows)
+                scores[part] = self.rows.scores(vector, part)
+            return scores
         if not vector.any():
             return np.zeros(len(self), dtype=np.float32)
-        return self._rescore(self.codes.estimate(vector, self.config), vector)
-
-    def _exact(self, query: Matrix) -> Matrix:
-        scores = np.empty(len(self), dtype=np.float32)
-        rows = max(1, self.config.block // 16)  # by blocks, so that bytes are widened in the cache
-        for start in range(0, len(self), rows):
-            part = slice(start, start + rows)
-            scores[part] = self.rows.scores(query, part)
-        return scores
-
-    def _rescore(self, estimate: Matrix, query: Matrix) -> Matrix:
+        estimate = self.codes.estimate(vector, self.config)
         best = best_rows(estimate, self.config.rescored)
-        exact = self.rows.scores(query, best)
+        exact = self.rows.scores(vector, best)
         below = np.nextafter(exact.min(), np.float32(-np.inf))
         rest = np.ones(len(self), dtype=bool)
         rest[best] = False

@@ -198,7 +198,7 @@ class CorpusView:
     def roles(self) -> NDArray[np.uint8]:
         """Role of each chunk: twice the role of its file, plus one if its name is that of a test."""
         role = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
-        return np.where(self.docs, 2 * ROLES.index("docs"), role).astype(np.uint8)  # documentation in any directory
+        return np.where(self.docs, 2 * ROLES.index("docs"), role).astype(np.uint8)  # regardless of its directory
 
     @TableCache
     def first_unit(self) -> LongArray:
@@ -311,10 +311,10 @@ class Matches:
     """Names that share a part with a query."""
 
     owner: IntArray
-    precision: Values  # share of the name's characters that are matched
-    word: LongArray  # per match of a word with a part: the word,
+    precision: Values  # matched share of the name's characters
+    word: LongArray  # for each match of a word with a part: the word,
     row: LongArray  # the position of the name among the owners,
-    fit: Values  # and how well word and part match
+    fit: Values  # and the quality of the match
 
     def recall(self, weights: Values) -> Values:
         """Return the weighted share of the query that each name matches, each word by its best part."""
@@ -346,8 +346,18 @@ class NameIndex:
             return Matches(self._owner[:0], np.zeros(0), self._row[:0], self._row[:0], np.zeros(0))
         held = [self._row[self._begin[part] : self._begin[part + 1]] for _, part, _ in found]
         times = np.array([len(one) for one in held])
-        rows, row = _renumber(np.concatenate(held), len(self._owner))
-        matched = np.bincount(row, weights=self._characters(found).repeat(times), minlength=len(rows))
+        owned = np.concatenate(held)
+        present = np.zeros(len(self._owner), dtype=bool)
+        present[owned] = True
+        rows = present.nonzero()[0]
+        place = np.empty(len(self._owner), dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        row = place[owned]
+        best: dict[int, float] = {}
+        for _, part, fit in found:
+            best[part] = max(fit, best.get(part, 0.0))
+        characters = np.array([best.pop(part, 0.0) * len(self._parts[part]) for _, part, _ in found])
+        matched = np.bincount(row, weights=characters.repeat(times), minlength=len(rows))
         return Matches(
             self._owner[rows],
             np.minimum(matched / self._total[rows], 1.0),
@@ -355,12 +365,6 @@ class NameIndex:
             row,
             np.array([fit for _, _, fit in found]).repeat(times),
         )
-
-    def _characters(self, found: Sequence[tuple[int, int, float]]) -> Values:
-        best: dict[int, float] = {}
-        for _, part, fit in found:
-            best[part] = max(fit, best.get(part, 0.0))
-        return np.array([best.pop(part, 0.0) * len(self._parts[part]) for _, part, _ in found])
 
     def _similar(self, word: str, prefixes: Prefixes) -> Iterator[tuple[int, float]]:
         parts = self._parts
@@ -374,23 +378,11 @@ class NameIndex:
             part = parts[number]
             if part == word:
                 yield number, 1.0
-            elif (common := _common(part, word, prefixes)) > 0:
+                continue
+            shorter = min(len(part), len(word))
+            common = next((i for i in range(shorter) if part[i] != word[i]), shorter)
+            if common == shorter or common >= prefixes.apart:
                 yield number, prefixes.weight * common / max(len(part), len(word))
-
-
-def _renumber(values: LongArray, size: int) -> tuple[LongArray, LongArray]:
-    there = np.zeros(size, dtype=bool)
-    there[values] = True
-    listed = there.nonzero()[0]
-    place = np.empty(size, dtype=np.int64)
-    place[listed] = np.arange(len(listed))
-    return listed, place[values]
-
-
-def _common(one: str, other: str, prefixes: Prefixes) -> int:
-    shorter = min(len(one), len(other))
-    common = next((i for i in range(shorter) if one[i] != other[i]), shorter)
-    return common if common == shorter or common >= prefixes.apart else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,9 +390,9 @@ class GraphConfig:
     """Conditions for an edge between two files."""
 
     # a name that more files define is a common word
-    definers: int = setting(3, "files that may define a name for references to it to count")
+    definers: int = setting(3, "maximum number of files that define a name for references to it to count")
     # below it two files share only common names
-    strength: float = setting(0.2, "least sum of shared names for an edge, each name 1 / (definers x log2(2 + users))")
+    strength: float = setting(0.2, "minimum sum of shared names of an edge, each name 1 / (definers x log2(2 + users))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,12 +427,9 @@ def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, confi
     begin = offsets(definers)
     target = by_name[ranges(begin[what], begin[what + 1])]
     times = definers[what]
-    return _edges(np.repeat(user, times), target, np.repeat(weight[what], times), files, config)
-
-
-def _edges(source: LongArray, target: LongArray, weight: Values, files: int, config: GraphConfig) -> Graph:
+    source, weights = np.repeat(user, times), np.repeat(weight[what], times)
     other = source != target
     key, nth = np.unique(source[other] * files + target[other], return_inverse=True)
-    tie = np.bincount(nth, weights=weight[other], minlength=len(key))
+    tie = np.bincount(nth, weights=weights[other], minlength=len(key))
     source, target = np.divmod(key[tie > config.strength], max(files, 1))
     return Graph(np.searchsorted(source, np.arange(files + 1)), target, np.bincount(target, minlength=files))
