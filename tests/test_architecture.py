@@ -34,7 +34,7 @@ ALLOWED = {
     "syntax": {"errors", "types", "processes"},
     "store": {"errors", "files", "locks"},
     "corpus": {"errors", "types", "syntax", "store", "files", "processes", "_version"},
-    "gold": {"errors", "types", "clock", "syntax", "store", "corpus", "files", "digests", "locks", "chat"},
+    "gold": {"errors", "types", "clock", "syntax", "store", "corpus", "files", "digests", "locks", "chat", "redaction"},
     "search": {
         "errors",
         "types",
@@ -72,8 +72,8 @@ ALLOWED = {
     "browser": {"errors"},
 }
 ALLOWED["training"] = {
-    "errors", "types", "files", "digests", "settings", "toml", "processes", "syntax", "corpus", "store", "search",
-    "stats", "scoring",
+    "errors", "types", "files", "digests", "settings", "toml", "processes", "redaction", "syntax", "corpus", "store",
+    "search", "stats", "scoring",
 }  # fmt: skip
 ALLOWED["measures"] = {"scoring"}
 ALLOWED["experiment"] = {*ALLOWED, "experiment"} - {"search", "training"}

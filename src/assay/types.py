@@ -104,7 +104,7 @@ class Adversary:
 
 @dataclass(frozen=True, slots=True)
 class Rationale:
-    """Why the target is the owner of the behavior, and where its responsibility ends."""
+    """The reason why a target owns the behavior, and the boundary of its responsibility."""
 
     owner: str = ""
     reason: str = ""
@@ -113,7 +113,7 @@ class Rationale:
 
 @dataclass(frozen=True, slots=True)
 class LabelProvenance:
-    """Where a label comes from. A label found through an engine's result favors that engine."""
+    """Provenance of a label. A label found through an engine's results favors that engine."""
 
     target: str  # the anchor of a target or an adversary, as written
     by: tuple[str, ...] = ()  # reviewers
@@ -156,7 +156,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class CorpusSpec:
-    """Where a corpus comes from, as a gold set names it."""
+    """The source of a corpus, as written in a gold set."""
 
     kind: CorpusKind
     value: str = ""  # directory, git URL, package name with version; empty for stdlib
@@ -287,7 +287,7 @@ class Ranking:
     query: str
     form: str
     hits: tuple[Hit, ...] = ()
-    tokens: tuple[int, ...] = ()  # of each hit, by `syntax.tokens.approx4`
+    tokens: tuple[int, ...] = ()  # of each hit, by `syntax.text.approx4`
     status: Status = Status.OK
     seconds: float = 0.0
     error: str | None = None
@@ -324,7 +324,7 @@ class EngineRun:
     config: Mapping[str, object] = field(default_factory=dict)  # settings that affect the ranking; no secrets
     index_seconds: Mapping[str, float] = field(default_factory=dict)  # by gold set name: opening, startup included
     notes: tuple[str, ...] = ()
-    resources: Mapping[str, Resources] = field(default_factory=dict)  # by gold name
+    resources: Mapping[str, Resources] = field(default_factory=dict)  # by gold set name
     version: str = ""  # as reported by the engine
     stderr: Mapping[str, str] = field(default_factory=dict)  # by gold set name: the last output, redacted
     parallel: int = 1  # concurrent queries
@@ -337,7 +337,7 @@ class EngineRun:
 
     @property
     def failed_throughout(self) -> bool:
-        """Whether every query failed; the scores are then all the worst possible."""
+        """Whether every query failed."""
         return bool(self.rankings) and all(ranking.status != Status.OK for ranking in self.rankings)
 
 
@@ -380,7 +380,7 @@ class RunMetadata:
     assay: str = ""
     date: str = ""
     gold_hash: str = ""
-    corpora: Mapping[str, CorpusInfo] = field(default_factory=dict)  # by gold name
+    corpora: Mapping[str, CorpusInfo] = field(default_factory=dict)  # by gold set name
     environment: Mapping[str, object] = field(default_factory=dict)
     timeout: float = TIME_LIMITS.query  # seconds per query; also the time charged for a failed query
     claim: AnalysisPlan | None = None
@@ -456,7 +456,7 @@ class WaterfallStep:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallRow:
-    """A candidate with its score after every stage."""
+    """A candidate with its score after each stage."""
 
     path: str
     start: int | None

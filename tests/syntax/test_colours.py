@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.syntax.grammars import GRAMMARS
 from assay.syntax.highlight import COLORS, ColorLimits, highlight
+from assay.syntax.parsing import GRAMMARS
 from assay.syntax.text import split_lines
 from tests.syntax.symbol_samples import SAMPLES
 from tests.timing import fastest

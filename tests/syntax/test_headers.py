@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.syntax.grammars import grammar_name
+from assay.syntax.parsing import grammar_name
 from tests.timing import fastest
 
 CPP = {

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation
-from assay.syntax.grammars import GRAMMARS
 from assay.syntax.outline import Definition
+from assay.syntax.parsing import GRAMMARS
 from assay.syntax.symbols import is_supported, parse_problem, qualified_names, symbols
 from tests.syntax.symbol_samples import SAMPLES
 

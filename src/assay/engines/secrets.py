@@ -15,8 +15,7 @@ from urllib.parse import unquote_plus
 
 from assay.engines.templates import PATH_PLACEHOLDERS, has_placeholder, named_secrets, strip_placeholders
 from assay.errors import ConfigError
-from assay.redaction import is_place, is_secret_name
-from assay.syntax.secrets import has_issued_key
+from assay.redaction import has_issued_key, is_place, is_secret_name
 
 #: Names of secrets in a header or URL; harmless in a body or an option.
 _URL_NAME: Final = re.compile(r"(?:^|-)(?:key|auth|sig|signature)$", re.IGNORECASE)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from assay.corpus import read_text
 from assay.gold.anchors import AnchorIndex, content_digest, path_problem
 from assay.gold.history import changes, old_texts
-from assay.syntax.grammars import grammar_name, load_grammar
 from assay.syntax.identifiers import parts, split, stem
 from assay.syntax.outline import Definition, outline
+from assay.syntax.parsing import grammar_name, load_grammar
 from assay.syntax.prose import content, is_idle, is_prose, names_it, sentences, without_leading_name
 from assay.syntax.symbols import symbols
 from assay.syntax.text import count_lines

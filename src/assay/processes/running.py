@@ -311,7 +311,7 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
         raise SetupError(f"cannot start {task.argv[0]}: {error}", hint=hint) from error
 
 
-_ROUNDS = 5  # of killing: a process can fork between listing and signal
+_ROUNDS = 5  # a process can fork between listing and signal
 
 
 def find_orphans(marker: str) -> list[int]:

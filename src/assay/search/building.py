@@ -31,8 +31,8 @@ from assay.store import Store, code_digest
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.kinds import INDEX
 from assay.store.store import writer_lock
-from assay.syntax.grammars import grammar_name, load_grammar, packages
 from assay.syntax.outline import TIMED_OUT
+from assay.syntax.parsing import grammar_name, load_grammar, packages
 from assay.types import Corpus, SourceFile
 
 #: The table in the directory of an index.

@@ -9,8 +9,8 @@ from itertools import accumulate
 from typing import Final, Literal
 
 from assay.settings import setting
-from assay.syntax.grammars import grammar_name
 from assay.syntax.outline import Definition, LineSpan, Outline, outline
+from assay.syntax.parsing import grammar_name
 from assay.syntax.prose import DocHeading, headings
 from assay.syntax.text import approx4, count_lines
 from assay.types import Kind

@@ -13,8 +13,7 @@ from functools import cache
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from assay.syntax.grammars import load_grammar
-from assay.syntax.parsing import ParsingLimits, has_too_many_errors, is_malformed, nesting_problem, parse
+from assay.syntax.parsing import ParsingLimits, has_too_many_errors, is_malformed, load_grammar, nesting_problem, parse
 from assay.syntax.text import split_lines
 
 if TYPE_CHECKING:

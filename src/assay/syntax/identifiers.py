@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 # fmt: off
-#: English words that do not narrow a query. Some are keywords too (`for`, `with`, `in`), which queries seldom mean;
-#: keywords that queries do mean (`class`, `import`, `return`) are not here.
+#: English words that do not narrow a query. Keywords are included where queries seldom refer to them (`for`, `with`,
+#: `in`), and omitted where they do (`class`, `import`, `return`).
 STOP_WORDS: frozenset[str] = frozenset(
     {
         "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been",

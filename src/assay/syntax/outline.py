@@ -1,4 +1,4 @@
-"""The outline of a file: definitions, comments, imports and references, for every language with a grammar.
+"""Definitions, comments, imports and references of a file, for every language with a grammar.
 
 Captures of the queries in `queries/`: `definition.KIND`, `name`, `body`, `doc`, `decorator`, `comment`, `import`,
 `reference`.
@@ -13,12 +13,12 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.processes.forks import Fork, ForkError, can_fork
-from assay.syntax.grammars import load_grammar
 from assay.syntax.parsing import (
     PARSING,
     ParsingLimits,
     has_too_many_errors,
     is_malformed,
+    load_grammar,
     nesting_problem,
     parse,
     time_limit,
@@ -87,7 +87,7 @@ class SplitPoint:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The outline of a file."""
+    """Definitions, comments, imports, references and split points of a file."""
 
     definitions: tuple[Definition, ...]  # by first line, outer before inner
     comments: tuple[LineSpan, ...]

@@ -1,18 +1,90 @@
-"""Bounded parsing: sources that would take too long or crash a parser are recognized before, or cut off."""
+"""Tree-sitter grammars, and parsing in bounded time.
+
+Each grammar is in an installed wheel, so nothing is downloaded at run time. Sources that would take too long or crash a
+parser are recognized before parsing, or cut off.
+"""
 
 from __future__ import annotations
 
 import re
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from assay.syntax.grammars import load_grammar
+from functools import cache
+from importlib import import_module, resources
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tree_sitter import Point, Tree
+    from tree_sitter import Parser, Point, Query, Tree
+
+#: Comments and strings. An unclosed comment runs to the end, so the search stays linear.
+_NO_CODE = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
+
+#: Syntax of C++ alone. The C++ grammar parses nearly all of C and not vice versa, so one match is enough.
+#: Blanks never cross a line, and a class head has at most 200 characters: both keep the search linear.
+_CPP = re.compile(
+    r"""^[ \t]*(?:
+          (?:inline[ \t]+)?namespace\b
+        | template[ \t]*<
+        | (?:class|enum[ \t]+class|enum[ \t]+struct)[ \t]+\w[^=()*;:{}]{0,200}[;:{]
+        | using[ \t]+\w
+        | (?:public|private|protected)[ \t]*:
+        | \#[ \t]*include[ \t]*<\w+>
+        )
+        | \w::[\w~]
+        | \b(?:constexpr|decltype|noexcept|nullptr|static_cast|virtual)\b
+        | \boperator[ \t]*[-+*/%^&|~!=<>(\[]""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+#: Grammars. The name is that of the language in `corpus.languages`, and of its file in `queries/`.
+GRAMMARS: Final = (
+    "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "html", "java", "javascript", "json",
+    "kotlin", "lua", "php", "python", "ruby", "rust", "scala", "sql", "swift", "toml", "tsx", "typescript", "yaml",
+    "zig",
+)  # fmt: skip
+#: Module and function of grammars whose wheel is not `tree_sitter_NAME` with `language`.
+_WHEELS: Final[Mapping[str, tuple[str, str]]] = {
+    "csharp": ("tree_sitter_c_sharp", "language"),
+    "php": ("tree_sitter_php", "language_php"),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+    "typescript": ("tree_sitter_typescript", "language_typescript"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A parser, and the query for definitions, comments and references."""
+
+    parser: Parser
+    query: Query
+
+
+def grammar_name(path: str, language: str | None, text: str) -> str | None:
+    """Return the grammar of a file; `.tsx` has its own, a `.h` may be C++, and most languages have none."""
+    if language == "typescript" and path.lower().endswith(".tsx"):
+        return "tsx"
+    if language == "c" and path.lower().endswith(".h"):
+        return "cpp" if _CPP.search(_NO_CODE.sub(" ", text)) else "c"
+    return language if language in GRAMMARS else None
+
+
+@cache
+def load_grammar(name: str) -> Grammar:
+    """Load a grammar and compile its query, once per process."""
+    from tree_sitter import Language, Parser, Query
+
+    module, function = _WHEELS.get(name, (f"tree_sitter_{name}", "language"))
+    language = Language(getattr(import_module(module), function)())
+    source = resources.files("assay.syntax").joinpath("queries", f"{name}.scm").read_text(encoding="utf-8")
+    return Grammar(Parser(language), Query(language, source))
+
+
+def packages() -> tuple[str, ...]:
+    """Return the packages of the grammars."""
+    modules = {_WHEELS.get(name, (f"tree_sitter_{name}", ""))[0] for name in GRAMMARS}
+    return tuple(sorted(module.replace("_", "-") for module in modules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +93,8 @@ class ParsingLimits:
 
     piece: int = 2_048  # bytes per read of the parser; the clock is checked between two
     text: int = 256  # bytes per read of a query predicate; names are shorter
-    #: CPU seconds per file and per byte. Only a guard: which files are parsed must not depend on the machine, so it is
-    #: 20 times what the slowest code takes (1 s + 5 µs per byte); token soup may take hours.
+    #: CPU seconds per file and per byte. Which files are parsed must not depend on the machine, so the limit is 20
+    #: times what the slowest code takes (1 s + 5 µs per byte); random tokens may take hours.
     seconds: float = 20.0
     seconds_per_byte: float = 1e-4
     tangle: int = 200_000_000  # sum of squared numbers of children of broken nodes; about a second
@@ -37,7 +109,7 @@ def time_limit(source: bytes, limits: ParsingLimits) -> float:
     return limits.seconds + limits.seconds_per_byte * len(source)
 
 
-#: Parsers are shared, and a thread can be switched while one is reading.
+#: Parsers are shared, and threads can be switched while one is reading.
 _PARSING = threading.Lock()
 #: The buffer of reads. py-tree-sitter 0.26 never releases it, so there is only one.
 _PIECE = bytearray()
@@ -82,14 +154,14 @@ def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NestingLimits:
-    """Limits of nesting, and signs of a source that is no program."""
+    """Limits of nesting, and signs of a source that is not a program."""
 
     brackets: int = 1_000  # open at once; C# needs 2 s for 10,000 open `<`, and four times that for 20,000
     comments: int = 200  # open at once; Swift needs 20 s for 5,000
     hashes: int = 255  # in a row before a string; Swift scans from each of them
-    unmatched: int = 10  # more brackets of one side than of the other; true of 13 of 10,000 files of 18 repositories
-    bare: int = 1_000  # bytes per bracket, where blocks are in brackets; code has one in twenty
-    columns: int = 240  # of indentation; the grammar of YAML has room for 255 levels of one column
+    unmatched: int = 10  # surplus of opening or closing brackets; exceeded by 13 of 10,000 files of 18 repositories
+    bare: int = 1_000  # bytes per bracket in languages with braces; code has one in twenty
+    columns: int = 240  # of indentation; the YAML grammar supports 255 levels of one column
 
 
 LIMITS = NestingLimits()
@@ -123,7 +195,7 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
 
 
 def is_malformed(source: bytes, grammar: str) -> bool:
-    """Return whether a source is probably no program: its brackets do not match, or are missing.
+    """Return whether a source is probably not a program: its brackets do not match, or are missing.
 
     Parsers try to repair such a source, and some never end or crash.
     """

@@ -34,7 +34,7 @@ _MARKUP: Final = (
     (re.compile(r"[`|]+|\*\*|__(?=\s)"), ""),
     (re.compile(r"\s+"), " "),
 )
-#: A full stop that ends no sentence.
+#: A full stop that does not end a sentence.
 _ABBREVIATION: Final = re.compile(r"(?:\b(?:e\.g|i\.e|n\.b|etc|vs|cf|resp|approx|incl|viz|al|no)|\.\.)$", re.IGNORECASE)
 _STOP: Final = re.compile(r"[.!?。](?=\s|$)|[:;](?=\s*$)")
 #: Comments that do not describe behavior.
@@ -49,7 +49,7 @@ _PROSE: Final = re.compile(r"[^\W\d_]|[\s,.'’\"()/-]")
 #: `feat(parser)!: `, `net/http: `, and numbers of pull requests.
 _PREFIX: Final = re.compile(r"^(?:\[[^\]]*\]\s*|[\w./,*-]+(?:\([^()]*\))?!?:\s+)+")
 _NUMBER: Final = re.compile(r"\s*[(\[]?(?:(?:closes|fixes|refs?|gh)?[ -]?#\d+)(?:,\s*#\d+)*[)\]]?", re.IGNORECASE)
-#: Subjects that describe no behavior.
+#: Subjects that do not describe behavior.
 _TRIVIAL: Final = re.compile(
     r"^(?:revert|reapply|merge|bump|release|prepare|update (?:depend|version|changelog|readme)|wip|initial|backport)\b"
     r"|^\W*v?\d+\.\d+|\b(?:typos?|changelog|readme|lint(?:er|ing)?|whitespace|copyright|licen[cs]e|reformat|gofmt"
@@ -57,7 +57,7 @@ _TRIVIAL: Final = re.compile(
     r"|docs|documentation|warnings?|pre-commit|typing|type hints?|annotations?|refactor\w*)\b",
     re.IGNORECASE,
 )
-#: Least share of letters, blanks and plain punctuation in a sentence; below, it is commented-out code.
+#: Minimum share of letters, blanks and plain punctuation in a sentence; commented-out code has less.
 _PROSE_SHARE: Final = 0.85
 
 
@@ -80,7 +80,7 @@ def is_prose(sentence: str, most: int) -> bool:
 
 
 def is_idle(sentence: str) -> bool:
-    """Return whether a sentence does not describe behavior but a license, a linter, a plan."""
+    """Return whether a sentence is about a license, a linter or a plan rather than behavior."""
     return _IDLE.search(sentence) is not None
 
 
@@ -100,7 +100,7 @@ def without_markup(text: str) -> str:
 
 
 def names_it(sentence: str, name: str) -> bool:
-    """Return whether a sentence contains a name, however its words are joined."""
+    """Return whether a sentence contains a name in any spelling."""
     own = "".join(split(name)) or name.lower()
     found = ["".join(split(word)) for word in _WORD.findall(sentence)]
     joined = {*found, *(one + other for one, other in pairwise(found))}
@@ -119,7 +119,7 @@ def plain_subject(subject: str) -> str:
 
 
 def is_trivial(subject: str) -> bool:
-    """Return whether the subject of a commit describes no behavior but a release, a merge, a matter of style."""
+    """Return whether the subject of a commit is about a release, a merge or style rather than behavior."""
     return _TRIVIAL.search(subject) is not None or _TRIVIAL.search(plain_subject(subject)) is not None
 
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.syntax.grammars import grammar_name
 from assay.syntax.outline import Definition, outline
+from assay.syntax.parsing import grammar_name
 from assay.types import Symbol
 
 SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
@@ -127,7 +127,7 @@ def _number(definitions: Iterable[Symbol]) -> Iterator[Symbol]:
 
 
 _ARGUMENTS = r"(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>)"
-#: grammar -> what joins a qualifier to a name.
+#: grammar -> separator of qualifier and name.
 _JOINTS: Final[Mapping[str, str]] = {
     "cpp": "::",
     "javascript": r"\.",
@@ -138,7 +138,7 @@ _JOINTS: Final[Mapping[str, str]] = {
     "tsx": r"\.",
     "typescript": r"\.",
 }
-#: Words before a name that are no scope.
+#: Words before a name that are not scopes.
 _NO_SCOPE: Final = frozenset({"exports", "module", "prototype", "self", "this"})
 _WORD = r"[\w$]+"
 _RECEIVER = re.compile(r"func\s*\(\s*(?:\w+\s+)?\**\s*(\w+)")

@@ -1,4 +1,4 @@
-"""Lines and token counts, defined once for the whole project."""
+"""Lines and token counts."""
 
 from __future__ import annotations
 

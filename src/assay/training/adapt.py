@@ -20,7 +20,7 @@ from assay.search.static import StaticModel, open_static
 from assay.search.vectors import unit_rows
 from assay.stats import ComparisonRow, QueryValue, RunNames, ValueRange, Verdict, compare_values
 from assay.stats.config import DEFAULT
-from assay.syntax.grammars import GRAMMARS, load_grammar
+from assay.syntax.parsing import GRAMMARS, load_grammar
 from assay.training.config import HeldOutConfig, KindWeights, MiningConfig, TrainConfig, VectorTrainConfig, setting
 from assay.training.dataset import (
     TF_POWER,

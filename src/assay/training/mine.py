@@ -18,7 +18,7 @@ from assay.errors import CorpusError
 from assay.files import write_atomic
 from assay.processes.forks import run_forked
 from assay.store import code_digest
-from assay.syntax.grammars import GRAMMARS, load_grammar, packages
+from assay.syntax.parsing import GRAMMARS, load_grammar, packages
 from assay.training.config import MiningConfig
 from assay.training.miners import CommitMiner, mine_definitions, mine_headings, mine_path
 from assay.training.repositories import (

@@ -15,6 +15,7 @@ from typing import IO, Final, NamedTuple
 from assay.corpus.git import git, git_stream
 from assay.corpus.languages import FileType, detect
 from assay.corpus.sources import ArchiveLimits
+from assay.redaction import secret_lines
 from assay.search.chunking import ChunkConfig, cut_sections
 from assay.search.query import runs, stem_name
 from assay.syntax.identifiers import parts, split
@@ -29,7 +30,6 @@ from assay.syntax.prose import (
     without_leading_name,
     without_markup,
 )
-from assay.syntax.secrets import secret_lines
 from assay.training.config import MiningConfig, PairRules
 from assay.training.repositories import (
     LICENSE_TEXT,

@@ -21,11 +21,11 @@ from assay.corpus.languages import FileType, detect
 from assay.errors import ConfigError
 from assay.files import read_utf8
 from assay.processes.forks import run_forked
+from assay.redaction import secret_lines
 from assay.search.query import runs
 from assay.store.array_file import IndexFormatError, read_store, write_store
-from assay.syntax.grammars import GRAMMARS, grammar_name
 from assay.syntax.outline import Outline, outline
-from assay.syntax.secrets import secret_lines
+from assay.syntax.parsing import GRAMMARS, grammar_name
 from assay.training.config import FileRules, MiningConfig, WindowRules
 from assay.training.repositories import (
     FOLDER_LICENSE,

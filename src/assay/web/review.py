@@ -44,9 +44,8 @@ from assay.gold.review.votes import (
     values_for,
     vote_mapping,
 )
-from assay.syntax.grammars import grammar_name
 from assay.syntax.highlight import COLORS, HighlightSpan, highlight
-from assay.syntax.parsing import is_malformed
+from assay.syntax.parsing import grammar_name, is_malformed
 from assay.syntax.symbols import symbols
 from assay.types import SourceFile
 from assay.web.reviewers import ReviewerRegistry, seats_file, with_cookie

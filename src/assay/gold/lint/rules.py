@@ -146,8 +146,8 @@ class SourceCache:
     def outline(self, path: str) -> Outline | None:
         """Return the outline of a file, or None without a grammar or when parsing failed."""
         if path not in self._outlines:
-            from assay.syntax.grammars import grammar_name
             from assay.syntax.outline import outline
+            from assay.syntax.parsing import grammar_name
 
             text = self.text(path)
             grammar = grammar_name(path, self.files[path].language, text)

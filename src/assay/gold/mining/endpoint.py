@@ -22,8 +22,8 @@ from assay.gold.mining.phrasings import MADE, PHRASINGS, Phrase, phrasing_item
 from assay.gold.mining.privacy import private_part
 from assay.gold.mining.questions import TEXTS, is_query_length
 from assay.gold.review.items import Origin
+from assay.redaction import scrub
 from assay.syntax.prose import sentences
-from assay.syntax.secrets import scrub
 from assay.types import GoldSet, Query, Target
 
 

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Final
 
 from assay.gold.mining.questions import word_set
+from assay.redaction import scrub
 from assay.syntax.identifiers import split
-from assay.syntax.secrets import scrub
 
 _MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
 #: A home directory on any system; the group is the user name.

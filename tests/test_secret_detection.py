@@ -1,6 +1,6 @@
 import pytest
 
-from assay.syntax.secrets import SCRUBBED, scrub, secret_lines
+from assay.redaction import SCRUBBED, scrub, secret_lines
 from tests.training.mining.samples import PYTHON, make, mined, pairs
 from tests.training.toy import MIT
 
