@@ -91,24 +91,20 @@ def _unpack_zip(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> Non
         if len(infos) > limits.members:
             writer.refuse(infos[-1].filename, f"is one too many: more than {limits.members:,} members")
         for info in infos:
-            _zip_member(zipped, info, writer)
-
-
-def _zip_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, writer: TreeWriter) -> None:
-    if "\0" in info.orig_filename:  # `filename` is cut there
-        writer.refuse(info.orig_filename, "has a NUL byte in its name")
-    name = info.filename.replace("\\", "/")  # written by some tools on Windows
-    mode = info.external_attr >> 16
-    if info.is_dir() or name.endswith("/"):
-        writer.folder(name)
-    elif stat.S_ISLNK(mode):
-        with zipped.open(info) as member:
-            writer.link(name, member.read(_CHUNK).decode("utf-8", "surrogateescape"))
-    elif stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-        writer.refuse(name, "is a device or pipe")
-    else:
-        with zipped.open(info) as member:
-            writer.file(name, _chunks(member))
+            if "\0" in info.orig_filename:  # `filename` is cut there
+                writer.refuse(info.orig_filename, "has a NUL byte in its name")
+            name = info.filename.replace("\\", "/")  # written by some tools on Windows
+            mode = info.external_attr >> 16
+            if info.is_dir() or name.endswith("/"):
+                writer.folder(name)
+            elif stat.S_ISLNK(mode):
+                with zipped.open(info) as member:
+                    writer.link(name, member.read(_CHUNK).decode("utf-8", "surrogateescape"))
+            elif stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+                writer.refuse(name, "is a device or pipe")
+            else:
+                with zipped.open(info) as member:
+                    writer.file(name, _chunks(member))
 
 
 def _unpack_tar(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
@@ -117,7 +113,17 @@ def _unpack_tar(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> Non
         counted = io.BufferedReader(_Counted(raw, min(allowed, limits.unpacked_bytes), archive.name))
         with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Member) as tar:
             for member in tar:
-                _tar_member(tar, member, writer)
+                if member.isdir():
+                    writer.folder(member.name)
+                elif member.issym():
+                    writer.link(member.name, member.linkname)
+                elif member.islnk():
+                    writer.hard_link(member.name, member.linkname)
+                elif member.isreg():
+                    stream = tar.extractfile(member)
+                    writer.file(member.name, _chunks(stream) if stream else ())
+                else:
+                    writer.refuse(member.name, "is a device or pipe")
 
 
 class _Member(tarfile.TarInfo):
@@ -127,20 +133,6 @@ class _Member(tarfile.TarInfo):
         if self.type in _HEADERS and self.size > _HEADER_BYTES:
             raise tarfile.ReadError(f"a header of {self.size:,} bytes: a bomb")
         return cast(tarfile.TarInfo, super()._proc_member(tar))  # type: ignore[misc]  # not in typeshed
-
-
-def _tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWriter) -> None:
-    if member.isdir():
-        writer.folder(member.name)
-    elif member.issym():
-        writer.link(member.name, member.linkname)
-    elif member.islnk():
-        writer.hard_link(member.name, member.linkname)
-    elif member.isreg():
-        stream = tar.extractfile(member)
-        writer.file(member.name, _chunks(stream) if stream else ())
-    else:
-        writer.refuse(member.name, "is a device or pipe")
 
 
 def _open_decompressed(archive: Path) -> IO[bytes]:
@@ -227,7 +219,13 @@ class TreeWriter:
             if path in self.paths:
                 os.unlink(self.root / path)
             self.paths.add(path)
-            self._write(self.root / path, name, chunks)
+            handle = os.open(self.root / path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+            with open(handle, "wb") as stream:
+                for chunk in chunks:
+                    self._bytes += len(chunk)
+                    if self._bytes > self._allowed:
+                        self.refuse(name, f"unpacks to more than {self._allowed:,} bytes: a bomb")
+                    stream.write(chunk)
 
     def link(self, name: str, target: str) -> None:
         """Record a symbolic link, which `finish` creates."""
@@ -294,15 +292,6 @@ class TreeWriter:
                     if not stat.S_ISDIR(os.lstat(self.root / path).st_mode):
                         self.refuse(member, f"is below {path!r}, which is not a folder")
             self._folders.add(path)
-
-    def _write(self, path: Path, member: str, chunks: Iterable[bytes]) -> None:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
-        with open(handle, "wb") as stream:
-            for chunk in chunks:
-                self._bytes += len(chunk)
-                if self._bytes > self._allowed:
-                    self.refuse(member, f"unpacks to more than {self._allowed:,} bytes: a bomb")
-                stream.write(chunk)
 
     @contextmanager
     def _rejecting_bad_names(self, member: str) -> Iterator[None]:

@@ -20,12 +20,12 @@ import os
 import stat
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,83 +63,60 @@ class Stored:
     arrays: Mapping[str, Array]
 
 
-class _ArrayInfo(NamedTuple):
-    """Header entry of an array."""
-
-    name: str
-    dtype: str
-    shape: list[int]
-    offset: int
-    crc32: int
-
-
 def write_store(path: Path, meta: Mapping[str, JSON], arrays: Mapping[str, Array]) -> None:
     """Write a file atomically; equal data produce equal bytes."""
-    plain = {name: _to_little_endian(name, arrays[name]) for name in sorted(arrays)}
-    infos: list[_ArrayInfo] = []
+    pieces: list[memoryview | bytes] = []
+    table = []
     offset = 0
-    for name, array in plain.items():
-        infos.append(_ArrayInfo(name, array.dtype.str, list(array.shape), offset, _checksum(_iter_bytes(array))))
-        offset += _pad(array.nbytes)
+    for name, given in sorted(arrays.items()):
+        if given.dtype.kind not in _NUMBERS:
+            raise TypeError(f"array {name!r} of {given.dtype} cannot be stored, only numbers")
+        array = np.ascontiguousarray(given, dtype=given.dtype.newbyteorder("<")).reshape(given.shape)
+        data: list[memoryview | bytes] = []
+        if array.nbytes:
+            data = [array.reshape(-1).view(np.uint8).data, bytes(-array.nbytes % _ALIGNMENT)]
+        info = {"name": name, "dtype": array.dtype.str, "shape": list(array.shape), "offset": offset}
+        table.append({**info, "crc32": _checksum(*data)})
+        offset += sum(len(piece) for piece in data)
+        pieces += data
+    text = json.dumps({"meta": dict(meta), "arrays": table, "size": offset}, sort_keys=True).encode("ascii")
+    text += b" " * (-(_PREFIX.size + len(text)) % _ALIGNMENT)
+    fixed = _PREFIX.pack(_MAGIC, VERSION, len(text), 0)[:-4]
     with atomic_stream(path) as stream:
-        stream.write(_head(meta, infos, offset))
-        for array in plain.values():
-            for piece in _iter_bytes(array):
-                stream.write(piece)
+        for piece in (fixed, struct.pack("<I", _checksum(fixed, text)), text, *pieces):
+            stream.write(piece)
 
 
 def read_store(path: Path) -> Stored:
     """Map a file into memory; raise IndexFormatError if it is invalid."""
     mapped = _map_file(path)
     try:
-        header, begin = _header(mapped)
-        return Stored(header["meta"], MappingProxyType(dict(_arrays(mapped, header, begin))))
+        return _parse(mapped)
     except IndexFormatError as problem:
         raise IndexFormatError(problem.kind, problem.message, file=path) from None
 
 
-def _to_little_endian(name: str, array: Array) -> Array:
-    if array.dtype.kind not in _NUMBERS:
-        raise TypeError(f"array {name!r} of {array.dtype} cannot be stored, only numbers")
-    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
-
-
-def _iter_bytes(array: Array) -> Iterator[memoryview | bytes]:
-    if array.nbytes:
-        yield array.reshape(-1).view(np.uint8).data
-        yield bytes(_pad(array.nbytes) - array.nbytes)
-
-
-def _head(meta: Mapping[str, JSON], infos: Iterable[_ArrayInfo], size: int) -> bytes:
-    table = [info._asdict() for info in infos]
-    text = json.dumps({"meta": dict(meta), "arrays": table, "size": size}, sort_keys=True).encode("ascii")
-    text = text.ljust(_pad(_PREFIX.size + len(text)) - _PREFIX.size)
-    fixed = _PREFIX.pack(_MAGIC, VERSION, len(text), 0)[:-4]
-    return fixed + struct.pack("<I", _checksum((fixed, text))) + text
-
-
 def _map_file(path: Path) -> mmap.mmap:
+    handle = -1
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe would wait for a writer
-    except (FileNotFoundError, NotADirectoryError):
-        raise IndexFormatError("missing", "there is no index yet", file=path) from None
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise IndexFormatError("foreign", "the path of the index is not a regular file", file=path)
         return mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
+    except (FileNotFoundError, NotADirectoryError):
+        raise IndexFormatError("missing", "there is no index yet", file=path) from None
     except ValueError:
         raise IndexFormatError("damaged", "the index is empty", file=path) from None
     except OSError as error:
-        raise _unreadable(path, error) from error
+        sentence = f"the index cannot be read: {error.strerror or error}"
+        raise IndexFormatError("damaged", sentence, file=path) from error
     finally:
-        os.close(handle)
+        if handle >= 0:
+            os.close(handle)
 
 
-def _header(mapped: mmap.mmap) -> tuple[dict[str, Any], int]:
-    magic = mapped[: len(_MAGIC)]
-    if not _MAGIC.startswith(magic):
+def _parse(mapped: mmap.mmap) -> Stored:
+    if not _MAGIC.startswith(mapped[: len(_MAGIC)]):
         raise IndexFormatError("foreign", "the file is not an index of Assay")
     if len(mapped) < _PREFIX.size:
         raise _damage("it ends early")
@@ -151,41 +128,31 @@ def _header(mapped: mmap.mmap) -> tuple[dict[str, Any], int]:
     if begin > len(mapped):
         raise _damage("it ends early")
     text = mapped[_PREFIX.size : begin]
-    if _checksum((mapped[: _PREFIX.size - 4], text)) != crc:
+    if _checksum(mapped[: _PREFIX.size - 4], text) != crc:
         raise _damage("the checksum of its header is wrong")
-    return json.loads(text), begin
-
-
-def _arrays(mapped: mmap.mmap, header: Mapping[str, Any], begin: int) -> Iterator[tuple[str, Array]]:
+    header = json.loads(text)
     if len(mapped) != begin + header["size"]:
         raise _damage("it ends early" if len(mapped) < begin + header["size"] else "it has trailing bytes")
     whole = memoryview(mapped)
-    for entry in header["arrays"]:
-        place = _ArrayInfo(**entry)
-        array: Array = np.ndarray(place.shape, np.dtype(place.dtype), mapped, begin + place.offset)
-        end = begin + place.offset + _pad(array.nbytes)
-        if zlib.crc32(whole[begin + place.offset : end]) != place.crc32:
-            raise _damage(f"the checksum of {place.name!r} is wrong")
-        yield place.name, array
+    arrays: dict[str, Array] = {}
+    for info in header["arrays"]:
+        start = begin + info["offset"]
+        array: Array = np.ndarray(info["shape"], np.dtype(info["dtype"]), mapped, start)
+        if _checksum(whole[start : start + array.nbytes + -array.nbytes % _ALIGNMENT]) != info["crc32"]:
+            raise _damage(f"the checksum of {info['name']!r} is wrong")
+        arrays[info["name"]] = array
+    return Stored(header["meta"], MappingProxyType(arrays))
 
 
-def _checksum(pieces: Iterable[bytes | memoryview]) -> int:
+def _checksum(*pieces: bytes | memoryview) -> int:
     crc = 0
     for piece in pieces:
         crc = zlib.crc32(piece, crc)
     return crc
 
 
-def _pad(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
-
-
 def _damage(why: str) -> IndexFormatError:
     return IndexFormatError("damaged", f"the index is damaged: {why}")
-
-
-def _unreadable(path: Path, error: OSError) -> IndexFormatError:
-    return IndexFormatError("damaged", f"the index cannot be read: {error.strerror or error}", file=path)
 
 
 #: File names in other encodings contain lone surrogates.
