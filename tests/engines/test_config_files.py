@@ -18,10 +18,10 @@ from assay.engines.config_files import (
     ConfigSettings,
     ConfigTemplate,
     apply_changes,
-    find,
     flatten,
     leaves,
     load_config,
+    nodes,
     same,
 )
 from assay.errors import ConfigError
@@ -265,13 +265,13 @@ def test_law_what_is_read_back_is_the_tree_with_those_keys_changed(
 ) -> None:
     text, form = WRITERS[name](tree), name.split()[0]
     read = parsed(form, text)
-    paths = [path for path, value in leaves(read) if not path[-1].isdecimal()] or [next(leaves(read))[0]]
+    paths = [path for path in leaves(read) if not path[-1].isdecimal()] or [next(iter(leaves(read)))]
     changed = data.draw(st.lists(st.sampled_from(paths), min_size=1, max_size=3, unique=True))
     edits = {write_key(path): data.draw(SCALARS) for path in changed}
     template = ConfigTemplate(Path("t"), form, text, flatten(edits))
     expected = parsed(form, text)
     for path, value in flatten(edits).items():
-        old = find(expected, path)
+        old = nodes(expected)[path]
         new = float(value) if isinstance(old, float) and type(value) is int else value
         expected = apply_changes(expected, {path: new})
     assert same(parsed(form, template.render({})), expected)

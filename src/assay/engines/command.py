@@ -40,7 +40,6 @@ from assay.engines.shared_index import (
 from assay.engines.templates import (
     QUERY_PLACEHOLDERS,
     Filters,
-    FilterTemplate,
     check_template,
     has_placeholder,
     make_filters,
@@ -223,37 +222,26 @@ def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngin
 
 
 def _parse_templates(settings: Settings, known: Sequence[str]) -> CommandTemplates:
-    _check_mode(settings)
+    _check_modes(settings)
     with_query = (*known, *QUERY_PLACEHOLDERS)
     once = settings.mode == "once"
-    if settings.update == "index" and not settings.index:
-        raise ConfigError(f'{WHERE}: update = "index" requires index', hint="set index, or remove update")
-    if settings.update == "restart" and once:
-        raise ConfigError(
-            f'{WHERE}: update = "restart" cannot be used with mode "once"', hint="remove update, or use another mode"
-        )
     update = {"index": settings.index, "restart": ()}.get(cast(str, settings.update), settings.update)
     argv = parse_command(settings.argv, with_query if once else known, f"{WHERE}: argv")
     if not argv:
         raise ConfigError(f"{WHERE}: argv is empty", hint='set argv = ["tool", "--", "{query}"]')
     if once and not has_placeholder(argv, "query"):
         raise ConfigError(f"{WHERE}: argv has no {{query}}", hint="add {query} where the query belongs")
-    index, version = (
-        parse_command(getattr(settings, name), known, f"{WHERE}: {name}") for name in ("index", "version")
-    )
+    commands = {"index": settings.index, "update": update, "version": settings.version}
+    index, update, version = (parse_command(one, known, f"{WHERE}: {name}") for name, one in commands.items())
     by_path, by_language = (
-        _parse_filter(settings, name, (*with_query, value))
-        for name, value in (("path_filter", "path"), ("language_filter", "language"))
+        template if isinstance(template, Mapping) else parse_command(template, (*with_query, value), f"{WHERE}: {name}")
+        for name, template, value in (
+            ("path_filter", settings.path_filter, "path"),
+            ("language_filter", settings.language_filter, "language"),
+        )
     )
-    templates = CommandTemplates(
-        argv,
-        index,
-        parse_command(update, known, f"{WHERE}: update"),
-        version,
-        make_filters(by_path, by_language, with_query, WHERE),
-        settings.request,
-        settings.env,
-    )
+    filters = make_filters(by_path, by_language, with_query, WHERE)
+    templates = CommandTemplates(argv, index, update, version, filters, settings.request, settings.env)
     check_template(settings.env, known, f"{WHERE}: env")
     check_template(settings.request, (*with_query, "id"), f"{WHERE}: request")
     named = {name: getattr(templates, name) for name in ("argv", "index", "update", "version", "request", "env")}
@@ -261,50 +249,47 @@ def _parse_templates(settings: Settings, known: Sequence[str]) -> CommandTemplat
     return templates
 
 
-def _check_mode(settings: Settings) -> None:
-    mode, request = settings.mode, settings.request
+def _check_modes(settings: Settings) -> None:
+    """Raise ConfigError for settings that do not fit together."""
+    mode, request, update = settings.mode, settings.request, settings.update
+    lines = mode == "lines"
     defaults = {one.name: one.default for one in fields(Settings)}
-    for name, modes in _MODES.items():
-        if mode not in modes and getattr(settings, name) != defaults[name]:
-            raise ConfigError(
-                f'{WHERE}: {name} cannot be used with mode "{mode}"',
-                hint=f"remove it, or use mode {' or '.join(modes)}",
-            )
-    if mode == "prompt" and not settings.prompt:
-        raise ConfigError(f'{WHERE}: mode "prompt" requires prompt', hint='set prompt = "^> "')
-    if isinstance(request, str) and len(request.splitlines()) > 1:
-        raise ConfigError(f"{WHERE}: request contains a line break", hint="use one line, or a table for JSON")
-    if (mode == "lines" or request) and not has_placeholder(request, "query"):
-        raise ConfigError(f"{WHERE}: request has no {{query}}", hint='set request = { query = "{query}" }')
-    if mode != "lines":
-        return
-    if settings.format not in ("auto", "json"):
-        raise ConfigError(
-            f'{WHERE}: format "{settings.format}" cannot be used with mode "lines"', hint='use format "json"'
+    checks = [
+        (
+            mode not in modes and getattr(settings, name) != defaults[name],
+            f'{name} cannot be used with mode "{mode}"',
+            f"remove it, or use mode {' or '.join(modes)}",
         )
-    if settings.startup_timeout != STARTUP_SECONDS and not settings.ready:
-        raise ConfigError(f"{WHERE}: startup_timeout requires ready", hint='set ready, such as ready = "^READY"')
-    if settings.answer_id and not has_placeholder(request, "id"):
-        raise ConfigError(f"{WHERE}: answer_id requires {{id}} in request", hint='add id = "{id}" to request')
-
-
-def _parse_filter(settings: Settings, name: str, known: Sequence[str]) -> FilterTemplate:
-    template: Argv | Mapping[str, object] = getattr(settings, name)
-    if not template or not isinstance(template, Mapping):
-        if template and settings.mode == "lines":
-            raise ConfigError(
-                f'{WHERE}: {name}: expected a table with mode "lines", got arguments',
-                hint='use a table such as { paths = ["{path}"] }',
-            )
-        return parse_command(cast(Argv, template or ()), known, f"{WHERE}: {name}")
-    if settings.mode != "lines":
-        raise ConfigError(
-            f'{WHERE}: {name}: expected arguments with mode "{settings.mode}", got a table',
-            hint='use arguments such as ["--include={path}"]',
-        )
-    if isinstance(settings.request, str):
-        raise ConfigError(f"{WHERE}: {name} requires request to be a table", hint='set request = { query = "{query}" }')
-    return template
+        for name, modes in _MODES.items()
+    ]
+    for name in ("path_filter", "language_filter"):
+        template = getattr(settings, name)
+        is_table = isinstance(template, Mapping)
+        found, expected = ("a table", "arguments") if is_table else ("arguments", "a table")
+        checks += [
+            (bool(template) and is_table != lines, f'{name}: expected {expected} with mode "{mode}", got {found}', ""),
+            (bool(template) and is_table and isinstance(request, str), f"{name} requires request to be a table", ""),
+        ]
+    has_query = has_placeholder(request, "query")
+    has_break = isinstance(request, str) and len(request.splitlines()) > 1
+    has_timeout = settings.startup_timeout != STARTUP_SECONDS
+    checks += [
+        (update == "index" and not settings.index, 'update = "index" requires index', "set index, or remove update"),
+        (update == "restart" and mode == "once", 'update = "restart" cannot be used with mode "once"', "remove update"),
+        (mode == "prompt" and not settings.prompt, 'mode "prompt" requires prompt', 'set prompt = "^> "'),
+        (has_break, "request contains a line break", "use one line, or a table for JSON"),
+        ((lines or bool(request)) and not has_query, "request has no {query}", 'set request = { query = "{query}" }'),
+        (lines and settings.format in ("jsonl", "text"), 'mode "lines" requires format "json"', "remove format"),
+        (lines and has_timeout and not settings.ready, "startup_timeout requires ready", 'set ready = "^READY"'),
+        (
+            bool(settings.answer_id) and not has_placeholder(request, "id"),
+            "answer_id requires {id} in request",
+            'add id = "{id}" to request',
+        ),
+    ]
+    for is_wrong, message, hint in checks:
+        if is_wrong:
+            raise ConfigError(f"{WHERE}: {message}", hint=hint or None)
 
 
 def _make_protocol(settings: Settings) -> WireProtocol | None:

@@ -68,17 +68,17 @@ class ConfigTemplate:
     @property
     def known(self) -> tuple[str, ...]:
         """The dotted keys of the template and of the edits."""
-        return tuple(dict.fromkeys([*map(write_key, list_keys(self.tree)), *map(write_key, self.edits)]))
+        return tuple(dict.fromkeys([*map(write_key, nodes(self.tree)), *map(write_key, self.edits)]))
 
     @property
     def texts(self) -> list[object]:
-        inside = [self.text] if self.format == "text" else [value for _, value in leaves(self.tree)]
+        inside = [self.text] if self.format == "text" else leaves(self.tree).values()
         return [*inside, *self.edits.values()]
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values to redact: named environment variables, and literal values of keys with the name of a secret."""
-        literal = literal_secrets({write_key(key): value for key, value in leaves(self.tree)})
+        literal = literal_secrets({write_key(key): value for key, value in leaves(self.tree).items()})
         return tuple(dict.fromkeys((*named_secrets(self.texts), *literal)))
 
     @property
@@ -104,7 +104,9 @@ class ConfigTemplate:
             self._check_keys(tree, changes)
             if self.format == "text":
                 return fill(self._write(tree, changes), values)
-            filled: dict[Key, object] = {key: fill(text, values) for key, text in leaves(tree) if isinstance(text, str)}
+            filled: dict[Key, object] = {
+                key: fill(text, values) for key, text in leaves(tree).items() if isinstance(text, str)
+            }
             filled |= {key: fill_json(value, values) for key, value in changes.items()}
             wanted = _real_changes(tree, filled)
             rendered = self._write(tree, wanted)
@@ -143,7 +145,7 @@ class ConfigTemplate:
         return _WRITERS[self.format](apply_changes(tree, changes))
 
     def _check_keys(self, tree: Tree, changes: Mapping[Key, object]) -> None:
-        known = list_keys(tree)
+        known = nodes(tree)
         unknown = None if self.new_keys else next((key for key in changes if key not in known), None)
         if unknown is None:
             return
@@ -213,31 +215,18 @@ def flatten(edits: Mapping[str, object], prefix: Key = ()) -> dict[Key, object]:
     return flat
 
 
-def list_keys(tree: object) -> list[Key]:
-    """Return every key of a tree, including those of tables and list items."""
-    return list(dict.fromkeys(key[:cut] for key, _ in leaves(tree) for cut in range(1, len(key) + 1)))
-
-
-def leaves(tree: object, prefix: Key = ()) -> Iterator[tuple[Key, object]]:
-    """Return the values of a tree by their full keys; an empty table or list is a value."""
+def nodes(tree: object, prefix: Key = ()) -> dict[Key, object]:
+    """Return every value of a tree by its full key, including tables and lists."""
+    found: dict[Key, object] = {}
     for name, value in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
         key = (*prefix, str(name))
-        if isinstance(value, dict | list) and value:
-            yield from leaves(value, key)
-        else:
-            yield key, value
+        found |= {key: value, **nodes(value, key)}
+    return found
 
 
-def find(tree: object, key: Key) -> object:
-    """Return the value of a key; raise LookupError if it is missing."""
-    for name in key:
-        if isinstance(tree, list) and name.isdecimal():
-            tree = tree[int(name)]
-        elif isinstance(tree, dict):
-            tree = tree[name]
-        else:
-            raise KeyError(name)
-    return tree
+def leaves(tree: object) -> dict[Key, object]:
+    """Return the values of a tree by their full keys; an empty table or list is a value."""
+    return {key: value for key, value in nodes(tree).items() if not (isinstance(value, dict | list) and value)}
 
 
 def same(left: object, right: object) -> bool:
@@ -264,15 +253,11 @@ def _copy(tree: Any) -> Any:  # noqa: ANN401 - a value of any format
 
 
 def _real_changes(tree: Tree, changes: Mapping[Key, object]) -> dict[Key, object]:
-    real: dict[Key, object] = {}
+    """Return the changes that have an effect; an integer in place of a float becomes a float."""
+    old, real = nodes(tree), dict[Key, object]()
     for key, value in changes.items():
-        try:
-            old = find(tree, key)
-        except LookupError:
-            real[key] = value
-            continue
-        new = float(value) if isinstance(old, float) and type(value) is int else value
-        if not same(old, new):
+        new = float(value) if isinstance(old.get(key), float) and type(value) is int else value
+        if key not in old or not same(old[key], new):
             real[key] = new
     return real
 

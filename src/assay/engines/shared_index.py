@@ -27,7 +27,7 @@ from assay.engines.base import (
     SharedCache,
     SharedStep,
 )
-from assay.engines.config_files import ConfigTemplate, Key, find, list_keys
+from assay.engines.config_files import ConfigTemplate, Key, nodes
 from assay.engines.output import read_reply
 from assay.engines.tool import STORE, ExternalSession
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
@@ -93,7 +93,7 @@ def make_index_settings(
         )
     named = tuple(_parse_index_key(key, table, config, where) for key in settings.index_keys)
     inputs = {name: table[name] for name in always if name in table}
-    inputs |= {write_key(key): find(table, key) for key in named if key[0] != "config"}
+    inputs |= {write_key(key): nodes(table)[key] for key in named if key[0] != "config"}
     if "env" in table and not _variables(named):
         inputs["env"] = table["env"]
     inputs["config"] = _effect(index_config(config, named))
@@ -122,7 +122,7 @@ def _parse_index_key(text: str, table: Mapping[str, Any], config: ConfigTemplate
     key = split_key(text)
     if key[0] == "config" and key[1:2] != ("edits",):
         key = ("config", "edits", *key[1:])
-    known = {one for one in list_keys(table) if one[:2] != ("config", "edits")}
+    known = {one for one in nodes(table) if one[:2] != ("config", "edits")}
     for name in config.known if config else ():
         edit = ("config", "edits", *split_key(name))
         known |= {edit[:cut] for cut in range(2, len(edit) + 1)}
