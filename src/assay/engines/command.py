@@ -132,12 +132,12 @@ class Settings(OutputSettings):
     answer_id: str = field(
         default="", metadata={"about": "mode lines: selector of the {id} in an answer; other answers are skipped"}
     )
-    prompt: str = field(default="", metadata={"about": "mode prompt: regular expression of the prompt"})
+    prompt: str = field(default="", metadata={"about": "mode prompt: regular expression that matches the prompt"})
     ready: str = field(
         default="",
         metadata={
-            "about": "regular expression of the output that ends the startup of an interactive program; without it, "
-            "startup ends at the first prompt or is part of the first query"
+            "about": "regular expression that matches the output of an interactive program when it is ready; by "
+            "default, startup ends at the first prompt, or is part of the first query in mode lines"
         },
     )
     path_filter: Argv | Mapping[str, object] = field(
@@ -155,9 +155,9 @@ class Settings(OutputSettings):
         metadata={"about": "seconds until an interactive program is ready, including indexing at startup"},
     )
     restarts: int = field(
-        default=RESTARTS, metadata={"about": "maximum restarts of an interactive program in a row, without an answer"}
+        default=RESTARTS, metadata={"about": "maximum consecutive restarts without a successful query between them"}
     )
-    git: bool = field(default=False, metadata={"about": "provide the corpus as a Git repository"})
+    git: bool = field(default=False, metadata={"about": "make the copy of the corpus a Git repository"})
     ok_codes: tuple[int, ...] | None = field(
         default=None,
         metadata={"about": "exit codes that mean no results; default: 0, and 1 without any output"},
@@ -250,7 +250,7 @@ def _parse_templates(settings: Settings, known: Sequence[str]) -> CommandTemplat
 
 
 def _check_modes(settings: Settings) -> None:
-    """Raise ConfigError for settings that do not fit together."""
+    """Raise ConfigError for settings that cannot be combined."""
     mode, request, update = settings.mode, settings.request, settings.update
     lines = mode == "lines"
     defaults = {one.name: one.default for one in fields(Settings)}
@@ -366,7 +366,7 @@ class CommandEngine(SharedIndexEngine):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The templates and the output format; of the environment only names and a digest."""
+        """The templates and output settings; for the environment only names and a digest."""
         settings, templates = self.settings, self.templates
         codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
         return {

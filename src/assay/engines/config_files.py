@@ -43,8 +43,8 @@ class ConfigSettings:
     edits: Mapping[str, object] = field(
         default_factory=dict,
         metadata={
-            "about": 'values by key, such as { "search.weight" = 0.7 }; other values are kept, comments are dropped; '
-            "in text, the value of weight replaces @weight@ or @weight=0.5@, where 0.5 is the default"
+            "about": 'new values by key, such as { "search.weight" = 0.7 }; other values are kept, comments are '
+            "dropped; in text, the value of weight replaces @weight@ or @weight=0.5@, where 0.5 is the default"
         },
     )
     new_keys: bool = field(default=False, metadata={"about": "allow edits of keys that the template does not have"})
@@ -83,7 +83,7 @@ class ConfigTemplate:
 
     @property
     def effect(self) -> str:
-        """The file before placeholders are filled; edits that change nothing have no effect."""
+        """The text of the file before placeholders are filled."""
         tree = self.tree
         with self._located_errors("correct config.edits"):
             return self._write(tree, _real_changes(tree, dict(sorted(self._changes(tree).items()))))
@@ -116,9 +116,7 @@ class ConfigTemplate:
         except ValueError:
             pass
         keys = ", ".join(map(write_key, wanted))
-        raise ConfigError(
-            f"cannot set {keys}", file=self.file, hint="use simple values in the template, without anchors"
-        )
+        raise ConfigError(f"cannot set {keys}", file=self.file, hint="remove anchors from the template")
 
     def write(self, directory: Path, values: Mapping[str, str]) -> Path:
         """Write the file, readable by its owner only, because it contains the values of variables."""

@@ -37,8 +37,8 @@ class StartupTimeout(ChildTimeout):
     def __init__(self, marker: OutputMarker, printed: str) -> None:
         # cut at a space, because redaction does not recognize a part of a secret
         end = re.sub(r"^\S+", "…", printed[-_SHOWN:]) if len(printed) > _SHOWN else printed
-        output = f"it printed {end!r}" if printed.strip() else "it printed nothing"
-        super().__init__(f"{output}, which does not match {marker.setting} {marker.text!r}")
+        output = repr(end) if printed.strip() else "no output"
+        super().__init__(f"expected {marker.setting} {marker.text!r}, got {output}")
         self.setting = marker.setting
 
 
@@ -51,7 +51,7 @@ class OutputMarker:
     pattern: re.Pattern[bytes]
 
     def wait(self, child: Child, deadline: float | None) -> None:
-        """Wait for the marker; raise StartupTimeout with what was printed instead."""
+        """Wait for the marker; raise StartupTimeout with the output so far."""
         try:
             child.read_until(self.pattern, deadline)
         except ChildTimeout as error:
@@ -60,7 +60,7 @@ class OutputMarker:
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """One query: the values of all placeholders, the paths of the corpus, and what filters add to the request."""
+    """One query: the values of all placeholders, the paths of the corpus, and the additions of filters."""
 
     values: Mapping[str, object]
     known: frozenset[str]
@@ -75,13 +75,13 @@ class ToolRequest:
         try:
             line = fill(template, {**self.values, "query": flat}).encode() + b"\n"
         except UnicodeEncodeError as error:
-            raise EngineError(f"the query cannot be sent: {error}", hint="remove invalid characters") from error
+            raise EngineError(f"cannot send the query: {error}", hint="remove the invalid characters") from error
         return line, (FLATTENED,) if flat != query else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireProtocol(ABC):
-    """How requests and answers are exchanged with a program; each request is a line."""
+    """Exchange of requests and answers with a program; each request is a line."""
 
     request: str | Mapping[str, object]
     layout: OutputLayout
@@ -214,7 +214,7 @@ class InteractiveSession(ExternalSession):
             self._restarts.note_start(self._startup)
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
-        """Send a query with the additions of the filters; restart a lost program first."""
+        """Send a query; if the program is not running, restart it first."""
         workspace = self.workspace
         with workspace.redactor.cleaning():
             restart = RestartCost()

@@ -67,7 +67,7 @@ def parse_json_lines(text: str) -> Documents:
 
 
 def find_documents(text: str, *, anywhere: bool) -> Documents:
-    """Find documents that end a line and start one, or start anywhere; raise ValueError if one is broken."""
+    """Find documents that end a line, and start one unless `anywhere`; raise ValueError if one is broken."""
     values, other, at = list[object](), list[str](), 0
     position = failures = 0
     opening = _OPENING if anywhere else _LINE_OPENING
@@ -134,7 +134,7 @@ def parse_selector(text: str, where: str) -> Selector:
 
 
 def select(document: object, fields: Sequence[Selector | None]) -> Iterator[tuple[object, ...]]:
-    """Return a row of values per item of the innermost list; values outside that list are repeated.
+    """Yield a row of values per item of the innermost list; values outside that list are repeated.
 
     Missing values are None. Raise EngineError if the document has no such list.
     """
@@ -152,7 +152,7 @@ def select(document: object, fields: Sequence[Selector | None]) -> Iterator[tupl
 
 
 def _walk(items: Mapping[Steps, object], done: Steps, rest: Steps) -> Iterator[Mapping[Steps, object]]:
-    """Return, for each item of the innermost list, the items that contain it by the steps that lead there."""
+    """Yield each item of the innermost list together with its enclosing items, by their steps."""
     if not rest:
         yield items
         return
@@ -162,7 +162,7 @@ def _walk(items: Mapping[Steps, object], done: Steps, rest: Steps) -> Iterator[M
         try:
             value = _child(value, step)
         except LookupError:
-            raise EngineError(f"the output has no {step!r}, only: {_describe(value)}", hint=_HINT) from None
+            raise EngineError(f"the output has no {step!r}; found: {_describe(value)}", hint=_HINT) from None
     if value is not None and not isinstance(value, list):
         where = Selector((*done, *rest[:cut])) if done or cut else "the top level"
         raise EngineError(f"expected a list at {where}, got {type(value).__name__}", hint=_HINT)

@@ -46,7 +46,7 @@ _COST_FIELDS = ("tokens", "calls")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputSettings:
-    """Settings of every engine kind whose answers are parsed.
+    """Settings of the engine kinds whose output is parsed.
 
     A subclass with a `__post_init__` calls this one by its name: `super()` does not work with slots.
     """
@@ -64,17 +64,19 @@ class OutputSettings:
     pattern: str = field(
         default="",
         metadata={
-            "about": "text: regular expression of a result with the named group path and, optionally, start, end and "
-            "score; a ``` fence after a result is its snippet"
+            "about": "text: regular expression that matches a result, with the group path and optionally start, end "
+            "and score; a ``` fence after a result is its snippet"
         },
     )
-    nothing: str = field(default="", metadata={"about": "regular expression of output that means no results"})
+    nothing: str = field(default="", metadata={"about": "regular expression that matches output without results"})
     failed: str = field(
         default="",
-        metadata={"about": "regular expression of output that means failure; only applied to output without results"},
+        metadata={
+            "about": "regular expression that matches the output of a failure; applied to output without results"
+        },
     )
     oversample: int = field(
-        default=1, metadata={"about": "request this many times k results, so that k distinct files remain"}
+        default=1, metadata={"about": "multiple of k results to request, so that k distinct files remain"}
     )
     timeout: float | None = field(
         default=None, metadata={"about": "seconds per query; the limit of the run applies too"}

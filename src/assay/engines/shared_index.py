@@ -50,7 +50,7 @@ INDEX_KEYS_HELP = (
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """Digests of the settings that decide the index of an engine, and of all settings."""
+    """Digests of the settings that the index depends on, and of all settings."""
 
     builder: IndexBuilder
     named: tuple[Key, ...] | None  # None: every setting belongs to the index
@@ -78,7 +78,7 @@ def make_index_settings(
     about: str = "",
     address: str = "",
 ) -> IndexSettings:
-    """Return what decides the index; raise ConfigError for an unknown name in `index_keys`."""
+    """Return the settings of the index; raise ConfigError for an unknown name in `index_keys`."""
     names = [field.name for field in fields(settings) if field.name not in ("index_keys", "config")]
     plain = json.dumps({name: getattr(settings, name) for name in names}, default=_to_json)
     table: dict[str, Any] = json.loads(plain)
@@ -231,7 +231,7 @@ class SharedSession(ExternalSession):
         return EngineReply(hits, reply.cost, tuple(map(self._mask.text, reply.notes)), reply.waited)
 
     def usage(self) -> SessionUsage:
-        """Return the resources used; every variant includes the index."""
+        """Return the resources of the session and of the index."""
         used = self._inner.usage() if isinstance(self._inner, MeasuredSession) else SessionUsage()
         sizes = [size for size in (used.store_bytes, self._directory.added_bytes or None) if size is not None]
         stderr = "\n".join(filter(None, (self._directory.stderr, used.stderr)))
@@ -380,7 +380,7 @@ class SharedIndex:
         return directory.is_unchanged() or (not directory.users and directory.restore())
 
     def _servers(self) -> dict[str, str]:
-        """Return the digest of the index that each server was last told to build, by address."""
+        """Return the digest of the last index of each server, by address."""
         return self._cache.once("servers of indexes", dict)
 
     def _make(self, engine: Indexed, seconds: float | None) -> IndexDirectory:

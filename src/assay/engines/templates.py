@@ -40,12 +40,12 @@ _HEAD_BYTES = 4_096  # PATH_MAX on Linux: the first two lines fit
 
 
 def fill(template: str, values: Mapping[str, object]) -> str:
-    """Fill the placeholders of a text; unknown ones belong to the tool and stay."""
+    """Fill the placeholders of a string; unknown ones are kept, because they may belong to the tool."""
     return _PLACEHOLDER.sub(lambda match: _value_text(match, values), template)
 
 
 def fill_json(template: object, values: Mapping[str, object]) -> object:
-    """Fill every text in tables and lists; a text that is a single placeholder becomes the value itself."""
+    """Fill every string in tables and lists; a string that is a single placeholder becomes the value itself."""
     if isinstance(template, str):
         match = _PLACEHOLDER.fullmatch(template)
         return values[match[1]] if match and match[1] in values else fill(template, values)
@@ -155,7 +155,7 @@ FilterTemplate = tuple[str, ...] | Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Filters of a tool: command arguments repeated for each value, or tables merged into a request.
+    """Filter templates of a tool: command arguments repeated for each value, or tables merged into a request.
 
     In a list of a table, the item with the placeholder is repeated for each value: `include = ["{path}"]`.
     """
@@ -168,7 +168,7 @@ class Filters:
         return frozenset(name for name in ("paths", "languages") if getattr(self, name))
 
     def table(self, wanted: SearchFilter, values: Mapping[str, object], *, flat: bool = False) -> dict[str, object]:
-        """Return the table to merge into a request; in a flat one, such as a form, a key may have several values."""
+        """Return the table to merge into a request; in a flat one, such as a form, keys may have several values."""
         table: object = {}
         for template, name, selected in self._used(wanted):
             lists = {

@@ -77,7 +77,7 @@ def parse_location(text: str) -> Hit:
 
 
 def is_location(text: str, known: frozenset[str]) -> bool:
-    """Return whether a text is a location as grep prints it in front of a line."""
+    """Return whether a text is a location, as in the output of grep before a line."""
     hit = parse_location(text)
     path = text.removesuffix(":")
     return hit.start is not None or path in known or (text.endswith(":") and _PATH.fullmatch(path) is not None)
@@ -111,7 +111,7 @@ def parse_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineRepl
 
 
 def _split_fences(text: str) -> tuple[list[str], dict[int, str], int | None]:
-    """Return the lines outside fences, blank where a fence was, the fences by first line, and that of an open one."""
+    """Return the lines with fences blanked, the fences by first line, and the first line of an unclosed one."""
     lines: list[str] = []
     fences: dict[int, str] = {}
     marks, begin, inside = "", 0, list[str]()

@@ -1,4 +1,4 @@
-"""External tools: directories, commands and how they are run, restarts, and resource usage."""
+"""External tools: their directories, commands, restarts and resource usage."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _locate(program: str, values: Mapping[str, str]) -> str:
 
 
 def display_name(template: Sequence[str], program: ProgramSpec) -> str:
-    """Return the name of a program for messages; for {python:PROGRAM} that of the program."""
+    """Return the name of a program for messages; for {python:PROGRAM} it is PROGRAM."""
     match = re.fullmatch(r"\{python:(?P<name>[^{}]+)\}", template[0])
     return match["name"] if match else program.argv[0]
 
@@ -188,7 +188,7 @@ def run_tool(
     limits: ProcessLimits = PROCESS_LIMITS,
     seen: Callable[[CompletedProgram], None] | None = None,
 ) -> CompletedProgram:
-    """Run a program to its end, whatever its exit code; `hint` is for a timeout.
+    """Run a program to its end, whatever its exit code; `hint` is the hint of a timeout error.
 
     `seen` is called after every run, even if it fails.
     """

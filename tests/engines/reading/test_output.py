@@ -94,7 +94,7 @@ def test_json_null_and_empty_lists_are_no_results() -> None:
 @pytest.mark.parametrize(
     ("text", "fields", "message"),
     [
-        ('{"error": "no index"}', {"path": "results[].f"}, "no 'results', only: error"),
+        ('{"error": "no index"}', {"path": "results[].f"}, "no 'results'; found: error"),
         ('{"results": {"f": "a"}}', {"path": "results[].f"}, "expected a list at results, got dict"),
         ('{"results": [{"g": "a"}]}', {"path": "results[].f"}, r"no result has a string at results\[\].f"),
         ('{"results": [', {"path": "results[].f"}, "the output is not json"),
