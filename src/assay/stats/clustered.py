@@ -103,16 +103,12 @@ def cluster_table(values: FloatArray, parts: Partition) -> ClusterTable:
     edges = np.flatnonzero(np.diff(parts.strata)) + 1
     bounds = [0, *edges.tolist(), parts.count]
     strata = tuple(slice(a, b) for a, b in pairwise(bounds))
-    return ClusterTable(sums, sizes, strata, _plain_se(values))
-
-
-def _plain_se(values: FloatArray) -> FloatArray:
-    """Return s/√n of each column; zero for a single unit, and where s is only rounding."""
-    n = len(values)
-    if n < 2:
-        return np.zeros(values.shape[1])
-    spread = values.std(axis=0, ddof=1)
-    return np.where(spread <= DEFAULT.rounding * np.abs(values).max(axis=0), 0.0, spread) / math.sqrt(n)
+    plain_se = np.zeros(values.shape[1])  # for a single unit, and where the spread is only rounding
+    if len(values) > 1:
+        spread = values.std(axis=0, ddof=1)
+        rounding = DEFAULT.rounding * np.abs(values).max(axis=0)
+        plain_se = np.where(spread <= rounding, 0.0, spread) / math.sqrt(len(values))
+    return ClusterTable(sums, sizes, strata, plain_se)
 
 
 def estimate(table: ClusterTable) -> ClusteredEstimate:

@@ -33,13 +33,10 @@ def normal_quantile(p: float) -> float:
     r = math.sqrt(-2.0 * math.log(p))
     x = (2.515517 + r * (0.802853 + r * 0.010328)) / (1.0 + r * (1.432788 + r * (0.189269 + r * 0.001308))) - r
     for _ in range(4):
-        step = (normal_cdf(x) - p) / _normal_density(x)
+        density = math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+        step = (normal_cdf(x) - p) / density
         x -= step / (1.0 + 0.5 * x * step)
     return x
-
-
-def _normal_density(x: float) -> float:
-    return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
 
 
 def incomplete_beta(a: float, b: float, x: float, y: float) -> float:
@@ -139,24 +136,21 @@ def t_quantile(p: float, df: float) -> float:
 def _t_upper(tail: float, df: float) -> float:
     """Find t > 0 with P(T > t) = tail, for a tail below one half."""
     low, high = 0.0, max(1.0, -normal_quantile(tail))
+    log_beta = _log_beta(df / 2, 0.5)
     while t_sf(high, df) > tail:
         low, high = high, high * 2.0
     t = 0.5 * (low + high)
     for _ in range(_ITERATIONS):
         sf = t_sf(t, df)
         low, high = (t, high) if sf > tail else (low, t)
-        slope = _t_density(t, df)
+        # density (1 + t²/ν)^(−(ν+1)/2) / (√ν B(ν/2, ½))
+        slope = math.exp(-0.5 * (df + 1.0) * math.log1p(t * t / df) - log_beta) / math.sqrt(df)
         newton = t + sf * math.log(sf / tail) / slope if slope * sf > 0.0 else low
         following = newton if low < newton < high else 0.5 * (low + high)
         if abs(following - t) <= 4e-16 * t or not low < following < high:
             return following
         t = following
     return t
-
-
-def _t_density(t: float, df: float) -> float:
-    """Density of Student t, (1 + t²/ν)^(−(ν+1)/2) / (√ν B(ν/2, ½))."""
-    return math.exp(-0.5 * (df + 1.0) * math.log1p(t * t / df) - _log_beta(df / 2, 0.5)) / math.sqrt(df)
 
 
 @lru_cache(maxsize=256)

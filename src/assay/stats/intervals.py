@@ -116,21 +116,15 @@ def mean_interval(
 
     `units` is the number of independent queries where all values are equal and queries share targets.
     """
-    se = _at_least_plain(found)
+    # Queries of one repository are not less alike than queries of several, so a smaller SE than that of independent
+    # queries is chance; strata may lower it, by design.
+    se = found.se if found.stratified else np.maximum(found.se, found.plain_se)
     if not bounds.finite:
         return _clip_ends(found.mean, _quantile(found, level) * se, bounds, "cluster-t")
     unit = (found.mean - bounds.low) / bounds.width
     n = _effective_n(found, unit, se / bounds.width, bounds, units)
     low, high = _wilson(unit, n, _quantile(found, level))
     return IntervalEnds(bounds.low + bounds.width * low, bounds.low + bounds.width * high, "wilson")
-
-
-def _at_least_plain(found: ClusteredEstimate) -> FloatArray:
-    """Return the clustered SE, or the SE of independent queries if that is larger; strata may lower it, by design.
-
-    Queries of one repository are not less alike than queries of several, so a smaller value is chance.
-    """
-    return found.se if found.stratified else np.maximum(found.se, found.plain_se)
 
 
 def _effective_n(
@@ -183,7 +177,8 @@ def difference_interval(
     Without any spread of the clusters, SE = 0 would claim certainty. If none of G clusters differs from the rest, the
     rate of such is at most 3/G, and each can move the mean by at most the width of the measure: ± 3/G of the width.
     """
-    half = np.where(found.se > 0.0, _quantile(found, level) * found.se, spreadless_half(found.clusters, bounds, config))
+    spreadless = config.rule_of_three / found.clusters * bounds.width
+    half = np.where(found.se > 0.0, _quantile(found, level) * found.se, spreadless)
     return _clip_ends(found.mean, half, bounds.differences, "cluster-t")
 
 
@@ -217,11 +212,6 @@ def _extend(given: Interval, values: FloatArray, weights: FloatArray, worst: flo
     low = min(given.low, lower_bound(values, weights, tail, worst))
     high = max(given.high, upper_bound(values, weights, tail, best))
     return replace(given, low=low, high=high, method="cluster-t, bounded")
-
-
-def spreadless_half(clusters: int, bounds: ValueRange, config: StatsConfig = DEFAULT) -> float:
-    """Return the half-width if no cluster differs from the rest (rule of three)."""
-    return config.rule_of_three / clusters * bounds.width
 
 
 def _quantile(found: ClusteredEstimate, level: float) -> float:
@@ -260,11 +250,8 @@ def bootstrap_t(
     drawn.partition((rank - 1, resamples - rank), axis=1)
     low, high = drawn[:, rank - 1], drawn[:, resamples - rank]
     se = np.sqrt(plain_spread(table)) / table.n
-    return IntervalEnds(_end(found.mean, se, high), _end(found.mean, se, low), "bootstrap-t")
-
-
-def _end(mean: FloatArray, se: FloatArray, quantile: FloatArray) -> FloatArray:
-    return mean - np.multiply(quantile, se, out=np.zeros_like(se), where=se > 0.0)
+    lower, upper = (found.mean - np.multiply(t, se, out=np.zeros_like(se), where=se > 0.0) for t in (high, low))
+    return IntervalEnds(lower, upper, "bootstrap-t")
 
 
 def _counts(table: ClusterTable, rows: int, rng: np.random.Generator) -> FloatArray:

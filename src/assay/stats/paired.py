@@ -31,8 +31,11 @@ def sign_flip(
     exact = table.clusters <= config.exact_clusters
     rows = 2 ** (table.clusters - 1) if exact else resamples
     blocks = row_blocks(rows, max(table.clusters, table.sums.shape[1]), config.cells)
-    patterns = _every_pattern(table.clusters, blocks) if exact else _random_patterns(table.clusters, blocks, rng)
-    threshold = _observed(table) - config.statistic_tie
+    patterns = _sign_patterns(table.clusters, blocks, None if exact else rng)
+    # u = T²/(T² + n²SE²) rises with |t| and stays in [0, 1], also when SE is zero
+    total, spread = table.sums.sum(axis=0) ** 2, plain_spread(table)
+    observed = np.divide(total, total + spread, out=np.zeros_like(total), where=total > 0.0)
+    threshold = observed - config.statistic_tie
     reached = sum((_count_reached(table, threshold, signs) for signs in patterns), start=0)
     return np.asarray(reached / rows if exact else (reached + 1.0) / (rows + 1.0), dtype=np.float64)
 
@@ -42,12 +45,6 @@ def smallest_p(clusters: int, *, resamples: int = DEFAULT.resamples, config: Sta
     if clusters < config.p_value_clusters:
         return None
     return 2.0 ** (1 - clusters) if clusters <= config.exact_clusters else 1.0 / (resamples + 1.0)
-
-
-def _observed(table: ClusterTable) -> FloatArray:
-    """Compute u = T²/(T² + n²SE²) of each column; it rises with |t| and stays in [0, 1], also when SE is zero."""
-    total, spread = table.sums.sum(axis=0) ** 2, plain_spread(table)
-    return np.asarray(np.divide(total, total + spread, out=np.zeros_like(total), where=total > 0.0))
 
 
 def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray) -> IntArray:
@@ -73,18 +70,14 @@ def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray
     return np.asarray(np.count_nonzero(form >= fixed, axis=0))
 
 
-def _every_pattern(clusters: int, blocks: Iterator[int]) -> Iterator[FloatArray]:
+def _sign_patterns(clusters: int, blocks: Iterator[int], rng: np.random.Generator | None) -> Iterator[FloatArray]:
+    """Yield blocks of all sign patterns, or of random ones; one double per sign, so that block sizes change nothing."""
     start = 0
     for rows in blocks:
         numbers = np.arange(start, start + rows)[:, None]
-        yield np.where((numbers >> np.arange(clusters)) & 1, -1.0, 1.0)
+        flipped = (numbers >> np.arange(clusters)) & 1 if rng is None else rng.random((rows, clusters)) < 0.5
+        yield np.where(flipped, -1.0, 1.0)
         start += rows
-
-
-def _random_patterns(clusters: int, blocks: Iterator[int], rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Draw sign patterns with one double per sign, so that the block size does not change the draws."""
-    for rows in blocks:
-        yield np.where(rng.random((rows, clusters)) < 0.5, -1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

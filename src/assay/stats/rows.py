@@ -37,13 +37,36 @@ class EnginePair:
 def comparison_rows(
     pairs: Sequence[EnginePair], units: Sequence[Unit], settings: Settings
 ) -> tuple[ComparisonRow, ...]:
-    """Compare each pair on the queries both have, in order; a pair that shares none is left out."""
+    """Compare each pair on the queries both have, in order; a pair that shares none is left out.
+
+    The streams start from the seed in each group, so a pair's result does not depend on what else is compared.
+    """
+    config, alpha = settings.config, settings.alpha
     differences = [pair.new - pair.old for pair in pairs]
     rows: dict[int, ComparisonRow] = {}
     for kept, members in same_queries(differences):
         stacked = np.stack([differences[i][kept] for i in members], axis=1)
-        stacked[np.abs(stacked) <= settings.config.tie] = 0.0
-        shared = _compute([pairs[i] for i in members], stacked, units, kept, settings)
+        stacked[np.abs(stacked) <= config.tie] = 0.0
+        chosen = [units[i] for i in kept]
+        parts = partition(chosen, settings.cluster, at_least=config.repositories_as_clusters)
+        table = cluster_table(stacked, parts)
+        found = estimate(table)
+        flips, draws = (np.random.default_rng([settings.seed, stream]) for stream in range(2))
+        ranges = {pairs[i].bounds for i in members}
+        shared = _Shared(
+            parts=parts,
+            groups=group_codes(chosen, parts),
+            kept=kept,
+            left_out=len(units) - len(kept),
+            differences=stacked,
+            differing=np.count_nonzero(cluster_table(np.abs(stacked), parts).sums, axis=0),
+            table=table,
+            found=found,
+            p=sign_flip(table, flips, resamples=settings.resamples, config=config),
+            boot=bootstrap_t(table, draws, level=1 - alpha, resamples=settings.resamples, config=config),
+            intervals={one: difference_interval(found, one, level=1 - alpha, config=config) for one in ranges},
+            equivalences={one: difference_interval(found, one, level=1 - 2 * alpha, config=config) for one in ranges},
+        )
         for at, i in enumerate(members):
             row = _Column(pairs[i], at, shared, settings).row()
             rows[i] = replace(row, mde=family_mde(row, pairs[i].bounds, 1, settings))
@@ -68,35 +91,6 @@ class _Shared:
     equivalences: Mapping[ValueRange, IntervalEnds]  # at 1 − 2α
 
 
-def _compute(
-    pairs: Sequence[EnginePair], differences: FloatArray, units: Sequence[Unit], kept: IntArray, settings: Settings
-) -> _Shared:
-    """Compute all columns over the same queries: one table of cluster sums, one set of resamples.
-
-    The streams start from the seed in each group, so a pair's result does not depend on what else is compared.
-    """
-    chosen, config, alpha = [units[i] for i in kept], settings.config, settings.alpha
-    parts = partition(chosen, settings.cluster, at_least=config.repositories_as_clusters)
-    table = cluster_table(differences, parts)
-    found = estimate(table)
-    flips, draws = (np.random.default_rng([settings.seed, stream]) for stream in range(2))
-    ranges = {pair.bounds for pair in pairs}
-    return _Shared(
-        parts=parts,
-        groups=group_codes(chosen, parts),
-        kept=kept,
-        left_out=len(units) - len(kept),
-        differences=differences,
-        differing=np.count_nonzero(cluster_table(np.abs(differences), parts).sums, axis=0),
-        table=table,
-        found=found,
-        p=sign_flip(table, flips, resamples=settings.resamples, config=config),
-        boot=bootstrap_t(table, draws, level=1 - alpha, resamples=settings.resamples, config=config),
-        intervals={one: difference_interval(found, one, level=1 - alpha, config=config) for one in ranges},
-        equivalences={one: difference_interval(found, one, level=1 - 2 * alpha, config=config) for one in ranges},
-    )
-
-
 @dataclass(frozen=True)
 class _Column:
     """One pair among those over the same queries."""
@@ -110,7 +104,15 @@ class _Column:
         """Assemble the row, without its MDE and outside any family."""
         pair, at, shared, effect = self.pair, self.at, self.shared, self.effect
         differences, parts, config = self.differences, shared.parts, self.settings.config
-        equivalence = self.equivalence()
+        bounds, level = pair.bounds, 1 - self.settings.alpha
+        interval = cross_check = shared.intervals[bounds].at(at, level)
+        if self.sparse or self.skewed:
+            interval = widen(interval, differences, bounds, self.independent_n if self.sparse else effect.effective_n)
+        if self.se > 0.0:
+            raw, limit = shared.boot.at(at, level), bounds.differences
+            cross_check = replace(raw, low=max(raw.low, limit.low), high=min(raw.high, limit.high))
+        equivalence = shared.equivalences[bounds].at(at, 1 - 2 * self.settings.alpha)
+        equivalence = self._allow_unseen(equivalence, self.independent_n)
         return ComparisonRow(
             engine=pair.engine,
             baseline=pair.baseline,
@@ -121,9 +123,9 @@ class _Column:
             difference=float(shared.found.mean[at]),
             se=None if np.isnan(self.se) else self.se,
             df=shared.found.df,
-            interval=self.interval(),
+            interval=interval,
             equivalence=equivalence,
-            cross_check=self.cross_check(),
+            cross_check=cross_check,
             p=None if shared.p is None else float(shared.p[at]),
             p_adjusted=None,
             smallest_p=smallest_p(parts.count, resamples=self.settings.resamples, config=config),
@@ -200,17 +202,6 @@ class _Column:
             count = min(count, found.clusters)
         return count
 
-    def interval(self) -> Interval:
-        interval = self.shared.intervals[self.pair.bounds].at(self.at, 1 - self.settings.alpha)
-        if not (self.sparse or self.skewed):
-            return interval
-        count = self.independent_n if self.sparse else self.effect.effective_n
-        return widen(interval, self.differences, self.pair.bounds, count)
-
-    def equivalence(self) -> Interval:
-        ends = self.shared.equivalences[self.pair.bounds]
-        return self._allow_unseen(ends.at(self.at, 1 - 2 * self.settings.alpha), self.independent_n)
-
     def is_confirmed(self) -> bool:
         """Return whether the differences are symmetric or, if skewed, confirm the sign of their mean.
 
@@ -225,18 +216,11 @@ class _Column:
         return not bound.low <= 0.0 <= bound.high
 
     def _allow_unseen(self, given: Interval, count: float) -> Interval:
-        config, shared = self.settings.config, self.shared
-        found = widen(given, self.differences, self.pair.bounds, count)
+        config, bounds, shared = self.settings.config, self.pair.bounds, self.shared
+        found = widen(given, self.differences, bounds, count)
         if shared.found.clusters_differ(self.at, config.unlike_clusters):
-            found = widen_by_clusters(found, shared.table, self.at, self.pair.bounds, config)
+            return widen_by_clusters(found, shared.table, self.at, bounds, config)
         return found
-
-    def cross_check(self) -> Interval:
-        level, limit = 1 - self.settings.alpha, self.pair.bounds.differences
-        if not self.se > 0.0:
-            return self.shared.intervals[self.pair.bounds].at(self.at, level)
-        raw = self.shared.boot.at(self.at, level)
-        return replace(raw, low=max(raw.low, limit.low), high=min(raw.high, limit.high))
 
     def notes(self) -> tuple[str, ...]:
         parts, differing, needed = self.shared.parts, self.differing, self.settings.config.p_value_clusters

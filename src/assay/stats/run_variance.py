@@ -94,9 +94,11 @@ def add_run_variance(
     found: Comparison, chance_of: Callable[[ComparisonRow], RunVariance | None], settings: Settings
 ) -> Comparison:
     """Include between-run variance in the intervals, p-values and verdicts of a comparison."""
-    rows = [
-        _include(_drop_verdict_notes(row, found.family_size, settings), chance_of(row), settings) for row in found.rows
-    ]
+    rows = []
+    for row in found.rows:
+        stale = judgment_notes(row, found.family_size, settings.alpha) if row.in_family else ()
+        fresh = replace(row, notes=tuple(note for note in row.notes if note not in stale))
+        rows.append(_include(fresh, chance_of(row), settings))
     judged = iter(judge([row for row in rows if row.in_family], range_of(found.primary), settings))
     return replace(
         found,
@@ -105,15 +107,12 @@ def add_run_variance(
     )
 
 
-def _drop_verdict_notes(row: ComparisonRow, family: int, settings: Settings) -> ComparisonRow:
-    stale = judgment_notes(row, family, settings.alpha) if row.in_family else ()
-    return replace(row, notes=tuple(note for note in row.notes if note not in stale))
-
-
 def _include(row: ComparisonRow, chance: RunVariance | None, settings: Settings) -> ComparisonRow:
     if chance is None or chance.variance <= DEFAULT.tie**2:  # rounding of equal means
         return row
-    bounds, steady = range_of(row.measure), _steady_share(row, chance)
+    bounds = range_of(row.measure)
+    # the share of the SE that is not already random variation of single queries
+    steady = math.sqrt(max(0.0, 1.0 - chance.seen_by_queries / row.se**2)) if row.se else 1.0
     equivalence = _widen(row.equivalence, row.difference, chance, steady, bounds)
     se = None if row.se is None else max(row.se, math.hypot(steady * row.se, math.sqrt(chance.variance)))
     made = replace(
@@ -125,18 +124,13 @@ def _include(row: ComparisonRow, chance: RunVariance | None, settings: Settings)
         cross_check=_widen(row.cross_check, row.difference, chance, steady, bounds),
         p=None if row.p is None else max(row.p, _p_value(row, chance, steady)),
         within_margin=equivalence.inside(settings.margin),
-        notes=(*row.notes, _NOTE.format(chance.reach(settings.alpha))),
+        notes=(
+            *row.notes,
+            "interval and p include chance between whole runs, which alone reaches "
+            f"±{chance.reach(settings.alpha):.3f}",
+        ),
     )
     return replace(made, mde=family_mde(made, bounds, 1, settings))
-
-
-_NOTE = "interval and p include chance between whole runs, which alone reaches ±{:.3f}"
-
-
-def _steady_share(row: ComparisonRow, chance: RunVariance) -> float:
-    if not row.se:
-        return 1.0
-    return math.sqrt(max(0.0, 1.0 - chance.seen_by_queries / row.se**2))
 
 
 def _widen(given: Interval, center: float, chance: RunVariance, steady: float, bounds: ValueRange) -> Interval:
