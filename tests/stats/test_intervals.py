@@ -13,7 +13,6 @@ from scipy import stats
 
 from assay.stats import paired_percentile_bootstrap, percentile_bootstrap
 from assay.stats.clustered import ClusteredEstimate, cluster_table, estimate
-from assay.stats.config import DEFAULT
 from assay.stats.intervals import (
     bootstrap_t,
     difference_interval,
@@ -253,10 +252,7 @@ def test_bootstrap_t_equals_the_definition(differences):
 def test_bootstrap_t_does_not_depend_on_the_block_size(repositories, units_of):
     rng = np.random.default_rng(7)
     table = cluster_table(rng.normal(size=(45, 5)), partition(units_of([i % repositories for i in range(45)])))
-    small, large = (
-        bootstrap_t(table, np.random.default_rng(8), resamples=300, config=replace(DEFAULT, cells=cells))
-        for cells in (100, 10**7)
-    )
+    small, large = (bootstrap_t(table, np.random.default_rng(8), resamples=300, cells=cells) for cells in (100, 10**7))
     np.testing.assert_allclose([small.low, small.high], [large.low, large.high], rtol=1e-12)
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from assay.stats.clustered import ClusterTable, cluster_table, estimate
-from assay.stats.config import DEFAULT
 from assay.stats.paired import effects, intraclass_correlation, sign_flip, smallest_p, variance_components
 from assay.stats.tables import partition
 from tests.properties import examples
@@ -114,10 +112,7 @@ def test_random_p_is_never_zero(units_of):
 def test_sign_flip_does_not_depend_on_the_block_size(repositories, units_of):
     values = np.random.default_rng(1).normal(0.1, 1, size=(60, 4))
     table = table_of(values, units_of([i % repositories for i in range(60)]))
-    found = [
-        sign_flip(table, np.random.default_rng(2), resamples=700, config=replace(DEFAULT, cells=cells))
-        for cells in (64, 1000, 10**7)
-    ]
+    found = [sign_flip(table, np.random.default_rng(2), resamples=700, cells=cells) for cells in (64, 1000, 10**7)]
     assert found[0] is not None
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from tests.stats.worlds import make_units
 from .conftest import B, or_none, random_table
 
 #: Few simulated sets, where exact sizes do not matter.
-ROUGH = replace(DEFAULT, plan_sets=50)
+ROUGH = mock.patch("assay.stats.power.DEFAULT", replace(DEFAULT, plan_sets=50))
 
 
 def plan_of(scores_of, differences, repositories=None, **options) -> SamplePlan:
@@ -105,6 +106,7 @@ def test_equal_differences_are_refused(scores_of):
         plan_of(scores_of, np.full(20, 0.25))
 
 
+@ROUGH
 @settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(1, 9), st.floats(0.05, 0.3))
 def test_plan_does_not_depend_on_the_direction(seed, repositories, delta):
@@ -113,7 +115,7 @@ def test_plan_does_not_depend_on_the_direction(seed, repositories, delta):
     values = np.stack([np.zeros(len(homes)), differences])[:, None]
     table = Scores(("old", "new"), ("nDCG@10",), units, values)
     there, back = (
-        plan_claim(table, baseline=a, engine=b, primary="nDCG@10", delta=delta, config=ROUGH)
+        plan_claim(table, baseline=a, engine=b, primary="nDCG@10", delta=delta)
         for a, b in (("old", "new"), ("new", "old"))
     )
     assert there.mde_now == pytest.approx(back.mde_now)
@@ -162,9 +164,9 @@ def test_simulated_power_is_that_of_normal_means_where_differences_are_normal(cl
     components = components_of(0.3, icc, clusters, queries)
     se = math.sqrt((components.between + components.within / queries) / clusters)
     delta = planned_mde(se, clusters - 1, clusters)
-    power = pilot.power(delta, clusters, queries, components, 0.05, DEFAULT)
+    power = pilot.power(delta, clusters, queries, components, 0.05)
     assert power == pytest.approx(0.8, abs=0.05)
-    assert pilot.power(1e-6, clusters, queries, components, 0.05, DEFAULT) == pytest.approx(0.025, abs=0.02)
+    assert pilot.power(1e-6, clusters, queries, components, 0.05) == pytest.approx(0.025, abs=0.02)
 
 
 def test_many_distinct_differences_are_simulated_by_fewer():
@@ -172,7 +174,7 @@ def test_many_distinct_differences_are_simulated_by_fewer():
     pilot = Pilot(1e9, None, np.sort(values), np.full(300, 1 / 300))
     components = components_of(float(values.std()), 0.0, 1, 60)
     delta = planned_mde(float(values.std()) / math.sqrt(60), 59, 60)
-    assert pilot.power(delta, 60, 1, components, 0.05, DEFAULT) == pytest.approx(0.8, abs=0.05)
+    assert pilot.power(delta, 60, 1, components, 0.05) == pytest.approx(0.8, abs=0.05)
 
 
 @given(
@@ -196,6 +198,7 @@ def test_a_plan_reaches_its_difference_and_no_smaller_set_does(sd, icc, reposito
     assert found.repositories_range is found.queries_range is None
 
 
+@ROUGH
 @settings(max_examples=25)
 @given(
     icc=st.floats(0, 0.5),
@@ -210,7 +213,7 @@ def test_range_holds_the_answer_and_narrows_with_the_pilot(icc, repositories, de
 
     def sizes(df: float) -> list[list[float]]:
         pilot = pilot_of(shares, df, df if source == "pilot" else None)
-        found = plan(components, delta, pilot=pilot, config=ROUGH)
+        found = plan(components, delta, pilot=pilot)
         few, many = found.repositories_range, found.queries_range
         assert few is not None
         assert many is not None

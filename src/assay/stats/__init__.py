@@ -23,6 +23,6 @@ from assay.stats.slices import compare_slices
 __all__ = [
     "AllPairs", "Comparison", "ComparisonRow", "Interval", "MeanRow", "QueryValue", "RunNames", "SamplePlan",
     "SizeRange", "SliceRow", "ValueRange", "Verdict", "all_pairs", "compare", "compare_scores", "compare_slices",
-    "compare_values", "components_of", "means", "means_only", "paired_percentile_bootstrap", "percentile_bootstrap", "plan",
-    "plan_claim", "read_values",
+    "compare_values", "components_of", "means", "means_only", "paired_percentile_bootstrap", "percentile_bootstrap",
+    "plan", "plan_claim", "read_values",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.stats.clustered import cluster_table, estimate
-from assay.stats.config import DEFAULT, Settings, StatsConfig
+from assay.stats.config import DEFAULT, Settings
 from assay.stats.intervals import mean_interval
 from assay.stats.power import can_decide, family_mde
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Interval, MeanRow, ValueRange, Verdict
@@ -187,7 +187,7 @@ def assemble(
     judged = judge([row for row in first if declared is None or row.engine in declared], primary.bounds, settings)
     outside = [row for row in first if declared is not None and row.engine not in declared]
     secondary = tuple(row for row in rows if row.measure != primary.name)
-    size, config, power = len(judged), settings.config, f"{settings.config.power:.0%} power"
+    size, power = len(judged), f"{DEFAULT.power:.0%} power"
     if size == 1:
         notes = [f"One comparison was declared; its MDE is for {power} at α = {settings.alpha:g}."]
     else:
@@ -198,9 +198,9 @@ def assemble(
     if outside:
         notes.append(OUTSIDE.format(names=", ".join(sorted({row.engine for row in outside}))))
     fewest = min(row.queries for row in judged)
-    if fewest < config.small_set:
-        notes.append(f"Only {fewest} queries: below {config.small_set} little can be told apart.")
-    heaviest = [row.heaviest for row in judged if row.heaviest > max(config.heaviest_cluster, 2 / row.clusters)]
+    if fewest < DEFAULT.small_set:
+        notes.append(f"Only {fewest} queries: below {DEFAULT.small_set} little can be told apart.")
+    heaviest = [row.heaviest for row in judged if row.heaviest > max(DEFAULT.heaviest_cluster, 2 / row.clusters)]
     if heaviest:
         notes.append(OUTWEIGHED.format(share=f"{max(heaviest):.0%}"))
     return Comparison(
@@ -274,7 +274,6 @@ def decide(
     higher_is_better: bool = True,
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
-    config: StatsConfig = DEFAULT,
     confirmed: bool = True,
 ) -> Verdict:
     """Return the first verdict that holds; `p` is adjusted for the family, `equivalence` is the 1 − 2α interval.
@@ -284,7 +283,7 @@ def decide(
     gain = difference if higher_is_better else -difference
     if p is not None and p <= alpha and gain != 0.0 and confirmed:
         return Verdict.BETTER if gain > 0.0 else Verdict.WORSE
-    if equivalence.inside(margin) and clusters >= config.equivalence_clusters:
+    if equivalence.inside(margin) and clusters >= DEFAULT.equivalence_clusters:
         return Verdict.EQUIVALENT
     worst_gain = equivalence.low if higher_is_better else -equivalence.high
     return Verdict.NOT_INFERIOR if worst_gain > -margin else Verdict.INCONCLUSIVE
@@ -331,7 +330,6 @@ def judge(rows: Sequence[ComparisonRow], bounds: ValueRange, settings: Settings)
             higher_is_better=row.higher_is_better,
             margin=settings.margin,
             alpha=settings.alpha,
-            config=settings.config,
             confirmed=row.confirmed,
         )
         mde = family_mde(row, bounds, len(rows), settings)

@@ -69,7 +69,6 @@ class Settings:
     alpha: float = DEFAULT.alpha
     seed: int = DEFAULT.seed
     resamples: int = DEFAULT.resamples
-    config: StatsConfig = DEFAULT
     cluster: str = "auto"  # the unit of sampling: auto, repository, intent or tag:NAME
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.stats.clustered import ClusteredEstimate, ClusterTable, estimate, plain_spread, row_blocks, small_sample
-from assay.stats.config import DEFAULT, StatsConfig
+from assay.stats.config import DEFAULT
 from assay.stats.distributions import normal_quantile, t_quantile
 from assay.stats.records import Interval, ValueRange
 
@@ -170,14 +170,14 @@ def share_interval(count: int, n: int, *, level: float = 1 - DEFAULT.alpha) -> I
 
 
 def difference_interval(
-    found: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha, config: StatsConfig = DEFAULT
+    found: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha
 ) -> IntervalEnds:
     """Return the interval of a paired difference: m ± t·SE, clipped to the possible differences.
 
     Without any spread of the clusters, SE = 0 would claim certainty. If none of G clusters differs from the rest, the
     rate of such is at most 3/G, and each can move the mean by at most the width of the measure: ± 3/G of the width.
     """
-    spreadless = config.rule_of_three / found.clusters * bounds.width
+    spreadless = DEFAULT.rule_of_three / found.clusters * bounds.width
     half = np.where(found.se > 0.0, _quantile(found, level) * found.se, spreadless)
     return _clip_ends(found.mean, half, bounds.differences, "cluster-t")
 
@@ -193,17 +193,15 @@ def widen(given: Interval, differences: FloatArray, bounds: ValueRange, effectiv
     return _extend(given, differences, weights, -bounds.width, bounds.width)
 
 
-def widen_by_clusters(
-    given: Interval, table: ClusterTable, column: int, bounds: ValueRange, config: StatsConfig = DEFAULT
-) -> Interval:
+def widen_by_clusters(given: Interval, table: ClusterTable, column: int, bounds: ValueRange) -> Interval:
     """Widen an interval by one more cluster, worse or better than the most extreme one by a factor.
 
     For clusters that differ by more than chance. At the margin, with 6 to 20 repositories and ICC .15 to .3, "not
     inferior" is wrong in 8 to 10 % of sets near the ceiling without this, in at most 5 % with it.
     """
     means, weights = table.sums[:, column] / table.sizes, table.sizes / table.n * table.clusters
-    worst = max(-bounds.width, config.unseen_cluster * min(0.0, float(means.min())))
-    best = min(bounds.width, config.unseen_cluster * max(0.0, float(means.max())))
+    worst = max(-bounds.width, DEFAULT.unseen_cluster * min(0.0, float(means.min())))
+    best = min(bounds.width, DEFAULT.unseen_cluster * max(0.0, float(means.max())))
     return _extend(given, means, weights, worst, best)
 
 
@@ -231,7 +229,7 @@ def bootstrap_t(
     *,
     level: float = 1 - DEFAULT.alpha,
     resamples: int = DEFAULT.resamples,
-    config: StatsConfig = DEFAULT,
+    cells: int = DEFAULT.cells,
 ) -> IntervalEnds:
     """Return the cluster bootstrap-t of each column: redraw clusters inside strata, studentize (Cameron et al. 2008).
 
@@ -243,7 +241,7 @@ def bootstrap_t(
         return IntervalEnds(np.full(columns, -math.inf), np.full(columns, math.inf), "bootstrap-t")
     drawn = np.empty((columns, resamples))
     start = 0
-    for rows in row_blocks(resamples, max(table.clusters, columns), config.cells):
+    for rows in row_blocks(resamples, max(table.clusters, columns), cells):
         drawn[:, start : start + rows] = _studentize(table, _counts(table, rows, rng))
         start += rows
     rank = tail_rank(resamples, level)
@@ -304,13 +302,12 @@ def percentile_bootstrap(
     *,
     level: float = 1 - DEFAULT.alpha,
     resamples: int = DEFAULT.percentile_resamples,
-    config: StatsConfig = DEFAULT,
 ) -> Interval:
     """Return the percentile bootstrap of a mean over queries, as in published results; it ignores clusters."""
     n = len(values)
     means = np.empty(resamples)
     start = 0
-    for rows in row_blocks(resamples, n, config.cells):
+    for rows in row_blocks(resamples, n, DEFAULT.cells):
         means[start : start + rows] = values[np.floor(rng.random((rows, n)) * n).astype(np.intp)].mean(axis=1)
         start += rows
     means.sort()

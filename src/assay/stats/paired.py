@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.stats.clustered import ClusterTable, plain_spread, row_blocks, small_sample
-from assay.stats.config import DEFAULT, StatsConfig
+from assay.stats.config import DEFAULT
 
 if TYPE_CHECKING:
     from assay.stats.tables import IntArray
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def sign_flip(
-    table: ClusterTable, rng: np.random.Generator, *, resamples: int = DEFAULT.resamples, config: StatsConfig = DEFAULT
+    table: ClusterTable,
+    rng: np.random.Generator,
+    *,
+    resamples: int = DEFAULT.resamples,
+    exact_clusters: int = DEFAULT.exact_clusters,
+    cells: int = DEFAULT.cells,
 ) -> FloatArray | None:
     """Return the two-sided p of each column's mean difference; None with too few clusters for any p-value.
 
@@ -26,25 +31,25 @@ def sign_flip(
     them, else (b + 1)/(B + 1) over B draws (Phipson & Smyth 2010). Studentizing keeps the level when
     clusters differ in size and spread (Chung & Romano 2013; Canay, Romano & Shaikh 2017).
     """
-    if table.clusters < config.p_value_clusters:
+    if table.clusters < DEFAULT.p_value_clusters:
         return None
-    exact = table.clusters <= config.exact_clusters
+    exact = table.clusters <= exact_clusters
     rows = 2 ** (table.clusters - 1) if exact else resamples
-    blocks = row_blocks(rows, max(table.clusters, table.sums.shape[1]), config.cells)
+    blocks = row_blocks(rows, max(table.clusters, table.sums.shape[1]), cells)
     patterns = _sign_patterns(table.clusters, blocks, None if exact else rng)
     # u = T²/(T² + n²SE²) rises with |t| and stays in [0, 1], also when SE is zero
     total, spread = table.sums.sum(axis=0) ** 2, plain_spread(table)
     observed = np.divide(total, total + spread, out=np.zeros_like(total), where=total > 0.0)
-    threshold = observed - config.statistic_tie
+    threshold = observed - DEFAULT.statistic_tie
     reached = sum((_count_reached(table, threshold, signs) for signs in patterns), start=0)
     return np.asarray(reached / rows if exact else (reached + 1.0) / (rows + 1.0), dtype=np.float64)
 
 
-def smallest_p(clusters: int, *, resamples: int = DEFAULT.resamples, config: StatsConfig = DEFAULT) -> float | None:
+def smallest_p(clusters: int, *, resamples: int = DEFAULT.resamples) -> float | None:
     """Return the smallest p-value of this many clusters; None if there is no p-value."""
-    if clusters < config.p_value_clusters:
+    if clusters < DEFAULT.p_value_clusters:
         return None
-    return 2.0 ** (1 - clusters) if clusters <= config.exact_clusters else 1.0 / (resamples + 1.0)
+    return 2.0 ** (1 - clusters) if clusters <= DEFAULT.exact_clusters else 1.0 / (resamples + 1.0)
 
 
 def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray) -> IntArray:
@@ -118,7 +123,7 @@ def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_b
     )
 
 
-def is_skewed(differences: FloatArray, worst: float, *, times: float = DEFAULT.skewed) -> bool:
+def is_skewed(differences: FloatArray, worst: float) -> bool:
     """Return whether rare large differences oppose frequent small ones, so that few queries decide the mean.
 
     The mean sizes of gains and losses are compared. For a direction that was not seen, the largest possible difference
@@ -129,7 +134,7 @@ def is_skewed(differences: FloatArray, worst: float, *, times: float = DEFAULT.s
     many, few = (gains, losses) if len(gains) > len(losses) else (losses, gains)
     if len(many) == len(few):
         return False
-    return bool((few.mean() if len(few) else worst) > times * many.mean())
+    return bool((few.mean() if len(few) else worst) > DEFAULT.skewed * many.mean())
 
 
 @dataclass(frozen=True, slots=True)

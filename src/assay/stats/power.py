@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.stats.clustered import ClusterTable, row_blocks
-from assay.stats.config import DEFAULT, TAG, Settings, StatsConfig
+from assay.stats.config import DEFAULT, TAG, Settings
 from assay.stats.distributions import chi_square_quantile, normal_quantile, t_quantile
 from assay.stats.paired import Components, sign_flip, smallest_p, variance_components
 from assay.stats.records import ComparisonRow, SamplePlan, SizeRange, ValueRange
@@ -40,11 +40,10 @@ def family_mde(row: ComparisonRow, bounds: ValueRange, size: int, settings: Sett
 
     At α over the size, the level of the first step of Holm, so it does not depend on the other rows.
     """
-    config = settings.config
-    decidable = can_decide(row.smallest_p, size, settings.alpha) and row.differing >= config.p_value_clusters
+    decidable = can_decide(row.smallest_p, size, settings.alpha) and row.differing >= DEFAULT.p_value_clusters
     if not row.se or not decidable:
         return None
-    mde = observed_mde(row.se, row.df, row.clusters, alpha=settings.alpha / size, power=config.power, config=config)
+    mde = observed_mde(row.se, row.df, row.clusters, alpha=settings.alpha / size)
     return min(raise_for_ties(mde * row.unequal, 1.0 - row.ties / row.queries, row.typical_size), bounds.width)
 
 
@@ -64,7 +63,6 @@ def observed_mde(
     *,
     alpha: float = DEFAULT.alpha,
     power: float = DEFAULT.power,
-    config: StatsConfig = DEFAULT,
 ) -> float:
     """Return the MDE of a set whose standard error was estimated from it, for the sign-flip test.
 
@@ -72,7 +70,7 @@ def observed_mde(
     Without this and the attainable p-values, six clusters have power .57 at the stated difference, seven .70, ten .74.
     """
     c4 = math.sqrt(2.0 / df) * math.exp(math.lgamma((df + 1.0) / 2.0) - math.lgamma(df / 2.0))
-    return planned_mde(se / c4, df, clusters, alpha=alpha, power=power, config=config)
+    return planned_mde(se / c4, df, clusters, alpha=alpha, power=power)
 
 
 def planned_mde(
@@ -82,19 +80,18 @@ def planned_mde(
     *,
     alpha: float = DEFAULT.alpha,
     power: float = DEFAULT.power,
-    config: StatsConfig = DEFAULT,
 ) -> float:
     """Return the MDE of a set with a known standard error, for the sign-flip test; infinite if it cannot reach α.
 
     The exact test with G clusters gives only multiples of 2^(1−G). Where few of them lie at or below α, the MDE is that
     of the exact test (`_exact_multiplier`), else the t form at the largest of them.
     """
-    least = smallest_p(clusters, config=config)
-    if least is None or least > alpha + config.tie:
+    least = smallest_p(clusters)
+    if least is None or least > alpha + DEFAULT.tie:
         return math.inf
-    steps = _attainable_steps(clusters, alpha, config)
-    if 1 <= steps <= config.counted_steps:
-        return se * _exact_multiplier((1.0,) * clusters, 0.0, steps, power, config)
+    steps = _attainable_steps(clusters, alpha)
+    if 1 <= steps <= DEFAULT.counted_steps:
+        return se * _exact_multiplier((1.0,) * clusters, 0.0, steps, power)
     return mde_from_se(se, df, alpha=steps * 2.0 ** (1 - clusters) if steps else alpha, power=power)
 
 
@@ -104,7 +101,6 @@ def unequal_factor(
     *,
     alpha: float = DEFAULT.alpha,
     power: float = DEFAULT.power,
-    config: StatsConfig = DEFAULT,
 ) -> float:
     """Return the MDE of the exact test with these clusters over that of equal clusters with the same standard error.
 
@@ -112,15 +108,15 @@ def unequal_factor(
     repositories of lognormal sizes found their MDE in 47 to 70 % of sets instead of 80 %. The factor is 1 where more
     than `counted_steps` p-values lie at or below α, and where there is none.
     """
-    steps = _attainable_steps(len(sizes), alpha, config)
-    if not 1 <= steps <= config.counted_steps or np.all(sizes == sizes[0]):
+    steps = _attainable_steps(len(sizes), alpha)
+    if not 1 <= steps <= DEFAULT.counted_steps or np.all(sizes == sizes[0]):
         return 1.0
     known = min(_CORRELATIONS, key=lambda one: abs(one - icc))
     equal = (1.0,) * len(sizes)
     unequal = tuple(sorted(sizes.tolist()))
     return max(
         1.0,
-        _exact_multiplier(unequal, known, steps, power, config) / _exact_multiplier(equal, 0.0, steps, power, config),
+        _exact_multiplier(unequal, known, steps, power) / _exact_multiplier(equal, 0.0, steps, power),
     )
 
 
@@ -142,12 +138,12 @@ def raise_for_ties(mde: float, share: float, size: float) -> float:
     return float(means[enough.argmax()]) if enough.any() else size
 
 
-def _attainable_steps(clusters: int, alpha: float, config: StatsConfig) -> int:
-    return math.floor(alpha * 2.0 ** (clusters - 1) + config.tie) if clusters <= config.exact_clusters else 0
+def _attainable_steps(clusters: int, alpha: float) -> int:
+    return math.floor(alpha * 2.0 ** (clusters - 1) + DEFAULT.tie) if clusters <= DEFAULT.exact_clusters else 0
 
 
 @lru_cache(maxsize=4096)
-def _exact_multiplier(sizes: tuple[float, ...], icc: float, steps: int, power: float, config: StatsConfig) -> float:
+def _exact_multiplier(sizes: tuple[float, ...], icc: float, steps: int, power: float) -> float:
     """Return the MDE in standard errors for p to be among the `steps` smallest of the exact test.
 
     Flipping a set S of clusters leaves the sum as large as it is just when the sum over S is not above zero: with sums
@@ -156,14 +152,14 @@ def _exact_multiplier(sizes: tuple[float, ...], icc: float, steps: int, power: f
     (put a larger value in its place, or leave its smallest ones out), so the `steps` largest are enough. For one step
     this is √G·Φ⁻¹(power^(1/G)): all clusters have the same sign.
     """
-    rng, counts = np.random.default_rng(config.seed), np.array(sizes)
+    rng, counts = np.random.default_rng(DEFAULT.seed), np.array(sizes)
     spreads = np.sqrt(counts * (1.0 + (counts - 1.0) * icc))
     equal = sizes[0] == sizes[-1]
     used = min(steps, len(sizes)) if equal else len(sizes)
     sets = ((np.arange(1, 2**used)[:, None] >> np.arange(used)) & 1).astype(np.float64)
     weights = (sets * spreads[:used] / (sets @ counts[:used])[:, None]).T
     found = []
-    for rows in row_blocks(config.power_draws, weights.shape[1], config.cells):
+    for rows in row_blocks(DEFAULT.power_draws, weights.shape[1], DEFAULT.cells):
         drawn = rng.standard_normal((rows, len(sizes)))
         means = (-np.sort(-drawn, axis=1)[:, :used] if equal else drawn) @ weights
         found.append(np.partition(means, means.shape[1] - steps, axis=1)[:, means.shape[1] - steps])
@@ -218,9 +214,7 @@ class Pilot:
         values, shares = self.tilted(delta)
         return math.sqrt(_variance(values, shares) / _variance(self.values, self.shares))
 
-    def power(
-        self, delta: float, clusters: int, queries: int, components: Components, alpha: float, config: StatsConfig
-    ) -> float:
+    def power(self, delta: float, clusters: int, queries: int, components: Components, alpha: float) -> float:
         """Simulate sets with a true difference of `delta`, and return how often the sign-flip test finds it.
 
         Repositories differ as in a Dirichlet-multinomial, which has any ICC and keeps the values of the differences,
@@ -229,7 +223,7 @@ class Pilot:
         pilot, icc = self._rounded, components.icc
         scale = math.sqrt((components.between + components.within) / _variance(pilot.values, pilot.shares))
         values, shares = pilot.tilted(delta / scale)
-        rng, size = np.random.default_rng(config.seed), (config.plan_sets, clusters)
+        rng, size = np.random.default_rng(DEFAULT.seed), (DEFAULT.plan_sets, clusters)
         if queries == 1:
             sums = values[np.searchsorted(np.cumsum(shares)[:-1], rng.random(size))]
         elif icc > 0.0:
@@ -239,8 +233,8 @@ class Pilot:
         else:
             sums = rng.multinomial(queries, shares, size) @ values
         table = ClusterTable(sums.T, np.full(clusters, float(queries)), (slice(0, clusters),), np.zeros(len(sums)))
-        p = sign_flip(table, rng, resamples=_FLIPS, config=replace(config, exact_clusters=_ENUMERATED))
-        return 0.0 if p is None else float(np.mean((p <= alpha + config.tie) & (sums.sum(axis=1) > 0.0)))
+        p = sign_flip(table, rng, resamples=_FLIPS, exact_clusters=_ENUMERATED)
+        return 0.0 if p is None else float(np.mean((p <= alpha + DEFAULT.tie) & (sums.sum(axis=1) > 0.0)))
 
     @cached_property
     def _rounded(self) -> Pilot:
@@ -259,9 +253,7 @@ class PilotVariance(NamedTuple):
     icc_source: Literal["pilot", "given", "assumed"]
 
 
-def read_pilot(
-    differences: FloatArray, groups: IntArray, icc: float | None = None, config: StatsConfig = DEFAULT
-) -> PilotVariance:
+def read_pilot(differences: FloatArray, groups: IntArray, icc: float | None = None) -> PilotVariance:
     """Estimate the variance inside and between repositories, or other declared clusters, with degrees of freedom.
 
     The variance s² of n values with excess kurtosis κ has variance σ⁴(2/(n − 1) + κ/n), which is that of a chi-square
@@ -279,12 +271,12 @@ def read_pilot(
     within_df = _degrees(freedom, n, excess)
     values, counts = np.unique(differences, return_counts=True)
     estimated = variance_components(differences, groups)
-    if icc is None and estimated is not None and count >= config.repositories_as_clusters:
+    if icc is None and estimated is not None and count >= DEFAULT.repositories_as_clusters:
         inside = estimated.within / estimated.queries
         part = inside / (estimated.between + inside) if inside > 0.0 else 0.0
         means_df = _degrees(count - 1, count, excess * part**2 / estimated.queries)
         return PilotVariance(estimated, Pilot(within_df, means_df, values, counts / n), "pilot")
-    ratio = config.assumed_icc if icc is None else icc
+    ratio = DEFAULT.assumed_icc if icc is None else icc
     if alone:
         within *= 1.0 - ratio
     typical = estimated.queries if estimated is not None else n / count
@@ -321,11 +313,10 @@ def plan_claim(
     power: float = DEFAULT.power,
     cluster: str = "auto",
     icc: float | None = None,
-    config: StatsConfig = DEFAULT,
 ) -> SamplePlan:
     """Return how many queries or repositories it takes to show a difference of `delta` between two engines like these.
 
-    `icc` replaces the pilot's own estimate, which needs at least six repositories; with fewer, `config.assumed_icc` is
+    `icc` replaces the pilot's own estimate, which needs at least six repositories; with fewer, `DEFAULT.assumed_icc` is
     the default.
     """
     if icc is not None and not 0.0 <= icc < 1.0:
@@ -336,14 +327,14 @@ def plan_claim(
     differences = table.row(engine, measure) - table.row(baseline, measure)
     kept = np.flatnonzero(~np.isnan(differences))
     differences = differences[kept]
-    differences[np.abs(differences) <= config.tie] = 0.0
+    differences[np.abs(differences) <= DEFAULT.tie] = 0.0
     units = [table.units[i] for i in kept]
-    without_pilot = f"assay plan --detect {delta:g} --sd {config.assumed_sd} --icc {config.assumed_icc}"
+    without_pilot = f"assay plan --detect {delta:g} --sd {DEFAULT.assumed_sd} --icc {DEFAULT.assumed_icc}"
     without_pilot = f"assume a spread instead: {without_pilot}"
     if not units:
         raise ConfigError(f"no query has a value of {measure} for both engines", hint=without_pilot)
     parts = partition(units, cluster)
-    least = config.p_value_clusters
+    least = DEFAULT.p_value_clusters
     clustered = parts.count >= least
     clusters = parts.clusters if clustered else np.arange(len(differences))
     differing = len(np.unique(clusters[differences != 0.0]))
@@ -357,15 +348,14 @@ def plan_claim(
     if parts.kind == "intent":  # intents that share targets are one observation
         first = np.unique(parts.clusters, return_index=True)[1]
         differences, groups = np.bincount(parts.clusters, differences) / np.bincount(parts.clusters), groups[first]
-    found = read_pilot(differences, groups, icc, config)
-    if found.components.between + found.components.within <= config.tie**2:
+    found = read_pilot(differences, groups, icc)
+    if found.components.between + found.components.within <= DEFAULT.tie**2:
         raise ConfigError("all differences of the pilot are equal", hint=without_pilot)
     found_plan = plan(
         found.components,
         delta,
         alpha=alpha,
         power=power,
-        config=config,
         cluster=cluster,
         pilot=found.pilot,
         icc_source=found.icc_source,
@@ -411,7 +401,6 @@ class _Design:
     components: Components
     alpha: float
     power: float
-    config: StatsConfig
     cluster: str
     pilot: Pilot | None
 
@@ -423,7 +412,7 @@ class _Design:
     def with_queries(self, variances: _Variances, total: int) -> _Layout:
         """Return the layout of this many queries in the present repositories."""
         count = self.components.repositories
-        few = count < self.config.repositories_as_clusters
+        few = count < DEFAULT.repositories_as_clusters
         if self.cluster != "intent" and not (self.cluster == "auto" and few):
             variance = variances.between / count + variances.within / total
             return _Layout(variance, count - 1, count, max(1, round(total / count)), self.components)
@@ -434,7 +423,7 @@ class _Design:
         if layout.df < 1:
             return math.inf
         se = math.sqrt(layout.variance) * (1.0 if self.pilot is None else self.pilot.spread_at(delta))
-        return planned_mde(se, layout.df, layout.clusters, alpha=self.alpha, power=self.power, config=self.config)
+        return planned_mde(se, layout.df, layout.clusters, alpha=self.alpha, power=self.power)
 
     def correction(self, layout: _Layout, delta: float, mde: float) -> float:
         """Compare the MDE of the formula with the one that the simulated power at `delta` implies.
@@ -442,10 +431,10 @@ class _Design:
         The power of a test at level α is about Φ(δ/SE − z(1 − α/2)), so δ moves from one power to another in
         proportion to the sums of quantiles.
         """
-        most = self.config.plan_clusters if layout.queries > 1 else self.config.plan_queries
+        most = DEFAULT.plan_clusters if layout.queries > 1 else DEFAULT.plan_queries
         if self.pilot is None or layout.clusters > most or not math.isfinite(mde):
             return 1.0
-        found = self.pilot.power(delta, layout.clusters, layout.queries, layout.components, self.alpha, self.config)
+        found = self.pilot.power(delta, layout.clusters, layout.queries, layout.components, self.alpha)
         critical = normal_quantile(1.0 - self.alpha / 2.0)
         reached = critical + normal_quantile(min(max(found, _KNOWN[0]), _KNOWN[1]))
         return delta * (critical + normal_quantile(self.power)) / reached / mde
@@ -503,7 +492,6 @@ def plan(
     *,
     alpha: float = DEFAULT.alpha,
     power: float = DEFAULT.power,
-    config: StatsConfig = DEFAULT,
     cluster: str = "auto",
     pilot: Pilot | None = None,
     icc_source: Literal["pilot", "given", "assumed"] = "given",
@@ -521,13 +509,13 @@ def plan(
         raise ConfigError(f"a claim needs a size above 0, not {delta}", hint="for example --detect 0.02")
     if not 0.0 < alpha < 0.5 or not alpha < power < 1.0:
         raise ConfigError(f"cannot plan with alpha={alpha}, power={power}", hint="--alpha 0.05 --power 0.8")
-    design = _Design(components, alpha, power, config, cluster, pilot)
+    design = _Design(components, alpha, power, cluster, pilot)
     count, size = components.repositories, components.queries
     here = _Variances(components.between + components.within / size, components.between, components.within)
     ends = [here] if pilot is None else [here, *_ends(components, pilot, alpha)]
-    repositories = design.sizes(ends, delta, config.repositories_as_clusters, design.with_repositories)
+    repositories = design.sizes(ends, delta, DEFAULT.repositories_as_clusters, design.with_repositories)
     # With fewer queries a comparison warns, and the power is below what is stated.
-    queries = design.sizes(ends, delta, max(config.small_set, count), design.with_queries)
+    queries = design.sizes(ends, delta, max(DEFAULT.small_set, count), design.with_queries)
     found = SamplePlan(
         delta=delta,
         alpha=alpha,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.stats.clustered import ClusteredEstimate, ClusterTable, cluster_table, estimate
-from assay.stats.config import Settings
+from assay.stats.config import DEFAULT, Settings
 from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, widen, widen_by_clusters
 from assay.stats.paired import Effects, effects, is_skewed, sign_flip, smallest_p
 from assay.stats.power import family_mde, unequal_factor
@@ -41,14 +41,14 @@ def comparison_rows(
 
     The streams start from the seed in each group, so a pair's result does not depend on what else is compared.
     """
-    config, alpha = settings.config, settings.alpha
+    alpha = settings.alpha
     differences = [pair.new - pair.old for pair in pairs]
     rows: dict[int, ComparisonRow] = {}
     for kept, members in same_queries(differences):
         stacked = np.stack([differences[i][kept] for i in members], axis=1)
-        stacked[np.abs(stacked) <= config.tie] = 0.0
+        stacked[np.abs(stacked) <= DEFAULT.tie] = 0.0
         chosen = [units[i] for i in kept]
-        parts = partition(chosen, settings.cluster, at_least=config.repositories_as_clusters)
+        parts = partition(chosen, settings.cluster)
         table = cluster_table(stacked, parts)
         found = estimate(table)
         flips, draws = (np.random.default_rng([settings.seed, stream]) for stream in range(2))
@@ -62,10 +62,10 @@ def comparison_rows(
             differing=np.count_nonzero(cluster_table(np.abs(stacked), parts).sums, axis=0),
             table=table,
             found=found,
-            p=sign_flip(table, flips, resamples=settings.resamples, config=config),
-            boot=bootstrap_t(table, draws, level=1 - alpha, resamples=settings.resamples, config=config),
-            intervals={one: difference_interval(found, one, level=1 - alpha, config=config) for one in ranges},
-            equivalences={one: difference_interval(found, one, level=1 - 2 * alpha, config=config) for one in ranges},
+            p=sign_flip(table, flips, resamples=settings.resamples),
+            boot=bootstrap_t(table, draws, level=1 - alpha, resamples=settings.resamples),
+            intervals={one: difference_interval(found, one, level=1 - alpha) for one in ranges},
+            equivalences={one: difference_interval(found, one, level=1 - 2 * alpha) for one in ranges},
         )
         for at, i in enumerate(members):
             row = _Column(pairs[i], at, shared, settings).row()
@@ -103,7 +103,7 @@ class _Column:
     def row(self) -> ComparisonRow:
         """Assemble the row, without its MDE and outside any family."""
         pair, at, shared, effect = self.pair, self.at, self.shared, self.effect
-        differences, parts, config = self.differences, shared.parts, self.settings.config
+        differences, parts = self.differences, shared.parts
         bounds, level = pair.bounds, 1 - self.settings.alpha
         interval = cross_check = shared.intervals[bounds].at(at, level)
         if self.sparse or self.skewed:
@@ -128,7 +128,7 @@ class _Column:
             cross_check=cross_check,
             p=None if shared.p is None else float(shared.p[at]),
             p_adjusted=None,
-            smallest_p=smallest_p(parts.count, resamples=self.settings.resamples, config=config),
+            smallest_p=smallest_p(parts.count, resamples=self.settings.resamples),
             in_family=False,
             verdict=None,
             within_margin=equivalence.inside(self.settings.margin),
@@ -150,7 +150,7 @@ class _Column:
             differing=self.differing,
             skewed=self.skewed,
             confirmed=self.is_confirmed(),
-            unequal=unequal_factor(shared.table.sizes, effect.icc or 0.0, alpha=self.settings.alpha, config=config),
+            unequal=unequal_factor(shared.table.sizes, effect.icc or 0.0, alpha=self.settings.alpha),
             typical_size=float(np.sqrt(np.mean(differences[differences != 0.0] ** 2))) if self.differing else 0.0,
             heaviest=float(np.bincount(parts.clusters).max() / len(differences)),
         )
@@ -178,14 +178,14 @@ class _Column:
     @cached_property
     def sparse(self) -> bool:
         """Whether fewer clusters differ than a p-value needs."""
-        return self.differing < self.settings.config.p_value_clusters
+        return self.differing < DEFAULT.p_value_clusters
 
     @cached_property
     def skewed(self) -> bool:
         bounds = self.pair.bounds
         if self.sparse or not bounds.finite:
             return False
-        return is_skewed(self.differences, bounds.width, times=self.settings.config.skewed)
+        return is_skewed(self.differences, bounds.width)
 
     @cached_property
     def independent_n(self) -> float:
@@ -193,12 +193,12 @@ class _Column:
 
         How alike queries of one cluster are is chance where clusters agree, and unknown where few differ or few decide.
         """
-        found, config = self.shared.found, self.settings.config
-        if self.skewed or found.clusters_differ(self.at, config.alike_clusters):
+        found = self.shared.found
+        if self.skewed or found.clusters_differ(self.at, DEFAULT.alike_clusters):
             count = self.effect.effective_n
         else:
             count = float(found.clusters if self.shared.parts.kind == "intent" else len(self.differences))
-        if self.sparse or (self.skewed and found.clusters < config.equivalence_clusters):
+        if self.sparse or (self.skewed and found.clusters < DEFAULT.equivalence_clusters):
             count = min(count, found.clusters)
         return count
 
@@ -216,14 +216,14 @@ class _Column:
         return not bound.low <= 0.0 <= bound.high
 
     def _allow_unseen(self, given: Interval, count: float) -> Interval:
-        config, bounds, shared = self.settings.config, self.pair.bounds, self.shared
+        bounds, shared = self.pair.bounds, self.shared
         found = widen(given, self.differences, bounds, count)
-        if shared.found.clusters_differ(self.at, config.unlike_clusters):
-            return widen_by_clusters(found, shared.table, self.at, bounds, config)
+        if shared.found.clusters_differ(self.at, DEFAULT.unlike_clusters):
+            return widen_by_clusters(found, shared.table, self.at, bounds)
         return found
 
     def notes(self) -> tuple[str, ...]:
-        parts, differing, needed = self.shared.parts, self.differing, self.settings.config.p_value_clusters
+        parts, differing, needed = self.shared.parts, self.differing, DEFAULT.p_value_clusters
         notes = [parts.shared] if parts.shared else []
         if parts.count < needed:
             notes.append(f"no p-value: {parts.nouns}, at least {needed} are needed")

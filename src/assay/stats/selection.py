@@ -19,15 +19,10 @@ if TYPE_CHECKING:
     from assay.types import FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionConfig:
-    """Numbers of the selection bias."""
-
-    splits: int = 200  # each used both ways; the unbiased value then varies by less than .001 between seeds
-    clusters: int = 6  # with fewer, a half has three or less, too few for a choice
-
-
-SELECTION = SelectionConfig()
+#: Random halves, each used both ways; the unbiased value then varies by less than .001 between seeds.
+_SPLITS = 200
+#: With fewer clusters, a half has three or less, too few for a choice.
+_FEWEST_CLUSTERS = 6
 #: Digits of a mean that are not rounding errors.
 _SAME_MEAN = 12
 
@@ -71,22 +66,17 @@ class SelectionBias:
 
 
 def selection_bias(
-    values: FloatArray,
-    parts: Partition,
-    rng: np.random.Generator,
-    *,
-    higher_is_better: bool = True,
-    config: SelectionConfig = SELECTION,
+    values: FloatArray, parts: Partition, rng: np.random.Generator, *, higher_is_better: bool = True
 ) -> SelectionBias | None:
     """Choose the best row on one half of the clusters and score it on the other, over many halves.
 
     The mean over both ways is unbiased for the value of "take the best" if half of the queries make the choice. With
     all of them the choice can only be better, so it is conservative. None with too few clusters.
     """
-    if parts.count < config.clusters:
+    if parts.count < _FEWEST_CLUSTERS:
         return None
     table = cluster_table((values if higher_is_better else -values).T, parts)
-    chosen = draw_halves(table, rng, config.splits)
+    chosen = draw_halves(table, rng, _SPLITS)
     first, second = half_means(table, chosen), half_means(table, ~chosen)
     crossed = (_score_choice(first, second) + _score_choice(second, first)) / 2.0
     apparent, honest = float((table.sums.sum(axis=0) / table.n).max()), float(crossed.mean())

@@ -148,9 +148,7 @@ class Partition:
         return f"{self.count} {noun.removesuffix('y') + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
-def partition(
-    units: Sequence[Unit], cluster: str = "auto", *, at_least: int = DEFAULT.repositories_as_clusters
-) -> Partition:
+def partition(units: Sequence[Unit], cluster: str = "auto") -> Partition:
     """Cluster as declared; `auto` is by repository if there are enough of them, else by intent inside each.
 
     `cluster` is auto, repository, intent or tag:NAME. Values of a tag span repositories, so they have no strata.
@@ -164,10 +162,10 @@ def partition(
         for unit in units:
             value = unit.tags.get(tag)
             values.setdefault(unit.intent, f"{NONE}\0{unit.repository}" if value is None else f"={value}")
-        found = _without_strata("tag", [values[unit.intent] for unit in units], len(repositories), at_least)
+        found = _without_strata("tag", [values[unit.intent] for unit in units], len(repositories))
         return replace(found, label=found.label.replace(found.nouns, f"{found.nouns} by the tag {tag}", 1))
-    if cluster == "repository" or (cluster == "auto" and len(repositories) >= at_least):
-        return _without_strata("repository", [unit.repository for unit in units], len(repositories), at_least)
+    if cluster == "repository" or (cluster == "auto" and len(repositories) >= DEFAULT.repositories_as_clusters):
+        return _without_strata("repository", [unit.repository for unit in units], len(repositories))
     label = "on this repository" if any(repositories) else "on these queries"
     label = f"on these {len(repositories)} repositories only" if len(repositories) > 1 else label
     names = [(unit.repository, unit.shared, "" if unit.shared else unit.intent) for unit in units]
@@ -189,12 +187,11 @@ def partition(
     )
 
 
-def _without_strata(
-    kind: Literal["repository", "tag"], names: Sequence[str], repositories: int, at_least: int
-) -> Partition:
+def _without_strata(kind: Literal["repository", "tag"], names: Sequence[str], repositories: int) -> Partition:
     known, clusters = np.unique(names, return_inverse=True)
     found = Partition(kind, clusters.astype(np.intp), np.zeros(len(known), dtype=np.intp), repositories, "")
-    few = f", fewer than the {at_least} that a p-value needs" if len(known) < at_least else ""
+    needed = DEFAULT.repositories_as_clusters
+    few = f", fewer than the {needed} that a p-value needs" if len(known) < needed else ""
     return replace(found, label=f"over {found.nouns}{few}")
 
 
