@@ -159,7 +159,7 @@ def test_check_of_a_tool_that_is_not_there_exits_4_before_anything_runs(shop, ca
     monkeypatch.setenv("PATH", "/nowhere")
     code, _, err = call(capsys, "check", "ck", "--quiet")
     assert code == 4
-    assert "no program ck" in err
+    assert "program not found: ck" in err
     assert "cargo install ck-search" in err
 
 

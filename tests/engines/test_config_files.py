@@ -212,7 +212,7 @@ def test_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
 def test_secret_that_is_written_out_is_hidden_in_a_template_and_refused_in_edits(tmp_path: Path) -> None:
     template = made(tmp_path, "t.toml", '[llm]\napi_key = "hush-hush-17"\n', {})
     assert template.secrets == ("hush-hush-17",)
-    with pytest.raises(ConfigError, match="is written out"):
+    with pytest.raises(ConfigError, match="contains a literal secret"):
         made(tmp_path, "t.toml", '[llm]\napi_key = ""\n', {"llm.api_key": "hush-hush-17"})
 
 

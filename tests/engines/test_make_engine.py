@@ -23,10 +23,8 @@ def test_make_engine_reads_short_forms(spec: str) -> None:
 
 
 def test_make_engine_refuses_an_unknown_kind_and_names_the_nearest() -> None:
-    with pytest.raises(ConfigError, match="did you mean 'builtin'") as caught:
+    with pytest.raises(ConfigError, match="did you mean 'builtin'"):
         make_engine("bultin")
-    assert caught.value.hint is not None
-    assert all(kind in caught.value.hint for kind in KINDS)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ WRITTEN_OUT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("settings", WRITTEN_OUT.values(), ids=WRITTEN_OUT)
 def test_secret_that_is_written_out_is_refused_with_the_next_step(settings: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="is written out") as caught:
+    with pytest.raises(ConfigError, match="contains a literal secret") as caught:
         make_engine(settings)
     assert "{env:NAME}" in str(caught.value.hint)
     assert "hunter22" not in str(caught.value)
@@ -83,9 +83,9 @@ def test_innocent_words_are_taken(settings: dict[str, Any], monkeypatch: pytest.
 
 
 def test_secret_is_told_by_its_setting_and_its_name() -> None:
-    with pytest.raises(ConfigError, match=r"^engine x: env: A_TOKEN is written out"):
+    with pytest.raises(ConfigError, match=r"^engine x: env: A_TOKEN contains a literal secret"):
         check_literal_secrets("engine x", {"argv": ["a"], "env": {"A_TOKEN": "hunter22"}})
-    with pytest.raises(ConfigError, match=r"^engine x: argv: a secret is written out"):
+    with pytest.raises(ConfigError, match=r"^engine x: argv contains a literal secret"):
         check_literal_secrets("engine x", {"argv": ["-----BEGIN RSA PRIVATE KEY-----"]})
 
 

@@ -36,7 +36,7 @@ def make_engine(
     name, settings = table.get(key), {name: value for name, value in table.items() if name != key}
     if not isinstance(name, str):
         raise ConfigError(
-            "an engine without a kind",
+            "the engine has neither kind nor preset",
             hint=f'add kind = "..." or preset = "..."; kinds: {", ".join(sorted(KINDS))}',
         )
     return _make_preset(name, settings, context) if key == "preset" else _make_kind(name, settings, context)
@@ -74,5 +74,5 @@ def engine_table(spec: str) -> dict[str, object]:
     if main is None:
         raise ConfigError(f"engine {spec!r}: {name} takes no value", hint=f"write {name}")
     if not value:
-        raise ConfigError(f"engine {spec!r}: nothing after the colon", hint=f"write {name}:{main.upper()}")
+        raise ConfigError(f"engine {spec!r}: missing value after the colon", hint=f"write {name}:{main.upper()}")
     return {"kind": name, main: value}

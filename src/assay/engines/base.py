@@ -30,7 +30,7 @@ class EngineReply:
     hits: tuple[Hit, ...]
     cost: Cost | None = None
     notes: tuple[str, ...] = ()
-    waited: float = 0.0  # seconds that are not the engine's, such as a rate limit; subtracted from its time
+    waited: float = 0.0  # seconds to subtract from the engine's time, such as a rate limit
 
 
 Answered = Sequence[Hit] | EngineReply
@@ -49,7 +49,7 @@ class SessionUsage:
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """Restricts results to paths, as globs (`src/**`), and to languages, by name; empty means all."""
+    """Restriction of results to path globs (`src/**`) and language names; empty means all."""
 
     paths: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
@@ -213,7 +213,7 @@ class Handle:
     added_notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.inner, TimedEngine):  # set here, so that the handle is a TimedEngine only then
+        if isinstance(self.inner, TimedEngine):  # set on the instance, so that only such a handle is a TimedEngine
             object.__setattr__(self, "open_within", self.inner.open_within)
 
     oversample = _declared("oversample", 1)
@@ -237,7 +237,7 @@ class Handle:
 
     @property
     def fingerprint(self) -> str:
-        """The declared one, else the identity, else a digest of the configuration and of its source files."""
+        """Declared fingerprint, else the identity, else a digest of the configuration and source files."""
         declared = getattr(self.inner, "fingerprint", None) or self.identity
         if declared:
             return str(declared)
@@ -253,7 +253,7 @@ class EngineCrash(EngineError):
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """What a factory of engines gets besides the settings."""
+    """Context of an engine factory, in addition to the settings."""
 
     suite: Suite | None = None  # the gold sets, for the oracle and to map run files
     seed: int = 0
@@ -271,7 +271,7 @@ class SharedStep:
 
     name: str
     digest: str  # of the settings that determine its result
-    about: str = ""  # a few words for the report
+    about: str = ""  # short description for the report
 
 
 @runtime_checkable
@@ -299,7 +299,7 @@ class SharedCache:
         self._closing = ExitStack()
 
     def once(self, key: str, make: Callable[[], T], close: Callable[[T], None] | None = None) -> T:
-        """Return the value of a key; the first caller makes it."""
+        """Return the cached value of a key, or make it."""
         with self._lock:
             if key not in self._values:
                 made = self._values[key] = make()

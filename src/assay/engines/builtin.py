@@ -73,7 +73,7 @@ class BuiltinEngine(EngineDefaults):
             SharedStep(
                 "chunks",
                 table_digest(search),
-                _changed_settings(search, "index") or f"cut by {search.index.chunks.kind}",
+                _changed_settings(search, "index") or f"split by {search.index.chunks.kind}",
             ),
             SharedStep("vectors", vectors_digest(search.dense), model),
             SharedStep(
@@ -148,7 +148,7 @@ _SILENT: Mapping[Per, frozenset[str]] = {"file": frozenset({"neighbours", "scope
 
 
 def ablations(settings: Mapping[str, object]) -> tuple[Component, ...]:
-    """Return the components that can be turned off, in the order they work."""
+    """Return the components that can be turned off, in pipeline order."""
     read = read_settings(BuiltinSettings, settings, "engine builtin")
     search, spans = read.search, read.per == "span"
     found = []

@@ -118,7 +118,7 @@ class ReadinessProbe(RequestTemplate):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpSettings(OutputSettings, RequestTemplate):
+class HttpSettings(RequestTemplate, OutputSettings):
     """Settings of `kind = "http"`.
 
     Placeholders of the templates: {query} and {k}; {root} (the corpus), {here} (the directory of assay.toml), {store}
@@ -435,9 +435,7 @@ def _check_request(request: RequestTemplate, places: Sequence[str], query: Seque
     except ConfigError as problem:
         raise ConfigError(f"{where}: url: {problem.message}", hint=problem.hint) from None
     if len(hosts) > 1:
-        raise ConfigError(
-            f"{where}: url: the host contains a placeholder", hint="use {env:NAME}, the only placeholder allowed there"
-        )
+        raise ConfigError(f"{where}: url: the host contains a placeholder", hint="use only {env:NAME} in the host")
     check_literal_secrets(where, parts)
     if request.form and not isinstance(request.body, Mapping):
         raise ConfigError(

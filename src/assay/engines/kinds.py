@@ -49,38 +49,44 @@ class EngineKind:
 
 _ALL = (
     EngineKind(
-        "builtin", "builtin", "BuiltinSettings", "per", "the reference engine; builtin:span for spans instead of files"
+        "builtin",
+        "builtin",
+        "BuiltinSettings",
+        "per",
+        "the reference engine; builtin:span returns spans, not files",
     ),
-    EngineKind("command", "command", "Settings", "argv", "any command line tool: command:tool {query} {k}"),
+    EngineKind("command", "command", "Settings", "argv", "any command-line tool: command:tool {query} {k}"),
     EngineKind("http", "http", "HttpSettings", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
     EngineKind(
-        "keywords", "keywords", "KeywordsSettings", "backend", "files by distinct query words, then matches (grep)"
+        "keywords", "keywords", "KeywordsSettings", "backend", "files by distinct query words, then occurrences (grep)"
     ),
-    EngineKind("mcp", "mcp.engine", "McpSettings", None, "any MCP server, over stdio or HTTP: its search tool"),
-    EngineKind("oracle", "references", "OracleSettings", None, "the gold answers: the ceiling", "make_oracle"),
-    EngineKind("python", "python", "PythonSettings", "target", "your own function or class: python:module:callable"),
-    EngineKind("random", "references", "RandomSettings", None, "seeded chance: the floor", "make_random"),
-    EngineKind("runfile", "runfile", "RunFileSettings", "path", "answers made elsewhere: runfile:run.trec or .jsonl"),
+    EngineKind("mcp", "mcp.engine", "McpSettings", None, "the search tool of any MCP server, over stdio or HTTP"),
+    EngineKind(
+        "oracle", "references", "OracleSettings", None, "the targets of the gold set: the ceiling", "make_oracle"
+    ),
+    EngineKind("python", "python", "PythonSettings", "target", "a Python function or class: python:module:callable"),
+    EngineKind("random", "references", "RandomSettings", None, "seeded random order: the floor", "make_random"),
+    EngineKind("runfile", "runfile", "RunFileSettings", "path", "rankings from a file: runfile:run.trec or .jsonl"),
 )
 
 KINDS: Mapping[str, EngineKind] = MappingProxyType({kind.name: kind for kind in _ALL})
 
 
 def find_kind(name: object) -> EngineKind | None:
-    """Return the kind with a name, None if there is none."""
+    """Return the kind with a name, or None."""
     return KINDS.get(name) if isinstance(name, str) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A component that an engine can do without, and the dotted settings that turn it off."""
+    """An optional component of an engine, and the dotted settings that turn it off."""
 
     name: str
     off: Mapping[str, object] = field(default_factory=dict)
 
 
 def list_components(settings: Mapping[str, object]) -> tuple[Component, ...]:
-    """Return the components of an engine, in the order they work."""
+    """Return the optional components of an engine, in pipeline order."""
     kind = find_kind(settings.get("kind"))
     if kind is None or not kind.shipped:  # third-party code is not imported for this
         return ()

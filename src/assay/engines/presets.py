@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from assay.engines.fingerprints import iter_texts
 from assay.engines.kinds import KINDS
 from assay.engines.templates import INTERPRETER, fill
-from assay.errors import AssayError, ConfigError, EngineError, closest_match
+from assay.errors import AssayError, ConfigError, EngineError, did_you_mean
 from assay.processes.running import ProgramSpec, run_process
 from assay.settings import merge, read_settings, unknown_name
 from assay.toml import TomlFile, line_of, read_toml
@@ -80,12 +80,9 @@ def find_preset(name: str) -> Preset:
     """Load a shipped preset."""
     path = _shipped().get(name)
     if path is None:
-        near = closest_match(name.partition(":")[0], (*KINDS, *_shipped()))
-        meant = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(
-            f"unknown engine {name!r}{meant}",
-            hint=f"kinds: {', '.join(sorted(KINDS))}; presets: {', '.join(_shipped())}; or a file: ./mine.toml",
-        )
+        meant = did_you_mean(name.partition(":")[0], (*KINDS, *_shipped()))
+        hint = meant or "run `assay engines` for the kinds and presets, or name a file such as ./mine.toml"
+        raise ConfigError(f"unknown engine {name!r}", hint=hint)
     return read_preset(path)
 
 
@@ -203,7 +200,7 @@ def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
     missing = [program for program in _missing(facts.needs) if program not in replaced]
     if missing:
         hint = f"install it: {facts.install}" if facts.install else "install it, and add its directory to PATH"
-        raise EngineError(f"preset {preset.name}: no program {', '.join(missing)}", hint=hint)
+        raise EngineError(f"preset {preset.name}: program not found: {', '.join(missing)}", hint=hint)
     env = changes.get("env")
     unset = [name for name in _unset(facts.variables) if not isinstance(env, Mapping) or name not in env]
     if unset:

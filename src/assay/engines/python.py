@@ -81,14 +81,14 @@ def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine
 def _import_target(settings: PythonSettings, base: Path) -> object:
     folder = str((base / settings.folder).resolve())
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # stays there: the user's code may import more when it is called
+        sys.path.insert(0, folder)  # permanently: the user's code may import more when it is called
     module, _, name = settings.target.partition(":")
     try:
         return attrgetter(name)(import_module(module))
     except (ImportError, AttributeError) as problem:
         raise ConfigError(
             f"engine python: cannot import {settings.target}: {problem}",
-            hint=f"looked in {folder} and what is installed",
+            hint=f"add the module to {folder}, set folder, or install it",
         ) from problem
     except Exception as problem:
         raise EngineError(

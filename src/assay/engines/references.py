@@ -25,8 +25,8 @@ from assay.types import Corpus, Hit, Role, Span, Suite, Target
 class RandomSettings:
     """Settings of `kind = "random"`."""
 
-    seed: int = setting(0, "seed of the order; default: the seed of the run")
-    window: int = setting(40, "lines of a result")  # the size of the reference engine's chunk
+    seed: int = setting(0, "random seed; default: the seed of the run")
+    window: int = setting(40, "lines per result")  # the size of the reference engine's chunk
 
     def __post_init__(self) -> None:
         check_counts("engine random", window=self.window)
@@ -126,7 +126,7 @@ class OracleSession:
     def search(self, query: str, k: int) -> Sequence[Hit]:
         """Return existing targets, highest grade first, then in gold order, without repeats."""
         if query not in self.targets:
-            raise EngineError("the oracle knows no such query on this corpus", hint="ask only queries of the gold set")
+            raise EngineError("the oracle has no such query on this corpus", hint="search only queries of the gold set")
         existing = [target for target in self.targets[query] if target.span.path in self.languages]
         ranked = sorted(existing, key=lambda target: -target.grade)  # stable: gold order decides ties
         spans = dict.fromkeys(span for target in ranked for span in self._spans(target))
@@ -147,5 +147,5 @@ def make_oracle(settings: Mapping[str, object], context: EngineContext) -> Oracl
     """Make the engine for the gold sets of the run."""
     read_settings(OracleSettings, settings, "engine oracle")
     if context.suite is None:
-        raise ConfigError("the oracle needs a gold set to answer from", hint="give one with --gold")
+        raise ConfigError("engine oracle: no gold set", hint="set one with --gold")
     return OracleEngine(context.suite)

@@ -46,7 +46,7 @@ def to_column(text: str) -> str:
 
 @lru_cache(maxsize=10_000)  # the same files are in many rankings
 def path_column(path: str) -> str:
-    """Escape a path; a colon separates the lines."""
+    """Escape a path, including the colon that separates the lines."""
     return to_column(path).replace(":", "%3A")
 
 
@@ -195,7 +195,7 @@ class _Entry(NamedTuple):
 
 
 def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]], tuple[str, ...]]:
-    """Parse a TREC run, with each document once per query; also return notes."""
+    """Parse a TREC run into rankings and notes; duplicate documents are errors."""
     entries: dict[str, dict[str, _Entry]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -228,10 +228,10 @@ def _parse_entry(line: str, file: str, number: int) -> _Entry:
     columns = line.split()
     if len(columns) != len(("qid", "Q0", "docno", "rank", "score", "tag")):
         raise InputError(
-            f"{len(columns)} columns where a TREC run has 6",
+            f"expected 6 columns, got {len(columns)}",
             file=file,
             line=number,
-            hint="qid Q0 docno rank score tag; use JSON lines for paths with blanks",
+            hint="write qid Q0 docno rank score tag, or use JSON lines for paths with spaces",
         )
     query, _, docno, rank, score, tag = columns
     escaped = tag.startswith(TAG)
@@ -246,7 +246,7 @@ def _parse_entry(line: str, file: str, number: int) -> _Entry:
 
 
 def read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
-    """Parse JSON lines, with each query once."""
+    """Parse JSON lines into rankings; duplicate queries are errors."""
     rankings: dict[str, tuple[Hit, ...]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():

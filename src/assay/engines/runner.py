@@ -1,4 +1,4 @@
-"""How an engine is opened and queried with a timeout; every call returns an outcome, whatever the engine does.
+"""Open and query engines with a timeout; every call returns an outcome, whatever the engine does.
 
 An engine in this process runs in one thread for its whole life (open, every search, close), because some libraries tie
 what they open to a thread. A call that times out is abandoned: the thread is a daemon and cannot delay the end of the
@@ -77,7 +77,7 @@ class OpenEngine:
 
 def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -> OpenEngine:
     """Open an engine on a corpus; every failure is an EngineError or the AssayError that it raised."""
-    if isinstance(engine, TimedEngine):  # in this thread: an interrupt must reach what it started
+    if isinstance(engine, TimedEngine):  # in this thread, so that an interrupt reaches it
         timed = _run_here(lambda: engine.open_within(corpus, timeout))
         if timed.value is None:
             raise _opening_error(timed) from timed.problem
@@ -103,7 +103,9 @@ def _opening_error(done: _CallResult[T]) -> AssayError:
         return late
     if isinstance(problem, AssayError):
         return problem
-    return EngineError(f"cannot be opened: {summarize(problem)}", hint="open it by itself to see where it fails")
+    return EngineError(
+        f"cannot be opened: {summarize(problem)}", hint="open the engine outside Assay to see the traceback"
+    )
 
 
 def query_session(session: Session, query: str, k: int, timeout: float | None = None) -> QueryOutcome:
@@ -179,7 +181,7 @@ def summarize(problem: BaseException | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _CallResult(Generic[T]):
-    """A returned value or an exception, and the time of the call without the hand-over between threads."""
+    """A returned value or an exception, and the time of the call without switching threads."""
 
     value: T | None
     problem: BaseException | None

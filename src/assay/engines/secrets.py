@@ -65,7 +65,7 @@ def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
             if text.is_secret:
                 raise _literal_error(where, setting, text.name)
             if has_issued_key(text.value) or _PASSWORD.search(text.value):
-                raise _literal_error(where, setting, "a secret")
+                raise _literal_error(where, setting, setting or "value")
 
 
 def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:
 def _literal_error(where: str, setting: str, name: str) -> ConfigError:
     place = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
     return ConfigError(
-        f"{place} is written out", hint="put it into a variable of the environment and write {env:NAME} in its place"
+        f"{place} contains a literal secret", hint="move it to an environment variable and write {env:NAME} instead"
     )
 
 

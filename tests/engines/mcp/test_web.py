@@ -128,7 +128,7 @@ def test_mcp_over_http_with_nobody_there_says_so(corpus: Corpus) -> None:
         ({"url": "", "command": []}, "neither command nor url"),
         ({"url": "http://host/mcp", "env": {"A": "b"}}, "env cannot be combined with url"),
         ({"url": "", "command": "x", "token_env": "TOY_TOKEN"}, "token_env cannot be combined with command"),
-        ({"url": "http://host", "headers": {"Authorization": "Bearer abc"}}, "Authorization is written out"),
+        ({"url": "http://host", "headers": {"Authorization": "Bearer abc"}}, "Authorization contains a literal secret"),
         ({"url": "http://host", "token_env": "NO_SUCH_TOKEN"}, "NO_SUCH_TOKEN is not set"),
         ({"url": "http://host", "headers": {"X-Key": "{env:NO_SUCH_KEY}"}}, "NO_SUCH_KEY is not set"),
         ({"arguments": {"q": "{qeury}"}}, r"arguments: .*placeholder \{qeury\}"),

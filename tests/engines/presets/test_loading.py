@@ -120,10 +120,8 @@ def test_a_command_of_a_preset_is_asked_for_its_version_unless_told_otherwise() 
     ("spec", "meant"), [("sembel", "semble"), ("bultin", "builtin"), ("comand:x {query}", "command")]
 )
 def test_an_unknown_name_is_compared_with_kinds_and_presets(spec: str, meant: str) -> None:
-    with pytest.raises(ConfigError, match=f"did you mean '{meant}'") as caught:
+    with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
         make_engine(spec)
-    assert "semble" in str(caught.value.hint)
-    assert "keywords" in str(caught.value.hint)
 
 
 def test_a_file_that_is_not_there_is_told() -> None:

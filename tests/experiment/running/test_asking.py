@@ -291,7 +291,7 @@ def test_engine_that_does_not_open_is_told_once_and_counted_never(shop):
     told: list[Progress] = []
     run({"shut": Shut(), "mine": Recording()}, load_gold("gold.yaml"), failed="report", progress=told.append)
     steps = [(one.step, one.trouble) for one in told if one.engine == "shut"]
-    said = "could not be opened on shop: RuntimeError: no licence → open it by itself to see where it fails"
+    said = "could not be opened on shop: RuntimeError: no licence → open the engine outside Assay to see the traceback"
     assert steps == [("index", ""), ("trouble", said)]
     assert len([one for one in told if one.engine == "mine" and one.step == "search"]) == 9
 
