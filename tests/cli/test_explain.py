@@ -57,7 +57,7 @@ def test_json_lines_are_the_trace(shop, capsys):
 
 def test_expected_file_that_was_found_is_said_to_be(shop, capsys):
     _, out, _ = call(capsys, "tax", "--expect", "shop/tax.py", "--quiet")
-    assert "shop/tax.py is found at 1." in out
+    assert "shop/tax.py is found at rank 1." in out
 
 
 def test_expected_file_without_a_word_in_common_is_lost_at_once(shop, capsys):

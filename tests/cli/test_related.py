@@ -159,7 +159,7 @@ def test_file_may_be_named_as_seen_from_here_or_from_the_folder(bank, capsys, mo
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["bank/ledger.py:999"], "13 lines"),
+        (["bank/ledger.py:999"], "from 1 to 13"),
         (["bank/ledgr.py:1"], "bank/ledger.py"),
         (["bank/ledger.py"], "FILE:LINE"),
         (["bank/ledger.py:0"], "FILE:LINE"),

@@ -106,7 +106,7 @@ def test_snippets_are_short_and_around_what_matches(shop, capsys):
         (["x", "nowhere"], "nowhere"),
         (["x", "shop/tax.py"], "--path tax.py"),
         (["x", "--kind", "functoin"], "'function'"),
-        (["x", "--language", "pythn"], "did you mean python?"),
+        (["x", "--language", "pythn"], "did you mean 'python'?"),
         (["x", "--regex", "("], "regular expression"),
         (["x", "-k", "0"], "1 or more"),
         (["x", "--all", "-k", "3"], "-k"),

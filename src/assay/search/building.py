@@ -114,7 +114,7 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
                         raise
                     failure = error
             if failure:
-                notes = (*notes, f"{failure.message}; it is not kept")
+                notes = (*notes, f"{failure.message}; the index stays in memory")
     with suppress(SetupError, OSError):
         if stats.changed:
             folder.mkdir(parents=True, exist_ok=True)

@@ -79,14 +79,14 @@ def chunk_at(index: Index, path: str, line: int) -> int:
     paths = index.table.files.paths
     if path not in paths:
         near = closest_match(path, paths)
-        hint = f"did you mean {near[0]}?" if near else "it is not there, ignored, or skipped: see `assay index`"
+        hint = f"did you mean {near[0]!r}?" if near else "run `assay index` to list skipped files"
         raise ConfigError(f"{path} is not in the index", hint=hint)
     units = index.table.units
     rows = np.arange(*index.view.units_of(paths.index(path)))
     last = int(units.end[rows].max())
     inside = rows[(units.start[rows] <= line) & (line <= units.end[rows])]
     if not len(inside):
-        raise ConfigError(f"{path} has no line {line}", hint=f"it has {last} line{'' if last == 1 else 's'}")
+        raise ConfigError(f"{path} has no line {line}", hint=f"use a line from 1 to {last}")
     return int(inside[np.argmin(units.end[inside] - units.start[inside])])
 
 

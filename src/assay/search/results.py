@@ -139,7 +139,8 @@ class Filter:
             try:
                 re.compile(self.regex)
             except re.error as error:
-                raise ConfigError(f"not a regular expression: {self.regex!r}", hint=str(error)) from error
+                message = f"invalid regular expression {self.regex!r}: {error}"
+                raise ConfigError(message, hint="escape special characters with a backslash") from error
 
     def compile(self, table: IndexTable) -> Callable[[int, int, float, Callable[[], str]], bool]:
         """Return a predicate of the file, chunk, score and text of a result."""

@@ -104,7 +104,7 @@ def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFil
     if not rows:
         return LostFile(path, tuple(ranks), 0, "corpus", "the file is not in the index")
     if 0 < final <= k:
-        return LostFile(path, tuple(ranks), final, None, f"found at {final}")
+        return LostFile(path, tuple(ranks), final, None, f"found at rank {final}")
     if not any(rank for _, rank in ranks):
         return LostFile(path, tuple(ranks), final, "lexical", "it shares no word with the query")
     inside = [name for name, rank in ranks if 0 < rank <= k]
@@ -113,7 +113,7 @@ def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFil
         return LostFile(path, tuple(ranks), final, "too weak", f"never among the first {k}; its best rank was {best}")
     names = [name for name, _ in ranks]
     lost = names[names.index(inside[-1]) + 1]
-    return LostFile(path, tuple(ranks), final, lost, f"pushed out of the first {k}")
+    return LostFile(path, tuple(ranks), final, lost, f"dropped out of the first {k}")
 
 
 def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]]:
