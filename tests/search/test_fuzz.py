@@ -96,7 +96,7 @@ def test_parse_that_takes_too_long_is_cut_off() -> None:
     source = "!+/" * 20_000
     impatient = ParsingLimits(seconds=0.2, seconds_per_byte=0)
     found = outline(source, "go", impatient)
-    assert found.problem == "parsing it took too long"
+    assert found.problem == "parsing timed out"
     assert found.broken
     assert found.definitions == ()
     assert outline("package p\nfunc f() {}\n", "go").definitions[0].name == "f", "the parser is as good as new"
@@ -108,7 +108,7 @@ def test_file_whose_parse_took_too_long_is_named_in_notes_and_in_no_shared_table
     never = ParsingLimits(seconds=-1, seconds_per_byte=0)
     monkeypatch.setattr(chunking, "outline", lambda text, grammar: outline(text, grammar, never))
     root = write_files(tmp_path / "corpus", {"long.py": "def f():\n    return 1\n" * 200, "short.py": "x = 1\n"})
-    note = "long.py: parsing it took too long; its definitions are missing"
+    note = "long.py: parsing timed out; its definitions are missing"
     assert Index.build(root).notes == (note,)
     corpus, store = open_corpus(parse_spec(str(root))), Store(tmp_path / "store")
     config = SearchConfig(dense=replace(SearchConfig().dense, model=""))
@@ -130,7 +130,7 @@ def test_source_is_fed_piece_by_piece_with_the_same_result() -> None:
 
 def test_tree_of_too_many_errors_is_left_alone() -> None:
     found = outline("( " * 900, "python", ParsingLimits(tangle=1000))
-    assert found.problem == "it holds too many errors"
+    assert found.problem == "too many syntax errors"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
 def test_parser_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlines, "parse", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
     monkeypatch.setattr(outlines, "can_fork", lambda: True)
-    assert outline("(" * 20, "python").problem == "its parser failed"
+    assert outline("(" * 20, "python").problem == "the parser crashed"
 
 
 def test_guard_is_only_for_a_process_without_threads() -> None:

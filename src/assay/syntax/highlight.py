@@ -35,14 +35,14 @@ class HighlightSpan:
 
 @dataclass(frozen=True, slots=True)
 class ColorLimits:
-    """How large a source may be; the rest is plain."""
+    """Size limits of highlighting; the rest is plain."""
 
     bytes: int = 400_000  # a second for the slowest grammar; longer files are data or generated
     columns: int = 5_000  # of a line; longer ones are data, and may have one run per character
 
 
 LIMITS = ColorLimits()
-#: A page waits for the colors, so the time limit is that of ordinary code.
+#: A web page waits for the colors, so the time limit is that of ordinary code.
 _PARSING: Final = ParsingLimits(seconds=1.0, seconds_per_byte=5e-6)
 
 #: Types of named nodes; the first match counts.
@@ -157,7 +157,7 @@ def _paint_nodes(tree: Tree, grammar: str, source: bytes, marks: bytearray) -> N
 
 
 def _color(node: Node, grammar: str, source: bytes, around: int) -> int | None:
-    """Return the color of a node; None to keep that around it."""
+    """Return the color of a node; None to keep the color around it."""
     if not node.is_named:
         word = node.child_count == 0 and _WORD.fullmatch(source, node.start_byte, node.end_byte)
         return _KEYWORD if word and around != _TYPE else None  # `int` is a keyword and a type

@@ -43,7 +43,7 @@ class CacheLimits:
 
 CACHE_LIMITS = CacheLimits()
 
-# Python's \w leaves out the vowel signs and joiners of many scripts.
+# Python's \w excludes the vowel signs and joiners of many scripts.
 _MARKS = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0df3\u0e31-\u0e3a\u0e47-\u0e4e"

@@ -27,8 +27,8 @@ from assay.syntax.parsing import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-#: The problem of a file that reached the time limit; it may be parsed on a faster machine.
-TIMED_OUT = "parsing it took too long"
+#: The problem of a file that reached the time limit; a faster machine may parse it.
+TIMED_OUT = "parsing timed out"
 _DEFINITION = "definition."
 _CLAUSES = frozenset({"elixir", "haskell"})  # a function is several definitions of one name
 _CONTAINERS = frozenset({"class", "interface", "enum"})
@@ -43,7 +43,7 @@ _BLANK_BYTES = frozenset(b" \t\r\n\f")
 
 @dataclass(frozen=True, slots=True)
 class OutlineLimits:
-    """Sizes of texts in an outline, and where split points are searched."""
+    """Sizes of texts in an outline, and limits of split points."""
 
     signature: int = 400  # characters; longer ones are generated
     doc: int = 2_000  # characters; a longer comment is a manual, and its body is indexed anyway
@@ -71,7 +71,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class LineSpan:
-    """The first and last line of something."""
+    """A range of lines."""
 
     start: int
     end: int
@@ -94,13 +94,13 @@ class Outline:
     imports: tuple[str, ...]
     references: tuple[str, ...]  # names, each once
     breaks: tuple[SplitPoint, ...]
-    broken: bool  # the tree holds an error
-    problem: str | None = None  # why it was not parsed to the end; then the rest is empty
+    broken: bool  # there is a syntax error
+    problem: str | None = None  # why it was not parsed; then the rest is empty
 
 
 def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline:
     """Return the outline of a text, empty with a `problem` when it cannot be parsed."""
-    source = text.encode("utf-8", "replace")  # predicates read it as UTF-8
+    source = text.encode("utf-8", "replace")  # query predicates expect UTF-8
     if problem := nesting_problem(source, grammar):
         return _unknown(problem)
     load_grammar(grammar)
@@ -109,7 +109,7 @@ def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline
     try:
         return Fork(partial(_outline, source, grammar, limits), 2 + int(time_limit(source, limits))).result()
     except ForkError:
-        return _unknown("its parser failed")
+        return _unknown("the parser crashed")
 
 
 def _unknown(problem: str) -> Outline:
@@ -123,7 +123,7 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
     if tree is None:
         return _unknown(TIMED_OUT)
     if has_too_many_errors(tree, limits):
-        return _unknown("it holds too many errors")
+        return _unknown("too many syntax errors")
     cursor = QueryCursor(load_grammar(grammar).query, match_limit=PARSING.open_matches)
     matches: dict[int, _Match] = {}  # by the first byte of the name
     headers: list[_Header] = []
@@ -162,7 +162,7 @@ class _Header(NamedTuple):
 
 
 class _Match(NamedTuple):
-    """A definition as the query found it."""
+    """A definition found by the query."""
 
     pattern: int
     kind: str

@@ -184,13 +184,13 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
     if grammar in _GENERIC and source.count(b"<") > LIMITS.brackets:
         depth = max(depth, _depth(_ANGLES.findall(source), b"<", b">"))
     if depth > LIMITS.brackets:
-        return f"more than {LIMITS.brackets:,} brackets are open at once"
+        return f"more than {LIMITS.brackets:,} open brackets"
     if grammar == "yaml" and _INDENTED.search(source):
-        return f"it is indented by more than {LIMITS.columns} columns"
+        return f"more than {LIMITS.columns} columns of indentation"
     if grammar == "swift" and _depth(_COMMENTS.findall(source), b"/*", b"*/") > LIMITS.comments:
-        return f"more than {LIMITS.comments} comments are open at once"
+        return f"more than {LIMITS.comments} open comments"
     if grammar == "swift" and _HASHES.search(source):
-        return f"it has more than {LIMITS.hashes} # in a row"
+        return f"more than {LIMITS.hashes} # in a row"
     return None
 
 
