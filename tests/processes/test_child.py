@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import SetupError
-from assay.processes.child import Child, ChildExited, ChildLimits, ChildTimeout, OutputLimitExceeded
-from assay.processes.running import ProgramSpec
+from assay.processes.child import Child, ChildExited, ChildTimeout, OutputLimitExceeded
+from assay.processes.running import ProcessLimits, ProgramSpec
 from tests.processes import HANG, wait_until_gone
 from tests.properties import examples
 from tests.waiting import WATCHDOG, wait_until
@@ -35,7 +35,7 @@ def soon(seconds: float = WATCHDOG) -> float:
 def started(source: str, *arguments: object, **limits: float) -> Iterator[Child]:
     """Run a Python program, and check that it is gone afterwards."""
     argv = (sys.executable, "-ISc", "import os, sys, time, signal, subprocess\n" + source, *map(str, arguments))
-    child = Child(ProgramSpec(argv), ChildLimits(**{"leave": 0.0, **limits}))  # type: ignore[arg-type]
+    child = Child(ProgramSpec(argv), ProcessLimits(**{"leave": 0.0, **limits}))  # type: ignore[arg-type]
     try:
         yield child
     finally:
@@ -84,7 +84,7 @@ def test_child_that_hangs_is_a_timeout_and_can_be_read_later() -> None:
 
 def test_child_line_without_end_is_a_flood_and_is_not_read_on(tmp_path: Path) -> None:
     source = "count = open(sys.argv[1], 'wb', 0)\nwhile True: sys.stdout.buffer.write(b'x' * 10_000); count.write(b'x')"
-    with started(source, tmp_path / "count", line=200_000) as child:
+    with started(source, tmp_path / "count", stdout=200_000) as child:
         for reading in (lambda: child.read_line(soon()), lambda: child.read_until(re.compile(b"y"), soon())):
             with pytest.raises(OutputLimitExceeded, match="200,000"):
                 reading()
@@ -253,7 +253,7 @@ def test_child_gives_up_all_that_nobody_asked_for(tmp_path: Path) -> None:
         wait_until((tmp_path / "small").exists, "a full pipe")
         assert child.skip() == b"x" * 60_000 + b"\n"
         assert child.skip() == b""
-    with started(source + "while True: print('x')", tmp_path / "large", line=10_000, read=1000) as child:
+    with started(source + "while True: print('x')", tmp_path / "large", stdout=10_000, read=1000) as child:
         wait_until((tmp_path / "large").exists, "a full pipe")
         with pytest.raises(OutputLimitExceeded):
             child.skip()

@@ -18,8 +18,8 @@ from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.templates import fill, fill_json, merge
 from assay.engines.tool import ExternalSession, RestartCost, Restarts, display_name, repro_command, start_tool
 from assay.errors import EngineError, EngineTimeoutError
-from assay.processes.child import CHILD_LIMITS, Child, ChildExited, ChildTimeout, OutputLimitExceeded
-from assay.processes.running import last_line
+from assay.processes.child import Child, ChildExited, ChildTimeout, OutputLimitExceeded
+from assay.processes.running import ANSWER_BYTES, last_line
 from assay.types import Corpus
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ class JsonLinesProtocol(WireProtocol):
                 skipped = Documents((), tuple(filter(None, other))).notes
                 return replace(reply, notes=(*notes, *early, *skipped, *found.notes, *reply.notes))
             size += len(line) + 1
-            if size > CHILD_LIMITS.line:
-                raise OutputLimitExceeded(f"more than {CHILD_LIMITS.line:,} bytes")
+            if size > ANSWER_BYTES:
+                raise OutputLimitExceeded(f"more than {ANSWER_BYTES:,} bytes")
             if not (self.answer_id and found):
                 other.append(clean(line))
 

@@ -1,7 +1,7 @@
 """A long-running program with pipes; every read and write has a deadline (`time.monotonic`).
 
-Its stderr is always drained, so that it cannot block there. Its stdout is read only on request: a program that prints
-unasked blocks in its pipe and uses no memory here.
+stderr is always drained, so that the program cannot block there. stdout is read only on request: a program that prints
+too much blocks in its pipe and uses no memory here.
 """
 
 from __future__ import annotations
@@ -14,45 +14,32 @@ import signal
 import subprocess
 import threading
 import time
-from dataclasses import dataclass
 
-from assay.processes.running import ANSWER_BYTES, GroupLimits, ProcessGroup, ProgramSpec, last_line, signal_name
+from assay.processes.running import PROCESS_LIMITS, ProcessGroup, ProcessLimits, ProgramSpec, last_line, signal_name
 
 _NEWLINE = re.compile(rb"\n")
 
 
 class ChildError(Exception):
-    """Base class of failures of a long-running program."""
+    """Base class of errors of a long-running program."""
 
 
 class ChildExited(ChildError):
-    """The program exited or closed the pipe."""
+    """An exited program, or a closed pipe."""
 
 
 class ChildTimeout(ChildError):
-    """The deadline passed."""
+    """A missed deadline."""
 
 
 class OutputLimitExceeded(ChildError):
-    """The program printed too much before the end of a message."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChildLimits(GroupLimits):
-    """Limits of a long-running program."""
-
-    line: int = ANSWER_BYTES
-    marker: int = 4_096  # maximum length of a marker; so many bytes are searched again with each read
-    leave: float = 0.2  # seconds to exit after its stdin was closed
-
-
-CHILD_LIMITS = ChildLimits()
+    """Too much output before the end of a message."""
 
 
 class Child:
     """A running program. One thread at a time communicates with it; any thread may call `end`."""
 
-    def __init__(self, task: ProgramSpec, limits: ChildLimits = CHILD_LIMITS) -> None:
+    def __init__(self, task: ProgramSpec, limits: ProcessLimits = PROCESS_LIMITS) -> None:
         self._limits = limits
         self._group = ProcessGroup(task, stdin=subprocess.PIPE)
         assert self._group.stdin is not None
@@ -139,8 +126,8 @@ class Child:
             size = -1
             while len(self._buffer) > size and not self._stdout_closed and not self._ended:
                 size = len(self._buffer)
-                if size > self._limits.line:
-                    raise OutputLimitExceeded(f"more than {self._limits.line:,} bytes")
+                if size > self._limits.stdout:
+                    raise OutputLimitExceeded(f"more than {self._limits.stdout:,} bytes")
                 self._poll(time.monotonic(), writing=False)
             unread = bytes(self._buffer)
             self._buffer.clear()
@@ -191,8 +178,8 @@ class Child:
     def _check(self, deadline: float | None) -> None:
         if self._ended:
             raise ChildExited("it was ended")
-        if len(self._buffer) > self._limits.line:
-            raise OutputLimitExceeded(f"more than {self._limits.line:,} bytes")
+        if len(self._buffer) > self._limits.stdout:
+            raise OutputLimitExceeded(f"more than {self._limits.stdout:,} bytes")
         if deadline is not None and time.monotonic() >= deadline:
             raise ChildTimeout("out of time")
         if self._exited is None and not self.alive:

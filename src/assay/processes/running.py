@@ -47,21 +47,17 @@ class ProgramSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupLimits:
-    """Limits of any program."""
+class ProcessLimits:
+    """Limits of a program; `leave` and `marker` apply to interactive ones."""
 
+    stdout: int = ANSWER_BYTES  # of one output
     stderr: int = 8_000  # last bytes that are retained: a traceback with its message
     read: int = 65_536  # bytes per read: the capacity of a Linux pipe
     tick: float = 0.05  # seconds between polls of a silent program
     drain: float = 0.5  # seconds that descendants may keep the output open after the program has exited
     grace: float = 0.5  # seconds between SIGTERM and SIGKILL: enough to remove a lock file
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessLimits(GroupLimits):
-    """Limits of one run of a program."""
-
-    stdout: int = ANSWER_BYTES
+    leave: float = 0.2  # seconds to exit after its stdin was closed
+    marker: int = 4_096  # maximum length of a marker; so many bytes are searched again with each read
 
 
 PROCESS_LIMITS = ProcessLimits()
@@ -321,7 +317,7 @@ def find_orphans(marker: str) -> list[int]:
     return [pid for pid in find_marked(marker) if session_of(pid) not in used]
 
 
-def kill_orphans(marker: str, grace: float = GroupLimits().grace) -> int:
+def kill_orphans(marker: str, grace: float = PROCESS_LIMITS.grace) -> int:
     """End the orphans of programs with a marker (SIGTERM, then SIGKILL) and return their number."""
     left = find_orphans(marker)
     ended = set(left)
