@@ -117,17 +117,11 @@ class FullEngine(Engine, Protocol):
 
 
 @runtime_checkable
-class TimedSession(Protocol):
+class TimedSession(Session, Protocol):
     """A session that enforces timeouts itself, because it can end what it started."""
-
-    def search(self, query: str, k: int) -> Answered:
-        """Return at most k results, best first."""
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
         """Search; after a timeout raise EngineTimeoutError and leave nothing running."""
-
-    def close(self) -> None:
-        """Release everything; no search follows."""
 
 
 @runtime_checkable
@@ -281,7 +275,7 @@ class SharingEngine(Protocol):
     def steps(self) -> tuple[SharedStep, ...]:
         """List the steps from corpus to ranking; needs no corpus."""
 
-    def open_shared(self, corpus: Corpus, shelf: SharedCache, seconds: float | None) -> Session:
+    def open_shared(self, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
         """Open with cached steps; the hits are those of `open`."""
 
 

@@ -84,11 +84,11 @@ class BuiltinEngine(EngineDefaults):
             SharedStep("ranking", digest_of([ranking_digest(search, per), _own_code()]), f"per {per}"),
         )
 
-    def open_shared(self, corpus: Corpus, shelf: SharedCache, _seconds: float | None) -> Session:
+    def open_shared(self, corpus: Corpus, cache: SharedCache, _seconds: float | None) -> Session:
         """Open with a shared table and shared vectors."""
         steps = self.steps()
         keys = PartKeys(step_key(corpus.digest, steps[:1]), step_key(corpus.digest, steps[:2]))
-        return BuiltinSession(share_index(corpus, self.settings.search, shelf, keys), self.settings.per)
+        return BuiltinSession(share_index(corpus, self.settings.search, cache, keys), self.settings.per)
 
 
 def _own_code() -> str:
