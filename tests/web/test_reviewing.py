@@ -130,7 +130,7 @@ def test_votes_at_once_are_all_kept_and_each_once(client, gold_file):
         ({"value": 2, "reason": "x"}, 400, "'value' must be a text"),
         ({"value": "2", "reason": "x", "as": "../ada"}, 400, "invalid reviewer name"),
         ({"value": "2", "reason": "x", "as": ""}, 400, "nobody is named"),
-        ({"value": "2", "reason": "x", "as": "ADA"}, 400, "there is already a reviewer 'ada'"),
+        ({"value": "2", "reason": "x", "as": "ADA"}, 400, "reviewer 'ada' already exists"),
         ({"value": "2", "reason": "x", "item": "ffff"}, 404, "the queue has no item 'ffff'"),
         ({"value": "2", "reason": "x", "item": ""}, 404, "the queue has no item ''"),
         ({"value": "2", "reason": "half \ud800"}, 400, "half a surrogate pair"),

@@ -76,14 +76,14 @@ _EXTENDS: Final = re.compile(r"(?:\w+ )*(?:impl|extension|defimpl)\b")
 _GUARD: Final = re.compile(r"\w*_H(?:PP|XX)?_*|\w*_INCLUDED_*")
 _IGNORE_FILE: Final = ".assayignore"
 _MARK_FILES: Final[Mapping[str, str]] = {
-    SYNTHETIC_MARK: "Made by `assay gold synth`, which replaces this folder when it is run again.\n",
+    SYNTHETIC_MARK: "Made by `assay gold synth`, which replaces this directory when run again.\n",
     # Keeps the queries out of the next corpus.
-    _IGNORE_FILE: "# Synthetic gold is not source: this keeps it out of every corpus.\n*\n",
+    _IGNORE_FILE: "# Synthetic gold sets are not source code: keep them out of every corpus.\n*\n",
     # Other tools do not read our ignore file, and would find every file of the repository twice.
-    ".gitignore": "# Synthetic gold can be made again: this keeps it out of git and of tools that heed git.\n*\n",
+    ".gitignore": "# Generated files: keep them out of Git and of tools that respect .gitignore.\n*\n",
 }
 #: Overrides the ignore files of parent directories, so that the copy is a corpus.
-_KEEP: Final = f"# Every file here was chosen already.\n!*\n/{_IGNORE_FILE}\n"
+_KEEP: Final = f"# Include every file of this copy.\n!*\n/{_IGNORE_FILE}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +118,9 @@ def synthesize(
             raise ConfigError(f"unknown kind {kind!r} of synthetic gold set", hint=suggest(kind, KINDS))
     for number, what in ((wanted.count, "count"), (wanted.max_per_file, "max-per-file")):
         if number < 1:
-            raise ConfigError(f"--{what} is {number}", hint="ask for at least one query")
+            raise ConfigError(f"expected --{what} of at least 1, got {number}")
     if wanted.seed < 0:
-        raise ConfigError(f"--seed is {wanted.seed}", hint="seeds begin at 0")
+        raise ConfigError(f"expected --seed of at least 0, got {wanted.seed}")
     parsed = parsed or survey(corpus)
     drawn: dict[str, tuple[_Candidate, ...]] = {}
     stripped: dict[str, bytes] = {}
@@ -301,12 +301,12 @@ def _gold(kind: str, drawn: Sequence[_Candidate], corpus: Corpus, name: str, wan
 def check_folder(folder: Path) -> Path:
     """Check that a directory is new, empty or written by `write_sets`."""
     if folder.exists() and not folder.is_dir():
-        raise InputError("is a file, not a directory", file=folder, hint="name another path with --out")
+        raise InputError("expected a directory, got a file", file=folder, hint="set another path with --out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / SYNTHETIC_MARK).is_file():
         raise InputError(
-            "contains files that `assay gold synth` did not write",
+            "the directory contains files that `assay gold synth` did not write",
             file=folder,
-            hint="name a new or empty directory with --out",
+            hint="set a new or empty directory with --out",
         )
     return folder
 

@@ -145,7 +145,7 @@ def test_what_a_model_did_not_see_is_told(here, tree, capsys):  # noqa: F811
     with serving(in_turn(answer(GOOD))) as server:
         flags = ("--propose", "--endpoint", server.url, "--model", "m", "--dry-run")
         (note,) = mine_json(capsys, *flags)["sources"][0]["notes"]
-        assert note.endswith("of its definitions did not fit into the prompt")
+        assert note.endswith("definitions did not fit into the prompt")
         assert "did not fit" in mine(capsys, *flags).out
 
 
@@ -218,8 +218,8 @@ def test_code_that_is_not_the_sets_is_refused_before_anything_is_queued(gold_set
     write(tree, {"elsewhere/a.py": FILES["pkg/store.py"]})
     assert main(["gold", "mine", f"code/{part}", "--set", "gold.yaml", "--from", "comments"]) == 2
     error = capsys.readouterr().err
-    assert "is not the code of this set: 1 of 1 target files are missing" in error
-    assert "name the corpus of the set, code," in error
+    assert "is not the corpus of this set: 1 of 1 target files are missing" in error
+    assert "use the corpus of the set, code," in error
     assert not (here / "gold.review").exists()
 
 
@@ -259,7 +259,7 @@ def test_a_bare_repository_says_what_to_do_for_its_history(here, repository, cap
     run_git(here, "clone", "-q", "--bare", "code", "bare.git")
     assert main(["gold", "mine", "git:bare.git@main", "--set", "gold.yaml"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "git:bare.git has no work tree; check main out and name that directory" in printed
+    assert "git:bare.git has no work tree; check out main and use that directory" in printed
 
 
 def test_an_endpoint_proposes_and_lint_looks_at_it(here, tree, capsys):  # noqa: F811

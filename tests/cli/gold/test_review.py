@@ -206,8 +206,8 @@ def test_a_dispute_is_decided_by_a_third_person_and_votes_are_not_gone_around(sh
         return call(capsys, "review", "gold.yaml", "--as", name, "--decide", f"{item}={value}", "--reason", "x")
 
     for name, item, wrong in (
-        ("ada", items[0], "a decision needs a third person"),
-        ("Bob", items[0], "a decision needs a third person"),
+        ("ada", items[0], "and cannot decide it"),
+        ("Bob", items[0], "and cannot decide it"),
         ("cy", items[1], "is waiting, not disputed"),
         ("cy", items[2], "is open, not disputed"),
     ):
@@ -437,7 +437,7 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
         (["--accept", "--show-engines"], "--show-engines belongs to"),
         (["--as", "m", "--endpoint", "http://x/v1", "--model", "m", "--show-engines"], "--show-engines belongs to"),
         (["--as", "ada", "--votes", "none.csv"], "cannot be read"),
-        (["--status", "--least", "0"], "--least 0"),
+        (["--status", "--least", "0"], "expected --least of at least 1, got 0"),
     ],
 )
 def test_wrong_input_is_told(shop, items, capsys, arguments, message):

@@ -86,7 +86,7 @@ def test_chunk_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{", "not JSON"),
+        ("{", "invalid JSON"),
         ("[]", "no path"),
         ('{"start": 1}', "no path"),
         ('{"path": "a", "start": 0, "end": 1}', "a range of lines"),
@@ -105,5 +105,5 @@ def test_broken_chunk_file_is_refused_with_its_line(tmp_path, line, says):
 
 def test_chunk_file_without_chunks_is_refused(tmp_path):
     (tmp_path / "c.jsonl").write_text("\n", "utf-8")
-    with pytest.raises(GoldError, match="lists no chunk"):
+    with pytest.raises(GoldError, match="contains no chunks"):
         read_chunks(tmp_path / "c.jsonl")

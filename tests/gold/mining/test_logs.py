@@ -86,7 +86,7 @@ def test_zsh_writes_some_bytes_otherwise(tmp_path):
 @pytest.mark.parametrize("read", [read_shell, read_transcript])
 def test_binary_missing_and_huge_files_are_refused(tmp_path, read):
     (tmp_path / "bin").write_bytes(b"\x7fELF\0\0\0")
-    with pytest.raises(InputError, match="is binary"):
+    with pytest.raises(InputError, match="got a binary file"):
         read(tmp_path / "bin")
     with pytest.raises(InputError, match="cannot be read"):
         read(tmp_path / "nothing")
@@ -238,7 +238,7 @@ def test_unknown_shapes_and_torn_lines_are_told(tmp_path, ground):
     assert notes[0] == "a.jsonl: skipped 1 lines that are not JSON"
     assert "the format may be unsupported" in notes[1]
     (tmp_path / "b.txt").write_text("just\nwords\n")
-    with pytest.raises(InputError, match="no line of JSON"):
+    with pytest.raises(InputError, match="contains no JSON"):
         mine_transcript(ground, tmp_path / "b.txt")
 
 

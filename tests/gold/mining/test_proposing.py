@@ -65,7 +65,7 @@ def test_what_the_model_did_not_see_is_told(intake, tree, make_ground, text):
     large = Intake(make_ground(tree), None, stamp=ProposalInfo())
     (batch,) = ask(large, reply)[1]
     (module,) = modules(large.code)
-    assert batch.notes == (f"folder pkg: {module.cut} of its definitions did not fit into the prompt",)
+    assert batch.notes == (f"directory pkg: {module.cut} definitions did not fit into the prompt",)
 
 
 def test_what_holds_is_let_through_with_what_the_model_said(intake):
@@ -73,7 +73,7 @@ def test_what_holds_is_let_through_with_what_the_model_said(intake):
     (item,) = batch.items
     assert dict(item.query.forms) == {"human": GOOD["human"], "keyword": GOOD["keyword"]}
     assert [target.anchor for target in item.query.targets] == GOOD["targets"]
-    assert "the model says: it computes the pause" in item.notes
+    assert "the model's reason: it computes the pause" in item.notes
     assert item.origin.how == "endpoint"
     assert server.asked[0].payload["messages"][0]["content"].startswith("You help to make a gold set")
 

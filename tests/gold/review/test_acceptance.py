@@ -135,7 +135,7 @@ def test_adversaries_and_phrasings_are_added(queue):
 def test_a_phrasing_does_not_overwrite_another(queue):
     agree(queue, phrasing_item(queue, "keyword", "other words"), "accept")
     made = accepted(queue)
-    assert [refusal.reason for refusal in made.refused] == ["query 'tax-lookup' has another keyword phrasing already"]
+    assert [refusal.reason for refusal in made.refused] == ["query 'tax-lookup' already has another keyword phrasing"]
     assert query_of(queue, "tax-lookup").forms["keyword"] == "tax rate country"
 
 
@@ -209,7 +209,7 @@ def test_the_last_primary_cannot_be_voted_away(queue):
 def test_a_set_that_is_not_there_is_made_with_the_first_accepted_query(tmp_path, queue):
     new = Queue(queue.gold_file.with_name("fresh set.yaml"))
     agree(new, query_item(queue), "accept")
-    with pytest.raises(GoldError, match="there is no such set yet"):
+    with pytest.raises(GoldError, match="the gold set does not exist"):
         accepted(new)
     assert not new.gold_file.exists()
     made = accepted(new, corpus=CorpusSpec("path", "."))

@@ -220,9 +220,9 @@ def test_confusion_counts_every_item_that_both_voted_on():
 
 def test_a_value_nobody_named_is_refused():
     ratings = Ratings.of([{"a": "2", "b": "3"}])
-    with pytest.raises(ConfigError, match="'3' is not one of the values"):
+    with pytest.raises(ConfigError, match="got '3'"):
         krippendorff_alpha(ratings, GRADES)
-    with pytest.raises(ConfigError, match="'3' is not one of the values"):
+    with pytest.raises(ConfigError, match="got '3'"):
         cohen_kappa(ratings, "a", "b", GRADES)
     with pytest.raises(ConfigError, match="expected numbers, got x, y"):
         krippendorff_alpha(Ratings.of([{"a": "x", "b": "y"}]), ("x", "y"), "interval")

@@ -73,7 +73,7 @@ def test_what_would_begin_a_set_needs_its_code(tmp_path):
     queue.add([item])
     for name in ("ada", "bob"):
         cast(queue, name, item, "accept")
-    with pytest.raises(GoldError, match="there is no such set yet"):
+    with pytest.raises(GoldError, match="the gold set does not exist"):
         preview(queue, None, lambda _: ())
     seen = preview(queue, None, lambda _: (), corpus=CorpusSpec("path", "."))
     assert seen.gold is not None

@@ -109,14 +109,14 @@ def test_a_name_that_is_no_file_name_is_refused(queue, name):
 def test_names_that_differ_by_case_alone_are_refused(queue):
     item = target_item(queue)
     cast(queue, "ada", item, "2")
-    with pytest.raises(ConfigError, match="there is already a reviewer 'ada'"):
+    with pytest.raises(ConfigError, match="reviewer 'ada' already exists"):
         cast(queue, "Ada", item, "2")
 
 
 def test_a_vote_in_the_wrong_file_is_told(queue):
     cast(queue, "ada", target_item(queue), "2")
     VoteLog(queue, "ada").path.rename(VoteLog(queue, "bob").path)
-    with pytest.raises(GoldError, match="a vote of 'ada' in the file of 'bob'") as caught:
+    with pytest.raises(GoldError, match="expected a vote of 'bob', got one of 'ada'") as caught:
         VoteLog(queue, "bob").votes()
     assert caught.value.line == 1
 
@@ -129,14 +129,14 @@ def test_a_target_takes_grades(queue, value, good):
     if good:
         check_vote(item, value, "why")
     else:
-        with pytest.raises(ConfigError, match="takes 2, 1, 0, unsure"):
+        with pytest.raises(ConfigError, match="use one of 2, 1, 0, unsure"):
             check_vote(item, value, "why")
 
 
 def test_a_query_is_accepted_or_rejected_and_a_reason_is_needed(queue):
     item = query_item(queue)
     check_vote(item, "reject", "why")
-    with pytest.raises(ConfigError, match="takes accept, reject, unsure"):
+    with pytest.raises(ConfigError, match="use one of accept, reject, unsure"):
         check_vote(item, "1", "why")
     with pytest.raises(ConfigError, match="has no reason"):
         check_vote(item, "accept", "  ")

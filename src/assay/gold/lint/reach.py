@@ -122,7 +122,7 @@ def read_chunks(path: Path) -> EngineReach:
             span = _parse_chunk(line, source.at(number))
             found.setdefault(span.path, []).append(span)
     if not found:
-        raise source.at(1).error("the file lists no chunk", _CHUNK_HINT)
+        raise source.at(1).error("the file contains no chunks", _CHUNK_HINT)
     return chunk_list(f"the engine of {path.name}", found)
 
 
@@ -130,13 +130,13 @@ def _parse_chunk(line: str, place: GoldLocation) -> Span:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise place.error(f"not JSON: {error}", _CHUNK_HINT) from error
+        raise place.error(f"invalid JSON: {error}", _CHUNK_HINT) from error
     if not isinstance(value, Mapping) or not isinstance(value.get("path"), str) or not value["path"]:
-        raise place.error("a chunk has no path", _CHUNK_HINT)
+        raise place.error("the chunk has no path", _CHUNK_HINT)
     start, end = value.get("start"), value.get("end")
     if start is None and end is None:
         return Span(value["path"])
     if type(start) is not int or type(end) is not int or not 1 <= start <= end:
         message = f"expected a range of lines, got {start}-{end}"
-        raise place.error(message, "lines are counted from 1, both ends included")
+        raise place.error(message, "count lines from 1, both ends included")
     return Span(value["path"], start, end)

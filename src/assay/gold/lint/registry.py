@@ -47,7 +47,8 @@ class RuleSelection:
         for code in (*self.select, *self.ignore):
             if not any(rule.code.startswith(code) for rule in RULES):
                 near = closest_match(code, [rule.code for rule in RULES], 3)
-                raise ConfigError(f"no rule begins with '{code}'", hint=f"such as {', '.join(near or ('G1', 'G201'))}")
+                hint = f"use a prefix such as {', '.join(near or ('G1', 'G201'))}"
+                raise ConfigError(f"no lint rule begins with '{code}'", hint=hint)
 
     def includes(self, code: str) -> bool:
         """Return whether a rule is selected."""

@@ -38,7 +38,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
         elif count > 1:
             same, every = kept(human, wrong)
             if 2 * same < every:
-                change = f"asks something else: it keeps {same} of the {every} words of its human phrasing"
+                change = f"shares only {same} of {every} words with its human phrasing"
             else:
                 change = f"differs from its human phrasing by {count} replacements"
             yield view.finding(

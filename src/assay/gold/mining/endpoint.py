@@ -66,8 +66,8 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
         module, count = known[int(index)], min(left, PROPOSING.each)
         lead = f"Write at most {count} questions about the folder that is shown."
         entries = read_queries(complete(endpoint, _prompt(_PROMPT, lead, module.digest)))
-        where = f"{endpoint.name}, folder {module.folder}"
-        cut = f"folder {module.folder}: {module.cut} of its definitions did not fit into the prompt"
+        where = f"{endpoint.name}, directory {module.folder}"
+        cut = f"directory {module.folder}: {module.cut} definitions did not fit into the prompt"
         notes = (cut,) if module.cut else ()
         if isinstance(entries, str):
             yield IntakeResult(refused=(Rejection(where, entries),), notes=notes)
@@ -165,7 +165,7 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
         if not refs or not all(code.can_be_target(ref) for ref in refs):
             return Rejection(where, f"{target.anchor} cannot be a target", human)
         targets[target.anchor] = target
-    notes = (f"the model says: {why}",) if why and private_part(why, known=code.names) is None else ()
+    notes = (f"the model's reason: {why}",) if why and private_part(why, known=code.names) is None else ()
     forms = {"keyword": keyword} if keyword else {}
     return Intent(human, tuple(targets.values()), _origin(endpoint, _PROMPT), notes=notes, forms=forms)
 

@@ -112,11 +112,11 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
             raise SetupError("the corpus is not in a Git work tree")
         return root, "HEAD"
     if is_url(spec.value):
-        raise SetupError("a remote repository has no local history; clone it and name the clone")
+        raise SetupError("the history of a remote repository is not available; clone it and use the clone")
     top = find_top(Path(spec.value).expanduser().resolve())
     folder = top / (spec.root or "") if top else None
     if folder is None or not folder.is_dir():
-        raise SetupError(f"git:{spec.value} has no work tree; check {spec.rev or 'it'} out and name that directory")
+        raise SetupError(f"git:{spec.value} has no work tree; check out {spec.rev or 'it'} and use that directory")
     return folder, corpus.revision or "HEAD"
 
 

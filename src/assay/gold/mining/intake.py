@@ -202,8 +202,8 @@ def check_same_corpus(corpus: Corpus, gold: GoldSet) -> str | None:
     missing = targets - {file.path for file in corpus.files}
     if 2 * len(missing) > len(targets):
         lacks = f"{len(missing)} of {len(targets)} target files are missing"
-        hint = f"name the corpus of the set, {own}, or another --set"
-        raise GoldError(f"{named} is not the code of this set: {lacks}", file=gold.source, hint=hint)
+        hint = f"use the corpus of the set, {own}, or another --set"
+        raise GoldError(f"{named} is not the corpus of this set: {lacks}", file=gold.source, hint=hint)
     return f"{named} is not the corpus of the set, {own}: targets may be missing there"
 
 

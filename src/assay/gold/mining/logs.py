@@ -109,14 +109,16 @@ def _read_text(path: Path, what: str) -> bytes:
     try:
         size = path.stat().st_size
         if size > LOGS.bytes:
-            hint = f"cut it first: tail -c {LOGS.bytes} {path.name} > recent"
+            hint = f"shorten it: tail -c {LOGS.bytes} {path.name} > recent"
             raise InputError(f"expected {what} of at most {LOGS.bytes:,} bytes, got {size:,}", file=path, hint=hint)
         raw = path.read_bytes()
     except OSError as error:
-        hint = "name a file that you can read"
+        hint = "check the path and its permissions"
         raise InputError(f"cannot be read: {error.strerror or error}", file=path, hint=hint) from error
     if b"\0" in raw[: LOGS.sniffed]:
-        raise InputError(f"is binary, not {what}", file=path, hint="name the text file that your tool writes")
+        raise InputError(
+            f"expected {what}, got a binary file", file=path, hint="use the text file that your tool writes"
+        )
     return raw
 
 
@@ -167,8 +169,8 @@ def read_transcript(path: Path) -> Transcript:
             read += 1
             steps += [TranscriptStep(number, what) for what in _walk(value, 0)]
     if not read:
-        hint = "name a JSONL transcript of an agent, or a JSON chat log"
-        raise InputError("contains no line of JSON", file=path, hint=hint)
+        hint = "use a JSON Lines transcript of an agent, or a JSON chat log"
+        raise InputError("the file contains no JSON", file=path, hint=hint)
     return Transcript(tuple(steps), torn, too_long)
 
 

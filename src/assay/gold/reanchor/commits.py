@@ -91,21 +91,21 @@ class GitRepository:
         if rev.startswith("-"):
             raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
         if not self.folder.is_dir():
-            raise CorpusError("no such directory", file=self.folder, hint="set a git repository with --repo")
+            raise CorpusError("no such directory", file=self.folder, hint="set a Git repository with --repo")
         inside = git("rev-parse", "--git-dir", cwd=self.folder, limits=ArchiveLimits())
         if inside.code:
             trust = f"if you trust it: git config --global --add safe.directory {self.folder.resolve()}"
             raise CorpusError(
                 f"git cannot read this repository: {inside.last_words}",
                 file=self.folder,
-                hint=trust if "dubious ownership" in inside.err else "set a git repository with --repo",
+                hint=trust if "dubious ownership" in inside.err else "set a Git repository with --repo",
             )
         found = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self.folder, limits=ArchiveLimits())
         if found.code:
             raise CorpusError(
-                f"revision {rev!r} is not found in this repository",
+                f"revision {rev!r} not found in this repository",
                 file=self.folder,
-                hint="set a git repository with --repo that has both revisions; fetch it first",
+                hint="set a Git repository with --repo that has both revisions; fetch it first",
             )
         return found.out.decode().strip()
 

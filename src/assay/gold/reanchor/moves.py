@@ -103,7 +103,7 @@ def locate(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCo
         raise GoldError(
             f"the corpus of '{gold.name}' is {corpus.repository}, which has no history",
             file=gold.source,
-            hint="set the git repository it was made from with --repo",
+            hint="set its Git repository with --repo",
         )
     return RepoCommits(repository, repository.commit(old), repository.commit(new))
 
@@ -119,7 +119,9 @@ def labeled_revision(gold: GoldSet) -> str:
     more = f" and {len(commits) - _NAMED} more" if len(commits) > _NAMED else ""
     labels = f": its labels name {listed}{more}" if any(commits) else ""
     raise GoldError(
-        f"'{gold.name}' does not state the commit it was made at{labels}", file=gold.source, hint="set it with --from"
+        f"'{gold.name}' does not state the commit it was labeled at{labels}",
+        file=gold.source,
+        hint="set it with --from",
     )
 
 
@@ -209,7 +211,7 @@ def _move_lines(pair: CommitPair, target: Target, start: int, end: int) -> Move:
         return _lost(target, "the range is not valid in the old revision")
     found = find_candidates(pair, old)
     if not found:
-        return _lost(target, "no trace in the new revision")
+        return _lost(target, "no similar code in the new revision")
     best, others = found[0], _suggest(pair, found[1:])
     confidence = judge(old, best, pair.config)
     if confidence == "lost":
@@ -290,7 +292,7 @@ def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> Reanc
         raise GoldError(
             f"{gone} {what} of '{moves.gold.name}' could not be moved, so nothing is written",
             file=moves.gold.source,
-            hint="list them without --in-place and --out; correct them, or use --drop-lost or --keep-lost",
+            hint="list them without --in-place and --out, then correct them, or use --drop-lost or --keep-lost",
         )
     placed: dict[Target, Target | None] = {}
     for move in (row.move for row in moves.rows):

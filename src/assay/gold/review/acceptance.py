@@ -123,7 +123,7 @@ def preview(
     gold, path = old, queue.gold_file
     if gold is None:
         if corpus is None:
-            raise GoldError("there is no such set yet", file=path, hint="name its code with --corpus to make it")
+            raise GoldError("the gold set does not exist", file=path, hint="set its code with --corpus to create it")
         gold = GoldSet("-".join(path.stem.split()), corpus, (), source=str(path))
     before = {_problem_key(problem) for problem in check(gold)} if gold.queries else set()
     refused: dict[str, Refusal] = {}
@@ -243,7 +243,7 @@ def _apply_phrasing(gold: GoldSet, status: ItemStatus) -> _Applied:
         return _replace_query(gold, replace(query, forms={name: t for name, t in query.forms.items() if name != form}))
     if known is not None and known != text:
         raise GoldError(
-            f"query '{query.id}' has another {form} phrasing already", hint="change the set by hand, or reject this one"
+            f"query '{query.id}' already has another {form} phrasing", hint="edit the set, or reject this one"
         )
     return _replace_query(gold, replace(query, forms={**query.forms, form: text}))
 
@@ -266,7 +266,7 @@ def _find_query(gold: GoldSet, status: ItemStatus) -> Query:
 
 def _replace_query(gold: GoldSet, query: Query, *anchors: str) -> _Applied:
     if not query.forms:
-        raise GoldError(f"query '{query.id}' would have no phrasing left", hint="give it another one first")
+        raise GoldError(f"query '{query.id}' would have no phrasing left", hint="add another one first")
     before = next(other for other in gold.queries if other.id == query.id)
     checked = build_query(
         query.id,

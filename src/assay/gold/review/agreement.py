@@ -181,7 +181,7 @@ def confusion(ratings: Ratings, first: str, second: str, values: Sequence[str]) 
 def _check_values(found: Collection[str], values: Sequence[str]) -> None:
     unknown = sorted(set(found) - set(values))
     if unknown:
-        raise ConfigError(f"'{unknown[0]}' is not one of the values {', '.join(values)}", hint="name every value")
+        raise ConfigError(f"expected one of {', '.join(values)}, got '{unknown[0]}'")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ ID_DIGITS = 12  # 48 bits: among 100,000 proposals of one set two share an id on
 
 _ITEM = MappingKeys(("id", "kind", "query", "origin"), ("on", "commit", "notes"))
 _ORIGIN = MappingKeys(("how",), ("source", "shown_by"))
-_IGNORE = "# Votes are not source: this keeps them out of every corpus.\n*\n"
-_ATTRIBUTES = "# Every line stands for itself: git keeps those of both sides.\n*.jsonl merge=union\n"
+_IGNORE = "# Votes are not source code: keep them out of every corpus.\n*\n"
+_ATTRIBUTES = "# Lines are independent: Git merges keep those of both sides.\n*.jsonl merge=union\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Queue:
     def prepare(self) -> None:
         """Make the review directory, ignored by corpora and merged by union in Git."""
         if not self.gold_file.exists() and self.gold_file.suffix not in (".yaml", ".yml"):
-            hint = "give it a name that ends in .yaml"
+            hint = "use a name that ends in .yaml"
             raise GoldError("the set does not exist, and a new set must be native YAML", file=self.gold_file, hint=hint)
         for name, text in {".assayignore": _IGNORE, ".gitattributes": _ATTRIBUTES}.items():
             if not (self.folder / name).exists():

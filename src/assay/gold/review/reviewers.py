@@ -83,15 +83,15 @@ def make_decision(
     """Check and return a decision on a disputed item by a person who did not vote on it."""
     item = find_item([status.item for status in found], given.item)
     if given.value == UNSURE:
-        raise ConfigError(f"a decision cannot be '{UNSURE}'", hint="leave the item open, or decide it")
+        raise ConfigError(f"a decision cannot be '{UNSURE}'", hint="use another value, or leave the item undecided")
     check_vote(item, given.value, given.reason)
     status = next(status for status in found if status.item.id == item.id)
     if status.has_vote_of(reviewer):
-        hint = "a person who did not vote on it decides; to change your vote, vote again"
-        raise ConfigError(f"{reviewer} voted on {item.id}: a decision needs a third person", hint=hint)
+        hint = "decide as a person without a vote on it; to change your vote, vote again"
+        raise ConfigError(f"{reviewer} voted on {item.id} and cannot decide it", hint=hint)
     if status.state != "disputed" and status.decision is None:
         hint = f"vote on it: --as {reviewer} --vote {item.id}=VALUE --reason TEXT"
-        raise ConfigError(f"{item.id} is {status.state}, not disputed: there is nothing to decide", hint=hint)
+        raise ConfigError(f"{item.id} is {status.state}, not disputed", hint=hint)
     return Adjudication(item.id, reviewer, given.value, given.reason, now(), workspace.commit)
 
 

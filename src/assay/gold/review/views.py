@@ -168,7 +168,9 @@ class ReviewWorkspace:
         named = self.path.suffix in (".yaml", ".yml")  # a native set names its corpus
         golds = load_gold(self.path, corpus=None if named else self.given).golds
         if len(golds) != 1:
-            raise GoldError(f"contains {len(golds)} sets", file=self.path, hint="review one file at a time")
+            raise GoldError(
+                f"expected one gold set, got {len(golds)}", file=self.path, hint="review one file at a time"
+            )
         return golds[0]
 
     @cached_property
@@ -179,7 +181,7 @@ class ReviewWorkspace:
         gold = self.load()
         spec = gold.corpus if gold else self.given
         if spec is None:
-            raise GoldError("there is no such set yet", file=self.path, hint="name its code with --corpus")
+            raise GoldError("the gold set does not exist", file=self.path, hint="set its code with --corpus")
         return open_corpus(spec, base=self.path.parent)
 
     @cached_property

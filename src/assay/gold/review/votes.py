@@ -112,11 +112,9 @@ def check_vote(item: Item, value: str, reason: str) -> None:
     """Raise for a value that this kind of item does not take, and for a missing reason."""
     known = values_for(item.kind)
     if value not in known:
-        raise ConfigError(
-            f"invalid vote '{value}' on the {item.kind} {item.id}", hint=f"a {item.kind} takes {', '.join(known)}"
-        )
+        raise ConfigError(f"invalid vote '{value}' on the {item.kind} {item.id}", hint=f"use one of {', '.join(known)}")
     if not reason.strip():
-        raise ConfigError(f"the vote on {item.id} has no reason", hint="say in a few words why")
+        raise ConfigError(f"the vote on {item.id} has no reason", hint="add a short reason")
 
 
 def find_item(items: Sequence[Item], given: str) -> Item:
@@ -124,7 +122,7 @@ def find_item(items: Sequence[Item], given: str) -> Item:
     found = [item for item in items if item.id.startswith(given)] if given else []
     if len(found) != 1:
         what = "no item of the queue begins" if not found else f"{len(found)} items of the queue begin"
-        raise GoldError(f"{what} with '{given}'", hint="--list shows the ids of the items")
+        raise GoldError(f"{what} with '{given}'", hint="list the ids with --list")
     return found[0]
 
 
@@ -196,7 +194,7 @@ class VoteLog:
         """Raise for a name that differs from another only by case, which some file systems do not distinguish."""
         for other in reviewers(self.queue):
             if other != self.reviewer and other.casefold() == self.reviewer.casefold():
-                raise ConfigError(f"there is already a reviewer '{other}'", hint=f"vote as {other}, or by another name")
+                raise ConfigError(f"reviewer '{other}' already exists", hint=f"vote as {other}, or use another name")
 
 
 def reviewers(queue: Queue) -> tuple[str, ...]:
@@ -224,7 +222,7 @@ def _read_vote(row: YamlNode, reviewer: str) -> Vote:
     fields = row.mapping(_VOTE)
     name = fields["reviewer"].text()
     if name != reviewer:
-        raise row.place.error(f"a vote of '{name}' in the file of '{reviewer}'", "each reviewer has a file")
+        raise row.place.error(f"expected a vote of '{reviewer}', got one of '{name}'", f"move it to {name}.jsonl")
     return Vote(
         item=fields["item"].text(),
         reviewer=reviewer,
@@ -306,8 +304,8 @@ def adjudicates(queue: Queue, name: str) -> bool:
 def check_may_vote(queue: Queue, name: str) -> None:
     """Raise if a person adjudicates and therefore may not vote."""
     if adjudicates(queue, name):
-        hint = f"decide disputed items, or let another person vote (recorded in {adjudicator_file(queue, name)})"
-        raise ConfigError(f"{name} adjudicates this set, has seen other votes and cannot vote", hint=hint)
+        hint = f"decide disputed items, or vote as another person (recorded in {adjudicator_file(queue, name)})"
+        raise ConfigError(f"{name} adjudicates this set and cannot vote", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +359,7 @@ class ReviewRules:
 
     def __post_init__(self) -> None:
         if self.least < 1:
-            raise ConfigError(f"--least {self.least}", hint="at least one reviewer must have voted")
+            raise ConfigError(f"expected --least of at least 1, got {self.least}")
 
 
 @dataclass(frozen=True, slots=True)
