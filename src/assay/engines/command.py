@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import ClassVar, Literal, cast
 
 from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
-from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter, SessionUsage
+from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.interactive import (
@@ -25,7 +23,6 @@ from assay.engines.interactive import (
 )
 from assay.engines.json_output import parse_selector
 from assay.engines.output import OutputLayout, OutputSettings, make_layout, parse_output
-from assay.engines.presets import PROBE_LIMITS
 from assay.engines.secrets import check_literal_secrets, recorded_table, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
@@ -49,25 +46,18 @@ from assay.engines.tool import (
     RESTARTS,
     STARTUP_SECONDS,
     Argv,
-    EngineWorkspace,
-    ExternalSession,
-    OrphanTracker,
-    UsageTracker,
-    check_program,
+    ToolSession,
     check_restart_settings,
     describe_failure,
-    fill_command,
     fixed_placeholders,
     parse_command,
     placeholder_names,
     repro_command,
-    run_index_command,
     run_tool,
     stat_files,
 )
-from assay.errors import ConfigError, EngineError, SetupError
+from assay.errors import ConfigError, EngineError
 from assay.processes.running import CompletedProgram, ProgramSpec
-from assay.redaction import make_redactor
 from assay.settings import read_settings
 from assay.store import scratch
 from assay.types import Corpus, Role
@@ -381,49 +371,48 @@ class CommandEngine(SharedIndexEngine):
             **settings.recorded(),
         }
 
-    def open_at(
-        self, index: IndexWorkspace, seconds: float | None, *, indexed: bool
-    ) -> CommandSession | InteractiveSession:
+    def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ToolSession:
         clock = Deadline(seconds, self.settings.index_timeout)
-        workspace = ToolWorkspace(self, index.corpus, index.store)
-        with workspace.closed_on_failure():
-            workspace.check_programs()
+        session = self._make_session(index)
+        with session.closed_on_failure():
+            session.check_programs()
             if self.templates.index and not indexed:
-                workspace.run_index_command(self.templates.index, clock.rest(), "indexing")
-            if self.protocol is None:
-                follows = self.templates.update or not self.templates.index
-                return (UpdatableCommandSession if follows else CommandSession)(workspace)
-            kind = UpdatableInteractiveSession if self.settings.update else InteractiveSession
-            session = kind(workspace, self.protocol)
+                session.run_index_command(self.templates.index, clock.rest(), "indexing")
             session.start(clock.rest())
-            return session
+        return session
 
     def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
         """Build the index with the settings that belong to it, and return stderr."""
         clock = Deadline(seconds, self.settings.index_timeout)
-        workspace = ToolWorkspace(self.for_index(), index.corpus, index.store)
-        with workspace.closed_on_failure():
-            workspace.check_programs()
+        session = self.for_index()._make_session(index)
+        with session.closed_on_failure():
+            session.check_programs()
             if self.templates.index:
-                workspace.run_index_command(self.templates.index, clock.rest(), "indexing")
-            elif self.protocol is not None:  # the program indexes when it starts
-                session = InteractiveSession(workspace, self.protocol)
+                session.run_index_command(self.templates.index, clock.rest(), "indexing")
+            elif isinstance(session, InteractiveSession):  # the program indexes when it starts
                 session.start(clock.rest())
-                workspace.tracker.record_stderr(session.drop())
-        workspace.close()
-        return workspace.stderr()
+                session.tracker.record_stderr(session.drop())
+        session.close()
+        return session.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:
         """Return the version of the tool, facts about its files, and a digest of the variables of its index."""
         engine = self.for_index()
         with scratch() as directory:
-            workspace = ToolWorkspace(engine, replace(corpus, root=directory))
+            session = engine._make_session(IndexWorkspace(replace(corpus, root=directory)))
             try:
-                version = workspace.version()
+                version = session.version()
             finally:
-                workspace.close()
+                session.close()
         named = [engine.templates.index, engine.settings.env, engine.template.texts if engine.template else []]
         return [version, stat_files(engine.templates.commands(), engine.placeholders), digest_of(named_secrets(named))]
+
+    def _make_session(self, index: IndexWorkspace) -> ToolSession:
+        if self.protocol is None:
+            follows = self.templates.update or not self.templates.index
+            return (UpdatableCommandSession if follows else CommandSession)(self, index)
+        kind = UpdatableInteractiveSession if self.settings.update else InteractiveSession
+        return kind(self, index, self.protocol)
 
     def for_index(self) -> CommandEngine:
         """Return the engine with only the settings that belong to its index."""
@@ -432,125 +421,35 @@ class CommandEngine(SharedIndexEngine):
         return replace(self, settings=replace(self.settings, env=env), template=template)
 
 
-class ToolWorkspace:
-    """A tool on one corpus: its directories, the commands it runs there, and the resources they use."""
-
-    def __init__(self, engine: CommandEngine, corpus: Corpus, store: Path | None = None) -> None:
-        self.engine = engine
-        self.use_corpus(corpus)
-        self.tracker = UsageTracker()
-        self.orphans = OrphanTracker()
-        self.redactor = make_redactor(engine.secrets)
-        for_index = engine.for_index()
-        self._index_env = for_index.settings.env
-        self._directories = EngineWorkspace(
-            engine.placeholders,
-            corpus.root,
-            engine.texts,
-            store=store,
-            config=engine.template,
-            index_config=for_index.template,
-        )
-        self.placeholders = self._directories.placeholders
-
-    def use_corpus(self, corpus: Corpus) -> None:
-        """Use a corpus, or the same one after files changed."""
-        self.corpus = corpus
-        self.known = frozenset(file.path for file in corpus.files)
-
-    def fill(self, template: Sequence[str], **values: str) -> ProgramSpec:
-        return fill_command(template, {**self.placeholders, **values}, self.engine.settings.env, self.orphans.marker)
-
-    def check_programs(self) -> None:
-        for template in self.engine.templates.commands():
-            check_program(self.fill(template, query="", k="1"))
-
-    def run_index_command(self, template: Sequence[str], seconds: float | None, what: str) -> None:
-        values = self._directories.index_placeholders
-        program = fill_command(template, values, self._index_env, self.orphans.marker)
-        run_index_command(program, seconds, what, self.tracker.record_index_run)
-
-    def usage(self, startup_seconds: float | None = None) -> SessionUsage:
-        """Return the resources used so far and the version of the tool."""
-        store, peak = self._directories.store_bytes(), self.tracker.peak_bytes
-        return SessionUsage(startup_seconds, store, peak, self.version(), self.stderr())
-
-    def stderr(self) -> str:
-        return self.redactor.text(self.tracker.stderr())
-
-    def version(self) -> str:
-        """Run the version command and return the first line of its output; empty if it fails."""
-        if not self.engine.templates.version:
-            return ""
-        try:
-            finished = run_tool(self.fill(self.engine.templates.version), PROBE_LIMITS.seconds, hint="")
-        except (EngineError, SetupError):
-            return ""
-        lines = (finished.stdout + b"\n" + finished.stderr).decode(errors="replace").split("\n")
-        return self.redactor.text(next((line.strip() for line in lines if line.strip()), ""))
-
-    @contextmanager
-    def closed_on_failure(self) -> Iterator[None]:
-        """Close the workspace if an error is raised, and add stderr to an EngineError."""
-        try:
-            with self.redactor.cleaning():
-                yield
-        except BaseException as error:
-            self.close()
-            if isinstance(error, EngineError):
-                error.stderr = self.stderr()
-            raise
-
-    def close(self) -> None:
-        try:
-            self.orphans.end()
-        finally:
-            self._directories.close()
-
-
-class CommandSession(ExternalSession):
+class CommandSession(ToolSession):
     """A tool on one corpus that is run once per query."""
 
-    def __init__(self, workspace: ToolWorkspace) -> None:
-        self.workspace = workspace
-        self.placeholders = workspace.placeholders
-        self.filtering = workspace.engine.templates.filters
-
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
-        argv, values = self.workspace.engine.templates.argv, {"query": query, "k": str(k)}
-        with self.workspace.redactor.cleaning():
-            program = self.workspace.fill(argv, **values)
+        argv, values = self.engine.templates.argv, {"query": query, "k": str(k)}
+        with self.redactor.cleaning():
+            program = self.fill(argv, **values)
             added = self.filtering.arguments(wanted, {**self.placeholders, **values})
             cut = argv.index("--") if "--" in argv else len(argv)  # filters are options, which go before --
             reply = self._run(replace(program, argv=(*program.argv[:cut], *added, *program.argv[cut:])), seconds)
-        return replace(reply, notes=tuple(map(self.workspace.redactor.text, reply.notes)))
-
-    def usage(self) -> SessionUsage:
-        return self.workspace.usage()
-
-    def close(self) -> None:
-        self.workspace.close()
-
-    def remarks(self) -> tuple[str, ...]:
-        return self.workspace.orphans.remarks()
+        return replace(reply, notes=tuple(map(self.redactor.text, reply.notes)))
 
     def _run(self, program: ProgramSpec, seconds: float | None) -> EngineReply:
-        workspace, settings = self.workspace, self.workspace.engine.settings
+        settings = self.engine.settings
         limit = min_timeout(seconds, settings.timeout)
-        finished = run_tool(program, limit, hint="raise timeout", seen=workspace.tracker.record_query_run)
+        finished = run_tool(program, limit, hint="raise timeout", seen=self.tracker.record_query_run)
         failed = not _is_ok(finished, settings.ok_codes)
         if finished.code and not failed and not finished.stdout.strip():
             return EngineReply(())
         problem: EngineError | None = None
         try:
-            reply = parse_output(finished.stdout, workspace.engine.layout, workspace.known)
+            reply = parse_output(finished.stdout, self.engine.layout, self.known)
         except EngineError as error:
             if not failed:
                 raise
             reply, problem = EngineReply(()), error
         if not failed:
             return reply
-        workspace.tracker.record_failure(finished.stderr)
+        self.tracker.record_failure(finished.stderr)
         failure = describe_failure(program, finished)
         if not reply.hits:
             hint = f"if this means no results, add {finished.code} to ok_codes; {repro_command(program)}"
@@ -565,13 +464,11 @@ class UpdatableCommandSession(CommandSession):
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Run the update command, if any, within the shorter of the two time limits."""
-        workspace = self.workspace
-        workspace.use_corpus(corpus)
-        template = workspace.engine.templates.update
-        if template:
-            limit = min_timeout(seconds, workspace.engine.settings.index_timeout)
-            with workspace.redactor.cleaning():
-                workspace.run_index_command(template, limit, "updating")
+        self.use_corpus(corpus)
+        if self.engine.templates.update:
+            limit = min_timeout(seconds, self.engine.settings.index_timeout)
+            with self.redactor.cleaning():
+                self.run_index_command(self.engine.templates.update, limit, "updating")
 
 
 def _is_ok(finished: CompletedProgram, ok_codes: Sequence[int] | None) -> bool:

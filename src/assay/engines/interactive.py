@@ -16,14 +16,15 @@ from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter,
 from assay.engines.json_output import Documents, Selector, clean, find_documents, parse_json, select, strip_ansi
 from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.templates import fill, fill_json, merge
-from assay.engines.tool import ExternalSession, RestartCost, Restarts, display_name, repro_command, start_tool
+from assay.engines.tool import RestartCost, Restarts, ToolSession, display_name, repro_command, start_tool
 from assay.errors import EngineError, EngineTimeoutError
 from assay.processes.child import Child, ChildExited, ChildTimeout, OutputLimitExceeded
 from assay.processes.running import ANSWER_BYTES, last_line
 from assay.types import Corpus
 
 if TYPE_CHECKING:
-    from assay.engines.command import ToolWorkspace
+    from assay.engines.command import CommandEngine
+    from assay.engines.shared_index import IndexWorkspace
 
 #: Line breaks as `str.splitlines` defines them; a program may end a request at any of them.
 _LINE_BREAKS = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
@@ -184,15 +185,12 @@ def _early_output_notes(unread: bytes) -> tuple[str, ...]:
     return (f"ignored {len(unread):,} bytes printed before the query",) if unread.strip() else ()
 
 
-class InteractiveSession(ExternalSession):
+class InteractiveSession(ToolSession):
     """A running program on one corpus."""
 
-    def __init__(self, workspace: ToolWorkspace, protocol: WireProtocol) -> None:
-        engine = workspace.engine
-        self.workspace = workspace
-        self.placeholders = workspace.placeholders
-        self.filtering = engine.templates.filters
-        self._program = workspace.fill(engine.templates.argv)
+    def __init__(self, engine: CommandEngine, index: IndexWorkspace, protocol: WireProtocol) -> None:
+        super().__init__(engine, index)
+        self._program = self.fill(engine.templates.argv)
         self._name = display_name(engine.templates.argv, self._program)
         self._protocol = protocol
         self._child: Child | None = None
@@ -202,7 +200,7 @@ class InteractiveSession(ExternalSession):
 
     def start(self, seconds: float | None) -> None:
         begin = time.monotonic()
-        settings = self.workspace.engine.settings
+        settings = self.engine.settings
         whole = Deadline(seconds, settings.index_timeout)
         clock = whole.within(settings.startup_timeout)
         limit = "startup_timeout" if whole.allows(settings.startup_timeout) else "index_timeout"
@@ -215,39 +213,35 @@ class InteractiveSession(ExternalSession):
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Send a query; if the program is not running, restart it first."""
-        workspace = self.workspace
-        with workspace.redactor.cleaning():
+        with self.redactor.cleaning():
             restart = RestartCost()
             if self._child is None or not self._child.alive:
                 if self._child is not None:
                     self._restarts.note_loss()
                     self.drop()
                 restart = self._restarts.restart(self.start)
-            clock = Deadline(seconds, workspace.engine.settings.timeout)
+            clock = Deadline(seconds, self.engine.settings.timeout)
             assert self._child is not None
             self._queries += 1
-            values = {**workspace.placeholders, "query": query, "k": k, "id": self._queries}
+            values = {**self.placeholders, "query": query, "k": k, "id": self._queries}
             with restart.excluded(), self._guarded(self._child, clock, "raise timeout"):
-                request = ToolRequest(values, workspace.known, self.filtering.table(wanted, values))
+                request = ToolRequest(values, self.known, self.filtering.table(wanted, values))
                 reply = self._protocol.query(self._child, request, clock.deadline)
             self._restarts.note_answer()
-        notes = tuple(map(workspace.redactor.text, (*restart.notes, *reply.notes)))
+        notes = tuple(map(self.redactor.text, (*restart.notes, *reply.notes)))
         return replace(reply, notes=notes, waited=restart.seconds)
 
     def usage(self) -> SessionUsage:
         if self._child is not None:
-            self.workspace.tracker.record_peak(self._child.peak_bytes())
-            self.workspace.tracker.record_stderr(self._child.stderr)
-        return self.workspace.usage(self._startup if self._protocol.waits else None)
+            self.tracker.record_peak(self._child.peak_bytes())
+            self.tracker.record_stderr(self._child.stderr)
+        return replace(super().usage(), startup_seconds=self._startup if self._protocol.waits else None)
 
     def close(self) -> None:
         try:
             self.drop()
         finally:
-            self.workspace.close()
-
-    def remarks(self) -> tuple[str, ...]:
-        return self.workspace.orphans.remarks()
+            super().close()
 
     def drop(self) -> bytes:
         """End the program, if it runs, and return its stderr."""
@@ -255,7 +249,7 @@ class InteractiveSession(ExternalSession):
         if child is None:
             return b""
         child.end()
-        self.workspace.tracker.record_peak(child.peak_bytes())
+        self.tracker.record_peak(child.peak_bytes())
         return child.stderr
 
     @contextmanager
@@ -288,7 +282,7 @@ class InteractiveSession(ExternalSession):
     def _fail(self) -> str:
         stderr = self.drop()
         self._restarts.note_loss()
-        self.workspace.tracker.record_failure(stderr)
+        self.tracker.record_failure(stderr)
         last = last_line(stderr)
         return f": {last}" if last else ""
 
@@ -298,11 +292,10 @@ class UpdatableInteractiveSession(InteractiveSession):
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Run the update command and restart the program, both within the shorter of the two time limits."""
-        workspace = self.workspace
-        clock = Deadline(seconds, workspace.engine.settings.index_timeout)
-        workspace.use_corpus(corpus)
-        with workspace.redactor.cleaning():
+        clock = Deadline(seconds, self.engine.settings.index_timeout)
+        self.use_corpus(corpus)
+        with self.redactor.cleaning():
             self.drop()
-            if workspace.engine.templates.update:
-                workspace.run_index_command(workspace.engine.templates.update, clock.rest(), "updating")
+            if self.engine.templates.update:
+                self.run_index_command(self.engine.templates.update, clock.rest(), "updating")
             self.start(clock.rest())

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.clock import format_duration
 from assay.corpus.copying import folder_bytes
-from assay.engines.base import Answered, EngineContext, EngineCrash, SearchFilter
+from assay.engines.base import Answered, EngineContext, EngineCrash, SearchFilter, SessionUsage
 from assay.engines.config_files import ConfigTemplate
+from assay.engines.presets import PROBE_LIMITS
 from assay.engines.templates import INTERPRETER, Filters, check_template, fill, has_placeholder
 from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeoutError, SetupError
 from assay.processes.child import Child
@@ -29,7 +31,13 @@ from assay.processes.running import (
     run_process,
 )
 from assay.processes.watch import new_marker
+from assay.redaction import make_redactor
 from assay.store import scratch
+from assay.types import Corpus
+
+if TYPE_CHECKING:
+    from assay.engines.command import CommandEngine
+    from assay.engines.shared_index import IndexWorkspace
 
 Argv = str | tuple[str, ...]
 #: Prefixes of temporary directories.
@@ -366,3 +374,88 @@ class OrphanTracker:
         if not self._killed:
             return ()
         return (f"killed {self._killed} leftover {'process' if self._killed == 1 else 'processes'}",)
+
+
+# ---------------------------------------------------------------------------------------------- sessions
+
+
+class ToolSession(ExternalSession):
+    """A command line tool on one corpus: its directories, its commands and the resources that they use."""
+
+    def __init__(self, engine: CommandEngine, index: IndexWorkspace) -> None:
+        self.engine = engine
+        self.filtering = engine.templates.filters
+        self.use_corpus(index.corpus)
+        self.tracker = UsageTracker()
+        self.orphans = OrphanTracker()
+        self.redactor = make_redactor(engine.secrets)
+        for_index = engine.for_index()
+        self._index_env = for_index.settings.env
+        self._directories = EngineWorkspace(
+            engine.placeholders,
+            index.corpus.root,
+            engine.texts,
+            store=index.store,
+            config=engine.template,
+            index_config=for_index.template,
+        )
+        self.placeholders = self._directories.placeholders
+
+    def use_corpus(self, corpus: Corpus) -> None:
+        """Use a corpus, or the same one after files changed."""
+        self.known = frozenset(file.path for file in corpus.files)
+
+    def fill(self, template: Sequence[str], **values: str) -> ProgramSpec:
+        return fill_command(template, {**self.placeholders, **values}, self.engine.settings.env, self.orphans.marker)
+
+    def check_programs(self) -> None:
+        for template in self.engine.templates.commands():
+            check_program(self.fill(template, query="", k="1"))
+
+    def run_index_command(self, template: Sequence[str], seconds: float | None, what: str) -> None:
+        values = self._directories.index_placeholders
+        program = fill_command(template, values, self._index_env, self.orphans.marker)
+        run_index_command(program, seconds, what, self.tracker.record_index_run)
+
+    def start(self, seconds: float | None) -> None:
+        """Start the program, if it answers several queries."""
+
+    def usage(self) -> SessionUsage:
+        return SessionUsage(
+            None, self._directories.store_bytes(), self.tracker.peak_bytes, self.version(), self.stderr()
+        )
+
+    def stderr(self) -> str:
+        return self.redactor.text(self.tracker.stderr())
+
+    def version(self) -> str:
+        """Run the version command and return the first line of its output; empty if it fails."""
+        if not self.engine.templates.version:
+            return ""
+        try:
+            finished = run_tool(self.fill(self.engine.templates.version), PROBE_LIMITS.seconds, hint="")
+        except (EngineError, SetupError):
+            return ""
+        lines = (finished.stdout + b"\n" + finished.stderr).decode(errors="replace").split("\n")
+        return self.redactor.text(next((line.strip() for line in lines if line.strip()), ""))
+
+    @contextmanager
+    def closed_on_failure(self) -> Iterator[None]:
+        """Close the session if an error is raised, and add stderr to an EngineError."""
+        try:
+            with self.redactor.cleaning():
+                yield
+        except BaseException as error:
+            self.close()
+            if isinstance(error, EngineError):
+                error.stderr = self.stderr()
+            raise
+
+    def close(self) -> None:
+        try:
+            self.orphans.end()
+        finally:
+            self._directories.close()
+
+    def remarks(self) -> tuple[str, ...]:
+        return self.orphans.remarks()
