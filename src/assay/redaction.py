@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 from urllib.parse import quote, quote_plus
@@ -33,22 +32,15 @@ _DECLARED: Final[set[str]] = set()
 MARK: Final = "***"
 
 
-@dataclass(frozen=True, slots=True)
-class RedactionLimits:
-    """Limits of redaction."""
-
-    shortest: int = 6  # a shorter value is a word, not a secret; redacting it would obscure messages
-
-
-REDACTION: Final = RedactionLimits()
+_SHORTEST: Final = 6  # a shorter value is a word, not a secret; redacting it would obscure messages
 
 
 class Redactor:
     """A filter that replaces secret values, including their quoted, escaped and base64 forms."""
 
-    def __init__(self, values: Iterable[str], limits: RedactionLimits = REDACTION) -> None:
-        forms = {form for value in values if len(value) >= limits.shortest for form in _forms(value)}
-        longest_first = sorted((form for form in forms if len(form) >= limits.shortest), key=lambda f: (-len(f), f))
+    def __init__(self, values: Iterable[str]) -> None:
+        forms = {form for value in values if len(value) >= _SHORTEST for form in _forms(value)}
+        longest_first = sorted((form for form in forms if len(form) >= _SHORTEST), key=lambda f: (-len(f), f))
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def text(self, text: str) -> str:

@@ -98,7 +98,17 @@ def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a 
     """Check a value against a type hint and convert lists to tuples, tables to records."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return _fit_any(value, arguments, where)
+        problems = []
+        for argument in arguments:
+            if argument is type(None):
+                if value is None:
+                    return None
+                continue
+            try:
+                return coerce(value, argument, where)
+            except ConfigError as problem:
+                problems.append(problem)
+        raise problems[0]
     if origin is Literal:
         if value not in arguments:
             raise _misfit(value, where, hint)
@@ -120,20 +130,6 @@ def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a 
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise _misfit(value, where, hint)
     return value
-
-
-def _fit_any(value: object, hints: tuple[Any, ...], where: str) -> object:
-    problems = []
-    for hint in hints:
-        if hint is type(None):
-            if value is None:
-                return None
-            continue
-        try:
-            return coerce(value, hint, where)
-        except ConfigError as problem:
-            problems.append(problem)
-    raise problems[0]
 
 
 def _misfit(value: object, where: str, hint: Any) -> ConfigError:  # noqa: ANN401 - a type hint is any object
@@ -158,28 +154,19 @@ _PART = re.compile(
 @lru_cache(maxsize=4096)
 def split_key(key: str) -> tuple[str, ...]:
     """Split a dotted key; parts that contain dots are quoted."""
-    found, position = [], 0
-    while match := _PART.match(key, position):
-        found.append(match["bare"] or _unquoted(match["quoted"], key))
-        position = match.end() + 1
-        if key[match.end() : position] != ".":
-            break
-    if position != len(key) + 1:
-        raise _wrong(key)
-    return tuple(found)
-
-
-def _unquoted(quoted: str, key: str) -> str:
+    found, position = list[str](), 0
     try:
-        return next(iter(tomllib.loads(f"{quoted} = 0")))
+        while match := _PART.match(key, position):
+            found.append(match["bare"] or next(iter(tomllib.loads(f"{match['quoted']} = 0"))))
+            position = match.end() + 1
+            if key[match.end() : position] != ".":
+                break
     except tomllib.TOMLDecodeError:
-        raise _wrong(key) from None
-
-
-def _wrong(key: str) -> ConfigError:
-    return ConfigError(
-        f"invalid dotted key {key!r}", hint='write it like search.stem.files; quote parts that contain dots: "a.b"'
-    )
+        position = -1
+    if position != len(key) + 1:
+        hint = 'write it like search.stem.files; quote parts that contain dots: "a.b"'
+        raise ConfigError(f"invalid dotted key {key!r}", hint=hint)
+    return tuple(found)
 
 
 def flatten(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,20 +43,17 @@ def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
 def line_of(text: str, dotted: str) -> int | None:
     """Return the line of a table or key, or else of the first key inside it."""
     dotted = _plain(dotted)
-    for number, name in _names(text):
-        if name == dotted or name.startswith(f"{dotted}."):
-            return number
-    return None
-
-
-def _names(text: str) -> Iterator[tuple[int, str]]:
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if header := _HEADER.match(line):
-            table = _plain(header.group(1))
-            yield number, table
+            name = table = _plain(header.group(1))
         elif key := _KEY.match(line):
-            yield number, ".".join(filter(None, (table, _plain(key.group(1)))))
+            name = ".".join(filter(None, (table, _plain(key.group(1)))))
+        else:
+            continue
+        if name == dotted or name.startswith(f"{dotted}."):
+            return number
+    return None
 
 
 def _plain(name: str) -> str:

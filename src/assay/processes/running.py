@@ -63,15 +63,9 @@ class ProcessLimits:
 PROCESS_LIMITS = ProcessLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class PollInterval:
-    """Seconds between polls of a program that should exit, doubled each time."""
-
-    first: float = 0.0005  # most have exited by the second poll
-    longest: float = 0.05  # not noticeable with a slow program
-
-
-POLLING = PollInterval()
+#: Seconds between polls of a program that should exit, doubled each time: most have exited by the second poll.
+_FIRST_POLL: Final = 0.0005
+_LONGEST_POLL: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +209,13 @@ class ProcessGroup:
     def wait(self, seconds: float | None) -> int | None:
         """Wait for its exit; None if it still runs after that time."""
         end = None if seconds is None else time.monotonic() + seconds
-        pause = POLLING.first
+        pause = _FIRST_POLL
         while (code := self.poll()) is None:
             left = pause if end is None else end - time.monotonic()
             if left <= 0:
                 return None
             time.sleep(min(pause, left))
-            pause = min(pause * 2, POLLING.longest)
+            pause = min(pause * 2, _LONGEST_POLL)
         return code
 
     def signal(self, number: signal.Signals) -> None:
@@ -322,10 +316,10 @@ def kill_orphans(marker: str, grace: float = PROCESS_LIMITS.grace) -> int:
     left = find_orphans(marker)
     ended = set(left)
     _send(left, marker, signal.SIGTERM)
-    end, pause = time.monotonic() + grace, POLLING.first
+    end, pause = time.monotonic() + grace, _FIRST_POLL
     while left and time.monotonic() < end:
         time.sleep(pause)
-        pause = min(pause * 2, POLLING.longest)
+        pause = min(pause * 2, _LONGEST_POLL)
         left = [pid for pid in left if has_marker(pid, marker)]
     for _ in range(_ROUNDS if ended else 0):
         left = find_orphans(marker)
