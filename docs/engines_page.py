@@ -19,7 +19,7 @@ MADE = "Made by `make docs` from the program; edit the program."
 
 
 def engines() -> str:
-    """Describe what holds for every engine, then every kind with its settings."""
+    """Return the page: common sections, then every kind with its settings."""
     parts = [
         "# Engines",
         MADE,
@@ -48,14 +48,14 @@ kind = "command"
 argv = ["my-search", "--limit", "{k}", "--", "{query}"]
 ```
 
-No shell is used: write `["sh", "-c", "..."]` if you want one. Programs run in the root of the corpus. The relative path
-of a program (the first word of a command, with a slash in it) starts at the folder of assay.toml; any other relative
-path starts where the program runs, so write `{here}/tool.py` for a file beside assay.toml. Paths in results are from
-the root of the corpus."""
+No shell is used; write `["sh", "-c", "..."]` if you need one. Programs run in the root of the corpus. The relative path
+of a program (the first word of a command, if it contains a slash) is relative to the directory of assay.toml. Any other
+relative path is relative to the root of the corpus, so write `{here}/tool.py` for a file beside assay.toml. Paths in
+results are relative to the root of the corpus."""
 
 
 def _placeholders() -> str:
-    """Show every placeholder; one that the program knows and this page does not is an error."""
+    """Return the table of placeholders; fail if one is not described here."""
     outside = tuple(f"{kind}:{_ARGUMENTS[kind]}" for kind in templates._READERS)
     names = (
         "query",
@@ -69,12 +69,12 @@ def _placeholders() -> str:
     )
     assert set(templates.QUERY_PLACEHOLDERS) == {"query", "k"}
     rows = [f"| `{{{name}}}` | {_PLACES[name][0]} | {_PLACES[name][1]} |" for name in names]
-    table = ["| placeholder | stands for | may stand in |", "|---|---|---|", *rows]
+    table = ["| placeholder | value | allowed in |", "|---|---|---|", *rows]
     return "\n\n".join(["## Placeholders", "\n".join(table), _BRACES])
 
 
 def _rendered() -> str:
-    """Show what a file for a tool is made from, and how variants share an index."""
+    """Return the sections on configuration files and shared indexes."""
     rows = [
         f"| `config.{field.name}` | {type_text(hint)} | {field.metadata['about']} |"
         for field, hint in zip(fields(ConfigSettings), get_type_hints(ConfigSettings).values(), strict=True)
@@ -116,46 +116,46 @@ or server that indexes at startup or on request must write to `{root}` or `{stor
 
 _ARGUMENTS = {"env": "NAME", "python": "PROGRAM"}
 _FOLDERS_FIRST = ["root", "here", "store", "config", "preset"]
-_ANYWHERE = "wherever a placeholder may stand"
-_ASKING = "`argv` of a command that runs for each query, else `request`; `url` and `body`; `arguments`; filters"
+_ANYWHERE = "all templates"
+_ASKING = "`argv` of a command that runs once per query, else `request`; `url` and `body`; `arguments`; filters"
 _PLACES = {
-    "query": ("the question", _ASKING),
-    "k": ('the number of results that are asked for; alone in JSON (`"{k}"`) it is a number', _ASKING),
-    "root": ("the folder of the corpus, mostly a copy that is the engine's own", _ANYWHERE),
-    "here": ("the folder of assay.toml; without one, that where the command is given", _ANYWHERE),
+    "query": ("the query", _ASKING),
+    "k": ('the number of results to return; alone in JSON (`"{k}"`) it becomes a number', _ASKING),
+    "root": ("the directory of the corpus, usually a private copy", _ANYWHERE),
+    "here": ("the directory of assay.toml, or the current directory without one", _ANYWHERE),
     "store": (
-        "an empty folder of the engine's own, one for each corpus, for an index; measured, and removed at the end",
+        "an empty directory for an index, one per engine and corpus; its size is measured; removed at the end",
         _ANYWHERE,
     ),
     "config": (
-        "a file that is rendered for the engine from `config.template` by `config.edits`, in a folder of its own",
+        "the file rendered from `config.template` and `config.edits`, in a temporary directory",
         f"{_ANYWHERE}, with `[engines.NAME.config]`",
     ),
-    "preset": ("the folder of the preset's file, for programs that lie beside it", f"{_ANYWHERE}, in a preset"),
-    "id": ("a number that counts up with the questions", "`request` of a program that stays"),
+    "preset": ("the directory of the preset file, for programs beside it", f"{_ANYWHERE}, in a preset"),
+    "id": ("a number that increases with every query", "`request` of an interactive program"),
     "path": ("a glob that paths of results must match", "`path_filter`"),
     "language": ("a language that results must be in, such as `python`", "`language_filter`"),
     "env:NAME": (
-        "the variable NAME of the environment: a secret, its value is in no record, report or message",
+        "the environment variable NAME: a secret whose value is in no record, report or message",
         _ANYWHERE,
     ),
-    "python": ("the Python that Assay itself runs in", _ANYWHERE),
+    "python": ("the Python interpreter that runs Assay", _ANYWHERE),
     "python:PROGRAM": (
-        "the Python that PROGRAM on the PATH starts with, to run a driver among the packages of an installed tool",
+        "the Python interpreter of PROGRAM on the PATH, to run a driver with the packages of an installed tool",
         _ANYWHERE,
     ),
 }
 
 _BRACES = """\
-They may stand in `argv`, `index`, `update`, `version`, `request`, `env` and the filters of a command; in `url`,
-`headers`, `body`, `index`, `update`, `ready` and the filters of an HTTP API; in `command`, `index_command`, `url`,
-`headers`, `env`, `arguments`, `index`, `update` and the filters of an MCP server. All are filled in one pass: braces in
-a query stay what they are, and so do braces that name nothing in the table, which belong to your tool. What looks like
-one of them misspelt is an error. In a `url` values are percent-encoded; nowhere else do they need quotes."""
+Templates are `argv`, `index`, `update`, `version`, `request`, `env` and the filters of a command; `url`, `headers`,
+`body`, `index`, `update`, `ready` and the filters of an HTTP API; `command`, `index_command`, `url`, `headers`, `env`,
+`arguments`, `index`, `update` and the filters of an MCP server. They are filled in one pass: braces in a query are
+kept, and so are braces with other names, which belong to your tool. A name that resembles a placeholder is an error.
+Values in a `url` are percent-encoded; nowhere else do they need quotes."""
 
 
 def _harness() -> str:
-    """Say what is done for every engine, with the numbers of the program."""
+    """Return the section on the harness, with its defaults."""
     usual = Spec()
     return _HARNESS.format(timeout=usual.timeout, index_timeout=usual.index_timeout, give_up=usual.give_up)
 
@@ -163,30 +163,29 @@ def _harness() -> str:
 _HARNESS = """\
 ## What every engine gets
 
-- **A copy of the corpus.** Every file that counts, and nothing else, in a fresh folder before the clock starts; the
-  engine may leave there what it likes, and what its index leaves is measured. Engines that declare to only read
-  (`private = False`) get the original. With `git = true` the copy is a repository with one commit. assay.toml and the
-  gold files are in neither.
-- **Turns.** All engines are opened, then every question is put to each of them, in an order that rotates, so that a
-  busy moment of the machine hits all. `interleave = false` opens one at a time. Start-up, index, first and later
-  queries are timed apart. No warm-up query is asked.
-- **Processors.** All engines have the same `threads`, by CPU affinity where the system has it and by the variables that
-  libraries read (`OMP_NUM_THREADS` and its like).
-- **Secrets.** Values of `{{env:NAME}}`, of `token_env`, and of variables that are named like secrets are struck out of
-  answers, errors, notes and stderr before anything is written. A key that stands in the settings itself is refused.
-- **Time limits.** `timeout` ({timeout:g} s) for a query, `index_timeout` ({index_timeout:g} s) to get ready;
-  `[run]` sets them for all, an engine's own can only be less. A program that is late is ended with all it started. A
-  query that is late or fails scores worst. After `give_up` ({give_up}) time-outs in a row an engine is asked no more on
-  that corpus; 0 asks to the end.
-- **The same reading.** k results, repaired and de-duplicated by the same rules; what had to be repaired is told."""
+- **A copy of the corpus.** Every file that counts, and no other, in a new directory before timing starts. The engine
+  may write there, and the size of its index is measured. Engines that only read (`private = False`) get the original.
+  With `git = true` the copy is a Git repository with one commit. assay.toml and the gold files are in neither.
+- **Interleaved queries.** All engines are opened, then every query is sent to each of them, in rotating order, so that
+  load on the machine affects all. `interleave = false` opens one engine at a time. Startup, indexing, first and later
+  queries are timed separately. There is no warm-up query.
+- **Processors.** All engines use the same number of `threads`, set by CPU affinity where available and by the variables
+  that libraries read (such as `OMP_NUM_THREADS`).
+- **Secrets.** Values of `{{env:NAME}}`, of `token_env`, and of variables whose names look like secrets are redacted
+  from results, errors, notes and stderr. A literal key in the settings is an error.
+- **Timeouts.** `timeout` ({timeout:g} s) per query and `index_timeout` ({index_timeout:g} s) to open. `[run]` sets them
+  for all engines; those of an engine can only be shorter. A program that times out is ended with all its children. A
+  failed query gets the worst score. After `give_up` ({give_up}) consecutive timeouts an engine gets no more queries on
+  that corpus; 0 never gives up.
+- **The same normalization.** k results, repaired and deduplicated by the same rules; repairs are reported."""
 
 _PRESETS = """\
 ## Presets
 
-A preset is a file with the settings of a known tool; `assay engines` lists those that ship, `assay engines check NAME`
-says whether one works here. On the command line its name is an engine: `--engine semble`. In assay.toml `preset` stands
-in the place of `kind`, and what you add overrides; tables (`env`, `arguments`, `body`) are overridden key by key, all
-else whole:
+A preset is a file with the settings of a known tool. `assay engines` lists the shipped presets, `assay engines check
+NAME` checks whether one works on this machine. On the command line use its name as the engine: `--engine semble`. In
+assay.toml write `preset` instead of `kind`; your settings override those of the preset. Tables (`env`, `arguments`,
+`body`) are overridden key by key, other settings as a whole:
 
 ```toml
 [engines.mine]
@@ -194,14 +193,14 @@ preset = "semble"
 timeout = 5.0
 ```
 
-For more than that, copy it: `assay engines show semble > mine.toml`, change it, and name the file:
-`--engine ./mine.toml`, or `preset = "mine.toml"`, which starts at the folder of assay.toml. It has two tables:
-`[preset]`, what is known of the tool (`about`, and perhaps `home`, `docs`, `verified`, `install`, `needs`, `variables`,
-`note`, `version.argv`), and `[engine]`, its `kind` and settings."""
+For larger changes copy the preset with `assay engines show semble > mine.toml`, edit it, and name the file:
+`--engine ./mine.toml`, or `preset = "mine.toml"`, relative to the directory of assay.toml. A preset has two tables:
+`[preset]` with facts about the tool (`about`, and optionally `home`, `docs`, `verified`, `install`, `needs`,
+`variables`, `note`, `version.argv`), and `[engine]` with its `kind` and settings."""
 
 
 def _python_engines() -> str:
-    """Describe what an engine in Python has to offer and what it may, from the protocols."""
+    """Return the section on Python engines, from the protocols."""
     bare = as_engine(_Bare())  # type: ignore[arg-type]  # what it lacks is filled in
     own = [
         f"| `{name}` | {_code(_declared(bare, name))} | {_about(FullEngine, name)} |"
@@ -213,25 +212,24 @@ def _python_engines() -> str:
         for protocol, names in _SESSIONS.items()
         for name in names
     ]
-    engine = ["| an engine may declare | default | meaning |", "|---|---|---|", *own]
-    session = ["| a session may also have | meaning |", "|---|---|", *calls]
+    engine = ["| optional attribute of an engine | default | meaning |", "|---|---|---|", *own]
+    session = ["| optional member of a session | meaning |", "|---|---|", *calls]
     return "\n\n".join([_PYTHON, "\n".join(engine), "\n".join(session), _PYTHON_EXAMPLE])
 
 
-#: What every engine has of its own: there is no default to show.
+#: Attributes without a default to show.
 _OWN = ("config", "fingerprint")
 
 
 def _declared(bare: object, name: str) -> str:
-    """Give the default of what an engine may declare; nothing where each engine has its own."""
+    """Return the default of an optional attribute; empty if it depends on the engine."""
     return "" if name in _OWN else repr(getattr(bare, name))
 
 
 class _Bare:
-    """An engine that declares nothing."""
+    """An engine without optional attributes."""
 
     def open(self, corpus: Corpus) -> Session:
-        """Never be opened."""
         raise NotImplementedError
 
 
@@ -243,16 +241,16 @@ _SESSIONS: dict[type, tuple[str, ...]] = {
 }
 
 
-_MEANINGS = {"usage": "Tell by a `Usage` what it took, after the last query and before the end"}
+_MEANINGS = {"usage": "Return the `SessionUsage`, after the last query and before `close`"}
 
 
 def _about(owner: type, name: str) -> str:
-    """Take the meaning of an attribute from its docstring, where that can stand alone."""
+    """Return the meaning of an attribute from its docstring."""
     return _MEANINGS.get(name) or (inspect.getdoc(inspect.getattr_static(owner, name)) or "").rstrip(".")
 
 
 def _call(owner: type, name: str) -> str:
-    """Write a method with its arguments, or an attribute."""
+    """Format a method with its arguments, or an attribute."""
     member = inspect.getattr_static(owner, name)
     if isinstance(member, property):
         return name
@@ -264,21 +262,21 @@ _PYTHON = """\
 
 `python:module:callable` names a search function `(query, k)` or `(query)`, a class, or a function that makes an engine;
 `options` are the arguments of the latter two. `k` is passed to a parameter of that name, else to the second positional
-one, unless its default is neither a whole number nor None; the results of a function without it are cut at k. Any other
-callable is an error (exit code 2). Results are `assay.Hit`s, paths, `path:10-20`, or mappings with `path`, `start`,
-`end` and `score`, best first. A function does not get the corpus. A class does:
+parameter, unless its default is neither an integer nor None; the results of a function without `k` are cut at k. Any
+other callable is an error (exit code 2). Results are `assay.Hit`s, paths, `path:10-20`, or mappings with `path`,
+`start`, `end` and `score`, best first. A function does not get the corpus. A class does:
 
-- `open(corpus)` gets ready and gives a session. `corpus.root` is the folder, `corpus.files` the files that count, each
-  with `path` (from the root), `size`, `language` and `kind`.
-- The session has `search(query, k)`, for results, and `close()`.
+- `open(corpus)` prepares the engine and returns a session. `corpus.root` is the directory, `corpus.files` the files
+  that count, each with `path` (relative to the root), `size`, `language` and `kind`.
+- The session has `search(query, k)`, which returns results, and `close()`.
 
-It runs in this process. A call that is late is abandoned in its thread, not ended: run code that may hang as a
-command."""
+The engine runs in this process. A call that times out is abandoned in its thread, not ended: run code that may hang as
+a command."""
 
 _PYTHON_EXAMPLE = """\
-A run asks for `search` and `usage`; `update_within` and filters are for `assay audit` and `assay engines ask`. A
-session that keeps to a time limit by itself (`search_within`) belongs to an engine with `open_within(corpus, seconds)`;
-only for those does `parallel` count. `EngineReply`, `SessionUsage` and `SearchFilter` are in `assay.engines.base`.
+A run calls `search` and `usage`; `update_within` and filters are for `assay audit` and `assay engines ask`. A session
+that enforces timeouts itself (`search_within`) belongs to an engine with `open_within(corpus, seconds)`; only for those
+does `parallel` have an effect. `EngineReply`, `SessionUsage` and `SearchFilter` are in `assay.engines.base`.
 
 ```python
 from fnmatch import fnmatch
@@ -318,5 +316,4 @@ class Opened:
 
 
 def _code(text: str | None) -> str:
-    """Write a default as code, or nothing."""
     return f"`{text}`" if text else ""

@@ -105,7 +105,7 @@ def test_page_of_engines_names_every_placeholder_there_is():
 
 
 def test_page_of_engines_names_settings_that_there_are():
-    (sentence,) = re.findall(r"^They may stand in (.*?)\. All are", ENGINES, flags=re.MULTILINE | re.DOTALL)
+    (sentence,) = re.findall(r"^Templates are (.*?)\. They are filled", ENGINES, flags=re.MULTILINE | re.DOTALL)
     kinds = re.findall(
         r"^## (\w+)\n(.*?)(?=^## |\Z)", ENGINES.partition("\n# Kinds\n")[2], flags=re.MULTILINE | re.DOTALL
     )
