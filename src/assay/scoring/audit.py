@@ -18,7 +18,7 @@ from assay.types import Ranking, Run, Scores, Status
 if TYPE_CHECKING:
     from assay.types import FloatArray
 
-#: Shuffles of tied hits: rule 9's number.
+#: Number of shuffles of tied hits (rule 9).
 SHUFFLES = 100
 
 
@@ -28,7 +28,7 @@ class Ties:
 
     engine: str
     measure: str
-    rate: float  # share of the answered rankings in which two adjacent hits have the same score
+    rate: float  # share of the rankings in which two adjacent hits have the same score
     value: float  # in the engine's order
     low: float  # over the shuffles
     mean: float
@@ -38,9 +38,9 @@ class Ties:
 def ties(
     run: Run | Scorer, measures: Sequence[Measure], rng: np.random.Generator, *, shuffles: int = SHUFFLES
 ) -> tuple[Ties, ...]:
-    """Shuffle tied hits and rescore; hits below the requested number of results are unknown.
+    """Rescore with tied hits in random order, and return the range of the means.
 
-    Only answers with ties are rescored, each distinct order once.
+    Only rankings with ties are rescored, each distinct order once.
     """
     scorer = as_scorer(run)
     base, run = scorer.tabulate(measures), scorer.run
@@ -70,7 +70,6 @@ def ties(
 
 
 def _headline_means(scores: Scores, values: FloatArray) -> FloatArray:
-    """Average over the headline units where a measure applies: engines × measures."""
     headline = np.array([unit.headline for unit in scores.units], dtype=np.bool_)
     shown = values[..., headline]
     applies = ~np.isnan(shown)
@@ -96,10 +95,7 @@ def _shuffle(
     rng: np.random.Generator,
     shuffles: int,
 ) -> Iterator[tuple[int, IntArray, FloatArray, IntArray]]:
-    """Yield for each engine with ties its columns, the values by order (orders × measures × columns) and the orders.
-
-    The orders (draws × columns) select one of the values of a column in each draw.
-    """
+    """Yield each engine with ties, its columns, the values (orders × measures × columns) and the orders by draw."""
     answers = _collect_answers(run, marked, base, measures)
     tied = [answer for answer in answers if any(id(ranking) in marked for ranking in answer.rankings)]
     size = sum(len(answer.numbers) for answer in answers)
@@ -192,9 +188,9 @@ class IdenticalEngines:
 
 
 def identical_rankings(run: Run | Scorer) -> tuple[IdenticalEngines, ...]:
-    """Return the pairs of engines with identical rankings: the setting that differs has no effect.
+    """Return the pairs of engines with identical rankings, as if a changed setting had no effect.
 
-    Engines without any hit are not compared.
+    Engines without hits are not compared.
     """
     names = [engine.name for engine in (run.run if isinstance(run, Scorer) else run).engines]
     rows = [row.tobytes() if row.any() else None for row in ranking_codes(run)]
@@ -206,7 +202,7 @@ def identical_rankings(run: Run | Scorer) -> tuple[IdenticalEngines, ...]:
 
 
 def ranking_codes(run: Run | Scorer) -> IntArray:
-    """Number the ranking of each engine (row) and query (column): equal numbers are equal hits in equal order.
+    """Return a number for the ranking of each engine (row) and query (column); equal hits in equal order are equal.
 
     Scores are ignored. 0 is a failure, an empty ranking or a query that was not run.
     """

@@ -1,7 +1,7 @@
 """Measures of reading cost: results are read in rank order, line by line.
 
 A hit costs `approx4` of its bytes. A line that is returned twice costs twice, since a reader reads it twice. The hit
-that exceeds a budget is cut at the last line that fits, and reading stops there. The cut-off is the budget, within the
+that exceeds a budget is cut at the last line that fits, and reading stops there. The cutoff is the budget, within the
 number of results of the run.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     """Share of the targets of which at least one line is read within the budget.
 
-    After the recall-under-budget curves of semble's token_efficiency.py, with partial hits and one token count for all.
+    After the recall-under-budget curves of semble's token_efficiency.py, with partial hits and one token count.
     """
     values, lengths = grid.blank(), LineLengths(grid.run)
     for cell, gold, targets in _cells_with_targets(grid, measure):
@@ -102,7 +102,7 @@ class HitCost:
         return approx4(sum(self.lengths[self._first - 1 : line]))
 
     def cut(self, tokens: int) -> Span | None:
-        """Return the whole lines that fit; None if the first does not."""
+        """Return the whole lines that fit the tokens; None if the first does not."""
         if self.span is None:
             return None
         sums = list(accumulate(self.lengths[self._first - 1 : self.span.end]))

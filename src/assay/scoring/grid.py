@@ -40,7 +40,7 @@ class GradedRanks:
     """The grades of the distinct hits at one level: engines × units × ranks."""
 
     grades: IntArray  # 0 without a claimed target, and past the end of the list
-    positions: IntArray  # in the returned list, from 0; beyond any cut-off without a hit
+    positions: IntArray  # in the returned list, from 0; beyond any cutoff without a hit
     ideal: IntArray  # units × targets: grades, highest first, padded with 0
 
 
@@ -48,7 +48,7 @@ class GradedRanks:
 class Marks:
     """Flags of the distinct hits at one level: engines × units × ranks."""
 
-    judged: BoolArray  # overlaps a target, an adversary or a place judged irrelevant
+    judged: BoolArray  # overlaps a target, an adversary or a span judged irrelevant
     adversary: BoolArray  # overlaps an adversary and no target
     has_adversary: BoolArray  # units: there is an adversary outside every target
 
@@ -111,12 +111,11 @@ class Grid:
                     yield GridCell(engine, unit, ranking.hits[:limit], ranking.tokens[:limit])
 
     def places(self, cell: GridCell, k: int) -> list[Place]:
-        """Return the distinct places inside a cut-off, in rank order."""
+        """Return the distinct spans inside a cutoff, in rank order."""
         returned = cell.hits[: int(k * self.oversample[cell.engine])]
         return list(dict.fromkeys([(hit.path, hit.start, hit.end) for hit in returned]))[:k]
 
     def blank(self) -> FloatArray:
-        """Return an array of NaN: engines × units."""
         return np.full(self.shape, np.nan)
 
     def projections(self, level: Level) -> tuple[Projection, ...]:
@@ -134,7 +133,6 @@ class Grid:
         return self._matches[level]
 
     def graded(self, level: Level) -> GradedRanks:
-        """Return the grades of all rankings as arrays."""
         if level not in self._graded:
             matches, k = self.matches(level), self.run.k
             beyond = k * int(self.oversample.max(initial=1))
@@ -147,7 +145,6 @@ class Grid:
         return self._graded[level]
 
     def marks(self, level: Level) -> Marks:
-        """Return the judged hits and the adversaries in all rankings as arrays."""
         if level not in self._marks:
             targets = self.projections(level)
             pairs = zip(self.queries, targets, strict=True)
@@ -181,7 +178,7 @@ class Grid:
         return self._labeled[level]
 
     def within(self, level: Level, k: int) -> BoolArray:
-        """Return which distinct hits are inside the cut-off of the returned list; repeated hits are not replaced."""
+        """Return which distinct hits are inside the cutoff of the returned list; repeated hits are not replaced."""
         limit = (k * self.oversample)[:, None, None]
         return self.graded(level).positions[..., :k] < limit
 

@@ -19,7 +19,7 @@ _Value = Callable[[Sequence[Span], Sequence[Target], Mapping[str, int]], float]
 
 
 def line_recall(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the targets' lines that the results inside the cut-off contain, each line counted once.
+    """Share of the targets' lines that the results inside the cutoff contain, each line counted once.
 
     ContextBench (arXiv 2602.05892) calls it line coverage.
     """
@@ -32,7 +32,7 @@ def line_recall(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def line_precision(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the returned lines inside the cut-off that are targets' lines, each counted once; 0 without results.
+    """Share of the returned lines inside the cutoff that are targets' lines, each counted once; 0 without results.
 
     ContextBench (arXiv 2602.05892) scores an empty ranking 1, which rewards returning nothing.
     """

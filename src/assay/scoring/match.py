@@ -35,7 +35,6 @@ class Match:
 
     @property
     def distinct(self) -> int:
-        """Number of distinct hits."""
         return len(self.positions)
 
     @property
@@ -51,7 +50,6 @@ class Match:
 
 
 def target_span(target: Target, level: Level) -> Span:
-    """Return the span of a target at a level."""
     if level == "file":
         return Span(target.span.path)
     return target.unit or target.span if level == "symbol" else target.span
@@ -130,7 +128,7 @@ def touches(span: Span, projection: Projection) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HitMark:
-    """The mark of a hit; without target and adversary it is unjudged, or its target is claimed by another hit."""
+    """The label of a hit; without target and adversary, it is unjudged or another hit claimed its target."""
 
     rank: int | None  # among distinct hits, from 1; None for a repetition
     target: int | None = None  # index into the query's targets
@@ -138,7 +136,7 @@ class HitMark:
 
 
 class HitMarker:
-    """Marks hits of one query at one level, for rankings of any engine."""
+    """Marker for the hits of one query at one level."""
 
     def __init__(self, query: Query, level: Level) -> None:
         self.query = query
@@ -188,7 +186,7 @@ def is_beside(hit: Hit, targets: Sequence[Target]) -> bool:
 
 
 def visible_adversaries(query: Query, targets: Projection) -> Projection:
-    """Project adversaries to the level of the targets, without those inside a target, which no hit can distinguish."""
+    """Project adversaries to the level of the targets, without those that lie inside a target."""
     seen = project([adversary.target for adversary in query.adversaries], targets.level)
     return project([adversary for adversary in seen.targets if not _inside(adversary.span, targets)], "lines")
 
@@ -212,10 +210,10 @@ def match_distinct(before: Sequence[Hit], after: Sequence[Hit], level: Level) ->
 
 
 def match_hits(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dict[int, int]:
-    """Map ranks (from 1) of the second ranking to the rank of the same place in the first, one-to-one.
+    """Map ranks (from 1) in the second ranking to ranks of the same hit in the first, one-to-one.
 
-    Equal spans match first. Then, because chunk boundaries may differ, hits that share a line match, or at file level
-    the file; of several the first unmatched one.
+    Equal spans match first. Chunk boundaries may differ, so hits that share a line (at file level: a file) match next,
+    each with the first unmatched hit.
     """
     free = dict(enumerate(before, start=1))
     found: dict[int, int] = {}

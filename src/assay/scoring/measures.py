@@ -1,4 +1,4 @@
-"""Measures as values with a name, parameters, a cut-off and a range: `nDCG @ 10`, `Hit(grade=2) @ 5`.
+"""Measures as values with a name, parameters, a cutoff and a range: `nDCG @ 10`, `Hit(grade=2) @ 5`.
 
 The repr of a measure is its identity and its spelling on the command line; it includes everything that changes the
 number.
@@ -66,7 +66,7 @@ class MeasureKind:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Measure:
-    """A measure as a value; without its cut-off it is a factory: `nDCG @ 10`."""
+    """A measure as a value; without its cutoff it is a factory: `nDCG @ 10`."""
 
     kind: MeasureKind
     settings: tuple[tuple[str, object], ...] = ()  # name and value, in the order of the kind's parameters
@@ -128,7 +128,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """Name without settings and cut-off."""
+        """Name without settings and cutoff."""
         return self.kind.name
 
     @property
@@ -174,7 +174,7 @@ class Measure:
         return self.k or (self.of.depth if self.of else 0)
 
     def complete(self) -> Measure:
-        """Return the measure; raise ConfigError if its cut-off or a parameter is missing."""
+        """Return the measure; raise ConfigError if its cutoff or a parameter is missing."""
         if self.kind.cutoff and self.k is None:
             raise ConfigError(f"{self!r} needs a cut-off", hint=f"write {self!r}@10")
         for param in self.kind.params:

@@ -1,7 +1,7 @@
-"""Find the unjudged results that are most worth judging, and what a label of each could change.
+"""Rank unjudged results by how much a label could change the comparison.
 
-Every change is exact: the query is rescored with the label added. Combinations of labels are searched, not enumerated:
-a reversal that was found is possible; if none was found, the order is not proven stable.
+Every change is exact: the query is rescored with the label added. Combinations of labels are sampled, not enumerated,
+so a reversal may exist even if none was found.
 """
 
 from __future__ import annotations
@@ -24,28 +24,27 @@ if TYPE_CHECKING:
     from assay.types import FloatArray
 
 
-#: Returns whether a place was already judged not relevant: gold name, query id, span.
+#: Returns whether a span was already judged irrelevant: gold name, query id, span.
 Judged = Callable[[str, str, Span], bool]
 _Key = tuple[str, str]  # gold name, query id
 
 
 @dataclass(frozen=True, slots=True)
 class PoolConfig:
-    """The limits of the search."""
+    """Limits of the search."""
 
-    depth: int = 10  # ranks that a person reads; deeper results hardly change a measure
+    depth: int = 10  # ranks that a user reads; deeper results hardly change a measure
     grades: tuple[int, ...] = (PRIMARY, SECONDARY)
     enumerated: int = 4  # unjudged results of a query up to which every combination of labels is scored: 2^4
 
     def __post_init__(self) -> None:
-        """Raise ConfigError for a depth below 1."""
         if self.depth < 1:
             raise ConfigError(f"--depth must be at least 1, got {self.depth}")
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """An engine that returned a place, and its rank."""
+    """An engine that returned a span, and its rank."""
 
     engine: str
     rank: int
@@ -62,7 +61,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class PoolCandidate:
-    """An unjudged place."""
+    """An unjudged span."""
 
     gold: str
     query: str
@@ -78,7 +77,7 @@ class PoolCandidate:
 
 @dataclass(frozen=True, slots=True)
 class ScoreBounds:
-    """An engine's mean now, when every unjudged result counts as wrong, and with the whole pool right."""
+    """An engine's mean if every unjudged result is wrong (now), and if all of them are relevant."""
 
     engine: str
     now: float
@@ -88,7 +87,7 @@ class ScoreBounds:
 
 @dataclass(frozen=True, slots=True)
 class TopTwoGap:
-    """The gap between the two best engines now, and the extremes that labels were found to reach."""
+    """The gap between the two best engines now, and the smallest and largest gap that labels can cause."""
 
     first: str
     second: str
@@ -106,7 +105,7 @@ class TopTwoGap:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Unjudged results, most worth judging first, and their possible effect."""
+    """Unjudged results by decreasing effect of a label, and the possible scores."""
 
     measure: str
     level: Level
@@ -118,7 +117,7 @@ class Pool:
 
 
 def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolConfig | None = None) -> Pool:
-    """Collect and weigh the unjudged results of the headline phrasings."""
+    """Rank the unjudged results of the headline phrasings."""
     if measure.kind.phrasings:
         hint = "use a measure of single phrasings, such as nDCG@10"
         raise ConfigError(f"{measure!r} combines several phrasings", hint=hint)
@@ -265,7 +264,7 @@ def _is_returned_by(candidate: PoolCandidate, engine: str) -> bool:
 
 
 class _Swing(NamedTuple):
-    """The change of one query's gap by some labels, and the values of both engines then."""
+    """The change of one query's gap by some labels, and the new values of both engines."""
 
     key: _Key
     gap: float
@@ -314,7 +313,7 @@ def _compute_gap(
 def _list_ways(
     group: Sequence[PoolCandidate], engines: tuple[str, str], config: PoolConfig
 ) -> Iterator[tuple[Span, ...]]:
-    """Yield the combinations of labels to try: all of a few candidates, else by engine and single ones."""
+    """Yield the combinations of labels to try: all of a few candidates, else those of an engine and single ones."""
     spans = [candidate.span for candidate in group]
     if len(spans) <= config.enumerated:
         for chosen in product((False, True), repeat=len(spans)):

@@ -34,30 +34,29 @@ def share_range(_: Measure) -> MeasureRange:
 
 
 def level_of(measure: Measure) -> Level:
-    """Return the level that a measure matches at."""
     return cast("Level", measure["level"])
 
 
 def cutoff_of(measure: Measure) -> int:
-    """Return the cut-off; raise ConfigError without one."""
+    """Return the cutoff; raise ConfigError without one."""
     return measure.complete().k or 0
 
 
 def grades_at(grid: Grid, measure: Measure) -> IntArray:
-    """Return the grades inside the cut-off; 0 for repeated and missing hits."""
+    """Return the grades inside the cutoff; 0 for repeated and missing hits."""
     k, level = cutoff_of(measure), level_of(measure)
     return np.where(grid.within(level, k), grid.graded(level).grades[..., :k], 0)
 
 
 def first_rank(found: NDArray[np.bool_]) -> IntArray:
-    """Return the first true rank, from 1; one past the cut-off without any (rule 3: censored, never dropped)."""
+    """Return the first true rank, from 1; k + 1 if there is none (rule 3: censored, never dropped)."""
     k = found.shape[-1]
     ranks: IntArray = np.where(found.any(axis=-1), found.argmax(axis=-1) + 1, k + 1)
     return ranks
 
 
 def _relevant(grid: Grid, measure: Measure) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Return what counts at each rank, and the number of targets that count; NaN (not applicable) without any."""
+    """Return whether each rank has a counted target, and the number of counted targets; NaN (not applicable) for 0."""
     least = cast("int", measure["grade"])
     total = (grid.graded(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
     return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
@@ -104,7 +103,7 @@ def _semble_rank(wanted: str, paths: list[str]) -> int:
 
 
 def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:
-    """One over the rank of the first relevant result; 0 without one inside the cut-off.
+    """One over the rank of the first relevant result; 0 without one inside the cutoff.
 
     Kantor and Voorhees, The TREC-5 confusion track, Information Retrieval 2, 2000.
     """
@@ -114,20 +113,20 @@ def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def hit(grid: Grid, measure: Measure) -> FloatArray:
-    """1 if a relevant result is inside the cut-off, else 0; trec_eval's success."""
+    """1 if a relevant result is inside the cutoff, else 0; trec_eval's success."""
     found, total = _relevant(grid, measure)
     return found.any(axis=-1) + 0.0 * total
 
 
 def recall(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the targets that were found inside the cut-off. Cleverdon and Mills, Aslib Proceedings 15(4), 1963."""
+    """Share of the targets that were found inside the cutoff. Cleverdon and Mills, Aslib Proceedings 15(4), 1963."""
     found, total = _relevant(grid, measure)
     values: FloatArray = found.sum(axis=-1) / total
     return values
 
 
 def precision(grid: Grid, measure: Measure) -> FloatArray:
-    """Relevant results over the cut-off; the missing results of a short list count as wrong."""
+    """Relevant results over the cutoff; the missing results of a short list count as wrong."""
     found, total = _relevant(grid, measure)
     values: FloatArray = found.sum(axis=-1) / found.shape[-1] + 0.0 * total
     return values
@@ -145,7 +144,7 @@ def average_precision(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def judged(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the distinct results inside the cut-off that are judged: targets, adversaries, grade 0."""
+    """Share of the distinct results inside the cutoff that are judged: targets, adversaries, grade 0."""
     k, level = cutoff_of(measure), level_of(measure)
     within = grid.within(level, k)
     known = (grid.marks(level).judged[..., :k] & within).sum(axis=-1)

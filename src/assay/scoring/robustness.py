@@ -1,8 +1,8 @@
 """Measures over adversaries, and over the phrasings of one intent.
 
 A measure over phrasings combines another measure's values and is stored at the intent's headline unit. A failed
-phrasing has that measure's worst value. The difference between two failures would be a perfect 0, so where phrasings
-are subtracted, one that failed makes the result the worst possible (rule 2).
+phrasing has that measure's worst value. The difference between two failures would be a perfect 0, so a failed
+phrasing makes any difference the worst possible one (rule 2).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ARROW = "→"
 
 
 def displacement(grid: Grid, measure: Measure) -> FloatArray:
-    """1 if an adversary is inside the cut-off and above every primary target, else 0.
+    """1 if an adversary is inside the cutoff and above every primary target, else 0.
 
     After Karta's displacement_rate (dev.to article on its v2.1), without exclusions.
     """
@@ -111,7 +111,7 @@ def drop(grid: Grid, measure: Measure) -> FloatArray:
 def _combine(
     grid: Grid, measure: Measure, value: Callable[[FloatArray, BoolArray, list[str]], FloatArray]
 ) -> FloatArray:
-    """Apply `value` to the inner measure's values and successes by engine × form, and the forms, of each intent."""
+    """Apply `value` to each intent: the inner measure's values and successes (engines × forms), and the forms."""
     values, out = inner(measure).evaluate(grid), grid.blank()
     members: dict[str, list[int]] = {}
     for index, unit in enumerate(grid.units):
@@ -135,7 +135,6 @@ def inner(measure: Measure) -> Measure:
 
 
 def inner_range(measure: Measure) -> MeasureRange:
-    """Return the range of the combined measure."""
     return inner(measure).kind.bounds(inner(measure))
 
 

@@ -11,14 +11,14 @@ from assay.types import EngineRun, GoldSet, Query, Run, Suite, Target
 
 @dataclass(frozen=True, slots=True)
 class JoinedRuns:
-    """The joined run, and the number of queries of the first run that are not in all others."""
+    """The joined run, and the number of queries of the first run that are missing in another."""
 
     run: Run
     left_out: int = 0
 
 
 def join_runs(runs: Mapping[str, Run]) -> JoinedRuns:
-    """Join runs by name; a query is kept if its hash is the same in all of them."""
+    """Join named runs on the queries whose hash is the same in all of them."""
     if not runs:
         raise InputError("no runs given", hint="name directories that `assay run` wrote")
     first, *others = runs.values()
@@ -79,11 +79,11 @@ class Unpooled:
     run: Run
     labels: int  # removed targets and adversaries
     queries: tuple[str, ...]  # without a primary target left, as `gold/query`
-    engines: tuple[str, ...]  # whose results led to labels
+    engines: tuple[str, ...]  # whose results were labeled
 
 
 def without_pooled(run: Run) -> Unpooled:
-    """Remove every label that results led to, and queries without a primary target left."""
+    """Remove pooled labels, and queries without a primary target left."""
     removed = 0
     gone: list[str] = []
     engines: set[str] = set()
@@ -105,7 +105,7 @@ def without_pooled(run: Run) -> Unpooled:
 def _remove_pooled(query: Query) -> Query:
     there = {target.anchor for target in (*query.targets, *(adversary.target for adversary in query.adversaries))}
     shown = {label.target for label in query.labels if label.shown_by}
-    moved = {_without_lines(anchor) for anchor in shown - there}  # found elsewhere in its file by its content
+    moved = {_without_lines(anchor) for anchor in shown - there}  # re-anchored within the file by content
 
     def is_pooled(target: Target) -> bool:
         return target.anchor in shown or _without_lines(target.anchor) in moved

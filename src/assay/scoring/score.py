@@ -21,12 +21,12 @@ By = Literal["relationship", "strength"]
 
 
 def score(run: Run | Scorer, measures: Sequence[Measure | str]) -> Scores:
-    """Score a run. A failed or missing answer gets the worst value; NaN where the measure does not apply."""
+    """Score a run; failed queries get the worst value, NaN where a measure does not apply."""
     return as_scorer(run).tabulate([parse_measure(one) if isinstance(one, str) else one for one in measures])
 
 
 class Scorer:
-    """A run that several tables are computed from: matched once, each measure computed once."""
+    """A run with cached matches and values, for several tables."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
@@ -35,11 +35,9 @@ class Scorer:
 
     @property
     def run(self) -> Run:
-        """The run to score."""
         return self.grid.run
 
     def tabulate(self, measures: Sequence[Measure]) -> Scores:
-        """Return values by engine × measure × unit."""
         listed = tuple(dict.fromkeys(measures))
         values = np.empty((self.grid.shape[0], len(listed), self.grid.shape[1]))
         for index, measure in enumerate(listed):
@@ -58,13 +56,12 @@ class Scorer:
 
 
 def as_scorer(run: Run | Scorer) -> Scorer:
-    """Return a scorer for a run."""
     return run if isinstance(run, Scorer) else Scorer(Grid(run))
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Scores of the queries with one sort of adversary, counting only this sort."""
+    """Scores against adversaries of one relationship or strength."""
 
     by: By
     label: str

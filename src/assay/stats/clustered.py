@@ -37,12 +37,10 @@ class ClusterTable:
 
     @property
     def n(self) -> float:
-        """The number of units."""
         return float(self.sizes.sum())
 
     @property
     def clusters(self) -> int:
-        """The number of clusters."""
         return len(self.sizes)
 
     @property

@@ -1,4 +1,4 @@
-"""Comparisons of engines: means, pairs, the declared family with its adjusted p-values and verdicts, notes."""
+"""Compare engines: means, paired differences, adjusted p-values and verdicts of the declared family."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def compare(
 ) -> Comparison:
     """Compare every other engine with the baseline.
 
-    `family` has the engines whose comparisons on the primary measure were declared beforehand [default: all],
-    `measures` the further measures to report [default: all that were scored], `cluster` the unit of sampling.
+    `family` lists the engines whose comparisons on the primary measure were declared beforehand [default: all],
+    `measures` the measures to report [default: all that were scored], `cluster` is the unit of sampling.
     """
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
@@ -76,7 +76,7 @@ def compare(
 def means_only(
     scores: Scores, *, baseline: str, primary: Measure | str, alpha: float = DEFAULT.alpha, cluster: str = "auto"
 ) -> Comparison:
-    """Return the means of a run without a second engine."""
+    """Return the means of a run that has one engine."""
     chosen = columns(scores, primary, None)
     found = table_means(headline(scores, cluster), chosen, alpha, cluster)
     return Comparison(
@@ -339,7 +339,7 @@ def judge(rows: Sequence[ComparisonRow], bounds: ValueRange, settings: Settings)
 
 
 def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
-    """Return notes on what limits the verdict on a row of a family of this size."""
+    """Return notes on the limits of a verdict in a family of this size."""
     notes = [note] if (note := undecidable(row, size, alpha)) else []
     p, decided = row.p_adjusted, row.verdict in (Verdict.BETTER, Verdict.WORSE)
     excludes = not row.interval.low <= 0.0 <= row.interval.high

@@ -65,8 +65,8 @@ def upper_bound(differences: FloatArray, weights: FloatArray, alpha: float, best
 def _normal_score(values: FloatArray, weights: FloatArray) -> float:
     """Return z such that P(Σ gᵢ vᵢ ≤ 0) = Φ(z) for gᵢ ~ Gamma(weightᵢ).
 
-    By the saddlepoint formula r* = r + ln(u/r)/r (Barndorff-Nielsen 1986). Against the beta quantiles that are known
-    for two values it is right to three digits of the bound.
+    By the saddlepoint formula r* = r + ln(u/r)/r (Barndorff-Nielsen 1986). For two values it agrees
+    with the beta quantiles to three digits of the bound.
     """
     lowest, highest = float(values.min()), float(values.max())
     if lowest >= 0.0 or highest <= 0.0:
@@ -116,8 +116,8 @@ def mean_interval(
 
     `units` is the number of independent queries where all values are equal and queries share targets.
     """
-    # Queries of one repository are not less alike than queries of several, so a smaller SE than that of independent
-    # queries is chance; strata may lower it, by design.
+    # Queries of one repository are at least as alike as queries of several, so an SE below that of independent
+    # queries is chance; strata may lower it by design.
     se = found.se if found.stratified else np.maximum(found.se, found.plain_se)
     if not bounds.finite:
         return _clip_ends(found.mean, _quantile(found, level) * se, bounds, "cluster-t")
@@ -132,9 +132,9 @@ def _effective_n(
 ) -> FloatArray:
     """Return the n at which a proportion has this standard error, mean(1 − mean)/SE².
 
-    Near 0 and 1 the few queries that miss may all be in repositories that were not drawn, so an observed ICC of 0 says
-    little. The observed ICC is therefore averaged with an assumed one, which counts as many clusters as the skewness of
-    a proportion, |1 − 2m|/√(m(1 − m)). Hits at .95 in 6 to 20 repositories with ICC .3: coverage .81 to .86 without
+    Near 0 and 1 the few queries that miss may all be in repositories that were not drawn, so an observed ICC of 0 is
+    weak evidence. It is therefore averaged with an assumed ICC, which counts as many clusters as the skewness of a
+    proportion, |1 − 2m|/√(m(1 − m)). Hits at .95 in 6 to 20 repositories with ICC .3: coverage .81 to .86 without
     this, .94 to .99 with it; at .57 both .95 (docs/how-we-know/statistics.md).
     """
     spread = np.maximum(0.0, mean * (1.0 - mean))
@@ -185,7 +185,7 @@ def difference_interval(
 def widen(given: Interval, differences: FloatArray, bounds: ValueRange, effective_n: float) -> Interval:
     """Widen an interval by the large differences that a set of this size may have missed.
 
-    The 1 − 2α interval is always widened, the 1 − α interval only where it has to be, so the former can be the wider.
+    The 1 − 2α interval is always widened, the 1 − α interval only if differences are sparse or skewed.
     """
     if not bounds.finite:
         return given
@@ -253,7 +253,7 @@ def bootstrap_t(
 
 
 def _counts(table: ClusterTable, rows: int, rng: np.random.Generator) -> FloatArray:
-    """Draw the count of each cluster, one row per resample and one double per draw, so that blocks change nothing."""
+    """Draw the count of each cluster: resamples × clusters, one double per draw so that blocks change nothing."""
     draws = rng.random((rows, table.clusters))
     for part in table.strata:
         size = part.stop - part.start

@@ -76,7 +76,7 @@ def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray
 
 
 def _sign_patterns(clusters: int, blocks: Iterator[int], rng: np.random.Generator | None) -> Iterator[FloatArray]:
-    """Yield blocks of all sign patterns, or of random ones; one double per sign, so that block sizes change nothing."""
+    """Yield blocks of all sign patterns, or of random ones with one double per sign, so that blocks change nothing."""
     start = 0
     for rows in blocks:
         numbers = np.arange(start, start + rows)[:, None]
@@ -100,7 +100,7 @@ class Effects:
 
 
 def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_better: bool = True) -> Effects:
-    """Describe the differences of one pair; `groups` numbers the cluster of each, `se` is the clustered one.
+    """Return the effect sizes of one pair; `groups` has the cluster of each difference, `se` is clustered.
 
     The design effect is SE²/(s²/n) as observed. The effective n is n over it, and never above n: clusters that
     agree by chance add no queries.

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from assay.stats.tables import IntArray
     from assay.types import FloatArray, Scores
 
-# The tilt at which all but 1 in 10,000 queries of a set with 99 % ties differ, and the steps to it: an MDE to 2 %.
+# At the largest tilt all but 1 in 10,000 queries of a set with 99 % ties differ; the steps give the MDE to 2 %.
 _LARGEST_TILT = 14.0
 _TILTS = 1_400
-#: Correlations inside clusters for which unequal sizes are evaluated; an observed one is known no better.
+#: Correlations inside clusters for which unequal sizes are evaluated; an estimate is no more precise.
 _CORRELATIONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 
 
@@ -48,7 +48,7 @@ def family_mde(row: ComparisonRow, bounds: ValueRange, size: int, settings: Sett
 
 
 def mde_from_se(se: float, df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power) -> float:
-    """Return the smallest true difference that a set with this standard error finds with the power (MDE).
+    """Return the MDE: the smallest true difference that a set with this standard error finds with the given power.
 
     (t(1 − α/2) + t(power))·SE, the t form of the usual z sum (Bloom 1995); within 1 % of the noncentral t from five
     degrees of freedom up.
@@ -314,10 +314,10 @@ def plan_claim(
     cluster: str = "auto",
     icc: float | None = None,
 ) -> SamplePlan:
-    """Return how many queries or repositories it takes to show a difference of `delta` between two engines like these.
+    """Return how many queries or repositories a difference of `delta` between two engines needs.
 
-    `icc` replaces the pilot's own estimate, which needs at least six repositories; with fewer, `DEFAULT.assumed_icc` is
-    the default.
+    `icc` replaces the estimate of the pilot, which needs at least six repositories; with fewer, the default is
+    `DEFAULT.assumed_icc`.
     """
     if icc is not None and not 0.0 <= icc < 1.0:
         raise ConfigError(f"icc is {icc}", hint="at least 0 and below 1, such as --icc 0.1")
@@ -396,7 +396,7 @@ class _Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class _Design:
-    """What the MDE of a set depends on besides its size."""
+    """The parameters of a plan besides the size of the set."""
 
     components: Components
     alpha: float
@@ -444,7 +444,7 @@ class _Design:
     ) -> list[int | None]:
         """Find the smallest size from `start` whose MDE is at most delta, for each of the ends.
 
-        The correction is that at the size of the first end, which it determines in turn.
+        The correction is computed at the size of the first end, iteratively.
         """
 
         def find_least(end: _Variances) -> int | None:
@@ -514,7 +514,7 @@ def plan(
     here = _Variances(components.between + components.within / size, components.between, components.within)
     ends = [here] if pilot is None else [here, *_ends(components, pilot, alpha)]
     repositories = design.sizes(ends, delta, DEFAULT.repositories_as_clusters, design.with_repositories)
-    # With fewer queries a comparison warns, and the power is below what is stated.
+    # With fewer queries a comparison warns, and the power is lower than stated.
     queries = design.sizes(ends, delta, max(DEFAULT.small_set, count), design.with_queries)
     found = SamplePlan(
         delta=delta,
@@ -535,7 +535,7 @@ def plan(
 def _ends(components: Components, pilot: Pilot, alpha: float) -> tuple[_Variances, _Variances]:
     """Return both ends of the chi-square intervals, ν s²/χ²(1 − α/2) and ν s²/χ²(α/2).
 
-    The variance of repository means is estimated directly, and what of it exceeds the queries' part lies between
+    The variance of repository means is estimated directly, and the excess over the queries' part lies between
     repositories. A given ICC ties both parts together.
     """
     inside = components.within / components.queries

@@ -1,4 +1,4 @@
-"""Records of comparisons, means and plans, which reports are made from."""
+"""Records of comparisons, means and sample plans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def one_digit(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """The range of a measure, and which end is good."""
+    """The range of a measure and its direction."""
 
     low: float = 0.0
     high: float = 1.0
@@ -55,7 +55,7 @@ class Interval:
 
 
 class Verdict(StrEnum):
-    """The outcome for an engine against its baseline."""
+    """The outcome of a comparison with the baseline."""
 
     WORSE = "worse"
     BETTER = "better"
@@ -89,7 +89,7 @@ class MeanRow:
 class ComparisonRow:
     """One engine against one baseline on one measure.
 
-    `difference` is engine − baseline in units of the measure; `verdict`, `wins` and `harmed` respect which end is good.
+    `difference` is engine − baseline in units of the measure; `verdict`, `wins` and `harmed` respect the direction.
     """
 
     engine: str
@@ -140,12 +140,12 @@ class ComparisonRow:
 
     @property
     def claim(self) -> str:
-        """The verdict in words, with its relation to the margin and its scope."""
+        """The verdict with its scope."""
         return f"{self.said}, {self.label}"
 
     @property
     def said(self) -> str:
-        """The verdict in words, with its relation to the margin."""
+        """The verdict, with a note if the difference is within the margin."""
         if self.verdict is None:
             return "not in the family"
         if self.identical:
@@ -208,12 +208,12 @@ class QueryValue:
     query: str
     value: float
     cluster: str = ""
-    shared: str = ""  # that of its `Unit`
+    shared: str = ""  # as in `Unit`
 
 
 @dataclass(frozen=True, slots=True)
 class SizeRange:
-    """Sizes at both ends of the confidence interval of a pilot's variance; None where no size is enough."""
+    """Sizes at both ends of the confidence interval of a pilot's variance; None if no size is enough."""
 
     low: int | None
     high: int | None
@@ -221,12 +221,12 @@ class SizeRange:
 
 @dataclass(frozen=True, slots=True)
 class SamplePlan:
-    """The size of a set that finds a difference with the given power; None where no size is enough."""
+    """The size of a set that finds a difference with the given power; None if no size is enough."""
 
     delta: float
     alpha: float
     power: float
-    repositories: int | None  # with as many queries in each as now
+    repositories: int | None  # with the present number of queries in each
     queries: int | None  # in total, in the present repositories
     mde_now: float | None  # None if the present size cannot show any difference
     sentence: str

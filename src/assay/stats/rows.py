@@ -37,7 +37,7 @@ class EnginePair:
 def comparison_rows(
     pairs: Sequence[EnginePair], units: Sequence[Unit], settings: Settings
 ) -> tuple[ComparisonRow, ...]:
-    """Compare each pair on the queries both have, in order; a pair that shares none is left out.
+    """Compare each pair on the queries both have, in order; pairs without a common query are omitted.
 
     The streams start from the seed in each group, so a pair's result does not depend on what else is compared.
     """
@@ -191,7 +191,7 @@ class _Column:
     def independent_n(self) -> float:
         """Return the number of independent queries for bounds on unseen differences.
 
-        How alike queries of one cluster are is chance where clusters agree, and unknown where few differ or few decide.
+        The correlation inside clusters is chance where clusters agree, and unknown where few differ.
         """
         found = self.shared.found
         if self.skewed or found.clusters_differ(self.at, DEFAULT.alike_clusters):
@@ -205,8 +205,8 @@ class _Column:
     def is_confirmed(self) -> bool:
         """Return whether the differences are symmetric or, if skewed, confirm the sign of their mean.
 
-        The sign-flip test assumes symmetry. Its claim is kept if the bound of unseen differences at twice the level, on
-        one side, agrees: false claims of 30 to 600 skewed queries fall from .05–.30 to at most .06
+        The sign-flip test assumes symmetry. Its result is kept if the one-sided bound of unseen differences at twice
+        the level agrees: false claims of 30 to 600 skewed queries fall from .05–.30 to at most .06
         (tests/stats/audit.py).
         """
         if not self.skewed:

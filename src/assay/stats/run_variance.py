@@ -1,7 +1,7 @@
 """Between-run variance: estimated from repeats, and included in intervals, p-values and verdicts.
 
-Errors of one run may be common to its queries, as with an index built at random. The spread over queries does not show
-them, only repeated runs do. Random variation of single queries shows in both, so it is subtracted from the spread over
+Queries of one run may share an error, as with a randomized index. The spread over queries does not show it, only
+repeated runs do. Random variation of single queries shows in both, so it is subtracted from the spread over
 queries before the variance between runs is added (law of total variance).
 """
 
@@ -54,11 +54,11 @@ class RunVariance:
     def lucky_reach(self, alpha: float) -> float:
         """Return the loss that runs of an unchanged engine rarely exceed, even against a lucky baseline.
 
-        A baseline in version control never changes, so a test at 2.5 % over all baselines alarms in 20 % of the runs
-        against the luckiest of twenty. The baseline is therefore taken at the end of its 1 − α interval, and the new
-        runs must lie below that by a one-sided test at α: with a known variance, at most α of the runs alarm against
-        1 − α/2 of all baselines (docs/how-we-know/gate.md has what few runs achieve). Control charts with estimated
-        limits are set up the same way (Albers & Kallenberg 2005).
+        A baseline in version control never changes, so a test at 2.5 % over all baselines raises false alarms in 20 %
+        of the runs against the luckiest of twenty. The baseline is therefore taken at the end of its 1 − α interval,
+        and the new runs must lie below that by a one-sided test at α: with a known variance, at most α of the runs
+        alarm against 1 − α/2 of all baselines (docs/how-we-know/gate.md has the rates for few runs). Control charts
+        with estimated limits are set up the same way (Albers & Kallenberg 2005).
         """
         old, new = self.runs
         return self._bound(1 - alpha / 2) / math.sqrt(old) + self._bound(1 - alpha) / math.sqrt(new)
@@ -85,7 +85,7 @@ def estimate_run_variance(
 
 
 def is_regression(row: ComparisonRow, chance: RunVariance | None, alpha: float) -> bool:
-    """Return whether an engine is worse than its baseline by more than the margin and the luck of the baseline."""
+    """Return whether an engine is worse than its baseline by more than the margin and between-run variance explain."""
     beyond_luck = chance is None or abs(row.difference) > chance.lucky_reach(alpha)
     return row.verdict is Verdict.WORSE and not row.within_margin and beyond_luck
 

@@ -1,4 +1,4 @@
-"""Comparison of two separate results on their common queries: two runs, or two per-query tables without a gold set."""
+"""Compare two results on their common queries: two runs, or two per-query tables without a gold set."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compare_scores(
 ) -> Comparison:
     """Compare each engine's second run with its first, on the queries whose hash agrees; `a` is the baseline.
 
-    `family` has the engines of the second run whose comparisons were declared [default: all].
+    `family` lists the engines of the second run whose comparisons were declared [default: all].
     """
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     wanted = [name for name in a.measures if name in b.measures] if measures is None else measures
@@ -97,7 +97,7 @@ def compare_scores(
 
 
 def _match_engines(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair the engines of two runs by name; the only engines of two runs are a pair whatever their names."""
+    """Pair the engines of two runs by name; the only engine of each run always forms a pair."""
     if len(first) == len(second) == 1:
         return [(first[0], second[0])]
     shared = [(engine, engine) for engine in first if engine in second]
@@ -108,7 +108,7 @@ def _match_engines(first: Sequence[str], second: Sequence[str]) -> list[tuple[st
 
 
 def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], measure: str, names: RunNames) -> str:
-    """Return a sentence on how many queries are compared: the same ones, with a value on both sides."""
+    """Return a sentence on how many queries are compared: those with the same hash and a value on both sides."""
     total = max(int(old.sum()), int(new.sum()))
     if not total or (old.all() and new.all()):  # without any value the comparison itself raises an error
         return shared_sentence(len(kept), max(len(old), len(new)), names)
@@ -238,7 +238,7 @@ def _own_values(
 
 
 def _number(text: str | None) -> float | None:
-    """Return the number, or None if it is not a number or too large to be squared and summed."""
+    """Return the number, or None if it is invalid or too large."""
     try:
         value = float(text or "")
     except ValueError:

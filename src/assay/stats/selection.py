@@ -1,4 +1,4 @@
-"""Selection of the best of many engines: which others are as good, and the selection bias of its mean."""
+"""The best of many engines: gaps to the others, and the selection bias of its mean."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LeaderGaps:
     """Differences of all engines to the leader, in the order of the values; the leader's own is 0."""
 
     leader: int
-    lead: FloatArray  # leader − engine, with the good end up
+    lead: FloatArray  # leader − engine; positive: the leader is better
     decided: NDArray[np.bool_]  # whether the lead is significant
     smallest: float | None  # typical MDE; None if no difference could be shown
 
@@ -59,7 +59,7 @@ def near_leader(
 
 @dataclass(frozen=True, slots=True)
 class SelectionBias:
-    """The mean of the best of many, and the mean of such a choice on queries that were not used for it."""
+    """The mean of the best engine, and the mean of that choice on queries that were not used for it."""
 
     apparent: float
     honest: float
@@ -70,8 +70,8 @@ def selection_bias(
 ) -> SelectionBias | None:
     """Choose the best row on one half of the clusters and score it on the other, over many halves.
 
-    The mean over both ways is unbiased for the value of "take the best" if half of the queries make the choice. With
-    all of them the choice can only be better, so it is conservative. None with too few clusters.
+    The mean over both ways is unbiased for a choice by half of the queries. A choice by all of them can only be better,
+    so it is conservative. None with too few clusters.
     """
     if parts.count < _FEWEST_CLUSTERS:
         return None

@@ -36,7 +36,7 @@ def compare_slices(
     B: int = DEFAULT.resamples,
     cluster: str = "auto",
 ) -> tuple[SliceRow, ...]:
-    """Compare every other engine with the baseline on each tag value and each form, unless it is the whole set."""
+    """Compare every other engine with the baseline on each tag value and phrasing that is not the whole set."""
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
     check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
@@ -69,7 +69,7 @@ class RepositoryChange:
     repository: str
     queries: int
     difference: float  # engine − baseline
-    gain: float  # the same, with the good end up
+    gain: float  # the same; positive is better
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class RepositoryTally:
 
 
 def by_repository(scores: Scores, engine: str, baseline: str, measure: Measure | str) -> tuple[RepositoryChange, ...]:
-    """Return the mean difference of each repository, by name; queries without a value do not count."""
+    """Return the mean difference of each repository, sorted by name; queries without a value are ignored."""
     chosen, table = column(scores, measure), headline(scores)
     differences = table.row(engine, chosen) - table.row(baseline, chosen)
     sign = 1.0 if chosen.bounds.higher_is_better else -1.0
@@ -108,5 +108,5 @@ def tally(changes: Sequence[RepositoryChange]) -> RepositoryTally:
 
 
 def worst(changes: Sequence[RepositoryChange]) -> RepositoryChange:
-    """Return the repository that gained least, the first by name of equals."""
+    """Return the repository with the smallest gain; of equals, the first by name."""
     return min(changes, key=lambda c: (c.gain, c.repository))

@@ -82,13 +82,11 @@ def headline(scores: Scores, cluster: str = "auto") -> ScoreTable:
 
 
 def range_of(measure: Measure | str) -> ValueRange:
-    """Return the range of a measure."""
     measure = parse_measure(measure) if isinstance(measure, str) else measure
     return ValueRange(float(measure.low), float(measure.high), measure.higher_is_better)
 
 
 def column(scores: Scores, measure: Measure | str) -> MeasureColumn:
-    """Return the column of a measure."""
     measure = parse_measure(measure) if isinstance(measure, str) else measure
     name = repr(measure)
     if name not in scores.measures:
@@ -106,10 +104,7 @@ def columns(
 
 
 def same_queries(values: Sequence[FloatArray]) -> list[tuple[IntArray, list[int]]]:
-    """Group columns by where they have values, so that a group is computed together; omit empty ones.
-
-    A group is the indexes of the queries and the indexes of the columns.
-    """
+    """Group columns by the queries they have values for: indexes of queries and of columns; omit empty ones."""
     groups: dict[bytes, list[int]] = {}
     for at, column_values in enumerate(values):
         groups.setdefault((~np.isnan(column_values)).tobytes(), []).append(at)
@@ -136,7 +131,6 @@ class Partition:
 
     @property
     def count(self) -> int:
-        """The number of clusters."""
         return len(self.strata)
 
     @property
@@ -158,7 +152,7 @@ def partition(units: Sequence[Unit], cluster: str = "auto") -> Partition:
     repositories = sorted({unit.repository for unit in units})
     if cluster.startswith(TAG):
         tag = cluster.removeprefix(TAG)
-        values: dict[str, str] = {}  # an intent is never in two clusters: its first phrasing decides
+        values: dict[str, str] = {}  # the first phrasing decides, so that an intent is in one cluster
         for unit in units:
             value = unit.tags.get(tag)
             values.setdefault(unit.intent, f"{NONE}\0{unit.repository}" if value is None else f"={value}")
@@ -213,11 +207,11 @@ def _collapse(strata: IntArray) -> IntArray:
 
 
 def group_codes(units: Sequence[Unit], parts: Partition) -> IntArray:
-    """Number the groups of units that may be correlated: the values of a declared tag, else repositories."""
+    """Return a number for the group of correlated units: the value of a declared tag, else the repository."""
     return parts.clusters if parts.kind == "tag" else repository_codes(units)
 
 
 def repository_codes(units: Sequence[Unit]) -> IntArray:
-    """Number the repository of each unit from 0 without gaps."""
+    """Return the number of each unit's repository, from 0 without gaps."""
     _, codes = np.unique([unit.repository for unit in units], return_inverse=True)
     return codes.astype(np.intp)

@@ -1,4 +1,4 @@
-"""Adaptation of a model to one repository, kept only if a test shows that it is better there."""
+"""Adapt a model to one repository; the result is written only if a test shows that it is better there."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ _VERDICTS: Final = {Verdict.BETTER: "better", Verdict.WORSE: "worse"}
 _INCONCLUSIVE: Final = "not shown to be better"
 _DEPTH: Final = 10  # of nDCG
 _DOC, _NAME = KINDS.index("doc"), KINDS.index("name")
-#: Documented files below which there is no test: it needs six, and they must not be more than half.
+#: Fewest documented files: a test needs six, and at most half of the files are held out.
 _FEWEST: Final = 2 * DEFAULT.p_value_clusters
 _TOO_FEW: Final = "a code base with so few comments is served by the model as it is"
-_FORKED: Final = 2  # workers: with one the task would run in this process, and a parser that crashes would end it
+_FORKED: Final = 2  # workers; with one the task would run in this process, which a crash of a parser would end
 
 _LICENSE: Final = """\
 # Licence of this model
@@ -74,7 +74,7 @@ vocabulary.txt names words of that code. Give this folder to nobody to whom you 
 
 @dataclass(frozen=True, slots=True)
 class HoldOutFiles:
-    """Which documented files are held out for the test."""
+    """Selection of the files that are held out for the test."""
 
     # three quarters are left to learn from
     share: float = setting(
@@ -86,7 +86,7 @@ class HoldOutFiles:
 
 @dataclass(frozen=True, slots=True)
 class NewTerms:
-    """Which terms of the code base are added to the model."""
+    """Limits on the terms that are added to the model."""
 
     # a seventh more; the rest are names that occur in a file or two
     most: int = setting(4_000, "new terms, at most", least=1)
@@ -95,7 +95,7 @@ class NewTerms:
 
 @dataclass(frozen=True, slots=True)
 class LearningConfig:
-    """How far and how fast the model is moved."""
+    """Settings of learning."""
 
     # 25 gained less on seven of eight repositories, 100 as much in twice the time (+0.039 on average)
     steps: int = setting(50, "batches learned from, at least", least=1)
@@ -103,14 +103,14 @@ class LearningConfig:
     passes: int = setting(20, "times that each pair is learned from, at least", least=1)
     # the number of wrong codes for each query; half as many gained no more on four repositories
     batch: int = setting(1024, "pairs of a batch", least=2)
-    # what a model is trained with; a quarter of it gained less on four of four repositories
+    # as in training; a quarter of it gained less on four of four repositories
     rate: float = setting(2e-3, "step length of the vectors and weights at its highest", least=0.0)
     # at 0 it gained more than at 0.5 on three of four repositories, but learns no new synonym
     overlap_dropout: float = setting(
         0.25, "share of pairs whose code loses the terms that it shares with the query", least=0.0, most=1.0
     )
-    # Half is what Wortsman et al. (2022, WiSE-FT) advise where there is nothing to choose by. On eight repositories
-    # all of the way lost on three, half on none; a choice on some more files was noise (+0.029 against +0.039).
+    # Wortsman et al. (2022, WiSE-FT) recommend half without validation data. On eight repositories 1.0 lost on three,
+    # 0.5 on none; choosing it on more held-out files was noise (+0.029 against +0.039).
     blend: float = setting(
         0.5, "share of the way from the old vectors to the learned ones that is taken", least=0.0, most=1.0
     )
@@ -118,7 +118,7 @@ class LearningConfig:
 
 @dataclass(frozen=True, slots=True)
 class AdaptConfig:
-    """All settings: with the model and the repository they decide every byte of the adapted model."""
+    """All settings; with the model and the repository they determine every byte of the adapted model."""
 
     mining: MiningConfig = field(default_factory=MiningConfig)
     kinds: KindWeights = field(default_factory=KindWeights)
@@ -130,7 +130,7 @@ class AdaptConfig:
     threads: int = setting(2, "threads of the matrix products", least=1)
 
     def training(self, dimension: int, pairs: int) -> TrainConfig:
-        """Return the settings for the trainer of a model's vectors, which holds out nothing itself."""
+        """Return the settings for `train_vectors`, without held-out pairs."""
         own = self.learning
         steps = max(own.steps, own.passes * pairs // own.batch)
         vectors = VectorTrainConfig(
@@ -150,11 +150,11 @@ class AdaptConfig:
 
 @dataclass(frozen=True, slots=True)
 class AdaptRequest:
-    """Which model to adapt, to which repository, and where to write it."""
+    """The model to adapt, the repository and the output directory."""
 
     repository: Path
     out: Path
-    model: Path | None = None  # the one that ships with Assay
+    model: Path | None = None  # default: the bundled model
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,6 @@ class Adapted:
 
     @property
     def verdict(self) -> str:
-        """The verdict in words."""
         return _VERDICTS.get(self.row.verdict or Verdict.INCONCLUSIVE, _INCONCLUSIVE)
 
     def about(self) -> dict[str, Any]:
@@ -244,7 +243,7 @@ def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: froze
 
     def write() -> None:
         shard = mine_repository(repository, config, NO_EXCLUSIONS, LearningScope(own=True, withheld=withheld)).shard
-        if shard is not None:  # always, in the user's own repository
+        if shard is not None:  # never None with own=True
             write_shard(path, shard)
 
     if not path.exists():
@@ -306,12 +305,11 @@ class BaseModel:
 
     @property
     def identity(self) -> str:
-        """The digest of its arrays."""
         return self.model.identity.rpartition(" ")[2]
 
 
 def load_base_model(folder: Path | None) -> BaseModel:
-    """Load a model directory; without one, the model that ships with Assay."""
+    """Load a model directory [default: the bundled model]."""
     model = open_static(folder)
     place = folder if folder else resources.files("assay.data").joinpath("model")
     try:
@@ -337,7 +335,7 @@ def new_terms(parent: BaseModel, shard: PairShard, config: NewTerms) -> tuple[st
 
 
 def add_terms(parent: BaseModel, terms: Sequence[str]) -> InitialModel:
-    """Add terms with zero vectors, which leave the model's results as they are, and the median weight."""
+    """Add terms with zero vectors, which do not change the model's results, and the median weight."""
     model = parent.model
     vocabulary = make_vocabulary((*parent.terms, *terms))
     rows = np.searchsorted(vocabulary.hashes, model.term)
@@ -380,7 +378,7 @@ def translations_of(parent: BaseModel, vocabulary: Vocabulary) -> Translations:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The query rows and the candidate rows of a test, in the pairs of a whole code base."""
+    """The query rows and the candidate rows of a test."""
 
     pairs: Pairs
     asked: NDArray[np.int64]
@@ -388,13 +386,12 @@ class Questions:
 
     @property
     def files(self) -> NDArray[np.int32]:
-        """The file of each query."""
         found: NDArray[np.int32] = self.pairs.file[self.asked]
         return found
 
 
 def find_questions(pairs: Pairs, files: Collection[int], learned: Pairs) -> Questions:
-    """Use the comments of some files as queries, without those that were learned word for word."""
+    """Use the comments of some files as queries, except those that were also learned from."""
     known = np.isin(pairs.query_key, learned.query_key) | np.isin(pairs.code_key, learned.code_key)
     asks = (pairs.kind == _DOC) & np.isin(pairs.file, sorted(files)) & ~known
     return Questions(pairs, np.flatnonzero(asks), np.flatnonzero(np.isin(pairs.kind, (_DOC, _NAME))))

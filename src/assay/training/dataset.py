@@ -21,7 +21,6 @@ from assay.training.shards import KINDS, Bags, PairShard
 
 
 def take_rows(bags: Bags, rows: NDArray[np.int64]) -> Bags:
-    """Return some rows, in the given order."""
     places = entries_of(bags.offset, rows)
     return Bags(_offsets(bags.offset[rows + 1] - bags.offset[rows]), bags.term[places], bags.count[places])
 
@@ -57,12 +56,10 @@ def join_rows(one: Bags, other: Bags) -> Bags:
 
 
 def row_numbers(offset: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the row of each entry."""
     return np.repeat(np.arange(len(offset) - 1, dtype=np.int64), np.diff(offset))
 
 
 def sums(values: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the true entries of each row."""
     running = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
     found: NDArray[np.int64] = running[offset[1:]] - running[offset[:-1]]
     return found
@@ -108,7 +105,6 @@ class Products:
     threads: int
 
     def rows(self, bags: Any, vectors: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 - scipy has no stubs
-        """Multiply bags by vectors."""
         dense = np.ascontiguousarray(vectors)
         wanted = np.linspace(0, bags.indptr[-1], self.threads + 1)[1:-1]
         cuts = [0, *np.searchsorted(bags.indptr, wanted).tolist(), bags.shape[0]]
@@ -168,7 +164,7 @@ class Vocabulary:
 
 
 def make_vocabulary(terms: Iterable[str]) -> Vocabulary:
-    """Order terms by hash; of two with the same hash the alphabetically first is kept."""
+    """Order terms by hash; of terms with equal hashes the alphabetically first is kept."""
     named = {term_hash(term): term for term in sorted(terms, reverse=True)}
     hashes = sorted(named)
     return Vocabulary(tuple(named[one] for one in hashes), np.array(hashes, dtype=np.uint64))
@@ -180,7 +176,6 @@ def write_vocabulary(path: Path, vocabulary: Vocabulary) -> None:
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """Read a file of `write_vocabulary`."""
     return make_vocabulary(path.read_bytes().decode("utf-8", "surrogatepass").split("\n")[:-1])
 
 
@@ -204,7 +199,7 @@ def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> 
             hint="train on more repositories, or set vocabulary.repositories = 1 in the recipe",
         )
     places = np.array([numbers[term] for term in terms])
-    # Repositories count in full, uses by their logarithm, so that no single project decides.
+    # uses count by their logarithm, so that no single project dominates
     score = repositories[places] * np.log1p(pairs[places])
     order = np.argsort(-score, kind="stable")[: config.size]
     return make_vocabulary(terms[place] for place in order.tolist())
@@ -214,7 +209,7 @@ def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> 
 TF_POWER: Final = 0.5
 _PATH: Final = KINDS.index("path")
 _BAGS: Final = ("query", "code", "path")
-#: Repositories below which files are held out instead: too little would be left to learn from.
+#: With fewer repositories, files are held out instead.
 _FEW: Final = 3
 
 
@@ -259,7 +254,7 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
         if new:
             kept = np.array(new)
             path, kind = take_rows(path, kept), shard.kind[kept]
-            path = keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset)))  # a path pair asks for the path
+            path = keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset)))  # the path is the query
             weight = (code.count**TF_POWER).astype(np.float32)
             code = take_rows(Bags(code.offset, code.term, weight), kept)
             names.append(shard.repository)
@@ -290,7 +285,7 @@ def _renumber(bags: Bags, row: NDArray[np.int32]) -> Bags:
 def hold_out(
     names: Sequence[str], repository: NDArray[np.int32], file: NDArray[np.int32], config: HeldOutConfig
 ) -> NDArray[np.bool_]:
-    """Choose what is held out by names alone, so that it is the same for every seed."""
+    """Return which pairs are held out, chosen by names alone so that it is the same for every seed."""
     if not config.share:
         return np.zeros(len(file), dtype=np.bool_)
     if len(names) >= _FEW:
@@ -312,7 +307,6 @@ def _rank(name: str) -> bytes:
 
 
 def write_pairs(path: Path, pairs: Pairs) -> None:
-    """Write pairs to a file."""
     arrays: dict[str, NDArray[Any]] = {}
     for name in _BAGS:
         bags: Bags = getattr(pairs, name)
@@ -323,7 +317,6 @@ def write_pairs(path: Path, pairs: Pairs) -> None:
 
 
 def read_pairs(path: Path) -> Pairs:
-    """Read pairs by memory map."""
     stored = read_store(path)
     columns: dict[str, Any] = {"repositories": tuple(cast(list[str], stored.meta["repositories"]))}
     for name in _BAGS:
@@ -333,23 +326,22 @@ def read_pairs(path: Path) -> Pairs:
 
 
 def count_kinds(pairs: Pairs) -> dict[str, int]:
-    """Count the pairs of each kind."""
     found = np.bincount(pairs.kind, minlength=len(KINDS))
     return {kind: int(count) for kind, count in zip(KINDS, found, strict=True)}
 
 
 _NONE: Final = -1
-_STREAM: Final = 2  # of the seed; batches draw from another
+_STREAM: Final = 2  # random stream; batches use another
 
 
-# The ranker whose confusions are learned from: BM25 with the numbers of Robertson and Zaragoza (2009).
+# BM25 parameters of Robertson and Zaragoza (2009), for the ranker that finds hard negatives.
 _K1: Final = 1.2
 _B: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class HardNegatives:
-    """Rows with hard negatives, ascending, and the rows of those; -1 is padding."""
+    """Rows with hard negatives, ascending, and the rows of the negatives; -1 is padding."""
 
     rows: NDArray[np.int64]
     wrong: NDArray[np.int64]
@@ -416,10 +408,8 @@ def _bm25_matrix(pairs: Pairs, rows: NDArray[np.int64], common: float) -> Any:  
 
 
 def write_hard(path: Path, hard: HardNegatives) -> None:
-    """Write hard negatives to a file."""
     write_store(path, {}, {"rows": hard.rows, "wrong": hard.wrong})
 
 
 def read_hard(path: Path) -> HardNegatives:
-    """Read hard negatives by memory map."""
     return HardNegatives(**read_store(path).arrays)

@@ -1,4 +1,4 @@
-"""Mining: from a directory of git repositories to pairs of a text and the code it describes."""
+"""Mine pairs of a text and the code it describes from a directory of git repositories."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from assay.training.sources import (
     select_files,
 )
 
-#: The code that decides the content of a shard.
+#: The code that determines the content of a shard.
 _CODE: Final = (
     "training/mine.py",
     "training/repositories.py",
@@ -64,7 +64,7 @@ _LICENSE_BYTES: Final = 200_000  # a longer text lists the licenses of all depen
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Progress: one repository is finished."""
+    """Progress of mining: one finished repository."""
 
     done: int
     total: int
@@ -154,7 +154,7 @@ def prepare(
 
 
 def shard_identity(repository: GitRepo, config: MiningConfig, exclusions: str) -> str:
-    """Return the digest of everything that decides the content of a shard; `exclusions` is the digest of theirs."""
+    """Return the digest of everything that determines a shard; `exclusions` is the digest of the exclusions."""
     return digest_of([repository.name, repository.commit, asdict(config), exclusions, _code_digest()])
 
 
@@ -185,7 +185,7 @@ def mine_repository(
     collection = Collection(config)
     collection.dropped.update(dropped)
     code_paths, selected = {file.entry.path for file in code}, {file.entry.path: file for file in (*code, *docs)}
-    unread: dict[str, str | None] = {}  # why a selected file was not read, None where it was
+    unread: dict[str, str | None] = {}  # reason why a selected file was not read, None if it was
     for entry, data in read_files(repository, [file.entry for file in selected.values()]):
         source = open_source(selected[entry.path], data, excluded.windows, config, scope)
         if isinstance(source, str):

@@ -61,17 +61,17 @@ _ENGLISH: Final = 0.9  # minimum share of ASCII among the characters; below, it 
 _SEARCHED: Final = frozenset(
     {"function", "method", "class", "interface", "enum", "type", "macro", "module", "constant"}
 )
-#: Definitions whose body says more than their name.
+#: Definitions with a body worth pairing with their name.
 _WITH_BODY: Final = _SEARCHED - {"type", "constant"}
-#: How a comment begins that has its line to itself.
+#: Start of a comment on its own line.
 _ALONE: Final = re.compile(r"\s*(?://|/\*|#|--|\{-|;|%|<!--|@(?:module|type)?doc\b|=begin|\*|\(\*)")
-#: Documentation strings inside definitions, by language: how they begin, with their quotes.
+#: Start of documentation strings inside definitions, with their quotes, by language.
 _STRINGS: Final = {
     "python": re.compile(r"\s*[rRuUbB]{0,2}(\"\"\"|'''|\"|')"),
     "elixir": re.compile(r"\s*@moduledoc\s+(?:~[sS])?(\"\"\"|'''|\")"),
 }
-_SIGNATURE: Final = 60  # lines that the head of a definition may have before its documentation string
-_WITH_CLASS: Final = 3  # every third name is combined with that of the class around it
+_SIGNATURE: Final = 60  # largest number of lines between a name and its documentation string
+_WITH_CLASS: Final = 3  # every third name gets that of the enclosing class
 
 
 def mine_definitions(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
@@ -135,7 +135,7 @@ def _find_docstring(source: SourceFileText, one: Definition) -> range:
     return NO_LINES
 
 
-#: Headings of every project.
+#: Headings that occur in most projects.
 _IDLE_HEADING: Final = re.compile(
     r"^\W*(?:licen[cs]e|copyright|contribut\w*|install\w*|credits|authors?|thanks|acknowledge?ments|badges|contents"
     r"|table of contents|changelog|support|donat\w*|contact|community|links|see also|references|index|requirements|faq"
@@ -143,7 +143,7 @@ _IDLE_HEADING: Final = re.compile(
     r"|\b(?:sponsor|backer)s?\b",
     re.IGNORECASE,
 )
-_HEADING_WORDS: Final = 2  # content words of a heading: it has no verb
+_HEADING_WORDS: Final = 2  # content words of a heading, which has no verb
 #: Sections are neither cut nor merged.
 _WHOLE: Final = ChunkConfig(longest=1_000_000, shortest=1)
 
@@ -205,7 +205,7 @@ def path_words(path: str) -> tuple[str, ...]:
     return tuple(word for word in dict.fromkeys(found) if len(word) > 1 and not word.isdigit())
 
 
-#: Begins a commit in the output of git: no line of a patch begins with it.
+#: Start of a commit in the output of git; no line of a patch begins with it.
 _BEGIN: Final = b"\x01"
 _HUNK: Final = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 #: Unquoted paths, and patches that no git configuration can change.
@@ -215,7 +215,7 @@ _PATCH: Final = (
     *("-p", "-U3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--indent-heuristic"),
     *("--src-prefix=a/", "--dst-prefix=b/"),
 )
-_RESTARTS: Final = 50  # times that git may stop at a missing object; each costs a start of git
+_RESTARTS: Final = 50  # restarts of git after missing objects
 
 
 class _Commit(NamedTuple):
@@ -224,17 +224,17 @@ class _Commit(NamedTuple):
     id: str
     query: str
     rank: int
-    paths: tuple[str, ...] = ()  # what it changed
+    paths: tuple[str, ...] = ()  # changed files
 
 
 @dataclass(frozen=True, slots=True)
 class CommitMiner:
-    """Offers commit subjects with the lines that the commits changed."""
+    """Miner of commit subjects with the lines that the commits changed."""
 
     repository: GitRepo
     entries: Mapping[str, tuple[int, TreeEntry]]  # the files of the newest commit, with their numbers
     scripts: Mapping[str, FileType]  # programs without an extension
-    refused: Mapping[str, str | None]  # files that were opened: why they were not read, None where they were
+    refused: Mapping[str, str | None]  # reason why an opened file was not read, None if it was
     known: Windows
     folders: LicensedFolders
     config: MiningConfig
@@ -305,7 +305,7 @@ class CommitMiner:
 
 
 class _Languages(dict[str, str]):
-    """The languages of changed files by path; "" for tests and for what is not code of the project."""
+    """The languages of changed files by path; empty for tests, foreign code and other files."""
 
     def __init__(self, scripts: Mapping[str, FileType], folders: LicensedFolders, here: Container[str]) -> None:
         super().__init__()
@@ -356,10 +356,10 @@ def changed_paths(repository: GitRepo, commits: Sequence[str]) -> dict[str, list
 def read_changes(
     repository: GitRepo, commits: Sequence[str], wanted: Callable[[str], bool], config: MiningConfig
 ) -> Iterator[CommitChange]:
-    """Read the changes of commits to wanted paths; where git stops at a missing object, go on with the next commit.
+    """Read the changes of commits to wanted paths; if git stops at a missing object, continue with the next commit.
 
-    Git may stop before or after it prints the name of the failing commit. So the last commit named is not trusted,
-    unless it is the last of all and a diff followed its name.
+    Git may stop before or after it prints the name of the failing commit. The last commit named is therefore
+    skipped, unless it is the last of all and a diff followed its name.
     """
     left = list(commits)
     for _ in range(_RESTARTS):
@@ -406,7 +406,7 @@ def _parse_patches(stream: IO[bytes], wanted: Callable[[str], bool], config: Min
 
 
 class _Patch:
-    """A parser of one commit's patch; lines of a hunk are counted, since they may look like anything."""
+    """A parser of one commit's patch; hunks are read by line count, since their lines may look like headers."""
 
     def __init__(self, commit: str, wanted: Callable[[str], bool], config: MiningConfig) -> None:
         self.begun = False  # whether git printed more than the name
@@ -462,7 +462,7 @@ def comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str |
 
 
 def subject_to_query(subject: str, rules: PairRules) -> str | None:
-    """Return a commit subject without prefixes and issue numbers; None if what is left is not informative."""
+    """Return a commit subject without prefixes and issue numbers; None if the rest is not informative."""
     query = plain_subject(subject)
     if is_trivial(subject) or not query.isprintable() or not is_prose(query, rules.most):
         return None

@@ -1,4 +1,4 @@
-"""Training of a model: mine, learn, pack. An interrupted training resumes where it stopped."""
+"""Train a model: mine, learn, pack. An interrupted training resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WEIGHTS, TERMS, MODEL, MANIFEST, LICENSE = (
 )  # fmt: skip
 _PACKAGES: Final = ("numpy", "scipy")
 _KEY_DIGITS: Final = 16  # 64 bits, for a directory with a few dozen files
-_SHOWN: Final = 3  # reasons or names that fit in a line
+_SHOWN: Final = 3  # reasons or names listed in a message
 _LARGEST: Final = 127  # of an int8; -128 has no counterpart
 
 _LICENSE_TEXT: Final = """\
@@ -72,7 +72,7 @@ text is in this folder, only words and numbers that were counted and learned ove
 
 @dataclass(frozen=True, slots=True)
 class TrainRequest:
-    """What to train on and where to write."""
+    """The repositories to train on and the output directory."""
 
     folder: Path
     out: Path
@@ -117,7 +117,7 @@ def train(request: TrainRequest, config: TrainConfig, tell: Tell) -> PackedModel
 
 @contextmanager
 def lock_output(out: Path) -> Iterator[None]:
-    """Lock an output directory, and remove what a killed training left half-written."""
+    """Lock an output directory, and remove incomplete files of a killed training."""
     with ExitStack() as held:
         try:
             held.enter_context(writer_lock(out / WORK, 0.0))
@@ -141,7 +141,7 @@ def format_unchecked(names: Sequence[str]) -> str:
 def _check_reports(reports: Sequence[RepoReport], folder: Path) -> set[str]:
     """Return the names of the repositories with pairs; raise if mining failed, or if there are none."""
     for report in reports:
-        if report.reason.startswith("failed:"):  # a model without it would not be the model of these repositories
+        if report.reason.startswith("failed:"):  # the model must cover all repositories
             hint = "run it again: the others are not mined a second time; or list it in the file of --exclude"
             raise SetupError(f"{report.repository}: mining {report.reason}", hint=hint)
     used = {report.repository for report in reports if sum(report.pairs.values())}
@@ -176,7 +176,7 @@ class Learned:
     translations: Translations
 
     def about(self, config: TrainConfig) -> dict[str, Any]:
-        """Return how it was made, and its scores on what was held out."""
+        """Return the settings, sizes and held-out scores for model.json."""
         pairs = self.pairs
         return {
             "settings": asdict(config),
@@ -191,7 +191,7 @@ class Learned:
 
 
 def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -> Learned:
-    """Learn everything from the shards, reusing the results in `work`."""
+    """Learn a model from shards, reusing the results in `work`."""
     digests = sorted(blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in shards)
     base = key_of(digests, code_digests(), {})
     path = work / f"vocabulary-{key_of(base, asdict(config.vocabulary))}.txt"
@@ -247,9 +247,9 @@ def key_of(*facts: object) -> str:
 
 
 def read_recipe(path: Path, kind: type[T]) -> T:
-    """Read a recipe of any kind; missing settings have their defaults."""
+    """Read a recipe; missing settings have their defaults."""
     file = read_toml(path, hint="write a recipe, or leave --recipe out")
-    for names, value in leaves(file.data):  # one by one, so that an error has its line
+    for names, value in leaves(file.data):  # one by one, so that errors have a line number
         try:
             read_settings(kind, nest(names, value), "recipe")
         except ConfigError as error:

@@ -33,7 +33,7 @@ class GitRepo:
 
     @property
     def file_name(self) -> str:
-        """The name of files about it: `owner+name`."""
+        """Base name of its output files: `owner+name`."""
         return re.sub(r"[^\w.+-]", "_", self.name.replace("/", "+"))
 
 
@@ -49,15 +49,15 @@ class TreeEntry:
 
 @dataclass(frozen=True)
 class LearningScope:
-    """Which files of a repository may be learned from."""
+    """The files of a repository that may be learned from."""
 
-    own: bool = False  # the user's own code: any license will do
-    withheld: frozenset[str] = frozenset()  # paths kept for a test; commits that touch one are skipped as well
+    own: bool = False  # the user's code: any license is permitted
+    withheld: frozenset[str] = frozenset()  # held-out paths; commits that touch one are skipped as well
 
     def withholds(self, path: str, here: Container[str]) -> bool:
         """Return whether a path of the history is withheld; `here` holds the paths of the newest commit.
 
-        A path that no longer exists may be an earlier location of a withheld file, so its name decides.
+        A path that no longer exists may be an earlier location of a withheld file, so it is judged by file name.
         """
         return path in self.withheld or (path not in here and _file_name(path) in self._names)
 
@@ -232,7 +232,7 @@ _NAMED: Final[Mapping[str, str]] = {
 _NAME: Final = "|".join(f"(?:{pattern})" for pattern in _NAMED.values())
 _CHOICE: Final = re.compile(rf"\bdual(?:ly)? licensed?\b|(?:{_NAME})(?: \w+){{0,12}} or(?: \w+){{0,12}} (?:{_NAME})")
 _TOP: Final = 2_500  # characters; a reference or a note on the choice is shorter, a license text mostly longer
-#: Of two licenses whose phrases overlap, the first hides the second.
+#: Of two licenses with common phrases, the first hides the second.
 _HIDES: Final = (
     ("BSD-4-Clause", "BSD-3-Clause"),
     ("BSD-4-Clause", "BSD-2-Clause"),
@@ -256,12 +256,12 @@ LICENSE_TEXT: Final = re.compile(
 #: Words by which a comment at the top of a file counts as a license header.
 LICENSE_WORD: Final = re.compile(r"copyright|licen[cs]e|\(c\)|©|all rights reserved|spdx", re.IGNORECASE)
 _HEADER_BYTES: Final = 3_000  # a header that names its license does so on its first page
-#: Why a file is not read.
+#: Reason for not reading a file.
 FOLDER_LICENSE: Final = "licence of its folder"
 #: A reference to the license above: a relative path, or a word for the root.
 _ABOVE: Final = re.compile(r"(?:^|[\s(\"'`<])\.\.?/|\b(?:root|top[- ]?level|parent|main)\b", re.IGNORECASE)
 _REFERENCE: Final = 500  # characters; a text that only refers to another is a sentence or a path
-#: Files with `license` in their name that are no license texts.
+#: Files with `license` in their name that are not license texts.
 _NO_TEXT: Final = re.compile(r"\.(?:png|svg|jpe?g|gif|ico|pdf|json|ya?ml|toml|xml|csv|lock|snap|map)$", re.IGNORECASE)
 
 
@@ -274,7 +274,6 @@ class License:
 
     @property
     def problem(self) -> str:
-        """Why a repository is left out."""
         return f"licence: {' and '.join(self.found) or 'none that is recognised'}"
 
 
@@ -301,8 +300,8 @@ def find_root_licenses(paths: Iterable[str]) -> list[str]:
 def decide_license(files: Mapping[str, str]) -> License:
     """Decide the license of a repository from its license files, by path.
 
-    Permissive texts are fine, whether the user may choose (LICENSE-MIT beside LICENSE-APACHE) or all of them apply.
-    One that is not permissive rules out the repository, unless a file offers a choice.
+    Several permissive licenses are accepted, as a choice (LICENSE-MIT and LICENSE-APACHE) or together. A license that
+    is not permissive excludes the repository, unless a file offers a choice.
     """
     found = {path: classify_license(text) for path, text in files.items()}
     names = tuple(sorted({spdx for each in found.values() for spdx in each}))
@@ -336,13 +335,13 @@ def has_restrictive_header(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LicensedFolders:
-    """Whether the license of a directory permits learning, for the directories with a license of their own."""
+    """Directories with a separate license, and whether it permits learning."""
 
     permits: Mapping[str, bool] = field(default_factory=dict)
     forbidden: frozenset[str] = frozenset()  # names of the files that are not read
 
     def forbids(self, path: str) -> bool:
-        """Return whether the nearest license above a file forbids it, the root's aside."""
+        """Return whether the nearest license above a file forbids it, except the root's."""
         folder = path
         while folder := folder.rpartition("/")[0]:
             if folder in self.permits:
@@ -350,7 +349,7 @@ class LicensedFolders:
         return False
 
     def forbids_past(self, path: str, here: Container[str]) -> bool:
-        """Return the same for a path of the history; the name decides for paths that are gone, since files move."""
+        """Return the same for a path of the history; missing paths are judged by file name, since files move."""
         return self.forbids(path) or (path not in here and _file_name(path) in self.forbidden)
 
 

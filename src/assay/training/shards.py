@@ -21,8 +21,8 @@ from assay.search.query import folder_name, parse_query, runs, stem_name, terms
 from assay.store.array_file import Array, IndexFormatError, Strings, pack_strings, read_store, write_store
 from assay.training.config import MiningConfig
 
-_CACHED: Final = 300_000  # runs; those of the largest repositories, some 100 MB
-_LONGEST: Final = 64  # characters of a run; longer ones are data: hashes, base64
+_CACHED: Final = 300_000  # runs: enough for the largest repositories, about 100 MB
+_LONGEST: Final = 64  # characters of a run; longer ones are hashes or base64
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Collection:
         self.dropped: Counter[str] = Counter()
 
     def has_room_for(self, kind: str, rank: int) -> bool:
-        """Return whether a pair of this rank could be kept; otherwise it need not be built."""
+        """Return whether a pair of this rank could be kept."""
         heap = self._heaps.get(kind, [])
         room = len(heap) < getattr(self._config.caps, kind) or rank < -heap[0][0]
         self.dropped["over the cap"] += not room
@@ -90,7 +90,7 @@ class Collection:
             self.dropped["over the cap"] += 1
 
     def pairs(self) -> list[TextCodePair]:
-        """Return the pairs by file and rank, a few at most of those with the same query."""
+        """Return the pairs by file and rank, at most a few with the same query."""
         seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
         kept = []
         for pair in sorted(self._pairs.values(), key=lambda pair: (pair.rank, pair.key)):
@@ -102,7 +102,7 @@ class Collection:
 
 
 def draw_rank(seed: int, *key: object) -> int:
-    """Return the rank of something in the draw; the lowest ranks are kept."""
+    """Return a rank from the hash of the key; the lowest ranks are drawn."""
     return _hash("\0".join(map(str, (seed, *key))))
 
 
@@ -121,7 +121,7 @@ def _count_terms(counted: Mapping[str, int]) -> dict[str, int]:
 
 
 class _TermCache(dict[str, tuple[str, ...]]):
-    """The terms of runs, bounded."""
+    """A bounded cache of the terms of runs."""
 
     def __missing__(self, run: str) -> tuple[str, ...]:
         if len(run) > _LONGEST:
@@ -141,7 +141,7 @@ def _hash(text: str) -> int:
 
 #: Where the text of a pair comes from; `PairShard.kind` is an index into it.
 KINDS: Final = ("doc", "name", "commit", "path", "heading")
-#: Raised when the meaning of a shard changes; shards of another format are mined again.
+#: Incremented when the meaning of a shard changes; shards of another format are mined again.
 FORMAT: Final = 1
 _BAGS: Final = ("query", "code", "path")
 _COLUMNS: Final = ("kind", "language", "key", "file")
@@ -166,8 +166,8 @@ class PairShard:
     repository: str  # owner/name
     words: tuple[str, ...]  # the terms that occur, sorted; term numbers are indexes into it
     kind: NDArray[np.uint8]  # indexes into KINDS
-    query: Bags  # what a user might type; each term counts once
-    code: Bags  # the terms of the code, counted, without the text that the query was taken from
+    query: Bags  # each term counts once
+    code: Bags  # the terms of the code, counted, without the text of the query
     path: Bags  # the terms of the file's name and directories; each counts once
     language: NDArray[np.uint8]  # indexes into LANGUAGES
     key: NDArray[np.uint64]  # equal for pairs of equal query and code, across repositories
@@ -216,7 +216,7 @@ def write_shard(path: Path, shard: PairShard) -> None:
 
 
 def read_shard(path: Path) -> PairShard:
-    """Read a shard by memory map; raise IndexFormatError if the file is no shard."""
+    """Read a shard by memory map; raise IndexFormatError for any other file."""
     stored = read_store(path)
     if stored.meta.get("shard") != FORMAT:
         raise IndexFormatError("old", "this is no shard of mined pairs that this Assay reads", file=path)
@@ -229,7 +229,7 @@ def read_shard(path: Path) -> PairShard:
 
 @dataclass(frozen=True, slots=True)
 class RepoReport:
-    """Origin and number of the pairs of a repository, and what was dropped; there are none if there is a reason."""
+    """Origin and number of a repository's pairs, and dropped candidates; a reason explains why there are no pairs."""
 
     repository: str
     url: str
@@ -239,7 +239,7 @@ class RepoReport:
     languages: Mapping[str, int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     files: int = 0
-    reason: str = ""  # why the repository is left out: `excluded: ...`, `licence: ...`, `failed: ...`
+    reason: str = ""  # `excluded: ...`, `licence: ...` or `failed: ...`
 
     @property
     def left_out(self) -> str:

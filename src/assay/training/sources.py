@@ -45,7 +45,7 @@ from assay.training.shards import PairCandidate, draw_rank, path_terms
 
 Windows = NDArray[np.uint64]  # hashes, ascending
 
-#: Raised when the meaning of a window changes, so that cached ones are recomputed.
+#: Incremented when the meaning of a window changes, so that cached windows are recomputed.
 _FORMAT: Final = 1
 _BLANKS: Final = b" \t\r\f\v"
 #: Odd numbers with well-mixed bits, of splitmix64.
@@ -60,7 +60,7 @@ class Exclusions:
     names: tuple[str, ...]
 
     def find_reason(self, repository: GitRepo) -> str | None:
-        """Return why a repository is excluded: it is listed, or has the name of a listed one (a fork, a mirror)."""
+        """Return the reason if a repository is listed or has the name of a listed one (a fork, a mirror)."""
         own = {repository.name.casefold(), (repository_name(repository.url) or "").casefold()}
         for name in self.names:
             if name.casefold() in own:
@@ -169,12 +169,10 @@ def cut_windows(data: bytes, rules: WindowRules) -> tuple[Windows, NDArray[np.in
 
 
 def hash_windows(data: bytes, rules: WindowRules) -> Windows:
-    """Return the distinct windows of a text."""
     return np.unique(cut_windows(data, rules)[0])
 
 
 def merge_windows(parts: Iterable[Windows]) -> Windows:
-    """Return the distinct windows of several repositories."""
     every = list(parts)
     return np.unique(np.concatenate(every)) if every else np.empty(0, np.uint64)
 
@@ -250,13 +248,13 @@ _GENERATED_HEAD: Final = re.compile(
     re.IGNORECASE,
 )
 _FIRST_LINE: Final = 200  # bytes that contain the first line of a program
-_GENERATED_TOP: Final = 600  # characters in which a generated file says so
+_GENERATED_TOP: Final = 600  # characters to search for a note that a file is generated
 _LICENSE_TOP: Final = 60  # lines in which a license header begins
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedFile:
-    """A file that is read, and its number among all files of the repository."""
+    """A file to read, and its number among all files of the repository."""
 
     number: int
     entry: TreeEntry
@@ -345,12 +343,11 @@ class SourceFileText:
 
     file: SelectedFile
     text: str
-    shared: NDArray[np.bool_] = field(repr=False)  # lines that an excluded repository contains too
+    shared: NDArray[np.bool_] = field(repr=False)  # lines also found in an excluded repository
     secret: NDArray[np.bool_] = field(repr=False)  # lines that look like secrets
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines of the text."""
         return self.text.split("\n")
 
     @cached_property
@@ -383,7 +380,6 @@ class SourceFileText:
 
     @cached_property
     def path(self) -> tuple[str, ...]:
-        """The terms of the path."""
         return path_terms(self.file.entry.path)
 
     def count_words(self, lines: range, comment: range = NO_LINES) -> Counter[str]:
@@ -392,14 +388,14 @@ class SourceFileText:
         return Counter(chain.from_iterable(self.runs[n] for n in lines if n not in comment and n not in header))
 
     def find_taint(self, lines: range) -> str | None:
-        """Return why lines must not be learned from; shared lines of a license header do not count."""
+        """Return the reason why lines must not be learned from, ignoring shared lines of a license header."""
         shared = np.flatnonzero(self.shared[lines.start : lines.stop]) + lines.start
         if any(number not in self.license_lines for number in shared.tolist()):
             return "copied"
         return "secret" if self.secret[lines.start : lines.stop].any() else None
 
     def make_candidate(self, kind: str, rank: int, query: str, code: Counter[str]) -> PairCandidate:
-        """Pair a query with words of this file; a query made from the path does not get the path as well."""
+        """Pair a query with words of this file, and with its path unless the query was made from it."""
         path = () if kind == "path" else self.path
         return PairCandidate(kind, rank, query, code, path, self.file.language, self.file.number)
 

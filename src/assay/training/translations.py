@@ -1,12 +1,12 @@
-"""Learn which code words a query word stands for: IBM Model 1 (Brown et al. 1993) over bags of terms.
+"""Learn which code terms a query term stands for: IBM Model 1 (Brown et al. 1993) over bags of terms.
 
 A query term q comes from one code term c of the pair, or from no term. t(q|c) is learned by expectation
 maximization. The strength of a translation is the lift of q over its share p(q) of all query terms:
 
     strength = log(t(q|c) / p(q)) / log(1 / p(q))          0: no lift, 1: queries for c always use q
 
-During learning a term may explain itself, or its synonyms would be credited with its own matches. It is never listed
-as its own translation.
+During learning a term may explain itself, so that its synonyms are not credited with its matches. It is never listed
+as a translation of itself.
 """
 
 from __future__ import annotations
@@ -160,10 +160,8 @@ def _rank_translations(
 
 
 def write_translations(path: Path, table: Translations) -> None:
-    """Write translations to a file."""
     write_store(path, {}, {column.name: getattr(table, column.name) for column in fields(table)})
 
 
 def read_translations(path: Path) -> Translations:
-    """Read translations by memory map."""
     return Translations(**read_store(path).arrays)

@@ -33,9 +33,9 @@ from assay.training.shards import KINDS, Bags
 _START, _BATCH = 0, 1  # independent streams of the seed
 _TEST_STREAM: Final = 3  # of the seed 0: every training is tested on the same queries
 _LEARNED: Final = ("vectors", "asked", "said", "sharpness")
-_MEMORY: Final = 0.98  # of the displayed loss: the mean of some fifty batches
-_SHARPEST: Final = float(np.log(1 / 0.02))  # beyond it probabilities underflow, and only the nearest wrong code counts
-# Adam (Kingma and Ba 2015) with the numbers of the paper.
+_MEMORY: Final = 0.98  # smoothing of the displayed loss, over about fifty batches
+_SHARPEST: Final = float(np.log(1 / 0.02))  # beyond it probabilities underflow, and only the hardest negative counts
+# Adam (Kingma and Ba 2015) with the parameters of the paper.
 _MEAN_DECAY: Final = 0.9
 _SQUARE_DECAY: Final = 0.999
 _SMALLEST: Final = 1e-8
@@ -52,7 +52,7 @@ class EmbeddingTable:
 
 @dataclass(frozen=True, slots=True)
 class TrainProgress:
-    """The state of a training at a report."""
+    """Progress of a training, with held-out scores."""
 
     step: int
     steps: int
@@ -88,7 +88,7 @@ def train_vectors(
     keep: Path | None = None,
     tell: Callable[[TrainProgress], None] = lambda _: None,
 ) -> Trained:
-    """Train from a start, or resume from the checkpoint in `keep`, with the same result byte for byte."""
+    """Train from a start or the checkpoint in `keep`; both give the same result, byte for byte."""
     state = _State.read(keep) if keep and keep.exists() else _State.begin(start, config.vectors)
     plan = make_plan(pairs, config.kinds, config.vectors.group)
     test = make_held_out_test(pairs, config.held_out)
@@ -200,7 +200,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Queries and codes over the terms they use; row i of both is a pair, further codes belong to no query."""
+    """Queries and codes over the terms they use; row i of both is a pair, further codes are hard negatives."""
 
     terms: NDArray[np.int64]  # the rows of the model that occur, ascending
     query: Any  # scipy.sparse.csr_matrix, queries × terms
@@ -213,7 +213,7 @@ class BatchPlan:
     """The rows to learn from, divided into portions of one repository."""
 
     rows: NDArray[np.int64]
-    weight: NDArray[np.float64]  # of each of the rows
+    weight: NDArray[np.float64]  # of each row
     offset: NDArray[np.int64]  # where each repository begins in `rows`
     owner: NDArray[np.int64]  # the repository of each portion
     share: NDArray[np.float64]  # its weight in the draw
@@ -303,7 +303,7 @@ def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: N
 def masks(
     pairs: Pairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorTrainConfig
 ) -> NDArray[np.bool_]:
-    """Return which codes may be relevant too: those of an equal query, equal code, or the same file."""
+    """Return which other codes may be relevant: those with an equal query, equal code, or in the same file."""
     masked = _same(pairs.query_key, rows, codes) | _same(pairs.code_key, rows, codes)
     if config.same_file != "none":
         near = _same(pairs.repository.astype(np.int64) << 32 | pairs.file, rows, codes)
@@ -343,7 +343,7 @@ def loss_and_gradient(own: Parameters, batch: Batch, products: Products) -> tupl
     by_query, by_code = chance.sum(axis=1), chance[:, :size].sum(axis=0)
     loss = float(np.mean((np.log(by_query) + np.log(by_code)) / 2 + scale - correct))
     half = scale * number(0.5 / size)
-    share = np.zeros(len(code.unit), dtype=query.unit.dtype)  # further codes have no query
+    share = np.zeros(len(code.unit), dtype=query.unit.dtype)  # hard negatives have no query
     share[:size] = half / by_code
     chance *= (half / by_query)[:, None] + share[None, :]
     chance[diagonal, diagonal] -= 2 * half  # now the gradient by similarities
