@@ -21,7 +21,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self, cast, get_args, get_origin, get_type_hints
 
-from assay.errors import ConfigError, closest_match
+from assay.errors import ConfigError, closest_match, did_you_mean
 from assay.search.chunking import ChunkConfig
 from assay.search.dense import parse_fusion
 from assay.search.results import SpanGrowth
@@ -283,8 +283,7 @@ def _find_violation(values: Mapping[str, object]) -> _Violation | None:
         return _Violation(names, message, f"set {names[0]} to less than {size}")
     for stage in cast(tuple[str, ...], values["without"]):
         if stage not in STAGES:
-            near = closest_match(stage, STAGES)
-            hint = f"did you mean {near[0]!r}?" if near else f"stages: {', '.join(STAGES)}"
+            hint = did_you_mean(stage, STAGES) or f"use one of {', '.join(STAGES)}"
             return _Violation(("without",), f"without: unknown stage {stage!r}", hint)
     try:
         parse_fusion(str(values["dense.fusion"]))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.digests import digest_of
-from assay.errors import ConfigError, SetupError, closest_match
+from assay.errors import ConfigError, SetupError, did_you_mean
 from assay.search.query import Per, QueryKind
 from assay.search.table import FILE_KINDS, IndexTable, LongArray, Values, own_names, scope_text, unit_text
 from assay.store import Store
@@ -389,6 +389,5 @@ def parse_fusion(text: str) -> Fusion:
             return Fusion(method)
     if ranked := re.fullmatch(r"rrf\(k=([0-9]+)\)", text):
         return Fusion("rrf", int(ranked[1]))
-    near = closest_match(text, methods)
     message = f"unknown fusion {text!r}; expected {', '.join(methods)} or rrf(k=20)"
-    raise ConfigError(message, hint=f"did you mean {near[0]!r}?" if near else "use max")
+    raise ConfigError(message, hint=did_you_mean(text, methods) or "use max")

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupError, closest_match, install_hint
+from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupError, did_you_mean, install_hint
 from assay.files import read_utf8
 from assay.search.vectors import Matrix, unit_rows
 
@@ -97,8 +97,7 @@ def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embed
         "sentence-transformers": open_sentence_transformers,
     }
     if kind not in openers:
-        near = closest_match(kind, (*openers, "static"))
-        hint = f"did you mean {near[0]!r}?" if near else f"use one of {_SPECS}"
+        hint = did_you_mean(kind, (*openers, "static")) or f"use one of {_SPECS}"
         raise ConfigError(f"unknown embedder {kind!r}; expected {', '.join(openers)} or static", hint=hint)
     if not target:
         raise ConfigError(f"the embedder {kind!r} needs a model", hint=f"use one of {_SPECS}")

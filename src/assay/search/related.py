@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.errors import ConfigError, closest_match
+from assay.errors import ConfigError, did_you_mean
 from assay.search.query import parse_query, runs, term_hash, terms, whole_hash
 from assay.search.results import order_of
 from assay.search.table import own_names, unit_text
@@ -34,9 +34,6 @@ class RelatedConfig:
     words: int = 12  # words of the query for similar chunks: enough for a topic, few enough for a single one
     users: int = 2_000  # chunks searched for uses of a name; names with more uses are not related
     alike: int = 100  # similar chunks whose words are compared
-
-
-DEFAULT: Final = RelatedConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +57,9 @@ class Related:
     files: tuple[Hit, ...]  # of all relations, by the sum of their scores
 
 
-def find_related(index: Index, path: str, line: int, k: int, config: RelatedConfig = DEFAULT) -> Related:
+def find_related(index: Index, path: str, line: int, k: int, config: RelatedConfig | None = None) -> Related:
     """Return the relations of the chunk at a line."""
+    config = config or RelatedConfig()
     unit = chunk_at(index, path, line)
     uses = _relations(index, _find_used(index, unit, config), k)
     used_by = _relations(index, _find_users(index, unit, config), k)
@@ -78,8 +76,7 @@ def chunk_at(index: Index, path: str, line: int) -> int:
     """Return the smallest chunk that contains a line."""
     paths = index.table.files.paths
     if path not in paths:
-        near = closest_match(path, paths)
-        hint = f"did you mean {near[0]!r}?" if near else "run `assay index` to list skipped files"
+        hint = did_you_mean(path, paths) or "run `assay index` to list skipped files"
         raise ConfigError(f"{path} is not in the index", hint=hint)
     units = index.table.units
     rows = np.arange(*index.view.units_of(paths.index(path)))

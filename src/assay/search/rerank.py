@@ -28,9 +28,6 @@ class RerankConfig:
     chat_chars: int = 1500
 
 
-DEFAULT_RERANK: Final = RerankConfig()
-
-
 @dataclass(frozen=True, slots=True)
 class RerankPassage:
     """A candidate: lines `start` to `end` of a file."""
@@ -71,11 +68,7 @@ def rerank(query: str, passages: Sequence[RerankPassage], reranker: Reranker) ->
     return tuple(sorted(range(len(passages)), key=lambda index: (-scores[index], index)))
 
 
-FORMS: Final = {
-    "cross-encoder": "cross-encoder:MODEL",
-    "rerank": "rerank:URL#MODEL",
-    "chat": "chat:URL#MODEL",
-}
+FORMS: Final = {"cross-encoder": "cross-encoder:MODEL", "rerank": "rerank:URL#MODEL", "chat": "chat:URL#MODEL"}
 
 
 def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
@@ -121,7 +114,7 @@ class ChatReranker:
     """A chat model that orders passages; a score is the number of passages at or behind the position."""
 
     endpoint: Endpoint
-    config: RerankConfig = DEFAULT_RERANK
+    config: RerankConfig = RerankConfig()
 
     @property
     def identity(self) -> str:
@@ -152,7 +145,7 @@ class CrossEncoder:
     """A TextCrossEncoder of fastembed, which downloads the weights at the first query."""
 
     model: str
-    config: RerankConfig = DEFAULT_RERANK
+    config: RerankConfig = RerankConfig()
 
     @property
     def identity(self) -> str:
@@ -185,7 +178,7 @@ class RerankEndpoint:
     """A re-ranking model served over HTTP."""
 
     endpoint: Endpoint
-    config: RerankConfig = DEFAULT_RERANK
+    config: RerankConfig = RerankConfig()
 
     @property
     def identity(self) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from assay.corpus.ignore import select_paths
 from assay.corpus.languages import LANGUAGES
-from assay.errors import ConfigError, closest_match
+from assay.errors import ConfigError, did_you_mean
 from assay.search.table import FILE_KINDS, UNIT_KINDS, IndexTable, LongArray, Values
 from assay.search.view import CorpusView
 from assay.settings import setting
@@ -129,8 +129,7 @@ class Filter:
             raise ConfigError(f"expected a finite min_score, got {self.min_score}", hint="use a number such as 0.5")
         for language in self.languages:
             if language not in LANGUAGES:
-                near = closest_match(language, LANGUAGES)
-                hint = f"did you mean {near[0]!r}?" if near else "use a language such as python, go or typescript"
+                hint = did_you_mean(language, LANGUAGES) or "use a language such as python, go or typescript"
                 raise ConfigError(f"unknown language {language!r}", hint=hint)
         for kind in self.kinds:
             if kind not in KINDS:
