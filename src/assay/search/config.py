@@ -21,7 +21,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self, cast, get_args, get_origin, get_type_hints
 
-from assay.errors import ConfigError, closest_match, did_you_mean
+from assay.errors import ConfigError, did_you_mean
 from assay.search.chunking import ChunkConfig
 from assay.search.dense import parse_fusion
 from assay.search.results import SpanGrowth
@@ -415,10 +415,7 @@ def _read_values(sources: Iterable[_Given]) -> dict[str, object]:
         if inside and given.value != {}:
             raise given.error(f"{key} is a table", f"set one of its settings: {', '.join(inside)}")
         if not inside:
-            near = closest_match(key, hints)
-            siblings = [name for name in hints if name.rpartition(".")[0] == key.rpartition(".")[0]]
-            listed = f"settings there: {', '.join(siblings)}; {_LIST_ALL}" if siblings else _LIST_ALL
-            raise given.error(f"unknown setting {key!r}{f'; did you mean {near[0]!r}?' if near else ''}", listed)
+            raise given.error(f"unknown setting {key!r}", did_you_mean(key, hints) or _LIST_ALL)
     violation = _find_violation(flatten(SearchConfig()) | values)
     if violation:
         culprit = next(origin[key] for key in violation.keys if key in origin)
