@@ -27,26 +27,17 @@ if TYPE_CHECKING:
     from assay.stats import compare
     from assay.types import CorpusSpec, GoldSet, Hit, Query, Run, Scores, Span, Suite, Target
 
-#: Module of each public name, imported on first use: `assay --help` must not wait for numpy.
-_HOMES = {
-    "AssayError": "assay.errors",
-    "CorpusSpec": "assay.types",
-    "Engine": "assay.engines.base",
-    "GoldSet": "assay.types",
-    "Hit": "assay.types",
-    "Index": "assay.search",
-    "Query": "assay.types",
-    "Run": "assay.types",
-    "Scores": "assay.types",
-    "Session": "assay.engines.base",
-    "Span": "assay.types",
-    "Suite": "assay.types",
-    "Target": "assay.types",
-    "compare": "assay.stats",
-    "load_gold": "assay.gold",
-    "run": "assay.experiment.running.turns",
-    "run_experiment": "assay.experiment.running.experiments",
-    "score": "assay.scoring",
+#: Public names by module, imported on first use: `assay --help` must not wait for numpy.
+_NAMES = {
+    "assay.engines.base": ("Engine", "Session"),
+    "assay.errors": ("AssayError",),
+    "assay.experiment.running.experiments": ("run_experiment",),
+    "assay.experiment.running.turns": ("run",),
+    "assay.gold": ("load_gold",),
+    "assay.scoring": ("score",),
+    "assay.search": ("Index",),
+    "assay.stats": ("compare",),
+    "assay.types": ("CorpusSpec", "GoldSet", "Hit", "Query", "Run", "Scores", "Span", "Suite", "Target"),
 }
 
 __all__ = [
@@ -78,11 +69,11 @@ def __getattr__(name: str) -> object:
 
     if name == "measures":
         return import_module("assay.measures")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'assay' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    for module, names in _NAMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(module), name)
+            return value
+    raise AttributeError(f"module 'assay' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
