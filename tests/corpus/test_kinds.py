@@ -32,4 +32,4 @@ def test_kind_is_read_from_the_word_it_shows(kind: Kind) -> None:
 
 
 def test_kinds_are_listed_for_a_hint() -> None:
-    assert kind_examples() == "a folder, stdlib, git:URL@REV, pypi:NAME==VERSION or npm:NAME@VERSION"
+    assert kind_examples() == "a directory, stdlib, git:URL@REV, pypi:NAME==VERSION or npm:NAME@VERSION"

@@ -154,7 +154,7 @@ def test_unpack_refuses_a_header_that_would_take_for_ever(size: int, tmp_path: P
     info.pax_headers = {"comment": "0" * size}
     with tarfile.open(tmp_path / "slow.tar.gz", "w:gz", format=tarfile.PAX_FORMAT) as tar:
         tar.addfile(info)
-    with pytest.raises(CorpusError, match="bomb"):
+    with pytest.raises(CorpusError, match="a header of"):
         _unpack(tmp_path / "slow.tar.gz")
 
 
@@ -173,7 +173,7 @@ def test_unpack_refuses_a_bomb(kind: str, tmp_path: Path) -> None:
                 info = tarfile.TarInfo(f"{number}")
                 info.pax_headers = {"comment": "x" * 15_000}
                 tar.addfile(info)
-    with pytest.raises(CorpusError, match="bomb"):
+    with pytest.raises(CorpusError, match="unpacks to more than"):
         _unpack(archive, limits)
     assert list(tmp_path.iterdir()) == [archive], "nothing was kept"
 
@@ -196,7 +196,7 @@ def test_unpack_refuses_what_is_no_archive(name: str, tmp_path: Path) -> None:
 def test_unpack_refuses_a_cut_archive(tmp_path: Path) -> None:
     whole = tar_of(tmp_path / "whole.tar.gz", [("pkg/a.py", os.urandom(100_000))]).read_bytes()
     (tmp_path / "cut.tar.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(CorpusError, match="cannot be read"):
+    with pytest.raises(CorpusError, match="cannot read the archive"):
         _unpack(tmp_path / "cut.tar.gz")
     assert not (tmp_path / "out").exists()
     with gzip.open(tmp_path / "big.tar.gz", "wb") as stream:

@@ -200,7 +200,7 @@ def test_describer_refuses_a_wrong_endpoint_at_once(tmp_path):
 
 def test_describe_into_what_is_no_folder_says_so(server, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(SetupError, match="cannot be written"):
+    with pytest.raises(SetupError, match="cannot write the cache"):
         describer_at(server.url, tmp_path / "file").describe(UNITS[:1])
 
 

@@ -112,6 +112,6 @@ def test_many_threads_come_and_go(tmp):
 
 def test_no_place_at_all_is_told(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
-    with pytest.raises(SetupError, match="no place for temporary files") as caught, scratch():
+    with pytest.raises(SetupError, match="cannot create a temporary directory") as caught, scratch():
         pass
     assert "TMPDIR" in str(caught.value.hint)

@@ -52,13 +52,13 @@ _DATA: Final = re.compile(rb'\s*\{\s*"schema":\s*"assay/[a-z-]+/\d+"')
 def own_file_reason(real: str, head: bytes) -> str | None:
     """Return why a file, by its name and first bytes, was written by Assay; else None."""
     if real.endswith(".html"):
-        return "a page that Assay made" if _PAGE.match(head) else None
+        return "an Assay report" if _PAGE.match(head) else None
     if not real.endswith(".json"):
         return None
     if not head:
         # `assay run --json > made.json`: the shell creates the file before Assay writes to it
         return "empty, such as the output file of a running command"
-    return "JSON that Assay wrote" if _DATA.match(head) else None
+    return "JSON written by Assay" if _DATA.match(head) else None
 
 
 #: Formats whose first 8 KiB may not contain a NUL byte, by their first bytes.
@@ -139,7 +139,7 @@ def binary_format(head: bytes, walking: WalkConfig) -> str | None:
         try:
             codecs.getincrementaldecoder("utf-8")().decode(head, len(head) < walking.head_bytes)
         except UnicodeDecodeError:
-            return "control characters, and no UTF-8"
+            return "control characters, not UTF-8"
     return None
 
 

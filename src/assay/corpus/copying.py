@@ -39,12 +39,12 @@ def read_bytes(corpus: Corpus, path: str) -> bytes:
     except OSError as error:
         if not corpus.root.is_dir():
             raise CorpusError(
-                "the corpus folder vanished while it was in use", file=corpus.root, hint="restore it and run again"
+                "the corpus directory was removed during use", file=corpus.root, hint="restore it and run again"
             ) from error
         raise CorpusError(
-            f"cannot be read: {error.strerror or error}",
+            f"cannot read the file: {error.strerror or error}",
             file=corpus.root / path,
-            hint="the corpus changed after it was opened; open it again",
+            hint="reopen the corpus; it changed after it was opened",
         ) from error
 
 
@@ -54,7 +54,7 @@ def inside(root: str, path: str) -> str:
         real = os.path.realpath(os.path.join(root, path))
         if is_inside(real, root):
             return real
-    raise CorpusError(f"{path!r} is not inside the corpus", file=root, hint="name files relative to the corpus root")
+    raise CorpusError(f"{path!r} is outside the corpus", file=root, hint="use paths relative to the corpus root")
 
 
 class ListedPaths:
@@ -98,7 +98,7 @@ def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus
         known = corpus.hashes.get(file.path)
         if known is not None and hashlib.sha256(data).hexdigest() != known:
             raise CorpusError(
-                f"{file.path} changed after the run began",
+                f"{file.path} changed during the run",
                 file=corpus.root,
                 hint="do not edit the corpus during a run",
             )
@@ -120,7 +120,8 @@ def _commit(root: Path) -> None:
         answer = git(*arguments, cwd=root)
         if answer.code:
             raise SetupError(
-                f"git failed in a copy of the corpus: {answer.last_words}", hint="run git init in an empty folder"
+                f"git failed in a copy of the corpus: {answer.last_words}",
+                hint="check that `git init` works in an empty directory",
             )
 
 

@@ -147,7 +147,9 @@ def read_repository(top: Path, below: Path, base: str, limits: ArchiveLimits) ->
         return GitFailure(error.message)
     lines = os.fsdecode(where.out).split("\n")
     if where.code or listed.code or not os.path.isdir(lines[0]) or not os.path.samefile(lines[0], top):
-        return GitFailure((where if where.code else listed).last_words if where.code or listed.code else "not its own")
+        return GitFailure(
+            (where if where.code else listed).last_words if where.code or listed.code else "another repository"
+        )
     names = [os.fsdecode(name) for name in listed.out.split(b"\0") if name]
     prefix = f"{base}/" if base else ""
     files = frozenset(prefix + name for name in names)
@@ -182,21 +184,21 @@ def locate_git(request: CorpusRequest) -> LocatedCorpus:
     """Resolve the commit of a local or remote repository and unpack it into the cache."""
     spec, rev = request.spec, request.spec.rev or "HEAD"
     if _BAD_REVISION.search(rev):
-        raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
+        raise CorpusError(f"{rev!r} is not a revision", hint="use a commit, tag or branch")
     if is_url(spec.value):
         return _locate_remote(request, spec.value, rev)
     repository = named_folder(request)
     inside = git("rev-parse", "--git-dir", cwd=repository, limits=request.limits)
     if inside.code:
         raise CorpusError(
-            f"git cannot read this repository: {inside.last_words}",
+            f"cannot read this repository: {inside.last_words}",
             file=repository,
-            hint="name the folder of a git repository; to use its files as they are, leave out `git:`",
+            hint="use the directory of a git repository, or remove `git:` to use the files as they are",
         )
     commit = _resolve(rev, cwd=repository, limits=request.limits)
     if commit is None:
         raise CorpusError(
-            f"revision {rev!r} is not found", file=repository, hint="see `git log` and `git tag`, or fetch it first"
+            f"revision {rev!r} not found", file=repository, hint="see `git log` and `git tag`, or fetch it first"
         )
     entry = request.trees.obtain(
         f"git-commit {commit}", lambda work: _unpack(repository, commit, work, spec.value, request.limits)
@@ -208,7 +210,7 @@ def _locate_remote(request: CorpusRequest, url: str, rev: str) -> LocatedCorpus:
     shown = without_credentials(url)
     if url.startswith("-") or not _URL.match(url):
         raise CorpusError(
-            f"{shown!r} is not a URL of a git repository",
+            f"expected a git URL, got {shown!r}",
             hint="use https://, ssh://, git://, file:// or user@host:path",
         )
 
@@ -226,7 +228,7 @@ def _locate_remote(request: CorpusRequest, url: str, rev: str) -> LocatedCorpus:
         last = request.trees.recall(key)
         if last is None:
             raise
-        note = f"{error.message}; {rev} is used as it was last fetched, commit {last.revision}"
+        note = f"{error.message}; using the last fetched {rev}, commit {last.revision}"
         return locate_tree(request, last, built_in=False, notes=(note,))
     return locate_tree(request, entry, built_in=False)
 
@@ -258,7 +260,7 @@ def fetch_commit(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> str
         fetched = _fetch(folder, url, *options, limits=limits)
         if fetched.code and not _NO_REVISION.search(fetched.err):
             raise SetupError(
-                f"{without_credentials(url)} cannot be fetched: {without_credentials(fetched.last_words)}",
+                f"cannot fetch {without_credentials(url)}: {without_credentials(fetched.last_words)}",
                 hint="check the network and the URL",
             )
         name = re.sub(r"^HEAD(?=[~^]|$)", "refs/assay/head", rev)
@@ -266,7 +268,7 @@ def fetch_commit(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> str
     (folder / _BUSY).unlink()
     if commit is None:
         raise CorpusError(
-            f"revision {rev!r} is not found in {without_credentials(url)}",
+            f"revision {rev!r} not found in {without_credentials(url)}",
             hint=f"see `git ls-remote {without_credentials(url)}`",
         )
     return commit
@@ -277,7 +279,7 @@ def _fetch(folder: Path, url: str, *arguments: str, limits: ArchiveLimits) -> Co
     if fetched.code and not _NO_REVISION.search(fetched.err) and _NO_REPOSITORY.search(fetched.err):
         raise CorpusError(
             f"{without_credentials(url)} is not a readable git repository: {without_credentials(fetched.last_words)}",
-            hint="check the URL; for a private repository set up git's own credentials (git-credential, ssh)",
+            hint="check the URL; private repositories need git credentials (git-credential, ssh)",
         )
     return fetched
 
@@ -290,7 +292,7 @@ def _resolve(rev: str, *options: str, cwd: Path, limits: ArchiveLimits) -> str |
 def _unpack(repository: Path, commit: str, work: Path, source: str, limits: ArchiveLimits) -> FetchedTree:
     listed = git("ls-tree", "-r", "-z", "--full-tree", commit, cwd=repository, limits=limits)
     if listed.code:
-        raise CorpusError(f"commit {commit} cannot be listed: {listed.last_words}", file=repository)
+        raise CorpusError(f"cannot list commit {commit}: {listed.last_words}", file=repository)
     blobs: list[tuple[str, str, str]] = []  # mode, object and path
     modules: list[str] = []
     for line in filter(None, listed.out.split(b"\0")):
@@ -311,7 +313,7 @@ def _unpack(repository: Path, commit: str, work: Path, source: str, limits: Arch
         for mode, _, path in blobs:
             header = stream.readline().split()
             if len(header) != 3 or header[1] != b"blob":
-                hint = "the clone is partial or damaged: run `git fsck`, fetch it all"
+                hint = "the clone is partial or damaged: run `git fsck`, then fetch everything"
                 raise CorpusError(f"git has no content for {path}", hint=hint)
             content = _read_exactly(stream, int(header[2]))
             if mode == "120000":
@@ -320,7 +322,7 @@ def _unpack(repository: Path, commit: str, work: Path, source: str, limits: Arch
                 writer.file(path, content)
             stream.read(1)
         writer.finish(outside_links=True)
-    notes = (f"submodules are not part of the corpus: {', '.join(sorted(modules))}",) if modules else ()
+    notes = (f"submodules are excluded: {', '.join(sorted(modules))}",) if modules else ()
     return FetchedTree(writer.root, f"git-{commit}", commit, notes=notes)
 
 
@@ -328,6 +330,6 @@ def _read_exactly(stream: IO[bytes], size: int) -> Iterator[bytes]:
     while size > 0:
         chunk = stream.read(min(size, 1 << 20))
         if not chunk:
-            raise CorpusError("git stopped in the middle of a file", hint="run `git fsck` on the repository")
+            raise CorpusError("git output ended in the middle of a file", hint="run `git fsck` on the repository")
         size -= len(chunk)
         yield chunk

@@ -44,8 +44,8 @@ def open_corpus(
         if entry is None or _is_intact(entry, located.ground.root, walked):
             break
         if attempt:
-            hint = "set ASSAY_CACHE_DIR to a folder of its own"
-            raise SetupError("a tree changes while it is read", file=store.root, hint=hint)
+            hint = "set ASSAY_CACHE_DIR to a directory that no other program writes"
+            raise SetupError("a cached tree changed while it was read", file=store.root, hint=hint)
         store.remove(TREES.name, entry.content)
     if not walked.files:
         raise _empty(spec, located.ground.root, walked)
@@ -82,7 +82,7 @@ def _empty(spec: CorpusSpec, root: Path, walked: WalkResult) -> CorpusError:
     left_out = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     shown = replace(spec, value=without_credentials(spec.value), exclude=())
     return CorpusError(
-        f"the corpus {spec_text(shown)} is empty" + (f"; left out: {left_out}" if left_out else ""),
+        f"the corpus {spec_text(shown)} is empty" + (f"; skipped: {left_out}" if left_out else ""),
         file=root,
         hint="check the include and exclude globs" if spec.include or spec.exclude else "check the path",
     )

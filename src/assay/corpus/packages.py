@@ -44,7 +44,7 @@ from assay.corpus.unpack import hash_of, unpack
 from assay.errors import CorpusError, SetupError
 
 _SDIST: Final = (".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
-_EXAMPLE: Final = "write it as flask==3.1.0, flask==3.1.0#wheel or flask==3.1.0#sdist"
+_EXAMPLE: Final = "use flask==3.1.0, flask==3.1.0#wheel or flask==3.1.0#sdist"
 _DEFAULT_INDEX: Final = "https://pypi.org/simple"
 _CONFIG_LINE: Final = re.compile(r"(?P<section>[^.=]+)\.(?P<key>[\w-]+)=(?P<value>.*)")
 #: Sections that `pip download` reads; later ones win.
@@ -122,11 +122,11 @@ def parse_package(value: str) -> Package:
     name, equals, text = (part.strip() for part in body.partition("=="))
     canonical, version = _canonical_name(name), parse_version(text)
     if not equals or canonical is None:
-        raise CorpusError(f"{value!r} does not name one version of a package", hint=_EXAMPLE)
+        raise CorpusError(f"expected one version of a package, got {value!r}", hint=_EXAMPLE)
     if version is None:
-        raise CorpusError(f"{text!r} is not a version of a Python package", hint=_EXAMPLE)
+        raise CorpusError(f"invalid version {text!r}", hint=_EXAMPLE)
     if form not in ("", "any", "wheel", "sdist"):
-        raise CorpusError(f"{form!r} is not a form of a package", hint=_EXAMPLE)
+        raise CorpusError(f"expected wheel or sdist, got {form!r}", hint=_EXAMPLE)
     return Package(canonical, text, version, form or "any")
 
 
@@ -163,7 +163,7 @@ def _fetch(package: Package, work: Path, limits: ArchiveLimits) -> FetchedTree:
     if package.form == "any":
         notes[0] += ", as pip finds no wheel for this interpreter"
     if found.expected is None:
-        notes.append(f"the index gives no hash for {found.filename}: it could not be verified")
+        notes.append(f"not verified: the index has no hash for {found.filename}")
     if found.yanked:
         notes.append(f"{found.filename} was yanked by its authors")
     return unpack(archive, work / "tree", limits=limits, revision=package.text, notes=tuple(notes))
@@ -187,7 +187,7 @@ def _not_found(
 ) -> CorpusError | SetupError:
     if silent and not offered:
         return SetupError(
-            f"{package} cannot be fetched: {'; '.join(silent)}", hint="check the network and `pip config list`"
+            f"cannot fetch {package}: {'; '.join(silent)}", hint="check the network and `pip config list`"
         )
     if not offered:
         places = (*settings.indexes, *settings.find_links)
@@ -196,9 +196,9 @@ def _not_found(
     this = sorted(filename for version, filename in offered if version == package.version)
     if not this:
         newest = ", ".join(filename for _, filename in sorted(set(offered))[-3:])
-        return CorpusError(f"{package.name} has no version {package.text}", hint=f"there is {newest}")
+        return CorpusError(f"{package.name} has no version {package.text}", hint=f"available: {newest}")
     wanted = "file this interpreter can use" if package.form == "any" else package.form
-    return CorpusError(f"{package} has no {wanted}", hint=f"there is {', '.join(this[:5])}")
+    return CorpusError(f"{package} has no {wanted}", hint=f"available: {', '.join(this[:5])}")
 
 
 def _download_wheel(package: Package, into: Path, limits: ArchiveLimits) -> Path | None:
@@ -213,8 +213,8 @@ def _download_wheel(package: Package, into: Path, limits: ArchiveLimits) -> Path
         return wheels[0]
     if "DO NOT MATCH THE HASHES" in done.err or re.search(r"Expected sha\d+", done.err):
         raise CorpusError(
-            f"the wheel of {package} does not have the hash its index gives; it was not used",
-            hint="the file or the index was tampered with or damaged: run `pip cache purge`, try again, else report it",
+            f"the hash of the wheel of {package} does not match its index",
+            hint="run `pip cache purge` and try again; if it fails again, report it to the index",
         )
     return None
 
@@ -231,7 +231,9 @@ def _pip() -> tuple[str, ...]:
 def _pip_settings(limits: ArchiveLimits) -> PipSettings:
     listed = run_tool([*_pip(), "config", "list"], tool="pip", seconds=limits.tool_seconds)
     if listed.code:
-        raise SetupError(f"`pip config list` failed: {listed.last_words}", hint="run it by hand and fix the problem")
+        raise SetupError(
+            f"`pip config list` failed: {listed.last_words}", hint="run `pip config list` and fix the problem"
+        )
     return settings_from(parse_config(listed.out.decode("utf-8", "replace")))
 
 
@@ -315,7 +317,7 @@ def _link(url: str, filename: str, page: str, yanked: bool = False) -> PackageLi
 def _safe(url: str, page: str) -> str:
     allowed = _SCHEMES if urlsplit(page).scheme == "file" else _SCHEMES - {"file"}
     if urlsplit(url).scheme not in allowed:
-        raise ValueError(f"it points at {without_credentials(url)}")
+        raise ValueError(f"it links to {without_credentials(url)}")
     return url
 
 
@@ -348,13 +350,13 @@ def _download(link: PackageLink, into: Path, settings: PipSettings, limits: Arch
                 stream.write(chunk)
     except (urllib.error.URLError, HTTPException, TimeoutError) as error:
         raise SetupError(
-            f"{without_credentials(link.url)} cannot be downloaded: {error}", hint="check the network, then try again"
+            f"cannot download {without_credentials(link.url)}: {error}", hint="check the network, then try again"
         ) from error
     if link.expected is not None and sha.hexdigest() != link.expected.lower():
         raise CorpusError(
-            f"has {link.algorithm} {sha.hexdigest()}, but its index says {link.expected}; it was not used",
+            f"expected {link.algorithm} {link.expected}, got {sha.hexdigest()}",
             file=link.filename,
-            hint="the file or the index was tampered with or damaged: try again, else report it to the index",
+            hint="try again; if it fails again, report it to the index",
         )
     return target
 
@@ -397,7 +399,7 @@ def _read_limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]
     while chunk := stream.read(1 << 20):
         left -= len(chunk)
         if left < 0:
-            hint = "too large for a source package"
+            hint = "use a smaller package"
             raise CorpusError(f"has more than {allowed:,} bytes", file=without_credentials(what), hint=hint)
         yield chunk
 
@@ -451,9 +453,11 @@ def parse_npm_package(value: str) -> tuple[str, str]:
     name, at, version = value[1:].partition("@")
     name = value[:1] + name
     if not at or not _NPM_NAME.fullmatch(name):
-        raise CorpusError(f"{value!r} does not name one version of a package", hint="write it as express@5.1.0")
+        raise CorpusError(
+            f"expected one version of a package, got {value!r}", hint="use a version such as express@5.1.0"
+        )
     if not _NPM_VERSION.fullmatch(version):
-        raise CorpusError(f"{version!r} is not a version of an npm package", hint="write it as express@5.1.0")
+        raise CorpusError(f"invalid version {version!r}", hint="use a version such as express@5.1.0")
     return name, version
 
 
@@ -473,7 +477,7 @@ def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
     packed = _parse_output(done.out)
     tarballs = sorted(into.glob("*.tgz"))
     if not packed or len(tarballs) != 1:
-        raise SetupError(f"npm pack wrote no tarball for {what}", hint=f"run `npm pack {what}` by hand")
+        raise SetupError(f"npm pack wrote no tarball for {what}", hint=f"run `npm pack {what}` and check its output")
     # integrity is in subresource form: `sha512-BASE64`
     given = dict(part.split("-", 1) for part in str(packed.get("integrity") or "").split() if "-" in part)
     algorithm = next((name for name in ("sha512", "sha384", "sha256", "sha1") if name in given), None)
@@ -499,6 +503,6 @@ def _parse_output(out: bytes) -> dict[str, object]:
 
 def _hash_error(what: str) -> CorpusError:
     return CorpusError(
-        f"the tarball of {what} does not have the hash its registry gives; it was not used",
-        hint="the file or the registry was tampered with or damaged: try again, else report it",
+        f"the hash of the tarball of {what} does not match its registry",
+        hint="try again; if it fails again, report it to the registry",
     )

@@ -74,7 +74,7 @@ class Kind:
 
 
 _ALL = (
-    Kind("path", "assay.corpus.sources", "a folder"),
+    Kind("path", "assay.corpus.sources", "a directory"),
     Kind("stdlib", "assay.corpus.sources", "stdlib"),
     Kind("git", "assay.corpus.git", "git:URL@REV", ("rev", *_SELECTION)),
     Kind("pypi", "assay.corpus.packages", "pypi:NAME==VERSION"),
@@ -125,10 +125,10 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
     """Fetch a corpus if necessary, and return where it is."""
     kind = KINDS.get(request.spec.kind)
     if kind is None:
-        raise CorpusError(f"unknown kind of corpus {request.spec.kind!r}", hint=f"known: {', '.join(KINDS)}")
+        raise CorpusError(f"unknown kind of corpus {request.spec.kind!r}", hint=f"use one of: {', '.join(KINDS)}")
     if request.spec.rev is not None and not kind.has_revision:
         raise CorpusError(
-            f"a corpus of kind {kind.name!r} has no revision", hint=f"for a commit write git:{request.spec.value}@REV"
+            f"a corpus of kind {kind.name!r} has no revision", hint=f"use git:{request.spec.value}@REV for a commit"
         )
     source: Callable[[CorpusRequest], LocatedCorpus] = getattr(import_module(kind.module), f"locate_{kind.name}")
     return source(request)
@@ -169,14 +169,14 @@ def locate_tree(
 def named_folder(request: CorpusRequest) -> Path:
     """Return the directory that a spec names, relative to the base."""
     if "\0" in request.spec.value:
-        raise CorpusError("the name of a folder cannot hold a NUL byte", hint="check the corpus in the gold file")
+        raise CorpusError("a directory name cannot contain a NUL byte", hint="check the corpus in the gold file")
     folder = (request.base / Path(request.spec.value).expanduser()).resolve()
     if folder.is_dir():
         return folder
-    what = "is not a folder" if folder.exists() else "does not exist"
+    what = "is not a directory" if folder.exists() else "does not exist"
     there = next((parent for parent in folder.parents if parent.is_dir()), folder)
-    hint = f"relative folders begin at {request.base}; the nearest folder that exists is {there}"
-    raise CorpusError(f"the corpus folder {what}", file=folder, hint=hint)
+    hint = f"relative paths start at {request.base}; the closest existing directory is {there}"
+    raise CorpusError(f"the corpus {what}", file=folder, hint=hint)
 
 
 def find_top(folder: Path) -> Path | None:
@@ -189,12 +189,12 @@ def _subfolder(spec: CorpusSpec, top: Path) -> Path:
         return top
     parts = [part for part in spec.root.split("/") if part not in ("", ".")]
     if spec.root.startswith("/") or ".." in parts or "\0" in spec.root:
-        raise CorpusError(f"root {spec.root!r} is not inside the corpus", hint="name a folder below it, such as src")
+        raise CorpusError(f"root {spec.root!r} is outside the corpus", hint="use a directory below it, such as src")
     found = top.joinpath(*parts).resolve()
     if not found.is_dir() or not found.is_relative_to(top):
         names = sorted(child.name for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
-        hint = f"its folders are: {', '.join(names)}" if names else "it has no folders"
-        raise CorpusError(f"root {spec.root!r} is not a folder of the corpus", file=top, hint=hint)
+        hint = f"use one of: {', '.join(names)}" if names else "remove `root`; the corpus has no directories"
+        raise CorpusError(f"root {spec.root!r} is not a directory of the corpus", file=top, hint=hint)
     return found
 
 
@@ -227,7 +227,7 @@ class TreeCache:
         if found is not None:
             return found
         if self.offline:
-            raise CorpusError("it is no longer in the cache", hint="a run, or `assay gold lint`, fetches it again")
+            raise CorpusError("the corpus is no longer in the cache", hint="run `assay gold lint` to fetch it again")
         with self.store.temporary(request) as work:
             assert work is not None
             if not refresh and (found := self.recall(request)):  # another process was first
@@ -259,9 +259,9 @@ class TreeCache:
 
 
 _INSTALL: Final = {
-    "git": "install git (https://git-scm.com/downloads), or point the corpus at a folder",
-    "npm": "install Node.js, which brings npm (https://nodejs.org), or unpack the package and point at its folder",
-    "pip": "run `python -m ensurepip`, or `uv pip install pip` in an environment made by uv",
+    "git": "install git (https://git-scm.com/downloads), or use a directory as the corpus",
+    "npm": "install Node.js, which brings npm (https://nodejs.org), or use the directory of the unpacked package",
+    "pip": "run `python -m ensurepip`, or `uv pip install pip` in a uv environment",
 }
 #: The longest output lists the files of a commit: 350,000 members with paths of 500 bytes.
 #: stderr is searched for known messages, so most of it is retained.
@@ -298,7 +298,7 @@ def run_tool(
         raise SetupError(f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again")
     if done.end == "flood":
         raise SetupError(
-            f"{tool} printed more than {_OUTPUT.stdout:,} bytes", hint="name a smaller repository or a package"
+            f"{tool} printed more than {_OUTPUT.stdout:,} bytes", hint="use a smaller repository or a package"
         )
     return CommandOutput(done.code, done.stdout, done.stderr.decode("utf-8", "replace"))
 

@@ -37,7 +37,7 @@ def parse_spec(text: str) -> CorpusSpec:
     """Parse a corpus from the command line."""
     body, options = _split_options(text.strip())
     if not body or "\0" in body:
-        raise CorpusError(f"{text!r} does not name a corpus", hint=f"name {kind_examples()}")
+        raise CorpusError(f"invalid corpus {text!r}", hint=f"use {kind_examples()}")
     if body == "stdlib":
         return CorpusSpec("stdlib", root=options.root, include=options.include, exclude=options.exclude)
     scheme = _SCHEME.match(body)
@@ -80,14 +80,14 @@ def _body(spec: CorpusSpec) -> str:
 def _parse_with_scheme(scheme: str, value: str, text: str, options: _Options) -> CorpusSpec:
     kind = KINDS.get(scheme)
     if kind is None or not kind.has_prefix:
-        hint = f"name {kind_examples()}; a folder whose name holds a colon is written ./{text}"
+        hint = f"use {kind_examples()}; write a directory whose name contains a colon as ./{text}"
         if scheme in ("http", "https", "ssh", "file"):
-            hint = f"for a git repository write git:{text}; otherwise name {kind_examples()}"
+            hint = f"use git:{text} for a git repository, otherwise {kind_examples()}"
         raise CorpusError(f"{text!r}: unknown kind of corpus {scheme!r}", hint=hint)
     if value.startswith("//") and scheme == "git":
-        raise CorpusError(f"{text!r} is a URL without its kind", hint=f"write git:{text}")
+        raise CorpusError(f"{text!r} is a URL without a corpus kind", hint=f"use git:{text}")
     if not value:
-        raise CorpusError(f"{text!r} names nothing after {scheme}:", hint=f"name {kind_examples()}")
+        raise CorpusError(f"{text!r}: expected a value after {scheme}:", hint=f"use {kind_examples()}")
     rev = None
     if kind.has_revision:
         value, rev = _split_revision(value)

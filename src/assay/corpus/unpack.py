@@ -66,11 +66,11 @@ def unpack(
             elif archive.name.endswith(TARS):
                 _unpack_tar(archive, writer, limits)
             else:
-                hint = "known: .whl .zip .tar.gz .tgz"
+                hint = "use .whl, .zip, .tar.gz or .tgz"
                 raise CorpusError("is not a supported archive", file=archive.name, hint=hint)
         except _BROKEN as error:
             raise CorpusError(
-                f"cannot be read as an archive: {error}", file=archive.name, hint="it may be damaged; fetch it again"
+                f"cannot read the archive: {error}", file=archive.name, hint="fetch it again; it may be damaged"
             ) from error
         paths = writer.finish(outside_links=False)
     tops = {path.partition("/")[0] for path in paths}
@@ -131,7 +131,7 @@ class _Member(tarfile.TarInfo):
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _HEADERS and self.size > _HEADER_BYTES:
-            raise tarfile.ReadError(f"a header of {self.size:,} bytes: a bomb")
+            raise tarfile.ReadError(f"a header of {self.size:,} bytes")
         return cast(tarfile.TarInfo, super()._proc_member(tar))  # type: ignore[misc]  # not in typeshed
 
 
@@ -162,9 +162,9 @@ class _Counted(io.RawIOBase):
         self._left -= len(data)
         if self._left < 0:
             raise CorpusError(
-                f"unpacks to more than {self._allowed:,} bytes: a bomb; nothing was kept",
+                f"unpacks to more than {self._allowed:,} bytes; nothing was unpacked",
                 file=self._source,
-                hint="do not use this archive",
+                hint="use an archive from a trusted source",
             )
         buffer[: len(data)] = data
         return len(data)
@@ -224,7 +224,7 @@ class TreeWriter:
                 for chunk in chunks:
                     self._bytes += len(chunk)
                     if self._bytes > self._allowed:
-                        self.refuse(name, f"unpacks to more than {self._allowed:,} bytes: a bomb")
+                        self.refuse(name, f"unpacks to more than {self._allowed:,} bytes")
                     stream.write(chunk)
 
     def link(self, name: str, target: str) -> None:
@@ -259,9 +259,9 @@ class TreeWriter:
         """Reject the archive because of a member."""
         shown = member.encode("unicode_escape", "backslashreplace").decode("ascii")
         raise CorpusError(
-            f"member {shown!r} {why}; nothing was kept",
+            f"member {shown!r} {why}; nothing was unpacked",
             file=self._source,
-            hint="do not use this archive; take it from a source you trust, or report it to its index",
+            hint="use an archive from a trusted source, and report this one to its index",
         )
 
     def _admit(self, name: str) -> list[str]:
@@ -290,7 +290,7 @@ class TreeWriter:
                     os.mkdir(self.root / path)
                 except FileExistsError:
                     if not stat.S_ISDIR(os.lstat(self.root / path).st_mode):
-                        self.refuse(member, f"is below {path!r}, which is not a folder")
+                        self.refuse(member, f"is below {path!r}, which is not a directory")
             self._folders.add(path)
 
     @contextmanager
@@ -304,7 +304,7 @@ class TreeWriter:
         except OSError as error:
             if error.errno not in _BAD_NAMES:
                 raise
-            self.refuse(member, f"has a name this file system does not take ({error.strerror})")
+            self.refuse(member, f"has a name this file system does not allow ({error.strerror})")
 
 
 def is_inside(path: str, root: str) -> bool:

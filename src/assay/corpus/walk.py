@@ -241,12 +241,12 @@ class _Walker:
         if tracked and not folder:
             return None
         if folder and self.ground.built_in and name in ALWAYS:
-            return self._skipped_file(path, folder, "built-in", "a folder of a tool")
+            return self._skipped_file(path, folder, "built-in", "a tool directory")
         if verdict(frame.git, path, folder):
             return self._skipped_file(path, folder, "gitignore")
         repository = frame.repository
         if folder and name in AMBIGUOUS and repository is not None and repository.files and not tracked:
-            why = "git tracks nothing in it; !NAME/ in .assayignore includes it"
+            why = "git tracks no file in it; add !NAME/ to .assayignore to include it"
             return self._skipped_file(path, folder, "built-in", why)
         return None
 
@@ -300,7 +300,7 @@ class _Walker:
         if not is_inside(real, str(self.ground.root)):
             self._skip(path, "outside", f"a link to {os.readlink(here)}, outside the corpus")
         elif not os.path.exists(real):
-            self._skip(path, "broken link", f"a link to {os.readlink(here)}, which is not there")
+            self._skip(path, "broken link", f"a link to {os.readlink(here)}, which does not exist")
         elif hidden := next((name for name in names if name in barred), None):
             self._skip(path, "built-in", f"a link into {hidden}/")
         elif os.path.isdir(real):
@@ -319,7 +319,7 @@ class _Walker:
 def unreadable_folder(root: Path, error: OSError) -> CorpusError:
     """Return the error for a corpus directory that is missing or unreadable."""
     return CorpusError(
-        f"the corpus folder cannot be read: {error.strerror or error}",
+        f"cannot read the corpus directory: {error.strerror or error}",
         file=root,
-        hint="check the path and open it again",
+        hint="check the path",
     )

@@ -51,7 +51,7 @@ class IndexFormatError(AssayError):
     """An index file that cannot be used."""
 
     def __init__(self, kind: Trouble, sentence: str, *, file: str | Path | None = None) -> None:
-        super().__init__(sentence, file=file, hint="build the index again")
+        super().__init__(sentence, file=file, hint="rebuild the index")
         self.kind: Trouble = kind
 
 
@@ -70,7 +70,7 @@ def write_store(path: Path, meta: Mapping[str, JSON], arrays: Mapping[str, Array
     offset = 0
     for name, given in sorted(arrays.items()):
         if given.dtype.kind not in _NUMBERS:
-            raise TypeError(f"array {name!r} of {given.dtype} cannot be stored, only numbers")
+            raise TypeError(f"cannot store array {name!r}: expected numbers, got {given.dtype}")
         array = np.ascontiguousarray(given, dtype=given.dtype.newbyteorder("<")).reshape(given.shape)
         data: list[memoryview | bytes] = []
         if array.nbytes:
@@ -101,14 +101,14 @@ def _map_file(path: Path) -> mmap.mmap:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe would wait for a writer
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise IndexFormatError("foreign", "the path of the index is not a regular file", file=path)
+            raise IndexFormatError("foreign", "the index is not a regular file", file=path)
         return mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
     except (FileNotFoundError, NotADirectoryError):
-        raise IndexFormatError("missing", "there is no index yet", file=path) from None
+        raise IndexFormatError("missing", "no index found", file=path) from None
     except ValueError:
         raise IndexFormatError("damaged", "the index is empty", file=path) from None
     except OSError as error:
-        sentence = f"the index cannot be read: {error.strerror or error}"
+        sentence = f"cannot read the index: {error.strerror or error}"
         raise IndexFormatError("damaged", sentence, file=path) from error
     finally:
         if handle >= 0:
@@ -117,29 +117,29 @@ def _map_file(path: Path) -> mmap.mmap:
 
 def _parse(mapped: mmap.mmap) -> Stored:
     if not _MAGIC.startswith(mapped[: len(_MAGIC)]):
-        raise IndexFormatError("foreign", "the file is not an index of Assay")
+        raise IndexFormatError("foreign", "not an Assay index")
     if len(mapped) < _PREFIX.size:
-        raise _damage("it ends early")
+        raise _damage("it is truncated")
     _, version, length, crc = _PREFIX.unpack_from(mapped)
     if version != VERSION:
         kind: Trouble = "old" if version < VERSION else "newer"
-        raise IndexFormatError(kind, f"the index has format {version}; this Assay reads and writes format {VERSION}")
+        raise IndexFormatError(kind, f"the index has format {version}, expected {VERSION}")
     begin = _PREFIX.size + length
     if begin > len(mapped):
-        raise _damage("it ends early")
+        raise _damage("it is truncated")
     text = mapped[_PREFIX.size : begin]
     if _checksum(mapped[: _PREFIX.size - 4], text) != crc:
-        raise _damage("the checksum of its header is wrong")
+        raise _damage("wrong header checksum")
     header = json.loads(text)
     if len(mapped) != begin + header["size"]:
-        raise _damage("it ends early" if len(mapped) < begin + header["size"] else "it has trailing bytes")
+        raise _damage("it is truncated" if len(mapped) < begin + header["size"] else "it has trailing bytes")
     whole = memoryview(mapped)
     arrays: dict[str, Array] = {}
     for info in header["arrays"]:
         start = begin + info["offset"]
         array: Array = np.ndarray(info["shape"], np.dtype(info["dtype"]), mapped, start)
         if _checksum(whole[start : start + array.nbytes + -array.nbytes % _ALIGNMENT]) != info["crc32"]:
-            raise _damage(f"the checksum of {info['name']!r} is wrong")
+            raise _damage(f"wrong checksum of {info['name']!r}")
         arrays[info["name"]] = array
     return Stored(header["meta"], MappingProxyType(arrays))
 

@@ -67,7 +67,7 @@ class EntryPath:
 def name_of(kind: str, key: str) -> str:
     """Return the file name of a key; 160 bits do not collide by chance."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", kind):
-        raise ValueError(f"not the name of a kind: {kind!r}")
+        raise ValueError(f"invalid kind {kind!r}")
     return hashlib.sha256(f"{kind}\0{key}".encode("utf-8", "surrogateescape")).hexdigest()[:40]
 
 
@@ -124,9 +124,9 @@ def writing(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]
         if only is not None and error.errno not in only:
             raise
         raise SetupError(
-            f"the cache cannot be written: {error.strerror or error}",
+            f"cannot write the cache: {error.strerror or error}",
             file=path,
-            hint="free some space (`assay cache prune --to 1GB`), or set ASSAY_CACHE_DIR to a folder you can write",
+            hint="free disk space (`assay cache prune --to 1GB`) or set ASSAY_CACHE_DIR to a writable directory",
         ) from error
 
 

@@ -40,18 +40,18 @@ CELLS: Final = ArtifactKind("cells", "results of an engine on a gold set", "reru
 INDEXES: Final = ArtifactKind("indexes", "third-party indexes, for --reuse-index", "indexing again with the tool")
 TABLES: Final = ArtifactKind("tables", "built-in engine's index of a corpus", "parsing the corpus: seconds to minutes")
 VECTORS: Final = ArtifactKind("vectors", "vectors of the chunks of a table", "embedding: seconds to hours")
-DESCRIPTIONS: Final = ArtifactKind("descriptions", "model-written descriptions of chunks", "asking the model again")
+DESCRIPTIONS: Final = ArtifactKind("descriptions", "model-written descriptions of chunks", "querying the model again")
 EMBEDDINGS: Final = ArtifactKind("embeddings", "embedded texts", "embedding them again", workspace=True)
-INDEX: Final = ArtifactKind("index", "indexes of folders for `assay search`", "indexing the folder", workspace=True)
+INDEX: Final = ArtifactKind("index", "indexes for `assay search`", "indexing the directory again", workspace=True)
 MIRRORS: Final = ArtifactKind("mirrors", "clones of git repositories of corpora", "cloning again", workspace=True)
 TREES: Final = ArtifactKind("trees", "fetched corpora", "fetching and unpacking again")
 REFS: Final = ArtifactKind("refs", "revisions of fetched corpora", "resolving them again")
-RATES: Final = ArtifactKind("rates", "run times of engines, for estimates", "the next run")
-SEATS: Final = ArtifactKind("seats", "browsers of reviewers", "signing in again with a code", workspace=True)
+RATES: Final = ArtifactKind("rates", "run times of engines, for estimates", "measured by the next run")
+SEATS: Final = ArtifactKind("seats", "signed-in reviewers", "signing in again with a code", workspace=True)
 UNFINISHED: Final = ArtifactKind(
-    "unfinished", "interrupted runs without a results folder", "starting those runs again", workspace=True
+    "unfinished", "interrupted runs without a results directory", "starting those runs again", workspace=True
 )
-OLD: Final = ArtifactKind("old", "files of earlier versions of Assay", "nothing: they are not used")
+OLD: Final = ArtifactKind("old", "files of earlier versions of Assay", "not needed")
 
 #: Kinds that are counted and pruned by the size limit; others are pruned only when named.
 LIMITED: Final = (CELLS, INDEXES, TABLES, VECTORS)
@@ -84,7 +84,7 @@ def parse_size(text: str, where: str) -> int:
     """Parse a size: 500MB, 2GB, 1.5GiB, or bytes; error messages begin with `where`."""
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", text.strip().lower())
     if found is None or (found[3] and not found[2]):
-        raise ConfigError(f"{where}: expected a size, got {text!r}", hint="such as 500MB, 2GB or 1.5GiB")
+        raise ConfigError(f"{where}: expected a size, got {text!r}", hint="use a size such as 500MB, 2GB or 1.5GiB")
     power = "bkmgt".index(found[2] or "b")
     return int(float(found[1]) * (1024**power if found[3] else _UNITS[found[2]]))
 
@@ -93,5 +93,5 @@ def parse_age(text: str, where: str) -> float:
     """Parse an age (30d, 12h, 90m, 45s) into seconds."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([dhms])", text.strip().lower())
     if found is None:
-        raise ConfigError(f"{where}: expected an age, got {text!r}", hint="such as 30d, 12h or 90m")
+        raise ConfigError(f"{where}: expected an age, got {text!r}", hint="use an age such as 30d, 12h or 90m")
     return float(found[1]) * _SECONDS[found[2]]

@@ -31,8 +31,8 @@ def scratch(prefix: str = "assay-") -> Iterator[Path]:
             folder = _make(prefix, stack)
         except OSError as error:
             raise SetupError(
-                f"no place for temporary files: {error.strerror or error}",
-                hint="free some space there, or set TMPDIR to a folder you can write",
+                f"cannot create a temporary directory: {error.strerror or error}",
+                hint="free disk space or set TMPDIR to a writable directory",
             ) from error
         yield folder
 

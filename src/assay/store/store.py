@@ -85,7 +85,7 @@ class Store:
             return None
         data = verify_checksum(place.name, sealed)
         if data is None:
-            self._note(place, "is broken; it is removed")
+            self._note(place, "is damaged and was removed")
             with suppress(OSError):
                 remove(self.root, place.path)
             return None
@@ -223,7 +223,7 @@ class Store:
             return None
         if not _is_whole(place, held.handle, check=check):
             held.release()
-            self._note(place, "is broken; it is rebuilt")
+            self._note(place, "is damaged and is rebuilt")
             return None
         before = self._held.pop(place, None)
         self._held[place] = held
@@ -320,18 +320,18 @@ def writer_lock(
             if not ours:
                 holder = lock.path.read_text("ascii", "replace").strip()
                 raise SetupError(
-                    f"another process has been writing this {what} for {seconds:g} s",
+                    f"another process has locked this {what} for {seconds:g} s",
                     file=directory,
-                    hint=f"wait for it, or end it: process {holder}" if holder else "wait for it to end",
+                    hint=f"wait for process {holder} or stop it" if holder else "wait for it to finish",
                 )
             os.ftruncate(lock.handle, 0)
             os.pwrite(lock.handle, str(os.getpid()).encode("ascii"), 0)
             remove_leftovers(directory)
         except OSError as error:  # a full disk, or a network drive without locks
             raise SetupError(
-                f"the {what} cannot be written: {error.strerror or error}",
+                f"cannot write the {what}: {error.strerror or error}",
                 file=directory,
-                hint=f"free some space, or set {variable} to a folder you can write",
+                hint=f"free disk space or set {variable} to a writable directory",
             ) from error
         yield
     finally:

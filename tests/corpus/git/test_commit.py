@@ -111,9 +111,9 @@ def test_git_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     repository(tmp_path / "r", {"a.py": "1"})
     (tmp_path / "plain").mkdir()
     for value, rev, words in [
-        ("r", "nope", "revision 'nope' is not found"),
+        ("r", "nope", "revision 'nope' not found"),
         ("r", "0" * 40, "not found"),
-        (f"file://{tmp_path}/r", "nope", "revision 'nope' is not found"),
+        (f"file://{tmp_path}/r", "nope", "revision 'nope' not found"),
         (f"file://{tmp_path}/r", "f" * 40, "not found"),
         (f"file://{tmp_path}/none", "main", "not a readable git repository"),
         ("none", "main", "does not exist"),
@@ -124,7 +124,7 @@ def test_git_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     with pytest.raises(CorpusError, match="cannot read this repository"):
         _open(tmp_path, "plain", "main")
-    with pytest.raises(SetupError, match="cannot be fetched"):
+    with pytest.raises(SetupError, match="cannot fetch"):
         _open(tmp_path, "http://127.0.0.1:9/x.git", "main")
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(SetupError, match="git is not installed") as failure:

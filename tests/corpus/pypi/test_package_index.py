@@ -47,5 +47,5 @@ def test_index_page_cannot_point_at_files_of_this_machine(site: Site, tmp_path: 
         "text/html",
         f'<a href="mailto:x@y">me</a><a href="{made.as_uri()}">{made.name}</a>'.encode(),
     )
-    with pytest.raises(SetupError, match="points at"):
+    with pytest.raises(SetupError, match="links to"):
         open_package(tmp_path, "pypi:sly==1.0#sdist")

@@ -75,7 +75,7 @@ def test_latin1_with_a_stray_control_stays_text(stray: bytes) -> None:
 def test_contents_are_refused_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "n").write_bytes(_noise(1, 100))
     found = examine(os.fspath(tmp_path / "n"), WALKING)
-    assert found == RejectedFile("binary", "control characters, and no UTF-8")
+    assert found == RejectedFile("binary", "control characters, not UTF-8")
 
 
 def test_walk_leaves_binaries_without_nul_out_and_keeps_foreign_text(tmp_path: Path, opened: Opener) -> None:

@@ -181,7 +181,7 @@ def test_walk_reports_what_cannot_be_read(tmp_path: Path, opened: Opener, monkey
         raise PermissionError(13, "Permission denied", real)
 
     monkeypatch.setattr("assay.corpus.contents.examine", refuse)
-    with pytest.raises(CorpusError, match="empty; left out: 2 unreadable"):
+    with pytest.raises(CorpusError, match="empty; skipped: 2 unreadable"):
         opened(root)
 
 

@@ -103,11 +103,11 @@ def test_path_that_leaves_the_corpus_is_not_read(folder):
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        (CorpusSpec("path", "nowhere"), "the corpus folder does not exist"),
-        (CorpusSpec("git", "https://example.invalid/x.git", rev="a" * 40), "it is no longer in the cache"),
-        (CorpusSpec("git", "https://example.invalid/x.git"), "it is no longer in the cache"),
-        (CorpusSpec("pypi", "nothing==1.0"), "it is no longer in the cache"),
-        (CorpusSpec("npm", "nothing@1.0.0"), "it is no longer in the cache"),
+        (CorpusSpec("path", "nowhere"), "the corpus does not exist"),
+        (CorpusSpec("git", "https://example.invalid/x.git", rev="a" * 40), "the corpus is no longer in the cache"),
+        (CorpusSpec("git", "https://example.invalid/x.git"), "the corpus is no longer in the cache"),
+        (CorpusSpec("pypi", "nothing==1.0"), "the corpus is no longer in the cache"),
+        (CorpusSpec("npm", "nothing@1.0.0"), "the corpus is no longer in the cache"),
     ],
 )
 def test_corpus_that_is_not_here_is_said_and_not_fetched(folder, monkeypatch, spec, why):
