@@ -91,29 +91,6 @@ class ParsedSource:
     comments: tuple[CommentSpan, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """A corpus and its parsed source files, in path order."""
-
-    corpus: Corpus
-    files: tuple[ParsedSource, ...]
-
-
-def survey(corpus: Corpus) -> Survey:
-    found: list[ParsedSource] = []
-    for file in corpus.files:
-        if file.size > _LARGEST_FILE or file.kind != "code" or file.language in _NO_CODE:
-            continue
-        text = read_text(corpus, file.path)
-        grammar = grammar_name(file.path, file.language, text)
-        if grammar is not None:
-            parsed = outline(text, grammar)
-            # A text that is too slow to outline is not parsed for its comments either.
-            spans = list_comments(text, grammar) if parsed.problem is None or parsed.definitions else ()
-            found.append(ParsedSource(file.path, grammar, text, parsed.definitions, spans))
-    return Survey(corpus, tuple(found))
-
-
 def is_peripheral(path: str) -> bool:
     """Return whether a path is a test, an example or vendored, or cannot be written in a gold file."""
     return bool(_PERIPHERAL.search(path)) or path_problem(path) is not None
@@ -286,12 +263,22 @@ def stems(words: Iterable[str]) -> frozenset[str]:
 
 
 class CodeIndex:
-    """A parsed corpus with cached look-ups."""
+    """The parsed source files of a corpus, with cached look-ups."""
 
-    def __init__(self, survey: Survey) -> None:
-        self.corpus = survey.corpus
-        self.files = {file.path: file for file in survey.files}
-        self._anchors = AnchorIndex(survey.corpus)
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self.files: dict[str, ParsedSource] = {}
+        for file in corpus.files:
+            if file.size > _LARGEST_FILE or file.kind != "code" or file.language in _NO_CODE:
+                continue
+            text = read_text(corpus, file.path)
+            grammar = grammar_name(file.path, file.language, text)
+            if grammar is not None:
+                parsed = outline(text, grammar)
+                # A text that is too slow to outline is not parsed for its comments either.
+                spans = list_comments(text, grammar) if parsed.problem is None or parsed.definitions else ()
+                self.files[file.path] = ParsedSource(file.path, grammar, text, parsed.definitions, spans)
+        self._anchors = AnchorIndex(corpus)
         self._symbols: dict[str, tuple[Symbol, ...]] = {}
         self._lines: dict[str, list[str]] = {}
         self._stems: dict[tuple[str, int], frozenset[str]] = {}

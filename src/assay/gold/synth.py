@@ -19,15 +19,14 @@ from assay.gold.build import suggest
 from assay.gold.codebase import (
     SENTENCES,
     TARGET_KINDS,
+    CodeIndex,
     CommentSpan,
     SampleSize,
-    Survey,
     changed_definitions,
     doc_sentence,
     documentation,
     draw,
     is_peripheral,
-    survey,
 )
 from assay.gold.formats.native import write_native
 from assay.gold.history import list_commits
@@ -109,9 +108,7 @@ class _Candidate:
 _ORDER: Final = attrgetter("path", "start", "end", "text", "others")
 
 
-def synthesize(
-    corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wanted: SampleSize = DRAW, parsed: Survey | None = None
-) -> Sets:
+def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wanted: SampleSize = DRAW) -> Sets:
     """Make gold sets of a corpus; the result depends only on corpus, kinds and sample size."""
     for kind in kinds:
         if kind not in KINDS:
@@ -121,18 +118,17 @@ def synthesize(
             raise ConfigError(f"expected --{what} of at least 1, got {number}")
     if wanted.seed < 0:
         raise ConfigError(f"expected --seed of at least 0, got {wanted.seed}")
-    parsed = parsed or survey(corpus)
+    code = CodeIndex(corpus)
     drawn: dict[str, tuple[_Candidate, ...]] = {}
     stripped: dict[str, bytes] = {}
     notes: list[str] = []
     if "symbol" in kinds:
-        drawn["symbol"] = _draw_symbols(parsed, wanted)
+        drawn["symbol"] = _draw_symbols(code, wanted)
     if _STRIPPED.intersection(kinds):
-        documented, comments = _draw_documented(parsed, wanted)
-        texts = {file.path: file.text for file in parsed.files}
+        documented, comments = _draw_documented(code, wanted)
         for file in corpus.files:
             if file.path in comments:
-                bare = strip_comments(texts[file.path], comments[file.path])
+                bare = strip_comments(code.files[file.path].text, comments[file.path])
                 stripped[file.path] = bare.encode("utf-8", "surrogatepass")
             else:
                 stripped[file.path] = read_bytes(corpus, file.path)
@@ -146,7 +142,7 @@ def synthesize(
             notes.append("commit: no set: not a Git work tree")
         else:
             try:
-                drawn["commit"] = _draw_commits(parsed, wanted)
+                drawn["commit"] = _draw_commits(code, wanted)
             except SetupError as error:
                 notes.append(f"commit: no set: {error.message}")
     missing = {
@@ -172,8 +168,8 @@ def _rng(kind: str, wanted: SampleSize) -> np.random.Generator:
     return np.random.default_rng([wanted.seed, KINDS.index(kind)])
 
 
-def _draw_symbols(parsed: Survey, wanted: SampleSize) -> tuple[_Candidate, ...]:
-    times = Counter(d.name for file in parsed.files for d in file.definitions if not _EXTENDS.match(d.signature))
+def _draw_symbols(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]:
+    times = Counter(d.name for file in code.files.values() for d in file.definitions if not _EXTENDS.match(d.signature))
 
     def fits(definition: Definition) -> bool:
         name = definition.name
@@ -185,7 +181,7 @@ def _draw_symbols(parsed: Survey, wanted: SampleSize) -> tuple[_Candidate, ...]:
 
     candidates = [
         _Candidate(file.path, definition.start, definition.end, definition.name)
-        for file in parsed.files
+        for file in code.files.values()
         if not is_peripheral(file.path)
         for definition in file.definitions
         if fits(definition)
@@ -194,11 +190,11 @@ def _draw_symbols(parsed: Survey, wanted: SampleSize) -> tuple[_Candidate, ...]:
 
 
 def _draw_documented(
-    parsed: Survey, wanted: SampleSize
+    code: CodeIndex, wanted: SampleSize
 ) -> tuple[tuple[_Candidate, ...], dict[str, tuple[CommentSpan, ...]]]:
     """Draw sentences that document exactly one definition, and return their comments by path."""
     every: dict[_Candidate, tuple[CommentSpan, ...]] = {}
-    for file in parsed.files:
+    for file in code.files.values():
         found = documentation(file.definitions, file.comments)
         for definition, comments in zip(file.definitions, found, strict=True):
             if definition.kind not in TARGET_KINDS or not comments:
@@ -243,10 +239,10 @@ def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> t
     return tuple(made)
 
 
-def _draw_commits(parsed: Survey, wanted: SampleSize) -> tuple[_Candidate, ...]:
+def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]:
     """Draw commits that changed a few definitions that still exist."""
-    root, rng = parsed.corpus.root.resolve(), _rng("commit", wanted)
-    now = {file.path: file for file in parsed.files if not is_peripheral(file.path)}
+    root, rng = code.corpus.root.resolve(), _rng("commit", wanted)
+    now = {file.path: file for file in code.files.values() if not is_peripheral(file.path)}
     found = list_commits(root, COMMITS.newest)
     times = Counter(plain_subject(commit.subject).lower() for commit in found)
     fitting = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.gold.codebase import CodeIndex, survey
+from assay.gold.codebase import CodeIndex
 from assay.gold.mining.intake import Intake, ProposalInfo
 from assay.types import CorpusSpec
 
@@ -167,7 +167,7 @@ def repository(committed, tmp_path):
 @pytest.fixture
 def make_ground():
     """Parse a folder."""
-    return lambda root: CodeIndex(survey(open_corpus(CorpusSpec("path", str(root)))))
+    return lambda root: CodeIndex(open_corpus(CorpusSpec("path", str(root))))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.chat import Endpoint
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation, build_query
-from assay.gold.codebase import CodeIndex, Survey
+from assay.gold.codebase import CodeIndex
 from assay.gold.leaks import replacements
 from assay.gold.lint.registry import RuleSelection, lint
 from assay.gold.mining.endpoint import answer_problem, ask_phrasings
@@ -101,7 +101,7 @@ def test_articles_go_with_their_words(ground):
 
 OTHERS = ["how", "is", "a", "the", "of", "it", "Queue", "x_queue", "to", "file-queue"]
 WORDS = st.lists(st.sampled_from([*sorted(confusable_terms()), *OTHERS]), min_size=1, max_size=12)
-EMPTY = CodeIndex(Survey(Corpus(Path("."), CorpusSpec("path", "."), (), ""), ()))
+EMPTY = CodeIndex(Corpus(Path("."), CorpusSpec("path", "."), (), ""))
 
 
 @given(WORDS)

@@ -9,8 +9,9 @@ from assay.errors import AssayError
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation
 from assay.gold.codebase import SampleSize
+from assay.gold.lint.rules import LintFinding
 from assay.gold.mining.endpoint import PROPOSING, modules, propose, read_queries
-from assay.gold.mining.intake import Intake, Intent, LintNotes, ProposalInfo
+from assay.gold.mining.intake import Intake, Intent, ProposalInfo
 from assay.gold.mining.questions import TEXTS
 from assay.gold.review.items import Origin
 from tests.serving import Reply, in_turn, serving
@@ -154,10 +155,11 @@ def test_a_failing_endpoint_is_an_error_after_what_was_given(tree, make_ground):
 
 def test_checks_refuse_and_remark(ground):
     def check(queries):
-        return {
-            query.id: LintNotes(notes=("G401 a",)) if "pause" in query.id else LintNotes(("G101 b",))
-            for query in queries
-        }
+        for query in queries:
+            if "pause" in query.id:
+                yield LintFinding("G401", "warning", "set", query.id, "", "a")
+            else:
+                yield LintFinding("G101", "error", "set", query.id, "", "b")
 
     intake = Intake(ground, None, stamp=ProposalInfo(), check=check)
     targets = (parse_target("pkg/net.py::Backoff.next_wait", GoldLocation("x")),)

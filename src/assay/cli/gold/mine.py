@@ -183,7 +183,7 @@ def _work(
     from assay.cli.gold.lint import lint_dependencies
     from assay.clock import today
     from assay.corpus import open_corpus
-    from assay.gold.codebase import CodeIndex, survey
+    from assay.gold.codebase import CodeIndex
     from assay.gold.history import commit_of
     from assay.gold.mining.intake import Intake, ProposalInfo, check_same_corpus, lint_check
     from assay.gold.review.items import Queue
@@ -193,7 +193,7 @@ def _work(
     warning = check_same_corpus(corpus, gold) if gold else None
     if warning:
         info(args, warning)
-    ground = CodeIndex(survey(corpus))
+    ground = CodeIndex(corpus)
     queue = Queue(Path(args.set))
     stamp = ProposalInfo(today(), commit_of(corpus))
     tools = lint_dependencies(gold.name if gold else "proposals", spec, None)

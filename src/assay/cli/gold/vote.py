@@ -37,8 +37,8 @@ def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
 
 def warn_truncated(desk: ReviewWorkspace, reviewer: str | None = None) -> None:
     """Warn of journals that end in half a line."""
-    for one in desk.truncated_files(reviewer):
-        warn(f"{one.path}: the last line is cut off ({pluralize(one.bytes, 'byte')}) and does not count")
+    for path, size in desk.truncated_files(reviewer):
+        warn(f"{path}: the last line is cut off ({pluralize(size, 'byte')}) and does not count")
 
 
 def reviewer_of(args: argparse.Namespace) -> str:

@@ -14,7 +14,7 @@ from assay.gold.build import GoldLocation, build_query
 from assay.gold.codebase import CodeIndex, SampleSize, draw
 from assay.gold.leaks import leakage
 from assay.gold.lint.registry import lint
-from assay.gold.lint.rules import LintDependencies
+from assay.gold.lint.rules import LintDependencies, LintFinding
 from assay.gold.mining.privacy import private_part
 from assay.gold.mining.questions import ADDED, TEXTS
 from assay.gold.review.items import Item, ItemKind, Origin, make_item
@@ -68,16 +68,8 @@ class MinedItems:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LintNotes:
-    """Reasons not to queue a query, and notes for its reviewers."""
-
-    refusals: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-#: Checks proposals together with the set: query id -> notes.
-Check = Callable[[Sequence[Query]], Mapping[str, LintNotes]]
+#: Lints proposals together with the set.
+Check = Callable[[Sequence[Query]], Iterable[LintFinding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +124,18 @@ class Intake:
                 made.append((outcome, intent))
                 self._texts.add(normalize(text))
                 self._ids.add(outcome.id)
-        lint_notes = self._check([query for query, _ in made]) if made and self._check else {}
+        findings = list(self._check([query for query, _ in made])) if made and self._check else []
         items: list[Item] = []
         for query, intent in made:
-            found = lint_notes.get(query.id, LintNotes())
-            if found.refusals:
-                refused.append(Rejection(intent.origin.source, "; ".join(found.refusals), query.forms[intent.form]))
+            own = [finding for finding in findings if finding.query == query.id]
+            errors = [f"{one.code} {one.message}" for one in own if one.severity == "error"]
+            if errors:
+                refused.append(Rejection(intent.origin.source, "; ".join(errors), query.forms[intent.form]))
                 continue
+            notes = [f"{one.code} {one.message}" for one in own]
             share = leakage(query.headline, query.targets)
             leak = (f"leakage: {share:.0%} of its words are in the target's path or name",) if share else ()
-            items.append(self.item("query", query, intent.origin, (*intent.notes, *leak, *found.notes)))
+            items.append(self.item("query", query, intent.origin, (*intent.notes, *leak, *notes)))
         return IntakeResult(tuple(items), tuple(refused), known)
 
     def _query(self, intent: Intent, text: str) -> Query | Rejection:
@@ -176,18 +170,9 @@ def normalize(text: str) -> str:
 def lint_check(gold: GoldSet | None, corpus: Corpus, tools: LintDependencies | None = None) -> Check:
     """Return a check that lints proposals together with the set, which also finds duplicates across both."""
 
-    def check(queries: Sequence[Query]) -> Mapping[str, LintNotes]:
+    def check(queries: Sequence[Query]) -> Iterable[LintFinding]:
         together = gold or GoldSet("proposals", corpus.spec, ())
-        report = lint(replace(together, queries=(*together.queries, *queries)), corpus, tools=tools)
-        found: dict[str, LintNotes] = {query.id: LintNotes() for query in queries}
-        for finding in report.findings:
-            if finding.query in found:
-                notes, text = found[finding.query], f"{finding.code} {finding.message}"
-                if finding.severity == "error":
-                    found[finding.query] = replace(notes, refusals=(*notes.refusals, text))
-                else:
-                    found[finding.query] = replace(notes, notes=(*notes.notes, text))
-        return found
+        return lint(replace(together, queries=(*together.queries, *queries)), corpus, tools=tools).findings
 
     return check
 

@@ -142,14 +142,6 @@ def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class TruncatedFile:
-    """A journal with a truncated last line, and the length of that line."""
-
-    path: Path
-    bytes: int
-
-
 @dataclass(frozen=True)
 class ReviewWorkspace:
     """A gold file under review, which need not exist yet, with its queue and corpus."""
@@ -200,9 +192,9 @@ class ReviewWorkspace:
             raise GoldError("the review queue is empty", file=self.queue.path, hint=hint)
         return items
 
-    def truncated_files(self, reviewer: str | None = None) -> Iterator[TruncatedFile]:
-        """Yield journals with a truncated last line, without the files of other reviewers if one is named."""
+    def truncated_files(self, reviewer: str | None = None) -> Iterator[tuple[Path, int]]:
+        """Yield journals with a truncated last line and its bytes; given a reviewer, without the files of others."""
         for path in sorted(self.queue.folder.rglob("*.jsonl")):
             mine = reviewer is None or path.parent == self.queue.folder or path.stem == reviewer
             if mine and (left := truncated_bytes(path)):
-                yield TruncatedFile(path, left)
+                yield path, left
