@@ -66,17 +66,16 @@ def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
 
 def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
     """Propose the questions and searches of a transcript, located by the files opened next."""
-    transcript = read_transcript(path)
-    opened = [step.what.path for step in transcript.steps if isinstance(step.what, OpenedFile)]
-    names = private_names("\n".join(opened))
-    found = _locate_all(code, _transcript_queries(transcript.steps), "transcript", path.name, names)
-    return _with_notes(found, path, transcript.too_long, transcript.torn, empty=not transcript.steps)
+    steps, malformed, too_long = read_transcript(path)
+    names = private_names("\n".join(step.path for _, step in steps if isinstance(step, OpenedFile)))
+    found = _locate_all(code, _transcript_queries(steps), "transcript", path.name, names)
+    return _with_notes(found, path, too_long, malformed, empty=not steps)
 
 
-def _with_notes(found: MinedItems, path: Path, too_long: int, torn: int = 0, *, empty: bool) -> MinedItems:
+def _with_notes(found: MinedItems, path: Path, too_long: int, malformed: int = 0, *, empty: bool) -> MinedItems:
     notes = {
         f"skipped {too_long} lines that are too long": too_long,
-        f"skipped {torn} lines that are not JSON": torn,
+        f"skipped {malformed} lines that are not JSON": malformed,
         "no known command, message or tool call found; the format may be unsupported": empty,
     }
     return replace(found, notes=tuple(f"{path.name}: {note}" for note, holds in notes.items() if holds))
@@ -99,23 +98,22 @@ def _shell_queries(commands: Sequence[Command]) -> Iterator[_LoggedQuery]:
 def _transcript_queries(steps: Sequence[TranscriptStep]) -> Iterator[_LoggedQuery]:
     asked: list[_LoggedQuery] = []
     search: list[_LoggedQuery] = []  # at most one
-    for step in steps:
-        if isinstance(step.what, UserMessage):
+    for line, step in steps:
+        if isinstance(step, UserMessage):
             yield from (*asked, *search)
-            text = step.what.text
-            paragraphs = text.split("\n") if not _MARKED.search(text) else ()
-            asked = [_LoggedQuery(q, "human", step.line, whole) for whole in paragraphs for q in questions(whole)]
+            paragraphs = step.text.split("\n") if not _MARKED.search(step.text) else ()
+            asked = [_LoggedQuery(q, "human", line, whole) for whole in paragraphs for q in questions(whole)]
             search = []
             continue
         for one in (*asked, *search):
             one.steps += 1
-        if isinstance(step.what, Search):
+        if isinstance(step, Search):
             yield from search
-            search = [_LoggedQuery(step.what.text, step.what.form, step.line, step.what.raw)]
+            search = [_LoggedQuery(step.text, step.form, line, step.raw)]
             continue
         for one, most in (*((one, LOGS.steps) for one in asked), *((one, LOGS.after) for one in search)):
             if one.steps <= most:
-                one.opened.append(step.what)
+                one.opened.append(step)
     yield from (*asked, *search)
 
 

@@ -66,19 +66,8 @@ class Command:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptStep:
-    """One step of a transcript and its line (1 in a single JSON document)."""
-
-    line: int
-    what: UserMessage | Search | OpenedFile
-
-
-@dataclass(frozen=True, slots=True)
-class Transcript:
-    steps: tuple[TranscriptStep, ...]
-    torn: int = 0  # lines that are not JSON
-    too_long: int = 0  # lines left out
+#: A step of a transcript, with its line (1 in a single JSON document).
+TranscriptStep = tuple[int, UserMessage | Search | OpenedFile]
 
 
 #: zsh escapes some bytes as this one followed by the byte XOR 32.
@@ -150,28 +139,31 @@ _PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Delete|Add) File: (.+)$", re.MU
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "fish"})
 
 
-def read_transcript(path: Path) -> Transcript:
-    """Read a transcript: a JSON document, or JSON lines of any shape."""
+def read_transcript(path: Path) -> tuple[list[TranscriptStep], int, int]:
+    """Read a transcript: a JSON document, or JSON lines of any shape.
+
+    Return its steps, the number of lines that are not JSON, and the number of those that are too long.
+    """
     raw = _read_text(path, "a transcript")
     whole = _parse_json(raw) if len(raw) <= LOGS.line else None
     if isinstance(whole, dict | list):
-        return Transcript(tuple(TranscriptStep(1, what) for what in _walk(whole, 0)))
+        return [(1, step) for step in _walk(whole, 0)], 0, 0
     steps: list[TranscriptStep] = []
-    torn = too_long = read = 0
+    malformed = too_long = read = 0
     for number, line in enumerate(raw.split(b"\n"), 1):
         if not line.strip():
             continue
         if len(line) > LOGS.line:
             too_long += 1
         elif (value := _parse_json(line)) is None:
-            torn += 1
+            malformed += 1
         else:
             read += 1
-            steps += [TranscriptStep(number, what) for what in _walk(value, 0)]
+            steps += [(number, step) for step in _walk(value, 0)]
     if not read:
         hint = "use a JSON Lines transcript of an agent, or a JSON chat log"
         raise InputError("the file contains no JSON", file=path, hint=hint)
-    return Transcript(tuple(steps), torn, too_long)
+    return steps, malformed, too_long
 
 
 def _parse_json(raw: bytes | str) -> object:

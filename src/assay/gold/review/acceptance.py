@@ -11,10 +11,10 @@ from assay.files import write_atomic
 from assay.gold.anchors import AnchorProblem
 from assay.gold.build import GoldLocation, build_query
 from assay.gold.journal import open_journal, read_rows
-from assay.gold.review.items import ItemKind, Queue, make_item
+from assay.gold.review.items import Queue, make_item
 from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, all_votes, item_statuses, read_decisions
 from assay.gold.yaml_nodes import MappingKeys
-from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query, Target
+from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query
 
 if TYPE_CHECKING:
     from assay.gold.yaml_nodes import YamlNode
@@ -134,7 +134,8 @@ def preview(
             if status.item.id in refused:
                 continue
             try:
-                applied[status.item.id] = _APPLY[status.item.kind](made, status)
+                apply = _apply_query if status.item.kind == "query" else _apply_part
+                applied[status.item.id] = apply(made, status)
                 made = applied[status.item.id].gold
             except GoldError as error:
                 refused[status.item.id] = _refusal(status, error.message)
@@ -199,75 +200,43 @@ def _apply_query(gold: GoldSet, status: ItemStatus) -> _Applied:
     return _Applied(replace(gold, queries=(*gold.queries, query)), name, frozenset(anchors))
 
 
-def _apply_target(gold: GoldSet, status: ItemStatus) -> _Applied:
-    wanted = status.item.target
-    query = _find_query(gold, status)
-    others = tuple(target for target in query.targets if target.anchor != wanted.anchor)
-    known = len(others) < len(query.targets)
-    query = replace(query, irrelevant=tuple(t for t in query.irrelevant if t.anchor != wanted.anchor))
-    if status.value in AGAINST:
-        if not known:
-            return _Applied(gold, query.id, frozenset({wanted.anchor}))
-        labels = tuple(label for label in query.labels if label.target != wanted.anchor)
-        return _replace_query(gold, replace(query, targets=others, labels=labels), wanted.anchor)
-    grade = int(status.value or 0)
-    targets = tuple(replace(t, grade=grade) if t.anchor == wanted.anchor else t for t in query.targets)
-    targets = targets if known else (*targets, replace(wanted, grade=grade))
-    labels = _update_labels(query, status, wanted)
-    return _replace_query(gold, replace(query, targets=targets, labels=labels), wanted.anchor)
-
-
-def _apply_adversary(gold: GoldSet, status: ItemStatus) -> _Applied:
-    wanted = status.item.adversary
-    anchor = wanted.target.anchor
-    query = _find_query(gold, status)
-    others = tuple(adversary for adversary in query.adversaries if adversary.target.anchor != anchor)
-    known = len(others) < len(query.adversaries)
-    if status.value in AGAINST:
-        if not known:
-            return _Applied(gold, query.id, frozenset({anchor}))
-        labels = tuple(label for label in query.labels if label.target != anchor)
-        return _replace_query(gold, replace(query, adversaries=others, labels=labels), anchor)
-    labels = _update_labels(query, status, wanted.target)
-    adversaries = query.adversaries if known else (*query.adversaries, wanted)
-    return _replace_query(gold, replace(query, adversaries=adversaries, labels=labels), anchor)
-
-
-def _apply_phrasing(gold: GoldSet, status: ItemStatus) -> _Applied:
-    form, text = status.item.form, status.item.query.headline
-    query = _find_query(gold, status)
-    known = query.forms.get(form)
-    if status.value in AGAINST:
-        if known != text:
-            return _Applied(gold, query.id, frozenset())
-        return _replace_query(gold, replace(query, forms={name: t for name, t in query.forms.items() if name != form}))
-    if known is not None and known != text:
-        raise GoldError(
-            f"query '{query.id}' already has another {form} phrasing", hint="edit the set, or reject this one"
-        )
-    return _replace_query(gold, replace(query, forms={**query.forms, form: text}))
-
-
-_APPLY: Mapping[ItemKind, Callable[[GoldSet, ItemStatus], _Applied]] = {
-    "query": _apply_query,
-    "target": _apply_target,
-    "adversary": _apply_adversary,
-    "phrasing": _apply_phrasing,
-}
-
-
-def _find_query(gold: GoldSet, status: ItemStatus) -> Query:
-    wanted = status.item.query.id
-    for query in gold.queries:
-        if query.id == wanted:
-            return query
-    raise GoldError(f"the set has no query '{wanted}'", hint="accept the query first, or reject the item")
-
-
-def _replace_query(gold: GoldSet, query: Query, *anchors: str) -> _Applied:
-    if not query.forms:
-        raise GoldError(f"query '{query.id}' would have no phrasing left", hint="add another one first")
-    before = next(other for other in gold.queries if other.id == query.id)
+def _apply_part(gold: GoldSet, status: ItemStatus) -> _Applied:
+    """Add a target, adversary or phrasing to its query, or remove it."""
+    item, against = status.item, status.value in AGAINST
+    before = next((query for query in gold.queries if query.id == item.query.id), None)
+    if before is None:
+        raise GoldError(f"the set has no query '{item.query.id}'", hint="accept the query first, or reject the item")
+    query, anchor = before, item.anchor
+    if item.kind == "phrasing":
+        anchors, form, text = frozenset[str](), item.form, item.query.headline
+        known = query.forms.get(form) == text
+        if not against and not known and form in query.forms:
+            message = f"query '{query.id}' already has another {form} phrasing"
+            raise GoldError(message, hint="edit the set, or reject this one")
+        if against:
+            query = replace(query, forms={name: t for name, t in query.forms.items() if (name, t) != (form, text)})
+        else:
+            query = replace(query, forms={**query.forms, form: text})
+        if not query.forms:
+            raise GoldError(f"query '{query.id}' would have no phrasing left", hint="add another one first")
+    else:
+        anchors = frozenset({anchor})
+        if item.kind == "target":
+            others = tuple(target for target in query.targets if target.anchor != anchor)
+            known = len(others) < len(query.targets)
+            new = replace(item.target, grade=int(status.value or 0))
+            targets = tuple(replace(t, grade=new.grade) if t.anchor == anchor else t for t in query.targets)
+            changed = others if against else targets if known else (*targets, new)
+            irrelevant = tuple(target for target in query.irrelevant if target.anchor != anchor)
+            labels = _update_labels(query, status, anchor)
+            query = replace(query, targets=changed, irrelevant=irrelevant, labels=labels)
+        else:
+            rest = tuple(adversary for adversary in query.adversaries if adversary.target.anchor != anchor)
+            known = len(rest) < len(query.adversaries)
+            adversaries = rest if against else query.adversaries if known else (*rest, item.adversary)
+            query = replace(query, adversaries=adversaries, labels=_update_labels(query, status, anchor))
+    if against and not known:
+        return _Applied(gold, query.id, anchors)
     checked = build_query(
         query.id,
         query.forms,
@@ -281,19 +250,20 @@ def _replace_query(gold: GoldSet, query: Query, *anchors: str) -> _Applied:
         least=min(PRIMARY, *(target.grade for target in before.primaries)),
     )
     queries = tuple(checked if other.id == query.id else other for other in gold.queries)
-    return _Applied(replace(gold, queries=queries), query.id, frozenset(anchors))
+    return _Applied(replace(gold, queries=queries), query.id, anchors)
 
 
 def _anchors(query: Query) -> list[str]:
     return [target.anchor for target in (*query.targets, *(adversary.target for adversary in query.adversaries))]
 
 
-def _update_labels(query: Query, status: ItemStatus, target: Target) -> tuple[LabelProvenance, ...]:
-    """Return the labels of a query with that of one target updated.
+def _update_labels(query: Query, status: ItemStatus, anchor: str) -> tuple[LabelProvenance, ...]:
+    """Return the labels of a query with that of one anchor updated, or removed if its item was rejected.
 
     A target that was in the set before an engine returned it was not added because of that, so `shown_by` stays.
     """
-    anchor = target.anchor
+    if status.value in AGAINST:
+        return tuple(label for label in query.labels if label.target != anchor)
     fresh = _label(status, anchor)
     old = next((label for label in query.labels if label.target == anchor), None)
     if anchor in _anchors(query):
