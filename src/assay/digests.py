@@ -1,9 +1,13 @@
-"""Reproducible SHA-256 digests."""
+"""Reproducible SHA-256 digests of values, and of Assay's code."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
 
 
 def digest_of(value: object) -> str:
@@ -19,3 +23,33 @@ def text_digest(text: str) -> str:
 def bytes_digest(data: bytes) -> str:
     """Return the digest of bytes; that of UTF-8 bytes equals the digest of their text."""
     return hashlib.sha256(data).hexdigest()
+
+
+@cache
+def code_digest(*places: str) -> str:
+    """Return the digest of modules and packages (`search/`, `engines/python.py`) and their tree-sitter queries."""
+    home = resources.files("assay")
+    digest = hashlib.sha256()
+    for place in sorted(places):
+        for name, entry in sorted(_sources(home.joinpath(place), place.strip("/")), key=lambda found: found[0]):
+            digest.update(name.encode() + b"\0" + entry.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def package_digest() -> str:
+    """Return the digest of all code; planner and workers must have the same."""
+    entries = resources.files("assay").iterdir()
+    code = (e.name for e in entries if e.name.endswith(".py") or (e.is_dir() and not e.name.startswith("_")))
+    return code_digest(*sorted(code))
+
+
+def _sources(place: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
+    if place.is_file():
+        yield name, place
+        return
+    for entry in place.iterdir():
+        inner = f"{name}/{entry.name}"
+        if entry.is_dir() and not entry.name.startswith("_"):
+            yield from _sources(entry, inner)
+        elif entry.name.endswith((".py", ".scm")):
+            yield inner, entry

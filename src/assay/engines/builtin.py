@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.digests import digest_of
+from assay.digests import code_digest, digest_of
 from assay.engines.base import (
     EngineContext,
     EngineDefaults,
@@ -29,7 +29,6 @@ from assay.search.sharing import (
     vectors_digest,
 )
 from assay.settings import read_settings, setting
-from assay.store import code_digest
 from assay.types import Corpus, Hit, Waterfall
 
 

@@ -19,10 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from assay.digests import digest_of
+from assay.digests import code_digest, digest_of
 from assay.engines.templates import PATH_PLACEHOLDERS, fill, find_python, named_secrets
 from assay.errors import AssayError
-from assay.store import code_digest
 
 
 @dataclass(frozen=True, slots=True)

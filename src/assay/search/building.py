@@ -20,14 +20,14 @@ from typing import Final
 import numpy as np
 
 from assay.corpus import StatCache, decode_text, open_corpus, parse_spec, read_bytes
-from assay.digests import digest_of
+from assay.digests import code_digest, digest_of
 from assay.errors import CorpusError, SetupError
 from assay.processes.forks import Fork, ForkError, can_fork
 from assay.search.analysis import FileInput, analyze
 from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
 from assay.search.table import IndexTable, combine, pick, read_table, table_arrays
-from assay.store import Store, code_digest
+from assay.store import Store
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.kinds import INDEX
 from assay.store.store import writer_lock

@@ -13,7 +13,7 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
-from assay.digests import digest_of
+from assay.digests import code_digest, digest_of
 from assay.errors import SetupError
 from assay.search.building import build_table, index_key, is_stale, timeout_notes
 from assay.search.config import SHIPPED, DenseSettings, SearchConfig
@@ -22,7 +22,7 @@ from assay.search.index import Index
 from assay.search.query import Per
 from assay.search.table import IndexTable, read_table, table_arrays
 from assay.search.view import CorpusView, Memo, make_translator
-from assay.store import Store, code_digest
+from assay.store import Store
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.kinds import TABLES, VECTORS
 from assay.types import Corpus

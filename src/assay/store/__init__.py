@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from assay.store.code import code_digest, package_digest
 from assay.store.kinds import KINDS, LIMITED, ArtifactKind, StoreLimits, cache_dir, parse_age, parse_size
 from assay.store.maintenance import DiskUsage, PruneResult
 from assay.store.scratch import scratch
@@ -17,8 +16,6 @@ __all__ = [
     "Store",
     "StoreLimits",
     "cache_dir",
-    "code_digest",
-    "package_digest",
     "parse_age",
     "parse_size",
     "scratch",

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from assay.corpus import decode_text
-from assay.digests import digest_of
+from assay.digests import code_digest, digest_of
 from assay.errors import CorpusError
 from assay.files import write_atomic
 from assay.processes.forks import run_forked
-from assay.store import code_digest
 from assay.syntax.parsing import GRAMMARS, load_grammar, packages
 from assay.training.config import MiningConfig
 from assay.training.miners import CommitMiner, mine_definitions, mine_headings, mine_path

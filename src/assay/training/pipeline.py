@@ -17,11 +17,11 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.digests import digest_of
+from assay.digests import code_digest, digest_of
 from assay.errors import ConfigError, InputError, SetupError
 from assay.files import remove_leftovers, sync_directory, write_atomic
 from assay.settings import leaves, nest, read_settings
-from assay.store import code_digest, writer_lock
+from assay.store import writer_lock
 from assay.store.array_file import JSON, write_store
 from assay.toml import line_of, read_toml, write_key
 from assay.training.config import TrainConfig

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.digests import digest_of
+from assay.digests import code_digest, digest_of
 from assay.engines.base import FullEngine
 from assay.engines.kinds import find_kind
 from assay.gold import gold_hash
-from assay.store import code_digest
 
 if TYPE_CHECKING:
     from assay.experiment.cells.records import CorpusSnapshot

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from assay.digests import digest_of
+from assay.digests import digest_of, package_digest
 from assay.engines.base import FullEngine, SharedStep, sharing_engine
 from assay.engines.kinds import find_kind
 from assay.experiment.cells.keys import CellKey, EngineIdentity, cell_key, engine_identity
@@ -18,7 +18,6 @@ from assay.experiment.corpora import Missing
 from assay.experiment.running.asking import EngineLimits
 from assay.experiment.spec.model import EngineFactory
 from assay.gold import gold_hash
-from assay.store import package_digest
 from assay.types import GoldSet, Suite, VariantInfo
 
 #: Fewer variants than this are not worth opening a corpus and its index once more for.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.clock import today
+from assay.digests import package_digest
 from assay.engines.base import FullEngine, SharedCache, TimedEngine
 from assay.errors import CorpusError, SetupError
 from assay.experiment.cells.keeping import CellStore
@@ -21,7 +22,7 @@ from assay.experiment.running.asking import EngineLimits, EngineOutcome, Tell, r
 from assay.experiment.running.engine_runs import engine_run
 from assay.experiment.spec.model import EngineFactory
 from assay.redaction import declare_values
-from assay.store import Store, package_digest
+from assay.store import Store
 from assay.types import EngineRun, GoldSet, Suite
 
 

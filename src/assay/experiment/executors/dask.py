@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from assay._version import __version__
+from assay.digests import package_digest
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError, SetupError, install_hint
 from assay.experiment.executors.base import lost_for_good
-from assay.store import package_digest
 
 _SAME = "install the same Assay on the same Python (3.11 is not 3.12) on every worker, and start them again"
 _THERE = "workers open corpora themselves: it must be at the same path on every worker, or be named by address"
