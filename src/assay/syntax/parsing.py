@@ -77,7 +77,9 @@ def load_grammar(name: str) -> Grammar:
 
     module, function = _WHEELS.get(name, (f"tree_sitter_{name}", "language"))
     language = Language(getattr(import_module(module), function)())
-    source = resources.files("assay.syntax").joinpath("queries", f"{name}.scm").read_text(encoding="utf-8")
+    queries = resources.files("assay.syntax").joinpath("queries")
+    names = ("typescript", "tsx") if name == "tsx" else (name,)
+    source = "".join(queries.joinpath(f"{one}.scm").read_text(encoding="utf-8") for one in names)
     return Grammar(Parser(language), Query(language, source))
 
 
