@@ -98,18 +98,14 @@ class OutputSettings:
         return {name: getattr(self, name) for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class FieldNames:
-    """Common field names; the first that is present is used when no selector is set."""
-
-    results: tuple[str, ...] = ("results", "hits", "matches", "items", "data", "chunks", "files", "result")
-    path: tuple[str, ...] = ("path", "file_path", "filepath", "filePath", "file", "filename", "relative_path")
-    start: tuple[str, ...] = ("start", "start_line", "startLine", "line_start", "line", "line_number", "lineno")
-    end: tuple[str, ...] = ("end", "end_line", "endLine", "line_end")
-    score: tuple[str, ...] = ("score", "similarity", "relevance", "rank_score")
-
-
-FIELD_NAMES = FieldNames()
+#: Common field names; the first that is present is used when no selector is set.
+FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
+    "results": ("results", "hits", "matches", "items", "data", "chunks", "files", "result"),
+    "path": ("path", "file_path", "filepath", "filePath", "file", "filename", "relative_path"),
+    "start": ("start", "start_line", "startLine", "line_start", "line", "line_number", "lineno"),
+    "end": ("end", "end_line", "endLine", "line_end"),
+    "score": ("score", "similarity", "relevance", "rank_score"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +113,7 @@ class OutputLayout:
     """Parsed selectors and patterns of the settings."""
 
     format: Format = "auto"
-    path: Selector | None = None
-    start: Selector | None = None
-    end: Selector | None = None
-    score: Selector | None = None
-    snippet: Selector | None = None
-    tokens: Selector | None = None
-    calls: Selector | None = None
+    selectors: Mapping[str, Selector] = field(default_factory=dict)
     text: TextRules = field(default_factory=TextRules)
 
 
@@ -149,7 +139,7 @@ def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
         for name in selectors.keys() & set(_RESULT_FIELDS):
             if "[]" not in selectors[name].steps:
                 selectors[name] = Selector((*path.lists, *selectors[name].steps))
-    return OutputLayout(settings.format, text=rules, **selectors)
+    return OutputLayout(settings.format, selectors, rules)
 
 
 def parse_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
@@ -264,9 +254,9 @@ def _read_last(found: Documents, layout: OutputLayout) -> EngineReply:
 
 def _read_all(found: Documents, layout: OutputLayout) -> EngineReply:
     hits = tuple(hit for document in found.values for hit in _read_hits(document, layout))
-    calls, tokens = (_read_sum(found.values, selector) for selector in (layout.calls, layout.tokens))
+    calls, tokens = (_read_sum(found.values, layout.selectors.get(name)) for name in ("calls", "tokens"))
     cost = None if calls is None and tokens is None else Cost(calls, tokens)
-    is_missing = cost is None and (layout.tokens or layout.calls)
+    is_missing = cost is None and not layout.selectors.keys().isdisjoint(_COST_FIELDS)
     return EngineReply(hits, cost, (*found.notes, *(("no cost found in the output",) if is_missing else ())))
 
 
@@ -282,17 +272,17 @@ def _read_sum(documents: Sequence[object], selector: Selector | None) -> int | N
 
 
 def _read_hits(document: object, layout: OutputLayout) -> list[Hit]:
-    if layout.path is None:
+    path = layout.selectors.get("path")
+    if path is None:
         return [_guess_hit(item, document) for item in _guess_results(document)]
-    selectors = (layout.path, layout.start, layout.end, layout.score, layout.snippet)
     try:
-        rows = list(select(document, selectors))
+        rows = list(select(document, [layout.selectors.get(name) for name in _RESULT_FIELDS]))
     except EngineError as error:
         raise EngineError(error.message, hint=_path_hint(document, error.hint)) from error
     hits = [_make_hit(*row) for row in rows if isinstance(row[0], str)]
-    if rows and not hits and layout.path.lists:
+    if rows and not hits and path.lists:
         raise EngineError(
-            f"no result has a string at {layout.path}; {describe_miss(document, layout.path)}",
+            f"no result has a string at {path}; {describe_miss(document, path)}",
             hint=_path_hint(document),
         )
     return hits
@@ -302,10 +292,10 @@ def _guess_results(document: object) -> Sequence[object]:
     if isinstance(document, list):
         return document
     if isinstance(document, dict):
-        for name in FIELD_NAMES.results:
+        for name in FIELD_NAMES["results"]:
             if isinstance(document.get(name), list):
                 return cast(list[object], document[name])
-        if _first(document, FIELD_NAMES.path) is not None:
+        if _first(document, "path") is not None:
             return [document]
     raise EngineError(f"no list of results in the output: {json.dumps(document)[:60]}", hint=_path_hint(document))
 
@@ -313,18 +303,18 @@ def _guess_results(document: object) -> Sequence[object]:
 def _guess_hit(item: object, document: object) -> Hit:
     if isinstance(item, str):
         return _make_hit(item, None, None, None)
-    path = _first(item, FIELD_NAMES.path) if isinstance(item, dict) else None
+    path = _first(item, "path") if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(path, str):
         raise EngineError(f"no path in the result {json.dumps(item)[:60]}", hint=_path_hint(document))
-    return _make_hit(path, *(_first(item, names) for names in (FIELD_NAMES.start, FIELD_NAMES.end, FIELD_NAMES.score)))
+    return _make_hit(path, *(_first(item, name) for name in ("start", "end", "score")))
 
 
-def _first(item: Mapping[str, object], names: Sequence[str]) -> object:
-    return next((item[name] for name in names if item.get(name) is not None), None)
+def _first(item: Mapping[str, object], field: str) -> object:
+    return next((item[name] for name in FIELD_NAMES[field] if item.get(name) is not None), None)
 
 
 def _path_hint(document: object, default: str | None = 'set path, such as path = "results[].file"') -> str | None:
-    proposed = propose_path(document, FIELD_NAMES.path)
+    proposed = propose_path(document, FIELD_NAMES["path"])
     return f"set {proposed}" if proposed else default
 
 
