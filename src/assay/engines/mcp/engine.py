@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -43,7 +42,7 @@ from assay.engines.tool import (
     placeholder_names,
     stat_files,
 )
-from assay.errors import ConfigError, EngineError, SetupError, install_hint
+from assay.errors import ConfigError, SetupError, install_hint
 from assay.settings import read_settings, setting
 from assay.types import Corpus
 
@@ -262,15 +261,13 @@ class McpEngine(SharedIndexEngine, EngineDefaults):
         session: McpSession = (sessions.UpdatableMcpSession if follows else sessions.McpSession)(
             self, spot, indexed=indexed
         )
-        with _closed_on_failure(session):
-            session.start(seconds)
+        session.start(seconds)
         return session
 
     def build_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
         """Build the index with only the settings that belong to it, and return stderr."""
         session: McpSession = _session_module().McpSession(self._for_index(), spot, indexed=False)
-        with _closed_on_failure(session):
-            session.build_index(seconds, serve=self.indexing.builder != "command")
+        session.start(seconds, serve=self.indexing.builder != "command")
         session.close()
         return session.stderr()
 
@@ -286,17 +283,6 @@ class McpEngine(SharedIndexEngine, EngineDefaults):
         named = self.indexing.named
         settings = replace(self.settings, env=index_env(self.settings.env, named))
         return replace(self, settings=settings, template=index_config(self.template, named))
-
-
-@contextmanager
-def _closed_on_failure(session: McpSession) -> Iterator[None]:
-    try:
-        yield
-    except BaseException as problem:
-        session.close()
-        if isinstance(problem, EngineError):
-            problem.stderr = session.stderr()
-        raise
 
 
 def _session_module() -> ModuleType:

@@ -72,7 +72,7 @@ class McpServer:
         }
         search = replace(templates.search, arguments=dict.fromkeys(names))
         self._checked = (*self._index, search, *self.fill_calls(templates.update))
-        self._restarts = Restarts(settings.restarts, "the server")
+        self.restarts = Restarts(settings.restarts, "the server")
         self._line: StdioTransport | HttpTransport | None = None
         self._connection: McpConnection | None = None
         self._noted_junk = 0
@@ -95,11 +95,11 @@ class McpServer:
             if self._connection is not None:  # it runs, but is useless without its index
                 self._drop()
             raise
-        self._restarts.note_start(time.monotonic() - begin)
+        self.restarts.note_start(time.monotonic() - begin)
 
     def restore(self) -> RestartCost:
         """Restart a lost server, with a separate time limit."""
-        return RestartCost() if self._connection is not None else self._restarts.restart(self.start)
+        return RestartCost() if self._connection is not None else self.restarts.restart(self.start)
 
     def call(self, call: ToolCall, clock: Deadline, limit: str) -> CallToolResult:
         """Call a tool; `limit` is the setting to name in a timeout."""
@@ -122,10 +122,6 @@ class McpServer:
         """Call tools that build or update an index; raise EngineError if the output matches `failed`."""
         for call in calls:
             check_output(self.call(call, clock, "index_timeout"), self._failed)
-
-    def note_answer(self) -> None:
-        """Reset the count of restarts."""
-        self._restarts.note_answer()
 
     def notes(self) -> tuple[str, ...]:
         """Return a note on new lines on stdout that are not MCP messages."""
@@ -191,7 +187,7 @@ class McpServer:
         return HttpTransport(fill_url(settings.url, placeholders), headers)
 
     def _drop(self) -> None:
-        self._restarts.note_loss()
+        self.restarts.note_loss()
         line = self._line
         self.end(politely=False)
         if isinstance(line, StdioTransport):
@@ -245,24 +241,22 @@ class McpSession(ExternalSession):
         self._tracker = UsageTracker()
         self._server = McpServer(engine, self._folders, self._tracker, indexed=indexed)
 
-    def start(self, seconds: float | None) -> None:
-        """Run `index_command`, start the server, and make the calls of `index`."""
+    def start(self, seconds: float | None, *, serve: bool = True) -> None:
+        """Run `index_command`, start the server unless `serve` is false, and make the calls of `index`."""
         clock = Deadline(seconds)
-        with self._redactor.cleaning():
-            self._check_programs()
-            if not self._indexed:
-                self._run_index_command(clock, "indexing")
-            self._server.start(clock.rest())
-
-    def build_index(self, seconds: float | None, *, serve: bool) -> None:
-        """Build the index only; `serve` starts the server for its part of it."""
-        clock = Deadline(seconds)
-        with self._redactor.cleaning():
-            self._check_programs()
-            self._run_index_command(clock, "indexing")
-            if serve:
-                self._server.start(clock.rest())
-                self._server.measure()
+        try:
+            with self._redactor.cleaning():
+                for template in self._templates.commands:
+                    check_program(self._server.fill(template))
+                if not self._indexed:
+                    self._run_index_command(clock, "indexing")
+                if serve:
+                    self._server.start(clock.rest())
+        except BaseException as problem:
+            self.close()
+            if isinstance(problem, EngineError):
+                problem.stderr = self.stderr()
+            raise
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
         """Call the search tool; restart a lost server first."""
@@ -275,7 +269,7 @@ class McpSession(ExternalSession):
             restart = self._server.restore()
             with restart.excluded():
                 result = self._server.call(call, Deadline(seconds, self._settings.timeout), "timeout")
-                self._server.note_answer()
+                self._server.restarts.note_answer()
                 reply = parse_result(result, self._settings.content, self._layout, self._known)
         notes = (*restart.notes, *reply.notes, *self._server.notes())
         return EngineReply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), restart.seconds)
@@ -304,10 +298,6 @@ class McpSession(ExternalSession):
 
     def remarks(self) -> tuple[str, ...]:
         return self._server.orphans.remarks()
-
-    def _check_programs(self) -> None:
-        for template in self._templates.commands:
-            check_program(self._server.fill(template))
 
     def _run_index_command(self, clock: Deadline, what: str) -> None:
         command = self._templates.index_command
@@ -349,9 +339,9 @@ def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -
     if not isinstance(properties, Mapping):
         return
     given, required = set(arguments), set(schema.get("required") or ())
-    ordered = [name for name in properties if name in required], [name for name in properties if name not in required]
-    hint = f"arguments: {', '.join((*ordered[0], *ordered[1])) or 'none'}"
-    hint += f"; required: {', '.join(ordered[0])}" if ordered[0] else ""
+    names = sorted(properties, key=lambda name: name not in required)  # the required ones first
+    hint = f"arguments: {', '.join(names) or 'none'}"
+    hint += f"; required: {', '.join(name for name in names if name in required)}" if required else ""
     unknown = sorted(given - set(properties))
     if unknown and not schema.get("additionalProperties"):  # most servers would silently ignore it
         raise EngineError(f"the tool {tool!r} has no argument {', '.join(unknown)}", hint=hint)
