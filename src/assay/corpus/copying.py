@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -70,18 +71,13 @@ class ListedPaths:
         if path in self._known:
             return path
         if path not in self._found:
-            self._found[path] = self._follow(path)
+            self._found[path] = None
+            with suppress(CorpusError, ValueError):  # outside, or an invalid file name
+                real = inside(self._root, path)
+                direct = os.path.relpath(real, self._root)
+                if os.path.isfile(real):
+                    self._found[path] = direct if direct in self._known else self._listed_links.get(real)
         return self._found[path]
-
-    def _follow(self, path: str) -> str | None:
-        try:
-            real = inside(self._root, path)
-            if not os.path.isfile(real):
-                return None
-        except (CorpusError, ValueError):  # outside, or an invalid file name
-            return None
-        direct = os.path.relpath(real, self._root)
-        return direct if direct in self._known else self._listed_links.get(real)
 
     @cached_property
     def _listed_links(self) -> dict[str, str]:
@@ -106,23 +102,19 @@ def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "xb") as stream:
             stream.write(data)
-    if commit:
-        _commit(root)
-    return replace(corpus, root=root)
-
-
-def _commit(root: Path) -> None:
-    for arguments in (
+    steps = (
         ("init", "--quiet", "--initial-branch=main"),
         ("add", "--all", "--force"),
         (*_IDENTITY, "commit", "--quiet", "--allow-empty", "--no-verify", "--message=corpus"),
-    ):
+    )
+    for arguments in steps if commit else ():
         answer = git(*arguments, cwd=root)
         if answer.code:
             raise SetupError(
                 f"git failed in a copy of the corpus: {answer.last_words}",
                 hint="check that `git init` works in an empty directory",
             )
+    return replace(corpus, root=root)
 
 
 def folder_bytes(folder: Path) -> int:
@@ -130,8 +122,6 @@ def folder_bytes(folder: Path) -> int:
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:
-            try:
+            with suppress(OSError):
                 total += os.lstat(os.path.join(place, name)).st_size
-            except OSError:
-                continue
     return total

@@ -48,7 +48,7 @@ def open_corpus(
             raise SetupError("a cached tree changed while it was read", file=store.root, hint=hint)
         store.remove(TREES.name, entry.content)
     if not walked.files:
-        raise _empty(spec, located.ground.root, walked)
+        raise _empty_error(spec, located.ground.root, walked)
     return Corpus(
         root=located.ground.root,
         spec=spec,
@@ -77,7 +77,7 @@ def _is_intact(entry: FetchedTree, root: Path, walked: WalkResult) -> bool:
     return all(entry.manifest.get(reals[path]) == sha for path, sha in walked.hashes.items())
 
 
-def _empty(spec: CorpusSpec, root: Path, walked: WalkResult) -> CorpusError:
+def _empty_error(spec: CorpusSpec, root: Path, walked: WalkResult) -> CorpusError:
     reasons = Counter(skipped.reason for skipped in walked.skipped)
     left_out = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     shown = replace(spec, value=without_credentials(spec.value), exclude=())

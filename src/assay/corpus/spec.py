@@ -9,9 +9,9 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from assay.corpus.sources import KINDS, kind_examples
@@ -24,28 +24,19 @@ _SCP: Final = re.compile(r"[^/:]+:(?!:)")
 _OPTIONS: Final = ("root", "include", "exclude")
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The options after the question mark."""
-
-    root: str | None = None
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-
-
 def parse_spec(text: str) -> CorpusSpec:
     """Parse a corpus from the command line."""
     body, options = _split_options(text.strip())
     if not body or "\0" in body:
         raise CorpusError(f"invalid corpus {text!r}", hint=f"use {kind_examples()}")
     if body == "stdlib":
-        return CorpusSpec("stdlib", root=options.root, include=options.include, exclude=options.exclude)
+        return replace(CorpusSpec("stdlib"), **options)
     scheme = _SCHEME.match(body)
     if scheme:
-        return _parse_with_scheme(scheme.group(1), body[scheme.end() :].strip(), text, options)
+        return replace(_parse_with_scheme(scheme.group(1), body[scheme.end() :].strip(), text), **options)
     while body.startswith("./"):
         body = body[2:].lstrip("/")
-    return CorpusSpec("path", body or ".", root=options.root, include=options.include, exclude=options.exclude)
+    return replace(CorpusSpec("path", body or "."), **options)
 
 
 def spec_text(spec: CorpusSpec) -> str:
@@ -77,7 +68,7 @@ def _body(spec: CorpusSpec) -> str:
     return f"{word}@" if _split_revision(spec.value)[1] is not None else word
 
 
-def _parse_with_scheme(scheme: str, value: str, text: str, options: _Options) -> CorpusSpec:
+def _parse_with_scheme(scheme: str, value: str, text: str) -> CorpusSpec:
     kind = KINDS.get(scheme)
     if kind is None or not kind.has_prefix:
         hint = f"use {kind_examples()}; write a directory whose name contains a colon as ./{text}"
@@ -91,14 +82,7 @@ def _parse_with_scheme(scheme: str, value: str, text: str, options: _Options) ->
     rev = None
     if kind.has_revision:
         value, rev = _split_revision(value)
-    return CorpusSpec(
-        kind.name,
-        value,
-        rev=rev or None,
-        root=options.root,
-        include=options.include,
-        exclude=options.exclude,
-    )
+    return CorpusSpec(kind.name, value, rev=rev or None)
 
 
 def _split_revision(value: str) -> tuple[str, str | None]:
@@ -108,16 +92,13 @@ def _split_revision(value: str) -> tuple[str, str | None]:
     return (value, None) if at <= start else (value[:at], value[at + 1 :])
 
 
-def _split_options(text: str) -> tuple[str, _Options]:
-    # a tail with any other key belongs to the value
+def _split_options(text: str) -> tuple[str, dict[str, Any]]:
     body, mark, tail = text.rpartition("?")
-    if not mark:
-        return text, _Options()
     pairs = [part.partition("=") for part in tail.split("&") if part]
-    if any(not equals or key not in _OPTIONS for key, equals, _ in pairs):
-        return text, _Options()
+    if not mark or any(not equals or key not in _OPTIONS for key, equals, _ in pairs):
+        return text, {}  # a tail with any other key belongs to the value
     values = {name: tuple(unquote(value) for key, _, value in pairs if key == name) for name in _OPTIONS}
-    return body, _Options(values["root"][-1] if values["root"] else None, values["include"], values["exclude"])
+    return body, values | {"root": values["root"][-1] if values["root"] else None}
 
 
 #: In a message a URL ends at a space; a closing quote after a query is lost, since it may be part of a token.
