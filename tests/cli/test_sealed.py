@@ -27,7 +27,7 @@ def run(capsys, *more):
 def test_a_tag_rule_cannot_open_what_is_sealed(small, capsys):
     code, said = run(capsys, "--tag", "split=dev:5-6", "--split", "dev")
     assert code == 2
-    assert "would move queries to another part" in said
+    assert "would change the split of queries" in said
     assert not (small / "results").exists()
 
 

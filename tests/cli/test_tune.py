@@ -54,7 +54,7 @@ def test_tuning_finds_a_knob_that_matters_and_prints_what_to_paste(small, capsys
         (("--split", "sealed"), "only dev is for tuning"),
         (("--split", "dev,test"), "only dev is for tuning"),
         (("--split", "dve"), "only dev is for tuning"),
-        (("--tag", "split=dev:9-10"), "would move queries to another part"),
+        (("--tag", "split=dev:9-10"), "would change the split of queries"),
         (("--knob", "search.stem.files"), "--knob"),
         (("--knob", "search.stem.flies=1,2"), "flies"),
         (("--knob", "search.index.fields.name=1,3"), "given twice"),

@@ -252,7 +252,7 @@ def known_formats() -> list[str]:
     """Return all format names, as listed in the hint for an unknown format."""
     with pytest.raises(assay.AssayError) as error:
         assay.load_gold("native/shop.yaml", format="?")
-    return (error.value.hint or "").removeprefix("known: ").split(", ")
+    return (error.value.hint or "").removeprefix("use one of ").split(", ")
 
 
 def refusal(case: Case) -> str:
@@ -342,9 +342,9 @@ def test_errors_on_the_command_line(samples):
 def test_errors_of_parquet_name_the_row(samples):
     case = CASES["swe-bench-parquet"]
     write_parquet(base_commit="main")
-    assert refusal(case).startswith("swe-bench/tasks.parquet:2: 'main' is not a commit\n")
+    assert refusal(case).startswith("swe-bench/tasks.parquet:2: invalid commit 'main'\n")
     Path(case.source).write_bytes(b"PAR1 and nothing else")
-    assert refusal(case).startswith("swe-bench/tasks.parquet: not a Parquet file that can be read: ")
+    assert refusal(case).startswith("swe-bench/tasks.parquet: cannot read the Parquet file: ")
 
 
 def written_files(folder: Path) -> dict[str, str]:

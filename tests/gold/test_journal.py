@@ -51,7 +51,7 @@ def test_a_log_that_was_cut_anywhere_is_told_and_keeps_all_it_held(tmp_path_fact
     path.write_bytes(left)
     assert truncated_bytes(path) == half_a_line(left)
     if half_a_line(left):
-        with pytest.raises(GoldError, match="the last line is cut off") as caught:
+        with pytest.raises(GoldError, match="the last line is incomplete") as caught:
             read_whole(path)
         assert caught.value.line == left.count(b"\n") + 1
     else:
@@ -105,7 +105,7 @@ def test_no_file_is_no_line(tmp_path):
 def test_a_line_that_is_no_json_is_told(tmp_path, line):
     path = tmp_path / "j.jsonl"
     path.write_bytes(b'{"a": "b"}\n' + line)
-    with pytest.raises(GoldError, match="not a line of JSON") as caught:
+    with pytest.raises(GoldError, match="invalid JSON") as caught:
         read_rows(path)
     assert caught.value.line == 2
 

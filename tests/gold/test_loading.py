@@ -35,7 +35,7 @@ def test_load_gold_reads_a_folder_in_path_order_and_leaves_hidden_files_out(tmp_
 def test_load_gold_refuses_two_sets_of_one_name(tmp_path):
     (tmp_path / "a.yaml").write_text(ONE.format("same"))
     (tmp_path / "b.yaml").write_text(ONE.format("same"))
-    with pytest.raises(GoldError, match="two gold sets are called 'same'"):
+    with pytest.raises(GoldError, match="duplicate gold set name 'same'"):
         load_gold(tmp_path)
 
 
@@ -50,7 +50,7 @@ def test_load_gold_refuses_a_folder_file_in_no_format(tmp_path):
 def test_load_gold_refuses_what_is_not_there_and_what_is_empty(tmp_path):
     with pytest.raises(GoldError, match="no such file"):
         load_gold(tmp_path / "none")
-    with pytest.raises(GoldError, match="holds no gold set"):
+    with pytest.raises(GoldError, match="no gold set in"):
         load_gold(tmp_path)
 
 
@@ -64,13 +64,13 @@ def test_join_keeps_order_and_refuses_one_name_twice(tmp_path):
         (tmp_path / f"{name}.yaml").write_text(ONE.format(name))
     first, second = (load_gold(tmp_path / f"{name}.yaml") for name in ("b", "a"))
     assert join([first, second]).name == "b+a"
-    with pytest.raises(GoldError, match="two gold sets are called 'b'"):
+    with pytest.raises(GoldError, match="duplicate gold set name 'b'"):
         join([first, second, first])
 
 
 @pytest.fixture
 def beside_click(tmp_path, monkeypatch):
-    """A set in a format that names no corpus, in a folder of its own, and the code in another."""
+    """A set in a format that does not name a corpus, in a folder of its own, and the code in another."""
     for folder in ("click", "sets"):
         (tmp_path / folder).mkdir()
     (tmp_path / "click" / "core.py").write_text("def main(): ...\n")

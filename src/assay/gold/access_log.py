@@ -73,7 +73,7 @@ def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
     now_sealed, was_sealed = ({query.id for query in sealed_queries(gold)} for gold in (new, old))
     if now_sealed == was_sealed:
         return ""
-    changed = f"{len(was_sealed - now_sealed)} left the sealed part, {len(now_sealed - was_sealed)} came in"
+    changed = f"{len(was_sealed - now_sealed)} unsealed, {len(now_sealed - was_sealed)} newly sealed"
     _append(Path(old.source), new if now_sealed else old, command, divided=changed)
     return changed
 

@@ -35,7 +35,7 @@ def places(lines: Sequence[str], digest: str, length: int) -> Iterator[int]:
             yield start
 
 
-_SYNTAX = "a target is written path, path:10-42 or path::Scope.symbol"
+_SYNTAX = "write a target as path, path:10-42 or path::Scope.symbol"
 _RANGE = re.compile(r"(?P<path>.*):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})(?:#(?P<digest>.*))?", re.DOTALL)
 _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST_LENGTH}}}")
 _REPEAT = re.compile(r"~([0-9]+)$")
@@ -51,17 +51,19 @@ def parse_target(text: str, place: GoldLocation, *, grade: int = PRIMARY) -> Tar
         return Target(Span(check_path(text, place)), grade)
     span, digest = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), place), ranged["digest"]
     if digest is not None and not _DIGEST.fullmatch(digest):
-        message = f"'{text}' has no content hash of {DIGEST_LENGTH} hex digits behind its '#'"
-        raise place.error(message, "leave it out, and let `assay gold reanchor --digest` write it")
+        message = f"invalid content hash in '{text}': expected {DIGEST_LENGTH} hex digits after '#'"
+        raise place.error(message, "remove it and run `assay gold reanchor --digest`")
     return Target(span, grade, digest=digest)
 
 
 def ranged_span(path: str, start: int, end: int, place: GoldLocation) -> Span:
     """Return the span of lines `start` to `end`, counted from 1, both included."""
     if start < 1:
-        raise place.error(f"'{path}:{start}-{end}' begins before line 1", "lines are counted from 1")
+        raise place.error(f"line range '{path}:{start}-{end}' starts before line 1", "count lines from 1")
     if start > end:
-        raise place.error(f"'{path}:{start}-{end}' ends before it begins", f"write {path}:{end}-{start}?")
+        raise place.error(
+            f"line range '{path}:{start}-{end}' ends before it starts", f"did you mean {path}:{end}-{start}?"
+        )
     return Span(check_path(path, place), start, end)
 
 
@@ -69,7 +71,7 @@ def check_path(path: str, place: GoldLocation) -> str:
     """Return a path that is POSIX, relative to the corpus root, and cannot leave it."""
     problem = path_problem(path)
     if problem:
-        raise place.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root, with '/'")
+        raise place.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root and use '/'")
     return place.text(path, "the path of a target")
 
 
@@ -77,26 +79,26 @@ def path_problem(path: str) -> str | None:
     """Return what is wrong with a path, if anything."""
     checks = {
         "has no path": not path,
-        "has a backslash in it": "\\" in path,
+        "contains a backslash": "\\" in path,
         "is an absolute path": path.startswith("/"),
-        "has blanks around its path": path != path.strip(),
-        "has a control character in its path": any(ord(character) < 32 or character == "\x7f" for character in path),
-        "names a folder": path.endswith("/"),
-        "has a ':' in its path": ":" in path,
-        "climbs with '..'": ".." in path.split("/"),
-        "has an empty or '.' step in its path": not {"", "."}.isdisjoint(path.split("/")),
+        "starts or ends with whitespace": path != path.strip(),
+        "contains a control character": any(ord(character) < 32 or character == "\x7f" for character in path),
+        "names a directory": path.endswith("/"),
+        "contains ':'": ":" in path,
+        "contains '..'": ".." in path.split("/"),
+        "contains an empty or '.' segment": not {"", "."}.isdisjoint(path.split("/")),
     }
     return next((problem for problem, found in checks.items() if found), None)
 
 
 def _check_symbol(symbol: str, text: str, place: GoldLocation) -> str:
     if ":" in symbol:
-        raise place.error(f"'{text}' has a ':' in its symbol", f"scopes are joined by '.': {symbol.replace('::', '.')}")
+        raise place.error(f"the symbol of '{text}' contains ':'", f"join scopes with '.': {symbol.replace('::', '.')}")
     if not all(symbol.split(".")) or any(character.isspace() for character in symbol):
-        raise place.error(f"'{text}' does not name a symbol", _SYNTAX)
+        raise place.error(f"'{text}' has no valid symbol", _SYNTAX)
     repeat = _REPEAT.search(symbol)
     if repeat and (repeat[1].startswith("0") or repeat[1] == "1"):
-        raise place.error(f"'{text}' counts from ~2", "the first definition of a name has no number")
+        raise place.error(f"invalid repeat number in '{text}'", "number repeated definitions from ~2")
     return place.text(symbol, "the symbol of a target")
 
 
@@ -144,15 +146,13 @@ def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"
     queries = [resolved for query in gold.queries if (resolved := _resolve_query(query, checks)) is not None]
     judged = tuple(replace(query, irrelevant=tuple(index.find_irrelevant(query))) for query in queries)
     notes = [
-        f"{target.anchor} was found at {found.span} by its content; `assay gold reanchor` writes that down"
+        f"{target.anchor} was found at {found.span} by its content hash; update it with `assay gold reanchor`"
         for target, found in checks.items()
         if isinstance(found, Target) and target.digest is not None and found.span != target.span
     ]
     before, after = (sum(len(query.irrelevant) for query in some) for some in (queries, judged))
     if after < before:
-        notes.append(
-            f"{before - after} of {before} irrelevant targets of '{gold.name}' are not in the corpus and are left out"
-        )
+        notes.append(f"skipped {before - after} of {before} irrelevant targets of '{gold.name}': not in the corpus")
     return Resolution(replace(gold, queries=judged), problems, tuple(notes))
 
 
@@ -197,10 +197,10 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
     paths = {target.span.path for target in checks}
     if len(absent) >= CorpusGuess.least and len(absent) > CorpusGuess.share * len(paths):
         message = (
-            f"{len(absent)} of the {len(paths)} paths of '{gold.name}' are not in the corpus: "
-            "this looks like a gold set for another corpus"
+            f"{len(absent)} of the {len(paths)} paths of '{gold.name}' are not in the corpus; "
+            "the gold set may be for another corpus"
         )
-        hint = f"this corpus is {gold.corpus.repository}; name the one it was written for, its revision and its root"
+        hint = f"check the revision and root of {gold.corpus.repository}, or use another corpus"
         first = next(query for query in gold.queries if any(t.span.path in absent for t in _all_targets(query)))
         yield AnchorProblem("other-corpus", "", "", message, gold.source, first.line, hint)
     lines = AnchorLines(gold)
@@ -215,11 +215,13 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
             if isinstance(found, UnresolvedTarget):
                 yield problem(found.code, target.anchor, found.message, found.hint)
         for target, other in _find_duplicates(query, checks):
-            message = f"query '{query.id}' names one place twice: {other.anchor} and {target.anchor} are the same file"
-            yield problem("link", target.anchor, message, "keep one of them")
+            message = (
+                f"query '{query.id}' has the same target twice: {other.anchor} and {target.anchor} are the same file"
+            )
+            yield problem("link", target.anchor, message, "remove one")
         if _resolve_query(query, checks) is None:
             message = f"query '{query.id}' has no primary target left"
-            yield problem("no-primary", "", message, "anchor it anew or remove it")
+            yield problem("no-primary", "", message, "add a primary target, or remove the query")
 
 
 def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:
@@ -317,43 +319,47 @@ class AnchorIndex:
         if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
             found = list(places(lines, target.digest, end - start + 1))
             if len(found) != 1:
-                why = f"{len(found)} places of the file say the same now" if found else "the lines changed"
-                message = f"{target.anchor} does not hold what it held: {why}"
-                return UnresolvedTarget("content", message, "move it with `assay gold reanchor`, or anchor it anew")
+                why = (
+                    f"{len(found)} line ranges of the file match its content hash"
+                    if found
+                    else "no line range of the file matches its content hash"
+                )
+                message = f"the content of {target.anchor} changed: {why}"
+                return UnresolvedTarget("content", message, "run `assay gold reanchor`, or correct the range")
             start, end = found[0], found[0] + end - start
         if end > len(lines):
             message = f"{target.anchor} is past the end: {path} has {len(lines)} lines"
-            return UnresolvedTarget("range", message, "was it anchored at another revision? correct the range")
+            return UnresolvedTarget("range", message, "correct the range, or the revision of the corpus")
         unit = enclosing(known, start, end)
         return replace(target, span=Span(path, start, end), unit=Span(path, unit.start, unit.end) if unit else None)
 
     def _symbol(self, target: Target, symbol: str) -> Target | UnresolvedTarget:
         path = target.span.path
         if not is_supported(path, self._paths[path]):
-            kind = self._paths[path] or "files of its kind"
-            message = f"the symbols of {path} cannot be read: there is no grammar for {kind}"
-            return UnresolvedTarget("language", message, "anchor it to lines: path:10-42")
+            kind = self._paths[path] or "this file type"
+            message = f"cannot find symbols in {path}: no grammar for {kind}"
+            return UnresolvedTarget("language", message, "use a line range: path:10-42")
         _, known, problem = self._parse(path)
         found = next((s for s in known if s.name == symbol), None)
         if found is not None:
             span = Span(path, found.start, found.end)
             return replace(target, span=span, unit=span)
         if problem:
-            message = f"symbol '{symbol}' cannot be found: {path} does not parse, {problem}"
-            return UnresolvedTarget("syntax", message, "anchor it to lines, or use a version that reads this syntax")
-        return UnresolvedTarget("symbol", f"symbol '{symbol}' is not in {path}", _symbol_hint(symbol, known))
+            message = f"cannot find symbol '{symbol}': {path} does not parse, {problem}"
+            return UnresolvedTarget("syntax", message, "use a line range: path:10-42")
+        return UnresolvedTarget("symbol", f"symbol '{symbol}' not found in {path}", _symbol_hint(symbol, known))
 
     def _no_path(self, path: str) -> UnresolvedTarget:
         upwards = (path, *(str(parent) for parent in PurePosixPath(path).parents))
         skipped = next((self._skipped[step] for step in upwards if step in self._skipped), None)
         if skipped is not None:
             why = f"{skipped.reason}: {skipped.detail}" if skipped.detail else skipped.reason
-            message = f"{path} is there but was left out of the corpus ({why})"
-            hint = "force it in with .assayignore or include, or choose another target"
+            message = f"{path} exists but is excluded from the corpus ({why})"
+            hint = "include it with .assayignore or `include`, or use another target"
         elif (self._corpus.root / path).is_dir():
-            message, hint = f"{path} is a folder of the corpus", "name a file in it"
+            message, hint = f"{path} is a directory", "use a file in it"
         elif (self._corpus.root / path).is_file():
-            message = f"{path} is there but not part of the corpus"
+            message = f"{path} exists but is not part of the corpus"
             hint = "check the include and exclude globs of the corpus"
         else:
             message, hint = f"{path} is not in the corpus", self._path_hint(path)
@@ -371,7 +377,9 @@ class AnchorIndex:
             for known in sorted(known for known in self._paths if known.rpartition("/")[0] == folder):
                 stems.setdefault(PurePosixPath(known).stem, []).append(known)
             candidates = [file for stem in closest_match(wanted.stem, stems, _MOST_CANDIDATES) for file in stems[stem]]
-        return _did_you_mean(candidates, "paths are relative to the corpus root; check the root and the revision")
+        return _did_you_mean(
+            candidates, "check the root and the revision of the corpus; paths are relative to the root"
+        )
 
 
 def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
@@ -385,7 +393,7 @@ def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
     elsewhere = [name for name in names if name.rpartition(".")[2] == last]
     candidates = [scope + dot + near for near in closest_match(last, beside, _MOST_CANDIDATES)]
     candidates = candidates or list(closest_match(symbol, elsewhere, _MOST_CANDIDATES)) or elsewhere
-    return _did_you_mean(candidates, "the file defines no symbol of that kind of name; open it and name the definition")
+    return _did_you_mean(candidates, "use the name of a definition in the file")
 
 
 def _did_you_mean(candidates: list[str], otherwise: str) -> str:

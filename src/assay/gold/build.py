@@ -29,18 +29,16 @@ class GoldLocation:
     def text(self, value: str, what: str) -> str:
         """Return a text that is not blank and can be encoded again."""
         if not value.strip():
-            raise self.error(f"{what} is empty", "write it, or leave the key out where it is optional")
+            raise self.error(f"{what} is empty", "add a value, or remove the key if it is optional")
         if any("\ud800" <= character <= "\udfff" for character in value):
-            raise self.error(
-                f"{what} holds half a surrogate pair, which is not a character", "write the whole character"
-            )
+            raise self.error(f"{what} contains an unpaired surrogate", "remove it")
         return value
 
     def name(self, value: str, what: str) -> str:
         """Return a text that can be part of a key, a file name and a TREC line."""
         self.text(value, what)
         if "/" in value or any(character.isspace() for character in value):
-            raise self.error(f"{what} '{value}' has a blank or a slash in it", "use words joined by '-'")
+            raise self.error(f"{what} '{value}' contains whitespace or '/'", "use '-' instead")
         return value
 
 
@@ -67,7 +65,9 @@ def read_source(path: Path, most: int = LARGEST_SOURCE) -> GoldSource:
     except OSError:
         size = 0  # reading it raises
     if size > most:
-        raise GoldError(f"the file has {size} bytes; a gold file has at most {most}", file=path, hint="split the set")
+        raise GoldError(
+            f"file too large: {size} bytes, at most {most} are read", file=path, hint="divide it into several gold sets"
+        )
     return GoldSource(path, read_utf8(path, GoldError))
 
 
@@ -92,28 +92,28 @@ def build_query(
     relevant = tuple(target for target in every if target.grade > 0)
     if not any(target.grade >= least for target in every):
         if least < PRIMARY:
-            raise place.error(f"query '{query_id}' has no relevant target", "give a target the grade 1 or a higher one")
-        raise place.error(f"query '{query_id}' has no primary target", "name the code that answers it with grade 2")
+            raise place.error(f"query '{query_id}' has no relevant target", "add a target of grade 1 or higher")
+        raise place.error(f"query '{query_id}' has no primary target", "add a target of grade 2")
     if again := first_repeat(target.anchor for target in every):
-        raise place.error(f"query '{query_id}' names the target {again} twice", "keep one, with one grade")
+        raise place.error(f"duplicate target {again} in query '{query_id}'", "remove one")
     if again := first_repeat(adversary.target.anchor for adversary in adversaries):
-        raise place.error(f"query '{query_id}' names the adversary {again} twice", "keep one")
+        raise place.error(f"duplicate adversary {again} in query '{query_id}'", "remove one")
     for wrong, target in ((adversary.target, target) for adversary in adversaries for target in relevant):
         whole = is_whole_file(wrong) or is_whole_file(target)
         if wrong.anchor == target.anchor or (whole and wrong.span.path == target.span.path):
             raise place.error(
-                f"query '{query_id}' has {wrong.anchor} as an adversary and {target.anchor} as a target",
-                "a wrong answer cannot be right too: anchor both to symbols or line ranges, or drop one",
+                f"adversary {wrong.anchor} of query '{query_id}' overlaps its target {target.anchor}",
+                "use symbols or line ranges that do not overlap, or remove one",
             )
     anchors = {target.anchor for target in (*relevant, *(adversary.target for adversary in adversaries))}
     for label in labels:
         if label.target not in anchors:
             raise place.error(
-                f"query '{query_id}' says where the label {label.target} comes from, but has no such label",
-                "write the target in 'labels' as it stands in 'retrieval' or 'interference', or remove the entry",
+                f"'labels' of query '{query_id}' names {label.target}, which is not a target or adversary",
+                "copy the target from 'retrieval' or 'interference', or remove the entry",
             )
     if again := first_repeat(label.target for label in labels):
-        raise place.error(f"query '{query_id}' says twice where the label {again} comes from", "keep one")
+        raise place.error(f"duplicate entry for {again} in 'labels' of query '{query_id}'", "remove one")
     return Query(
         query_id,
         dict(forms),
@@ -152,7 +152,7 @@ def build_gold(
     for query in queries:
         if query.id in first:
             raise GoldLocation(place.file, query.line).error(
-                f"the id '{query.id}' is used twice, first in line {first[query.id].line}", "give each query its own id"
+                f"duplicate query id '{query.id}', first used in line {first[query.id].line}", "use a unique id"
             )
         first[query.id] = query
     return GoldSet(name, corpus, tuple(queries), dict(provenance or {}), place.file)
@@ -195,7 +195,7 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """Return the hint for an unknown word: the closest known one, or all of them."""
     words = list(known)
     near = closest_match(word, words)
-    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(words)}"
+    return f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(words)}"
 
 
 _UNSAFE = re.compile(r"[\s/]+")
@@ -221,14 +221,14 @@ def safe_ids(originals: Iterable[str]) -> dict[str, str]:
 
 def describe_renames(ids: Mapping[str, str]) -> dict[str, str]:
     """Return a provenance entry that lists the ids that `safe_ids` changed, if any."""
-    changed = [f"'{old}' is {new}" for old, new in ids.items() if old != new]
+    changed = [f"'{old}' → {new}" for old, new in ids.items() if old != new]
     if not changed:
         return {}
     more = f" and {len(changed) - _LISTED} more" if len(changed) > _LISTED else ""
-    return {"ids": f"blanks and slashes became '-': {', '.join(changed[:_LISTED])}{more}"}
+    return {"ids": f"whitespace and slashes replaced by '-': {', '.join(changed[:_LISTED])}{more}"}
 
 
-NO_CORPUS = "a gold set in this format names no corpus"
+NO_CORPUS = "this gold format does not name a corpus"
 _EXAMPLES = 5  # omitted items that are named; the rest is counted
 
 
@@ -242,11 +242,11 @@ def require_corpus(source: GoldSource, corpus: CorpusSpec | None) -> CorpusSpec:
 def corpus_hint(path: Path, *, several: bool = False) -> str:
     """Return a hint on how to name the corpus that is true of every command: only some have --corpus."""
     stem = path.parent / (path.stem or path.resolve().stem)
-    where = "FOLDER" if several else "PATH"
+    where = "DIR" if several else "PATH"
     names = shlex.join([str(path), f"{stem}-native/" if several else f"{stem}.yaml"])
     return (
-        f"convert it to native first: assay gold convert {names} --to native --corpus {where}; "
-        f"run, gold lint and gold review take --corpus {where} themselves, Python takes corpus=..."
+        f"run `assay gold convert {names} --to native --corpus {where}`, or "
+        f"pass --corpus {where} (run, gold lint, gold review) or corpus=... (Python)"
     )
 
 

@@ -71,7 +71,7 @@ def _list(folder: Path, most: int, *which: str) -> tuple[Commit, ...]:
 def _run(folder: Path, *arguments: str) -> str:
     answer = git(*_PLAIN, *arguments, cwd=folder, limits=ArchiveLimits())
     if answer.code:
-        raise SetupError(f"git cannot read the history of {folder}: {answer.last_words}")
+        raise SetupError(f"cannot read the git history of {folder}: {answer.last_words}")
     return answer.out.decode("utf-8", "surrogateescape")
 
 

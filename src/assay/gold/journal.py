@@ -89,9 +89,9 @@ def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
             yield Journal(path, file, keep=keep)
     except OSError as error:
         raise SetupError(
-            f"cannot be written: {error.strerror or error}",
+            f"cannot write the file: {error.strerror or error}",
             file=path,
-            hint="check the folder's rights and the free space",
+            hint="check the directory permissions and the free disk space",
         ) from error
     finally:
         lock.release()
@@ -117,8 +117,8 @@ def read_whole(path: Path) -> list[YamlNode]:
     """Read a journal that must be complete: raise on an unfinished line at its end."""
     rows = read_rows(path)
     if truncated_bytes(path):
-        hint = "complete the line or remove it; what it said does not count as it is"
-        raise GoldError("the last line is cut off", file=path, line=len(rows) + 1, hint=hint)
+        hint = "complete or remove the line"
+        raise GoldError("the last line is incomplete", file=path, line=len(rows) + 1, hint=hint)
     return rows
 
 
@@ -131,7 +131,11 @@ def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
     except OSError as error:
         raise _unreadable(path, error) from error
     if len(raw) > most:
-        raise GoldError(f"the file has {len(raw)} bytes; at most {most} are read", file=path, hint="move it away")
+        raise GoldError(
+            f"file too large: {len(raw)} bytes, at most {most} are read",
+            file=path,
+            hint="move the file to another directory",
+        )
     *lines, last = raw.split(b"\n")
     lines += [last] if last and not _torn_size(last) else []
     return [_row(path, number, line) for number, line in enumerate(lines, 1)]
@@ -161,9 +165,7 @@ def _line(value: Mapping[str, object], path: Path) -> bytes:
     try:
         return f"{json.dumps(value, ensure_ascii=False)}\n".encode()
     except UnicodeEncodeError as error:
-        raise GoldError(
-            "a text holds half a surrogate pair, which is not a character", file=path, hint="write the whole character"
-        ) from error
+        raise GoldError("text contains an unpaired surrogate", file=path, hint="remove it") from error
 
 
 def read_row(value: Mapping[str, object], path: Path, number: int) -> YamlNode:
@@ -181,9 +183,7 @@ def _row(path: Path, number: int, line: bytes) -> YamlNode:
         value = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)
         node = _node(value, yaml.Mark("", 0, number - 1, 0, None, 0))
     except (ValueError, RecursionError) as error:
-        raise GoldError(
-            f"not a line of JSON: {error}", file=path, line=number, hint="fix or remove the line"
-        ) from error
+        raise GoldError(f"invalid JSON: {error}", file=path, line=number, hint="fix or remove the line") from error
     return YamlNode(node, f"line {number}", str(path))
 
 
@@ -208,4 +208,4 @@ def _node(value: object, mark: yaml.Mark) -> yaml.Node:
 
 
 def _unreadable(path: Path, error: OSError) -> GoldError:
-    return GoldError(f"cannot be read: {error.strerror or error}", file=path, hint="check its rights")
+    return GoldError(f"cannot read the file: {error.strerror or error}", file=path, hint="check the file permissions")

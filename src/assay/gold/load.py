@@ -48,11 +48,11 @@ def load_gold(
         golds = _read_file(path, known, spec)
     else:
         raise GoldError(
-            "there is no such file or folder", file=path, hint=f"check the path, or use one of {', '.join(SHIPPED)}"
+            "no such file or directory", file=path, hint=f"check the path, or use one of {', '.join(SHIPPED)}"
         )
     if not golds:
         raise GoldError(
-            "the folder holds no gold set", file=path, hint=f"gold files end in {', '.join(sorted(SUFFIXES))}"
+            "no gold set in the directory", file=path, hint=f"use a file that ends in {', '.join(sorted(SUFFIXES))}"
         )
     if spec is not None and spec is not corpus:
         golds = [
@@ -71,7 +71,10 @@ def _corpus_spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
         return CorpusSpec("path", os.fspath(corpus))
     if isinstance(corpus, str):
         return parse_spec(corpus)
-    raise CorpusError(f"corpus = {corpus!r}", hint='pass a folder, such as corpus="src", or an assay.CorpusSpec')
+    raise CorpusError(
+        f"expected a path or a CorpusSpec as corpus, got {corpus!r}",
+        hint='pass a directory, such as corpus="src", or an assay.CorpusSpec',
+    )
 
 
 def beside(corpus: CorpusSpec, source: str) -> CorpusSpec:
@@ -118,9 +121,9 @@ def _suite(golds: Sequence[GoldSet]) -> Suite:
     for gold in golds:
         if gold.name in first:
             raise GoldError(
-                f"two gold sets are called '{gold.name}', the other is {first[gold.name].source}",
+                f"duplicate gold set name '{gold.name}', also used by {first[gold.name].source}",
                 file=gold.source,
-                hint="give each its own name; a set without a name key is called after its file",
+                hint="use unique names; a set without a name is named after its file",
             )
         first[gold.name] = gold
     return Suite(tuple(golds))
@@ -144,18 +147,16 @@ class TagRule:
         """Parse `key=value:101-127` or `key=value:3,7-9`."""
         match = _RULE.fullmatch(text)
         if match is None:
-            raise ConfigError(f"'{text}' is not a tag rule", hint="write it like difficulty=hard:101-127")
+            raise ConfigError(f"invalid tag rule '{text}'", hint="use KEY=VALUE:ROWS, such as difficulty=hard:101-127")
         if match["key"] == TAG:
-            raise ConfigError(
-                f"'{text}' would move queries to another part", hint="parts are given by `assay gold split`, in the set"
-            )
+            raise ConfigError(f"tag rule '{text}' would change the split of queries", hint="use `assay gold split`")
         ranges = []
         for part in match["rows"].split(","):
             first, _, last = part.partition("-")
             ranges.append((int(first), int(last or first)))
             if not 1 <= ranges[-1][0] <= ranges[-1][1]:
-                hint = "rows are counted from 1, smallest first"
-                raise ConfigError(f"'{text}' has the empty row range {part}", hint=hint)
+                hint = "count rows from 1 and write the smaller number first"
+                raise ConfigError(f"tag rule '{text}' has the empty row range {part}", hint=hint)
         return cls(match["key"], match["value"], tuple(ranges))
 
     def covers(self, row: int) -> bool:
@@ -169,8 +170,8 @@ def _apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
         last = max(last for _, last in rule.rows)
         if last > len(gold.queries):
             raise GoldLocation(gold.source or gold.name).error(
-                f"the tag rule {rule.key}={rule.value} goes to row {last}, but there are {len(gold.queries)} queries",
-                "rows are counted from 1, the header left out",
+                f"tag rule {rule.key}={rule.value}: row {last} is out of range, there are {len(gold.queries)} queries",
+                "count rows from 1, without the header",
             )
     queries = [
         replace(query, tags={**query.tags, **{rule.key: rule.value for rule in rules if rule.covers(row)}})

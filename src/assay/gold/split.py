@@ -29,8 +29,8 @@ def split_of(query: Query) -> str | None:
     split = query.tags.get(TAG)
     similar = closest_match(split, SPLITS) if split is not None and split not in SPLITS else ()
     if similar:
-        hint = f"did you mean '{similar[0]}'? parts are exact"
-        raise GoldError(f"query '{query.id}' has split: {split}", line=query.line, hint=hint)
+        hint = f"did you mean '{similar[0]}'?"
+        raise GoldError(f"query '{query.id}' has the unknown split '{split}'", line=query.line, hint=hint)
     return split
 
 
@@ -54,9 +54,9 @@ def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
     for split in splits:
         if split not in known:
             similar = closest_match(split, known)
-            hint = f"did you mean {similar[0]}?" if similar else f"there are: {', '.join(known)}"
-            hint = hint if known else "split the set first: assay gold split SET"
-            raise ConfigError(f"split = {split!r}: no query is in that part", hint=hint)
+            hint = f"did you mean {similar[0]}?" if similar else f"use one of {', '.join(known)}"
+            hint = hint if known else "run `assay gold split SET` first"
+            raise ConfigError(f"no query in split {split!r}", hint=hint)
 
     def is_selected(query: Query) -> bool:
         return split_of(query) in splits if splits else split_of(query) != SEALED
@@ -64,7 +64,7 @@ def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
     golds = [replace(gold, queries=tuple(filter(is_selected, gold.queries))) for gold in suite.golds]
     golds = [new for new, old in zip(golds, suite.golds, strict=True) if new.queries or not old.queries]
     if suite.golds and not golds:
-        hint = f"--split {SEALED} includes them, and the access is logged"
+        hint = f"use --split {SEALED} to include them; the access is logged"
         raise GoldError("all queries are sealed", file=suite.golds[0].source, hint=hint)
     omitted = [split_of(query) for gold in suite.golds for query in gold.queries if not is_selected(query)]
     return SplitSelection(Suite(tuple(golds)), len(omitted), omitted.count(SEALED))
@@ -75,7 +75,7 @@ def refuse_sealed(suite: Suite, what: str) -> None:
     sources = [gold.source for gold in suite.golds for _ in sealed_queries(gold)]
     if sources:
         raise GoldError(
-            f"{what} would look at {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}",
+            f"{what} would access {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}",
             file=sources[0],
             hint=f"use a run without them: assay run --split {DEV}",
         )
@@ -97,8 +97,8 @@ class Shares:
         """Raise on shares that are negative or do not sum to 1."""
         if min(self.values()) < 0 or abs(sum(self.values()) - 1) > 1e-6:
             raise ConfigError(
-                f"the shares {self.dev:g}, {self.test:g} and {self.sealed:g} do not make 1",
-                hint="such as --dev .5 --test .25 --sealed .25",
+                f"shares must sum to 1, got {self.dev:g}, {self.test:g} and {self.sealed:g}",
+                hint="use --dev .5 --test .25 --sealed .25",
             )
 
     @classmethod
@@ -151,7 +151,7 @@ def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
     wanted = sum(share > 0 for share in options.shares.values())
     if len(groups) < wanted:
         count = f"{len(groups)} {'group' if len(groups) == 1 else 'groups'}"
-        message = f"the queries form {count}, too few for {wanted} parts"
+        message = f"{count} of queries cannot form {wanted} splits"
         raise GoldError(message, file=source, hint=more_groups_hint(options.by))
     strata = {key: [f"{tag}={q.tags[tag]}" for tag in options.strata if tag in q.tags] for key, q in queries.items()}
     counts = [Counter(name for key in group for name in ("", *strata[key])) for group in groups]
@@ -160,7 +160,7 @@ def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
     sizes = Counter(splits.values())
     for name, share in zip(SPLITS, options.shares.values(), strict=True):
         if share > 0 and not sizes[name]:
-            raise GoldError(f"the part '{name}' stays empty", file=source, hint=more_groups_hint(options.by))
+            raise GoldError(f"split '{name}' is empty", file=source, hint=more_groups_hint(options.by))
     golds = [
         replace(gold, queries=tuple(replace(q, tags={**q.tags, TAG: splits[gold.name, q.id]}) for q in gold.queries))
         for gold in suite.golds
@@ -234,43 +234,43 @@ def _fixed_split(
     splits = {key: split for key in group if (split := split_of(queries[key]))}
     for (gold, query), split in splits.items():
         if split not in SPLITS:
-            hint = f"use {', '.join(SPLITS)}"
-            raise GoldError(f"query '{query}' is in the part '{split}'", file=sources[gold], hint=hint)
+            hint = f"use one of {', '.join(SPLITS)}"
+            raise GoldError(f"query '{query}' has the unknown split '{split}'", file=sources[gold], hint=hint)
     if len({*splits.values()}) > 1:
         pairs = [(a, b) for a, b in combinations(splits, 2) if splits[a] != splits[b]]
         reasons = {(a, b): _describe_tie(queries[a], queries[b], options) for a, b in pairs}
         a, b = next((pair for pair in pairs if reasons[pair]), pairs[0])
-        reason = reasons[a, b] or "other queries tie them to each other"
-        finer = f"--by {_FINER[options.by]} ties less" if options.by in _FINER else _BY_HAND
+        reason = reasons[a, b] or "other queries connect them"
+        finer = f"use --by {_FINER[options.by]} for smaller groups" if options.by in _FINER else _BY_HAND
         raise GoldError(
-            f"'{a[1]}' is {splits[a]} and '{b[1]}' is {splits[b]}, but they belong together: {reason}",
+            f"'{a[1]}' is {splits[a]} and '{b[1]}' is {splits[b]}, but must be in the same split: {reason}",
             file=sources[a[0]],
-            hint=f"{finer}; --force divides all anew, sealed queries too",
+            hint=f"{finer}, or --force to reassign all queries, including sealed ones",
         )
     return SPLITS.index(next(iter(splits.values()))) if splits else None
 
 
 _FINER: Mapping[By, By] = {"repository": "module", "module": "file", "file": "query"}
-_BY_HAND = "give them the same part by hand (tags: split)"
+_BY_HAND = "set the same `split` tag on both"
 
 
 def more_groups_hint(by: By) -> str:
     """Return a hint on how to get more groups, or need fewer."""
-    finer = f"--by {_FINER[by]} makes more groups" if by in _FINER else "add queries"
-    return f"{finer}, or name fewer parts: --sealed 0"
+    finer = f"use --by {_FINER[by]} for more groups" if by in _FINER else "add queries"
+    return f"{finer}, or fewer splits, such as --sealed 0"
 
 
 def _describe_tie(one: Query, other: Query, options: SplitOptions) -> str:
     """Describe why two queries must be in the same split; empty if only other queries tie them."""
     for target in one.targets:
         if any(target.span.path == rival.span.path and _overlap(target, rival) for rival in other.targets):
-            return f"both have {target.anchor} for an answer"
+            return f"both have the target {target.anchor}"
     common = sorted(_units(one, options) & _units(other, options))
     if not common:
         return ""
     if options.by == "repository":
-        return "they are of one repository"
-    return f"both have an answer in {'the folder ' if options.by == 'module' else ''}{common[0] or '.'}"
+        return "both are in the same repository"
+    return f"both have a target in {'the directory ' if options.by == 'module' else ''}{common[0] or '.'}"
 
 
 def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], options: SplitOptions) -> list[int]:

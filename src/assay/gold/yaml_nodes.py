@@ -57,7 +57,7 @@ class YamlNode:
         """Return the entries of a list of texts that is not empty."""
         entries = self.sequence()
         if not entries:
-            raise self.place.error(f"{self.what} is an empty list", "add an entry or leave the key out")
+            raise self.place.error(f"{self.what} is an empty list", "add an entry or remove the key")
         return tuple(entry.text() for entry in entries)
 
     def mapping(self, keys: MappingKeys | None = None) -> dict[str, YamlNode]:
@@ -70,35 +70,33 @@ class YamlNode:
                 raise key.place.error(f"unknown key '{name}' in {self.what}", suggest(name, keys.known))
             if name in fields:
                 first = fields[name].place.line
-                raise key.place.error(
-                    f"the key '{name}' of {self.what} appears twice, first in line {first}", "keep one"
-                )
+                raise key.place.error(f"duplicate key '{name}' in {self.what}, first in line {first}", "remove one")
             fields[name] = YamlNode(node, f"'{name}' of {self.what}", self.file)
         for name in keys.required if keys else ():
             if name not in fields:
-                raise self.place.error(f"{self.what} lacks the key '{name}'", f"add '{name}:'")
+                raise self.place.error(f"missing key '{name}' in {self.what}", f"add '{name}:'")
         return fields
 
     def one_of(self, words: tuple[str, ...]) -> str:
         word = self.text()
         if word not in words:
-            raise self.place.error(f"{self.what} is '{word}', which is not a known value", suggest(word, words))
+            raise self.place.error(f"unknown value '{word}' of {self.what}", suggest(word, words))
         return word
 
     def _value(self, kind: str) -> Any:  # noqa: ANN401  # PyYAML types the value of each node kind as Any
         found = _KIND[type(self.node).__name__]
         if found != kind:
             wanted = "a mapping of keys and values" if kind == "mapping" else _CALLED[kind]
-            raise self.place.error(f"{self.what} is {_CALLED[found]}, not {wanted}", f"write {wanted}")
+            raise self.place.error(f"{self.what} is {_CALLED[found]}, expected {wanted}", f"write {wanted}")
         if self.node.tag not in _PLAIN_TAGS:
-            raise self.place.error(f"{self.what} has the tag {self.node.tag}", "leave tags out: all values are text")
+            raise self.place.error(f"unsupported YAML tag {self.node.tag} on {self.what}", "remove the tag")
         return self.node.value
 
 
 _KIND = {"ScalarNode": "scalar", "SequenceNode": "sequence", "MappingNode": "mapping"}
-_CALLED = {"scalar": "a text", "sequence": "a list", "mapping": "a mapping"}
+_CALLED = {"scalar": "a string", "sequence": "a list", "mapping": "a mapping"}
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
-_FIX = "check indentation and quotes there; a text with ': ' or ' #' in it needs quotes"
+_FIX = "check indentation and quotes; quote text that contains ': ' or ' #'"
 
 
 def compose(source: GoldSource, what: str, limits: NodeLimits | None = None) -> YamlNode:
@@ -112,13 +110,13 @@ def compose(source: GoldSource, what: str, limits: NodeLimits | None = None) -> 
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = " ".join(filter(None, (error.context, error.problem)))
-        raise source.at(mark.line + 1 if mark else None).error(f"not YAML: {message}", _FIX) from error
+        raise source.at(mark.line + 1 if mark else None).error(f"invalid YAML: {message}", _FIX) from error
     except yaml.reader.ReaderError as error:
         raise source.at(line_at(source.text, error.position)).error(
-            f"not YAML: {error.reason}", "remove the character"
+            f"invalid YAML: {error.reason}", "remove the character"
         ) from error
     if node is None:
-        raise source.at(1).error("the gold set is empty", "start it with 'assay: 1'")
+        raise source.at(1).error("the gold set is empty", "start the file with 'assay: 1'")
     return YamlNode(node, what, str(source.path))
 
 
@@ -136,7 +134,7 @@ def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: Node
                 anchor, size = stack.pop()
             elif isinstance(event, yaml.AliasEvent):
                 if event.anchor not in sizes:
-                    raise place.error(f"the alias *{event.anchor} has no anchor before it", "write the value itself")
+                    raise place.error(f"undefined alias *{event.anchor}", "replace it with the value")
                 anchor, size = None, sizes[event.anchor]
             else:
                 anchor, size = event.anchor, 1
@@ -145,6 +143,6 @@ def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: Node
             parent, total = stack.pop()
             stack.append((parent, total + size))
         if len(stack) > limits.depth + 1:
-            raise place.error(f"nested more than {limits.depth} deep", "the format needs 5 levels")
+            raise place.error(f"nested more than {limits.depth} levels deep", "remove levels; the format needs 5")
         if stack[-1][1] > limits.nodes:
-            raise place.error(f"more than {limits.nodes} nodes with aliases written out", "write without aliases")
+            raise place.error(f"more than {limits.nodes} nodes after expanding aliases", "remove the aliases")

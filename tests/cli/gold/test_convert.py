@@ -67,7 +67,7 @@ def test_convert_as_json_lists_files_sets_and_losses(shop, capsys):
     assert code == 0
     assert (data["schema"], data["to"], data["files"]) == ("assay/gold-convert/1", "plain", ["other.csv"])
     assert data["sets"] == [{"name": "shop", "queries": 2}]
-    assert data["lost"][0] == "1 name of a set (shop): it is called after its file"
+    assert data["lost"][0] == "1 name of a set (shop): the file name is used"
     assert [f"plain does not hold: {sentence}" for sentence in data["lost"]] == err.splitlines()
 
 
@@ -85,12 +85,12 @@ READ_IN_PART = {
     "swe-bench": (
         "swe.jsonl",
         lines(SWEBENCH),
-        ["left out: files that a patch makes: 3", "not read: hints_text, test_p"],
+        ["left out: new files of a patch: 3", "not read: hints_text, test_p"],
     ),
     "codesearchnet": (
         "judged.csv",
         CODESEARCHNET,
-        ["left out: queries without an answer in the repository: 1", "not read: 1 notes of judges"],
+        ["left out: queries without a relevant function in the repository: 1", "not read: notes by judges (1)"],
     ),
     "semble": ("shop.json", SEMBLE, ["not read: seed"]),
     "karta": ("shop.yaml", KARTA_LAYERS, ["not read: "]),
@@ -125,9 +125,9 @@ def test_convert_warns_that_a_seal_is_lost(shop, capsys):
     (shop / "gold" / "shop.yaml").write_text(GOLD.replace("{category: pricing}", "{split: sealed}"))
     code, out, err = call(capsys, "gold/shop.yaml", "shop.csv", "--to", "plain")
     assert code == 0
-    assert "WARNING: 1 sealed query loses its seal" in err.splitlines()[0]
+    assert "WARNING: 1 query is no longer sealed" in err.splitlines()[0]
     _, out, _ = call(capsys, "gold/shop.yaml", "shop.csv", "--to", "octocode", "--json", "--force")
-    assert any("1 sealed query loses its seal" in sentence for sentence in json.loads(out)["lost"])
+    assert any("1 query is no longer sealed" in sentence for sentence in json.loads(out)["lost"])
     _, out, err = call(capsys, "gold/shop.yaml", "shop.yaml", "--to", "native")
     assert ("seal" in err, "Nothing was lost." in out) == (False, True)
 
@@ -203,7 +203,7 @@ def test_convert_writes_nothing_when_an_anchor_does_not_hold(shop, capsys):
     code, _, err = call(capsys, "gold/shop.yaml", "shop.csv", "--to", "octocode")
     assert code == 2
     assert "gold/shop.yaml:5" in err
-    assert "symbol 'total' is not in price.py" in err
+    assert "symbol 'total' not found in price.py" in err
     assert not (shop / "shop.csv").exists()
 
 

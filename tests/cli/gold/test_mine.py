@@ -194,7 +194,7 @@ def test_a_run_with_sealed_queries_is_refused(gold_set, here, tree, capsys, then
     run_on(capsys, *(["--split", "sealed"] if then == "sealed" else []))
     gold_set.write_text(marked.replace("PART", now))
     printed = mine(capsys, "--from", "comments", "--adversaries", "--run", "results", "--dry-run", code=2)
-    assert "mining would look at 1 sealed query" in printed.err
+    assert "mining would access 1 sealed query" in printed.err
     assert "engines rank it" not in printed.out
     mine(capsys, "--from", "comments", "--adversaries", "--run", "results", code=2)
     assert not (here / "gold.review").exists()

@@ -198,7 +198,7 @@ def test_sealed_queries_are_not_pooled(ran, capsys):
     (ran / "gold.yaml").write_text(text.replace("tags: {", "tags: {split: sealed, ", 1))
     code, _, err = call(capsys, "gold", "pool", "gold.yaml", "results")
     assert code == 2
-    assert "pooling would look at 1 sealed query" in err
+    assert "pooling would access 1 sealed query" in err
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_reanchor_moves_a_format_that_names_no_corpus(small, capsys):
     folder, old, _ = small
     (folder / "code.csv").write_text("query,result1,result2,result3\nwhere is alpha,a.py:1-6:2,a.py:17-22:1,\n")
     code, _, err = call(capsys, "code.csv", "--to", "main")
-    assert (code, "names no corpus" in err, "--repo" in err, "--corpus" in err) == (2, True, True, False)
+    assert (code, "does not name a corpus" in err, "--repo" in err, "--corpus" in err) == (2, True, True, False)
     arguments = ("code.csv", "--repo", "repo", "--from", old, "--to", "main", "--out", "moved.csv")
     assert call(capsys, *arguments)[0] == 0
     assert (folder / "moved.csv").read_text().split("\n")[1] == "where is alpha,a.py:2-7:2,a.py:10-15:1,"

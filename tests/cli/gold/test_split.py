@@ -81,7 +81,7 @@ def test_dividing_anew_after_a_look_is_told_and_written_down(divided, capsys):
         said.append(" ".join(call(capsys, "gold", "split", "gold.yaml", *flags, "--seed", str(seed))[1].split()))
         if part("sealed") != before:
             break
-    assert "results on sealed queries were seen before this; 1 left the sealed part, 1 came in" in said[-1]
+    assert "results on sealed queries were seen before this; 1 unsealed, 1 newly sealed" in said[-1]
     look, *anew = read_access_log(divided / "gold.yaml")
     assert (look.command, look.divided) == ("run", "")
     assert [(one.command, one.sealed) for one in anew] == [("gold split --force", 1)]
@@ -101,8 +101,8 @@ def test_a_second_split_goes_on_as_the_first(divided, capsys):
     assert "Every query has its part already: nothing was changed." in out
     code, _, err = call(capsys, "gold", "split", "gold.yaml", "--by", "module")
     assert code == 2
-    assert "both have an answer in the folder shop" in err
-    assert "--by file ties less; --force divides all anew, sealed queries too" in err
+    assert "both have a target in the directory shop" in err
+    assert "use --by file for smaller groups, or --force to reassign all queries, including sealed ones" in err
 
 
 def test_another_way_than_the_sets_own_is_told(divided, capsys):
@@ -135,8 +135,8 @@ def test_the_table_says_what_each_part_could_show(shop, capsys):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--by", "module"], "form 1 group, too few"),
-        (["--by", "query", "--dev", "1", "--test", "1"], "do not make 1"),
+        (["--by", "module"], "1 group of queries cannot form"),
+        (["--by", "query", "--dev", "1", "--test", "1"], "must sum to 1"),
         (["--by", "query", "--depth", "0"], "--depth 0"),
         (["--by", "query", "--sd", "0"], "--sd 0"),
     ],
@@ -189,7 +189,7 @@ def test_explaining_what_was_missed_is_refused_sealed_queries(divided, capsys):
     run(capsys, "--split", "sealed,dev")
     code, _, err = call(capsys, "explain", "--run", "results", "--missed")
     assert code == 2
-    assert "explaining what was missed would look at 1 sealed query" in err
+    assert "explaining what was missed would access 1 sealed query" in err
     run(capsys)
     assert call(capsys, "explain", "--run", "results", "--missed")[0] == 0
 

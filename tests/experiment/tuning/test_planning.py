@@ -215,7 +215,7 @@ def test_an_ablation_opens_test_queries_where_asked_and_sealed_ones_never():
     for asked in (("sealed",), ("dev", "sealed")):
         with pytest.raises(ConfigError, match="sealed queries are not for ablations"):
             dev_data(suite, asked, ABLATING)
-    with pytest.raises(ConfigError, match="no query is in that part"):
+    with pytest.raises(ConfigError, match="no query in split"):
         dev_data(Suite((gold("a", None),)), ("test",), ABLATING)
 
 

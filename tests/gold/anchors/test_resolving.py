@@ -57,7 +57,7 @@ def test_resolve_leaves_out_irrelevant_targets_that_are_not_in_the_corpus_and_co
     query = Query("q", {"human": "x"}, (Target(Span("json/decoder.py")),), irrelevant=irrelevant)
     resolution = resolve(GoldSet("g", CorpusSpec("path", "."), (query,)), make_corpus())
     assert [target.anchor for target in resolution.gold.queries[0].irrelevant] == ["README.md"]
-    assert resolution.notes == ("2 of 3 irrelevant targets of 'g' are not in the corpus and are left out",)
+    assert resolution.notes == ("skipped 2 of 3 irrelevant targets of 'g': not in the corpus",)
 
 
 def test_resolve_does_not_change_its_argument(native, make_corpus):
@@ -70,7 +70,7 @@ def test_resolve_names_file_line_and_close_symbol(native, make_corpus):
     path = native(("iterencode", "iterencod"))
     with pytest.raises(GoldError) as caught:
         resolve(load_gold(path).golds[0], make_corpus())
-    assert caught.value.message.startswith("symbol 'JSONEncoder.iterencod' is not in json/encoder.py")
+    assert caught.value.message.startswith("symbol 'JSONEncoder.iterencod' not found in json/encoder.py")
     assert caught.value.hint == "did you mean 'JSONEncoder.iterencode'?"
     assert (caught.value.file, caught.value.line) == (str(path), 7)
 
@@ -80,7 +80,7 @@ SYMBOLS = {
     "in another case": ("Encoder.ENCODE", "did you mean 'Encoder.encode'?"),
     "of another class": ("Encodr.encode", "did you mean 'Encoder.encode'?"),
     "without its class": ("flush", "did you mean 'Encoder.flush'?"),
-    "like its class only": ("Encoder.visit", "defines no symbol"),
+    "like its class only": ("Encoder.visit", "use the name of a definition"),
 }
 
 
@@ -138,10 +138,10 @@ def test_resolve_tells_folders_and_files_that_were_left_out(make_corpus):
     messages = [
         problem(gold_of(Target(Span(p))), corpus).message for p in ("big.py", "vendor/a.py", "json", "stray.py")
     ]
-    assert "left out of the corpus (oversized: 9 MB)" in messages[0]
-    assert "left out of the corpus (excluded)" in messages[1]
-    assert "json is a folder" in messages[2]
-    assert "is there but not part of the corpus" in messages[3]
+    assert "excluded from the corpus (oversized: 9 MB)" in messages[0]
+    assert "excluded from the corpus (excluded)" in messages[1]
+    assert "json is a directory" in messages[2]
+    assert "exists but is not part of the corpus" in messages[3]
 
 
 def in_language(corpus: Corpus, language: str) -> Corpus:
@@ -196,7 +196,7 @@ def test_resolve_finds_content_in_a_file_that_got_shorter(make_corpus):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("one\n2\n3\nfour\n", "the lines changed"), ("0\n" + TEXT + TEXT, "2 places")]
+    ("text", "message"), [("one\n2\n3\nfour\n", "no line range"), ("0\n" + TEXT + TEXT, "2 line ranges")]
 )
 def test_resolve_reports_content_that_is_gone_or_ambiguous(make_corpus, text, message):
     found = problem(gold_of(hashed(2, 3, "two\nthree")), make_corpus({"a.txt": text}))
@@ -221,7 +221,7 @@ def test_resolve_says_when_symbols_cannot_be_read(make_corpus):
 def test_resolve_suspects_a_gold_set_for_another_corpus(make_corpus):
     drawn = gold_of(*(Target(Span(f"other/{n}.py")) for n in range(4)), Target(Span("README.md")))
     gold = replace(drawn, queries=tuple(replace(query, line=n) for n, query in enumerate(drawn.queries, 3)))
-    with pytest.raises(GoldError, match="4 of the 5 paths .* looks like a gold set for another corpus"):
+    with pytest.raises(GoldError, match="4 of the 5 paths .* may be for another corpus"):
         resolve(gold, make_corpus())
     report = resolve(gold, make_corpus(), missing="report")
     assert (report.problems[0].code, report.problems[0].line) == ("other-corpus", 3)

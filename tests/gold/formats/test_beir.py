@@ -59,8 +59,8 @@ def test_scores_are_grades_and_documents_are_targets(tmp_path):
 def test_what_is_not_gold_is_told(tmp_path):
     provenance = load_gold(make(tmp_path), corpus=HERE).golds[0].provenance
     assert provenance["not read"] == "metadata"
-    assert provenance["ids"].endswith("'q 2' is q-2")
-    assert provenance["assumed"] == "negative scores are 0: 1"
+    assert provenance["ids"].endswith("'q 2' → q-2")
+    assert provenance["assumed"] == "negative scores read as 0: 1"
     assert provenance["left out"] == (
         "queries without a judgment: 1 (q4); judged queries without a text: 1 (q9); "
         "queries without a relevant document: 1 (q3)"
@@ -103,17 +103,17 @@ def test_no_document_is_hidden_by_its_name(tmp_path):
 
 
 BAD = {
-    "score": ({"qrels": "q1\ta.py\t1\nq1\tb.py\t0.5\n"}, "qrels/test.tsv", 2, "'0.5' is not a score"),
-    "cells": ({"qrels": "q1 0 a.py 1\n"}, "qrels/test.tsv", 1, "1 cells, not 3"),
-    "a quote": ({"qrels": 'q1\ta.py\t1\nq1\t"a.py\t1\n'}, "qrels/test.tsv", 2, "not a line of a table"),
-    "judged twice": ({"qrels": "q1\ta\t1\nq1\ta\t2\n"}, "qrels/test.tsv", 2, "judged twice for 'q1', first in line 1"),
+    "score": ({"qrels": "q1\ta.py\t1\nq1\tb.py\t0.5\n"}, "qrels/test.tsv", 2, "invalid score '0.5'"),
+    "cells": ({"qrels": "q1 0 a.py 1\n"}, "qrels/test.tsv", 1, "expected 3 columns, got 1"),
+    "a quote": ({"qrels": 'q1\ta.py\t1\nq1\t"a.py\t1\n'}, "qrels/test.tsv", 2, "invalid TSV"),
+    "judged twice": ({"qrels": "q1\ta\t1\nq1\ta\t2\n"}, "qrels/test.tsv", 2, "for 'q1', first in line 1"),
     "no target": ({"qrels": "q1\t/a.py\t1\n"}, "qrels/test.tsv", 1, "absolute"),
     "no judgment": ({"qrels": "query-id\tcorpus-id\tscore\n"}, "qrels/test.tsv", 1, "no judgment"),
     "no answer": ({"qrels": "q1\ta.py\t0\n"}, "queries.jsonl", 1, "no query has a relevant document in test.tsv"),
-    "query twice": ({"queries": QUERIES.replace("q3", "q1")}, "queries.jsonl", 3, "'q1' appears twice"),
-    "no text": ({"queries": '{"_id": "q1"}\n'}, "queries.jsonl", 1, "'text' of row 1 is not a text"),
-    "no id": ({"queries": '{"_id": 1, "text": "x"}\n'}, "queries.jsonl", 1, "'_id' of row 1 is not a text"),
-    "torn": ({"queries": QUERIES[:-9]}, "queries.jsonl", 4, "not JSON"),
+    "query twice": ({"queries": QUERIES.replace("q3", "q1")}, "queries.jsonl", 3, "duplicate query 'q1'"),
+    "no text": ({"queries": '{"_id": "q1"}\n'}, "queries.jsonl", 1, "'text' of row 1 is not a string"),
+    "no id": ({"queries": '{"_id": 1, "text": "x"}\n'}, "queries.jsonl", 1, "'_id' of row 1 is not a string"),
+    "torn": ({"queries": QUERIES[:-9]}, "queries.jsonl", 4, "invalid JSON"),
 }
 
 
@@ -128,9 +128,9 @@ def test_a_broken_file_is_named_with_its_line(tmp_path, change, file, line, mess
 
 
 NO_CORPUS = {
-    "none": (None, "there is no corpus.jsonl"),
-    "not in it": (CORPUS, "the document 'shop/price.py::total' is not in corpus.jsonl"),
-    "twice": (CORPUS.replace("d 1", "D 1"), "the document 'D 1/ä' appears twice"),
+    "none": (None, "corpus.jsonl not found"),
+    "not in it": (CORPUS, "document 'shop/price.py::total' not found in corpus.jsonl"),
+    "duplicate": (CORPUS.replace("d 1", "D 1"), "duplicate document 'D 1/ä'"),
 }
 
 
@@ -152,7 +152,7 @@ def test_no_judgments_and_a_single_file_are_refused(tmp_path):
     (tmp_path / "shop" / "qrels").mkdir()
     with pytest.raises(GoldError, match="no judgments in qrels/"):
         load_gold(tmp_path / "shop", corpus=HERE)
-    with pytest.raises(GoldError, match="a BEIR set is a folder"):
+    with pytest.raises(GoldError, match="a BEIR set is a directory"):
         load_gold(tmp_path / "shop" / "queries.jsonl", format="beir", corpus=HERE)
 
 
@@ -201,7 +201,9 @@ def test_what_is_written_comes_back_and_the_rest_is_named(tmp_path_factory, sets
     told = heads(written.lost)
     assert "corp" in told
     assert "the text of" in told
-    assert ("origin of a set" in told or "origin of sets" in told) == any(gold.provenance for gold in sets)
+    assert ("provenance note of a set" in told or "provenance notes of sets" in told) == any(
+        gold.provenance for gold in sets
+    )
     queries = [query for gold in sets for query in gold.queries]
     for word, lacks in LOST.items():
         assert (word in told) == any(map(lacks, queries)), word

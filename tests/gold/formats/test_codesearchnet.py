@@ -30,11 +30,14 @@ def test_each_commit_is_a_set_and_judges_are_averaged(tmp_path):
 
 def test_what_has_no_answer_and_who_disagrees_is_told(tmp_path):
     provenance = load_gold(write(tmp_path, "csn.csv", CODESEARCHNET)).golds[0].provenance
-    assert provenance["judges"].startswith("1 judged by several people")
-    assert provenance["judges"].endswith("1 of them differ by 2 or 3")
-    assert provenance["not read"] == "1 notes of judges"
+    assert provenance["judges"].startswith("functions judged more than once: 1")
+    assert provenance["judges"].endswith("differing by 2 or 3: 1")
+    assert provenance["not read"] == "notes by judges (1)"
     here = f"owner/till-{OTHER[:12]}"
-    assert provenance["left out"] == f"queries without an answer in the repository: 1 ('open the till' in {here})"
+    assert (
+        provenance["left out"]
+        == f"queries without a relevant function in the repository: 1 ('open the till' in {here})"
+    )
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
@@ -48,16 +51,16 @@ def test_the_mean_of_the_judges_decides_a_half_rounded_up(tmp_path_factory, judg
 
 
 BAD = {
-    "relevance 4": (f"Go,q,{URL}/a.go#L1-L2,4,\n", "the relevance is '4'"),
+    "relevance 4": (f"Go,q,{URL}/a.go#L1-L2,4,\n", "invalid relevance '4'"),
     "no relevance": (f"Go,q,{URL}/a.go#L1-L2,,\n", "is empty"),
-    "no lines": (f"Go,q,{URL}/a.go,3,\n", "does not name lines"),
-    "no commit": ("Go,q,https://github.com/o/n/blob/main/a.go#L1-L2,3,\n", "does not name lines"),
-    "elsewhere": (f"Go,q,https://example.org/o/n/blob/{COMMIT}/a.go#L1,3,\n", "does not name lines"),
-    "backward": (f"Go,q,{URL}/a.go#L3-L2,3,\n", "ends before it begins"),
-    "climbing": (f"Go,q,{URL}/%2e%2e/a.go#L1-L2,3,\n", "climbs"),
+    "no lines": (f"Go,q,{URL}/a.go,3,\n", "link to lines"),
+    "no commit": ("Go,q,https://github.com/o/n/blob/main/a.go#L1-L2,3,\n", "link to lines"),
+    "elsewhere": (f"Go,q,https://example.org/o/n/blob/{COMMIT}/a.go#L1,3,\n", "link to lines"),
+    "backward": (f"Go,q,{URL}/a.go#L3-L2,3,\n", "ends before it starts"),
+    "climbing": (f"Go,q,{URL}/%2e%2e/a.go#L1-L2,3,\n", "contains '..'"),
     "no query": (f"Go,,{URL}/a.go#L1-L2,3,\n", "is empty"),
     "no language": (f",q,{URL}/a.go#L1-L2,3,\n", "is empty"),
-    "too many cells": (f"Go,q,{URL}/a.go#L1-L2,3,,\n", "6 cells"),
+    "too many cells": (f"Go,q,{URL}/a.go#L1-L2,3,,\n", "got 6"),
 }
 
 
@@ -72,10 +75,10 @@ def test_a_broken_row_is_named_by_its_line(tmp_path, row, message):
 
 
 def test_another_header_is_refused(tmp_path):
-    with pytest.raises(GoldError, match="the header is"):
+    with pytest.raises(GoldError, match="unexpected header"):
         load_gold(write(tmp_path, "csn.csv", "Language,Query,GitHubUrl,Relevance\n" + f"Go,q,{URL}/a.go#L1,3\n"))
 
 
 def test_a_file_in_which_nothing_answers_says_so(tmp_path):
-    with pytest.raises(GoldError, match="no query of the file can be asked: queries without an answer"):
+    with pytest.raises(GoldError, match="no usable query in the file: queries without a relevant function"):
         load_gold(write(tmp_path, "csn.csv", f"{HEADER}Go,q,{URL}/a.go#L1,0,\n"))

@@ -35,7 +35,7 @@ def test_what_is_no_target_is_told(tmp_path):
     provenance = load(tmp_path, CONTEXTBENCH)[0].provenance
     assert provenance["not read"] == "patch"
     assert provenance["left out"] == (
-        "spans that appear twice: 1 (shop/tax.py:3-3 of Verified__python__1); "
+        "duplicate spans: 1 (shop/tax.py:3-3 of Verified__python__1); "
         "files that are not in the repository: 1 (/workspace/scratch_test.go of Multi__go__2)"
     )
 
@@ -50,20 +50,20 @@ def test_a_query_without_context_in_the_repository_is_told(tmp_path):
 SPAN = {"file": "a.py", "start_line": 1, "end_line": 2}
 BAD = {
     "no list": ({"gold_context": {}}, "is not a list"),
-    "no JSON": ({"gold_context": "[{"}, "'gold_context' of row 2 is not JSON"),
+    "no JSON": ({"gold_context": "[{"}, "invalid JSON in 'gold_context' of row 2"),
     "no object": ({"gold_context": [1]}, "entry 1 of 'gold_context' of row 2 is not an object"),
-    "no file": ({"gold_context": [{}]}, "'file' of entry 1 of 'gold_context' of row 2 is not a text"),
+    "no file": ({"gold_context": [{}]}, "'file' of entry 1 of 'gold_context' of row 2 is not a string"),
     "no lines": ({"gold_context": json.dumps([{"file": "a.py"}])}, "'start_line' of entry 1"),
-    "backward": ({"gold_context": [{**SPAN, "start_line": 3}]}, "ends before it begins"),
-    "from line 0": ({"gold_context": [{**SPAN, "start_line": 0}]}, "begins before line 1"),
-    "climbs": ({"gold_context": [{**SPAN, "file": "../a.py"}]}, "climbs"),
+    "backward": ({"gold_context": [{**SPAN, "start_line": 3}]}, "ends before it starts"),
+    "from line 0": ({"gold_context": [{**SPAN, "start_line": 0}]}, "starts before line 1"),
+    "contains '..'": ({"gold_context": [{**SPAN, "file": "../a.py"}]}, "contains '..'"),
     "a block is missing": ({"gold_context": "context1：\nfile: a\nstart_line: 1\nend_line: 2"}, "ambiguous blocks"),
     "a block without lines": ({"gold_context": "context0：\nfile: a\nstart_line: 1\n"}, "ambiguous blocks"),
     "a block with odd lines": (
         {"gold_context": "context0：\nfile: a\nstart_line: x\nend_line: 2"},
-        "not a whole number",
+        "not an integer",
     ),
-    "no owner": ({"repo": "till", "original_inst_id": "owner__shop-1"}, "'till' is not a repository of GitHub"),
+    "no owner": ({"repo": "till", "original_inst_id": "owner__shop-1"}, "'till' is not a GitHub repository"),
 }
 
 

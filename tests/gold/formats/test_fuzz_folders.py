@@ -178,7 +178,7 @@ def test_drawn_parquet_files_ask_or_tell_every_row_or_name_it(entries):
         golds = list[GoldSet]()
         error = refused(lambda: golds.extend(load_gold(path, format="swe-bench").golds))
         if error is None:
-            left = told(golds[0], "queries whose patch changes no line that was there")
+            left = told(golds[0], "queries whose patch changes no existing line")
             assert sum(len(gold.queries) for gold in golds) + left == len(entries)
         else:
             assert error.file == str(path)

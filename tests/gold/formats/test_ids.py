@@ -33,5 +33,5 @@ def test_sound_ids_step_aside_for_those_that_were_there():
 def test_describe_renames_lists_the_first_and_counts_the_rest():
     assert describe_renames(safe_ids(["a", "b"])) == {}
     told = describe_renames(safe_ids([f"a {number}" for number in range(30)]))["ids"]
-    assert "'a 0' is a-0" in told
+    assert "'a 0' → a-0" in told
     assert told.endswith("and 10 more")

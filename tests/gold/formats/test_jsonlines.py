@@ -42,12 +42,12 @@ def test_a_list_is_read_as_its_lines_are(objects, indent):
 BAD = {
     "nothing": ("\n \n", 1, "empty"),
     "no object": ('{"a": 1}\n3\n', 2, "not a JSON object"),
-    "torn": ('{"a": 1}\n\n{"a": "x\n{"a": 2}\n', 3, "not JSON"),
-    "over two lines": ('{"a":\n1}\n', 1, "not JSON"),
-    "two on a line": ('{"a": 1} {"a": 2}\n', 1, "not JSON: Extra data"),
-    "key twice": ('{"a": 1}\n{"b": {"a": 1, "a": 2}}\n', 2, "'a' appears twice"),
-    "too deep": ('{"a": 1}\n{"a": ' + "[" * 100_000 + "\n", 2, "not JSON"),
-    "too long a number": ('{"a": ' + "1" * 5000 + "}\n", 1, "not JSON"),
+    "torn": ('{"a": 1}\n\n{"a": "x\n{"a": 2}\n', 3, "invalid JSON"),
+    "over two lines": ('{"a":\n1}\n', 1, "invalid JSON"),
+    "two on a line": ('{"a": 1} {"a": 2}\n', 1, "invalid JSON: Extra data"),
+    "key twice": ('{"a": 1}\n{"b": {"a": 1, "a": 2}}\n', 2, "duplicate key 'a'"),
+    "too deep": ('{"a": 1}\n{"a": ' + "[" * 100_000 + "\n", 2, "invalid JSON"),
+    "too long a number": ('{"a": ' + "1" * 5000 + "}\n", 1, "invalid JSON"),
     "empty list": ("[]", 1, "empty"),
 }
 

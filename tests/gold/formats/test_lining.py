@@ -23,7 +23,7 @@ def test_resolve_lines_gives_symbols_and_whole_files_their_lines(make_corpus):
     spans = [str(target.span) for target in done.gold.queries[0].targets]
     assert spans == ["json/encoder.py:5-6", "json/decoder.py:1-2", "README.md:1-2"]
     assert done.gold.queries[0].targets[0].symbol == "JSONEncoder.iterencode"
-    assert done.lost == ("1 whole file: what is written is the range of all its lines",)
+    assert done.lost == ("1 whole file: written as the range of all lines",)
 
 
 def test_resolve_lines_leaves_whole_files_where_the_format_holds_them(make_corpus):
@@ -41,9 +41,9 @@ def test_resolve_lines_keeps_the_higher_grade_of_two_targets_with_the_same_lines
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (replace(SYMBOL, symbol="Nothing"), "is not in json/encoder.py"),
+        (replace(SYMBOL, symbol="Nothing"), "not found in json/encoder.py"),
         (Target(Span("gone.py")), "is not in the corpus"),
-        (Target(Span("empty.py")), "has no lines"),
+        (Target(Span("empty.py")), "is empty"),
     ],
 )
 def test_resolve_lines_says_which_target_has_none(make_corpus, target, message):

@@ -22,16 +22,16 @@ def test_octocode_reads_rows_and_grades(tmp_path):
 
 
 OCTOCODE_BAD = {
-    "no range": ("q,src/a.rs:2,,\n", 2, "is not a result"),
-    "no grade": ("q,src/a.rs:1-2,,\n", 2, "is not a result"),
-    "grade 3": ("q,a.rs:1-2:2,,\nq,a.rs:1-2:3,,\n", 3, "has the grade 3"),
-    "backward": ("q,a.rs:2-1:2,,\n", 2, "ends before it begins"),
+    "no range": ("q,src/a.rs:2,,\n", 2, "invalid result"),
+    "no grade": ("q,src/a.rs:1-2,,\n", 2, "invalid result"),
+    "grade 3": ("q,a.rs:1-2:2,,\nq,a.rs:1-2:3,,\n", 3, "invalid grade 3"),
+    "backward": ("q,a.rs:2-1:2,,\n", 2, "ends before it starts"),
     "no result": ("q,,,\n", 2, "has no result"),
     "no query": (",a.rs:1-2:2,,\n", 2, "is empty"),
     "no primary": ("q,a.rs:1-2:1,,\n", 2, "no primary"),
-    "twice": ("q,a.rs:1-2:2,a.rs:1-2:1,\n", 2, "twice"),
-    "too many cells": ("q,a.rs:1-2:2,,,\n", 2, "5 cells"),
-    "open quote": ('ok,a.rs:1-2:2,,\n"q,a.rs:1-2:2,,\n', 3, "not CSV"),
+    "duplicate": ("q,a.rs:1-2:2,a.rs:1-2:1,\n", 2, "duplicate"),
+    "too many cells": ("q,a.rs:1-2:2,,,\n", 2, "got 5"),
+    "open quote": ('ok,a.rs:1-2:2,,\n"q,a.rs:1-2:2,,\n', 3, "invalid CSV"),
     "absolute": ("q,/a.rs:1-2:2,,\n", 2, "absolute"),
     "nothing": ("", 1, "empty"),
 }
@@ -50,7 +50,7 @@ def test_octocode_refuses_an_unknown_column(tmp_path):
 
 def test_csv_needs_a_corpus(tmp_path):
     error = caught(tmp_path, "code.csv", OCTOCODE + "q,a.rs:1-2:2\n", corpus=None)
-    assert "names no corpus" in error.message
+    assert "does not name a corpus" in error.message
     assert "--corpus" in (error.hint or "")
 
 

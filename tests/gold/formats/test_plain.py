@@ -42,7 +42,7 @@ def test_plain_reads_a_json_list_without_ids(tmp_path):
 def test_plain_gives_ids_with_blanks_sound_ones(tmp_path):
     gold = load_one(tmp_path, "set.csv", "id,query,path\na b,q,x.py\na b,q,y.py\na/b,p,x.py\n")
     assert [(query.id, len(query.targets)) for query in gold.queries] == [("a-b", 2), ("a-b-2", 1)]
-    assert gold.provenance == {"ids": "blanks and slashes became '-': 'a b' is a-b, 'a/b' is a-b-2"}
+    assert gold.provenance == {"ids": "whitespace and slashes replaced by '-': 'a b' → a-b, 'a/b' → a-b-2"}
 
 
 JSON_BAD = {
@@ -50,11 +50,11 @@ JSON_BAD = {
     "neither": ('{"query": "q", "path": "a.py"}\n{"query": "q"}', 2, "one of 'path' and 'targets'"),
     "both": ('{"query": "q", "path": "a.py", "targets": ["b.py"]}', 1, "one of 'path' and 'targets'"),
     "no targets": ('{"query": "q", "targets": []}', 1, "is empty"),
-    "a number": ('{"query": "q", "targets": ["a.py", 1]}', 1, "not a text"),
-    "grade": ('{"query": "q", "path": "a.py", "grade": -3}', 1, "not a grade"),
-    "grade true": ('{"query": "q", "path": "a.py", "grade": true}', 1, "not a text"),
+    "a number": ('{"query": "q", "targets": ["a.py", 1]}', 1, "not a string"),
+    "grade": ('{"query": "q", "path": "a.py", "grade": -3}', 1, "invalid grade"),
+    "grade true": ('{"query": "q", "path": "a.py", "grade": true}', 1, "not a string"),
     "some ids": ('{"id": "a", "query": "q", "path": "a.py"}\n\n{"query": "p", "path": "a.py"}', 3, "is empty"),
-    "not json": ('{"query": "q", "path": "a.py"}\n{"query": ', 2, "not JSON"),
+    "not json": ('{"query": "q", "path": "a.py"}\n{"query": ', 2, "invalid JSON"),
 }
 
 
@@ -66,16 +66,16 @@ def test_plain_says_which_line_is_wrong(tmp_path, text, line, message):
 
 PLAIN_BAD = {
     "unknown column": ("query,path,garde\nq,a.py,2\n", 1, "unknown column 'garde'"),
-    "column twice": ("query,path,path\nq,a.py,b.py\n", 1, "appears twice"),
-    "row twice": ("query,path\nq,a.py\nq,a.py\n", 3, "twice"),
+    "column twice": ("query,path,path\nq,a.py,b.py\n", 1, "duplicate"),
+    "row twice": ("query,path\nq,a.py\nq,a.py\n", 3, "duplicate"),
     "grades differ": (PLAIN + "a,q,x.py,human,2\na,k,x.py,keyword,1\n", 3, "grade of x.py"),
-    "forms differ": (PLAIN + "a,q,x.py\na,p,y.py\n", 3, "human form of 'a'"),
+    "forms differ": (PLAIN + "a,q,x.py\na,p,y.py\n", 3, "human phrasing of 'a'"),
     "clusters differ": (PLAIN + "a,q,x.py,,,c\na,q,y.py,,,d\n", 3, "cluster of 'a'"),
-    "unknown form": (PLAIN + "a,q,x.py,humn\n", 2, "unknown form 'humn'"),
-    "bad grade": (PLAIN + "a,q,x.py,,3.5\n", 2, "is not a grade"),
+    "unknown form": (PLAIN + "a,q,x.py,humn\n", 2, "unknown phrasing 'humn'"),
+    "bad grade": (PLAIN + "a,q,x.py,,3.5\n", 2, "invalid grade"),
     "no id": (PLAIN + ",q,x.py\n", 2, "is empty"),
     "no path": (PLAIN + "a,q,\n", 2, "is empty"),
-    "bad target": ("query,path\nq,a.py:3\n", 2, "':' in its path"),
+    "bad target": ("query,path\nq,a.py:3\n", 2, "contains ':'"),
     "after a carriage return": ('query,path\n"a\rb",a.py\nq,/x\n', 3, "absolute"),
     "after a long cell": ('query,path\n"a\nb\nc",a.py\nq,/x\n', 5, "absolute"),
 }

@@ -49,20 +49,20 @@ def test_the_question_is_the_end_of_the_prompt_and_marked_as_a_leak(tmp_path):
 
 
 def test_a_corpus_is_needed_and_the_hint_says_which(tmp_path):
-    with pytest.raises(GoldError, match="names its repositories") as error:
+    with pytest.raises(GoldError, match="missing location of the repositories") as error:
         load(tmp_path, REPOEVAL, None)
-    assert "--corpus FOLDER" in str(error.value.hint)
+    assert "--corpus DIR" in str(error.value.hint)
 
 
 BAD = {
     "no metadata": ({"metadata": []}, "'metadata' of row 2 is not an object"),
     "no prompt": ({"prompt": ""}, "'prompt' of row 2 is empty"),
-    "no path": ({"fpath_tuple": ["till"]}, "is not a repository and a path"),
-    "no texts": ({"fpath_tuple": ["till", 1]}, "is not a repository and a path"),
-    "climbing repository": ({"fpath_tuple": ["..", "a.py"]}, "climbs"),
-    "climbing path": ({"fpath_tuple": ["till", "..", "a.py"]}, "climbs"),
-    "no line": ({"line_no": None}, "'line_no' of 'metadata' of row 2 is not a whole number"),
-    "a line before the first": ({"line_no": -1}, "begins before line 1"),
+    "no path": ({"fpath_tuple": ["till"]}, "does not hold a repository and a path"),
+    "no texts": ({"fpath_tuple": ["till", 1]}, "does not hold a repository and a path"),
+    "climbing repository": ({"fpath_tuple": ["..", "a.py"]}, "contains '..'"),
+    "climbing path": ({"fpath_tuple": ["till", "..", "a.py"]}, "contains '..'"),
+    "no line": ({"line_no": None}, "'line_no' of 'metadata' of row 2 is not an integer"),
+    "a line before the first": ({"line_no": -1}, "starts before line 1"),
     "no truth": ({"ground_truth": "\n"}, "is empty"),
 }
 

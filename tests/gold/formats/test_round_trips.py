@@ -156,25 +156,25 @@ SUITE = Suite((GoldSet("set", CorpusSpec("path", "../code"), (FULL,), {"author":
 TOLD = {
     "native": set(),
     "octocode": {
-        "1 corpus (../code): say where the code is when the set is read: --corpus",
-        "1 note on the origin of a set (author)",
-        "1 id: queries are named anew",
+        "1 corpus (../code): pass --corpus when reading the set",
+        "1 provenance note of a set (author)",
+        "1 id: queries get new ids",
         "1 phrasing (keyword)",
-        "1 phrasing with blanks at its ends (human): they are trimmed",
-        "1 symbol anchor: what is written is a line range",
+        "1 phrasing with surrounding whitespace (human): whitespace is trimmed",
+        "1 symbol anchor: written as a line range",
         "1 content hash of a line range",
         "1 adversary",
         "1 rationale",
         "1 measure of an evaluation layer (RR@10)",
         "3 tags (category, cluster, difficulty)",
-        "1 origin of a label",
+        "1 provenance record of a label",
     },
 }
 TOLD["semble"] = {*TOLD["octocode"], "2 tags (cluster, difficulty)"} - {"3 tags (category, cluster, difficulty)"}
 TOLD["plain"] = {
     *(sentence for sentence in TOLD["octocode"] if "tags" not in sentence and "anchor" not in sentence),
     "2 tags (category, difficulty)",
-} - {"1 id: queries are named anew", "1 phrasing (keyword)", "1 content hash of a line range"}
+} - {"1 id: queries get new ids", "1 phrasing (keyword)", "1 content hash of a line range"}
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -220,13 +220,13 @@ def test_semble_writes_the_repositories_it_can_name():
     assert sorted(written.files) == ["annotations/one.json", "annotations/two.json", "repos.json"]
     assert '"benchmark_root": "src"' in str(written.files["repos.json"])
     assert "two" not in str(written.files["repos.json"])
-    assert written.lost == ("1 corpus (stdlib): say where the code is when the set is read: --corpus",)
+    assert written.lost == ("1 corpus (stdlib): pass --corpus when reading the set",)
 
 
 @pytest.mark.parametrize("name", [".hidden", "..", "a\0b", "x" * 300, "a\\b"])
 def test_a_name_that_no_file_can_have_is_refused(name):
     gold = GoldSet(name, CorpusSpec("stdlib"), (Query("q", {"human": "x"}, (Target(Span("a.py")),)),))
-    with pytest.raises(GoldError, match="cannot be the name of a file"):
+    with pytest.raises(GoldError, match="is not a valid file name"):
         find_format("native").write(Suite((gold,)))  # type: ignore[misc]
 
 

@@ -63,14 +63,14 @@ def test_semble_file_finds_its_repository_above_it(tmp_path):
 
 
 SEMBLE_BAD = {
-    "not json": ('[\n{"query": "a",\n5}]', 3, "not JSON"),
+    "not json": ('[\n{"query": "a",\n5}]', 3, "invalid JSON"),
     "not a list": ('{"query": "a"}', 1, "JSON list"),
     "empty": ("[]", 1, "empty"),
     "no entries": ("[ 1 ]", 1, "not an object"),
     "unknown key": ('[\n\n{"query": "a", "relevnt": ["x"]}]', 3, "unknown key 'relevnt'"),
-    "missing key": ('[{"query": "a"}]', 1, "lacks the key 'relevant'"),
-    "key twice": ('[{"query": "a", "query": "b"}]', 1, "appears twice"),
-    "query not text": ('[{"query": 1, "relevant": ["x"]}]', 1, "not a text"),
+    "missing key": ('[{"query": "a"}]', 1, "missing key 'relevant'"),
+    "key twice": ('[{"query": "a", "query": "b"}]', 1, "duplicate"),
+    "query not text": ('[{"query": 1, "relevant": ["x"]}]', 1, "not a string"),
     "half a pair": ('[{"query": "\\ud800", "relevant": ["x"]}]', 1, "surrogate"),
     "no relevant": ('[{"query": "a", "relevant": []}]', 1, "no primary"),
     "relevant a text": ('[{"query": "a", "relevant": "x"}]', 1, "not a list"),
@@ -78,14 +78,14 @@ SEMBLE_BAD = {
     "range not a number": (
         '[{"query": "a", "relevant": [{"path": "x", "start_line": "1", "end_line": 2}]}]',
         1,
-        "number",
+        "integer",
     ),
     "range half": ('[{"query": "a", "relevant": [{"path": "x", "start_line": 1}]}]', 1, "end_line"),
     "absolute": ('[{"query": "a", "relevant": ["/x"]}]', 1, "absolute"),
-    "more": ('[{"query": "a", "relevant": ["x"]}]\n\n[]', 3, "more after"),
-    "comma": ('[{"query": "a", "relevant": ["x"]}\n{}]', 2, "',' expected"),
-    "deep": ("[" * 100_000, 1, "not JSON"),
-    "long number": ('[{"query": ' + "1" * 5000 + "}]", 1, "not JSON"),
+    "more": ('[{"query": "a", "relevant": ["x"]}]\n\n[]', 3, "unexpected text after"),
+    "comma": ('[{"query": "a", "relevant": ["x"]}\n{}]', 2, "expected ','"),
+    "deep": ("[" * 100_000, 1, "invalid JSON"),
+    "long number": ('[{"query": ' + "1" * 5000 + "}]", 1, "invalid JSON"),
 }
 
 
@@ -114,7 +114,7 @@ NO_ADDRESSES = [
 def test_semble_refuses_what_git_would_run(tmp_path, url):
     semble(tmp_path)
     path = write(tmp_path, "repos.json", json.dumps([*REPOS[1:], {**REPOS[0], "url": url}], indent=0))
-    with pytest.raises(GoldError, match="not the address of a repository") as error:
+    with pytest.raises(GoldError, match="invalid repository URL") as error:
         load_gold(tmp_path)
     assert (error.value.file, error.value.line) == (str(path), 8)
 
@@ -134,5 +134,5 @@ def test_no_corpus_hands_git_what_it_would_run(tmp_path, monkeypatch, url):
 def test_semble_refuses_annotations_of_an_unknown_repository(tmp_path):
     semble(tmp_path)
     write(tmp_path, "annotations/other.json", FLASK)
-    with pytest.raises(GoldError, match="names the repository 'other'"):
+    with pytest.raises(GoldError, match="repository 'other' not found"):
         load_gold(tmp_path)

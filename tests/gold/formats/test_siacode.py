@@ -16,7 +16,7 @@ def test_siacode_reads_documents_as_files_symbols_and_lines(tmp_path):
     assert (gold.name, first.id, second.id) == ("shop", "q-1", "2")
     assert gold.provenance == {
         "not read": "corpus, metadata expected_symbols of queries",
-        "ids": "blanks and slashes became '-': 'q 1' is q-1",
+        "ids": "whitespace and slashes replaced by '-': 'q 1' → q-1",
     }
     assert (first.line, second.line) == (4, 6)
 
@@ -29,19 +29,19 @@ def test_siacode_is_called_after_its_file_when_it_has_no_name(tmp_path):
 
 BAD = {
     "no documents": ('"relevant_docs": ["shop/tax.py:3-9"]', '"relevant_docs": []', 6, "no primary"),
-    "a line": ('"shop/tax.py:3-9"', '"shop/tax.py:3"', 6, "':' in its path"),
+    "a line": ('"shop/tax.py:3-9"', '"shop/tax.py:3"', 6, "contains ':'"),
     "two colons": ('"shop/tax.py:3-9"', '"shop/tax.py:a:b"', 6, "':'"),
     "a text": ('["shop/tax.py:3-9"]', '"shop/tax.py"', 6, "not a list"),
     "unknown key": ('"query_text": "rates"', '"query_txt": "rates"', 6, "unknown key 'query_txt'"),
     "unknown key above": ('"name": "shop"', '"nam": "shop"', 1, "unknown key 'nam'"),
     "metadata": ('"metadata": {"category": "lookup", "difficulty": "easy", "expected_symbols": ["total"]}',
                  '"metadata": []', 4, "not an object"),
-    "category": ('"category": "lookup"', '"category": 3', 4, "not a text"),
+    "category": ('"category": "lookup"', '"category": 3', 4, "not a string"),
     "no queries": (SIACODE[SIACODE.index('"queries"') : SIACODE.index('"corpus"')],
                    '"queries": [], "x": "query_text relevant_docs",', 1, "no entry"),
-    "more": ('"RATES = {}"}\n}', '"RATES = {}"}\n}\n{}', 10, "more after"),
-    "name twice": ('"name": "shop"', '"name": "shop",\n"name": "shop"', 3, "appears twice"),
-    "number key": ('"name": "shop"', '3: "shop"', 2, "not a text"),
+    "more": ('"RATES = {}"}\n}', '"RATES = {}"}\n}\n{}', 10, "unexpected text after"),
+    "name twice": ('"name": "shop"', '"name": "shop",\n"name": "shop"', 3, "duplicate"),
+    "number key": ('"name": "shop"', '3: "shop"', 2, "not a string"),
 }  # fmt: skip
 
 

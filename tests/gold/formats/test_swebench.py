@@ -37,10 +37,10 @@ def test_targets_are_the_old_lines_of_the_patch(tmp_path):
 def test_what_is_no_target_is_told(tmp_path):
     provenance = load(tmp_path, SWEBENCH)[0].provenance
     assert provenance["not read"] == "hints_text, test_patch"
-    assert "'shop/shop 2' is shop-shop-2" in provenance["ids"]
+    assert "'shop/shop 2' → shop-shop-2" in provenance["ids"]
     assert provenance["left out"] == (
-        "files that a patch makes: 3 (shop/new.py of shop__shop-1, shop/new.py of shop/shop 2, "
-        "shop/rates.py of shop__shop-3); queries whose patch changes no line that was there: 1 (shop__shop-3)"
+        "new files of a patch: 3 (shop/new.py of shop__shop-1, shop/new.py of shop/shop 2, "
+        "shop/rates.py of shop__shop-3); queries whose patch changes no existing line: 1 (shop__shop-3)"
     )
 
 
@@ -52,15 +52,15 @@ def test_a_file_without_changed_lines_or_with_an_odd_path_is_told(tmp_path):
     )
     [gold] = load(tmp_path, [{**SWEBENCH[0], "patch": patch}])
     assert [target.anchor for target in gold.queries[0].targets] == ["empty.py"]
-    assert "files of a patch without a changed line: 1 (x.png of shop__shop-1)" in gold.provenance["left out"]
-    assert "files whose path no gold set can hold: 1 (a:b.py of shop__shop-1)" in gold.provenance["left out"]
+    assert "files of a patch without changed lines: 1 (x.png of shop__shop-1)" in gold.provenance["left out"]
+    assert "files with an unsupported path: 1 (a:b.py of shop__shop-1)" in gold.provenance["left out"]
 
 
 def test_a_renamed_file_with_a_quoted_name_is_told_by_its_name(tmp_path):
     rename = 'diff --git "a/\\303\\244.py" b/x.py\nrename from "\\303\\244.py"\nrename to x.py\n'
     [gold] = load(tmp_path, [{**SWEBENCH[0], "patch": PATCH + rename}])
-    assert "files of a patch without a changed line: 1 (ä.py of shop__shop-1)" in gold.provenance["left out"]
-    assert "no gold set can hold" not in gold.provenance["left out"]
+    assert "files of a patch without changed lines: 1 (ä.py of shop__shop-1)" in gold.provenance["left out"]
+    assert "unsupported path" not in gold.provenance["left out"]
 
 
 def test_a_single_commit_keeps_the_name_and_takes_a_corpus(tmp_path):
@@ -75,13 +75,13 @@ def test_a_json_list_is_read_too(tmp_path):
 
 
 BAD = {
-    "no commit": ({"base_commit": "--help"}, "'--help' is not a commit"),
-    "no repository": ({"repo": "shop"}, "'shop' is not a repository of GitHub"),
-    "no patch": ({"patch": None}, "'patch' of row 2 is not a text"),
+    "no commit": ({"base_commit": "--help"}, "invalid commit '--help'"),
+    "no repository": ({"repo": "shop"}, "'shop' is not a GitHub repository"),
+    "no patch": ({"patch": None}, "'patch' of row 2 is not a string"),
     "an empty patch": ({"patch": " "}, "is empty"),
     "a broken patch": ({"patch": "--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n-a"}, "ends inside the hunk"),
-    "an id twice": ({"instance_id": "shop__shop-1"}, "is used twice, first in line 1"),
-    "half a character": ({"problem_statement": "\ud800"}, "half a surrogate pair"),
+    "an id twice": ({"instance_id": "shop__shop-1"}, "first used in line 1"),
+    "half a character": ({"problem_statement": "\ud800"}, "unpaired surrogate"),
 }
 
 
@@ -96,10 +96,10 @@ def test_a_broken_entry_is_named_by_its_line(tmp_path, change, message):
 
 
 def test_one_corpus_for_several_commits_is_refused(tmp_path):
-    with pytest.raises(GoldError, match="asks about 2 repositories or commits"):
+    with pytest.raises(GoldError, match="for 2 repositories or commits"):
         load(tmp_path, SWEBENCH, corpus=CorpusSpec("path", "."))
 
 
 def test_a_file_without_any_old_line_says_so(tmp_path):
-    with pytest.raises(GoldError, match="no query of the file can be asked: files that a patch makes: 1"):
+    with pytest.raises(GoldError, match="no usable query in the file: new files of a patch: 1"):
         load(tmp_path, SWEBENCH[2:])

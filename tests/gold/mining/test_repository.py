@@ -104,7 +104,7 @@ def test_tests_and_documents_are_no_targets(repository, make_ground):
 def test_history_without_git_or_commits_is_told(tree, make_ground):
     assert "not in a Git work tree" in mine_history(make_ground(tree), WANTED).notes[0]
     run_git(tree, "init", "-q")
-    assert mine_history(make_ground(tree), WANTED).notes[0].startswith("history: git cannot read the history")
+    assert mine_history(make_ground(tree), WANTED).notes[0].startswith("history: cannot read the git history")
 
 
 def test_comments_become_questions_for_symbols(ground):

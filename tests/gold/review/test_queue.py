@@ -57,12 +57,12 @@ def test_an_item_that_nobody_could_read_back_is_refused_and_nothing_is_written(q
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "not a line of JSON"),
-        ("[1, 2]", "is a list, not a mapping"),
-        ('{"id": "0"}', "lacks the key 'kind'"),
-        ('{"id": "0", "id": "1"}', "appears twice"),
-        ('{"id": "0", "kind": "tagret", "query": {}, "origin": {}}', "is 'tagret', which is not a known value"),
-        ("[" * 100_000, "not a line of JSON"),
+        ("{", "invalid JSON"),
+        ("[1, 2]", "is a list, expected a mapping"),
+        ('{"id": "0"}', "missing key 'kind'"),
+        ('{"id": "0", "id": "1"}', "duplicate key"),
+        ('{"id": "0", "kind": "tagret", "query": {}, "origin": {}}', "unknown value 'tagret'"),
+        ("[" * 100_000, "invalid JSON"),
     ],
 )
 def test_a_damaged_line_is_told_with_its_number(queue, line, message):

@@ -96,7 +96,7 @@ def test_a_reviewer_never_reads_another_ones_votes(queue):
     VoteLog(queue, "ada").path.write_text("no JSON at all\n")
     cast(queue, "bob", item, "0")
     assert VoteLog(queue, "bob").votes()[item.id].value == "0"
-    with pytest.raises(GoldError, match="not a line of JSON"):
+    with pytest.raises(GoldError, match="invalid JSON"):
         all_votes(queue)
 
 

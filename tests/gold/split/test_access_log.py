@@ -51,7 +51,7 @@ def test_a_set_without_a_file_has_nowhere_to_write(tmp_path):
 
 def test_a_damaged_log_is_told_with_its_line(tmp_path):
     access_log_path(tmp_path / "gold.yaml").write_text("no JSON\n")
-    with pytest.raises(GoldError, match="not a line of JSON") as caught:
+    with pytest.raises(GoldError, match="invalid JSON") as caught:
         read_access_log(tmp_path / "gold.yaml")
     assert caught.value.line == 1
 

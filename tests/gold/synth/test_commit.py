@@ -75,7 +75,7 @@ def test_no_commits_is_said_in_a_sentence(repository):
     sets = synthesize(open_corpus(CorpusSpec("path", str(repository))), name="x", kinds=("commit",))
     assert not sets.golds
     assert len(sets.notes) == 1
-    assert "git cannot read the history" in sets.notes[0]
+    assert "cannot read the git history" in sets.notes[0]
 
 
 @pytest.mark.parametrize(

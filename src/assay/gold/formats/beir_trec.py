@@ -61,7 +61,7 @@ class Topic:
 
 def _parse_judgment(query: str, document: str, score: str, place: GoldLocation) -> Judgment:
     if not score.removeprefix("-").isdecimal() or not score.isascii() or len(score) > 9:
-        raise place.error(f"'{score}' is not a score", "a score is a whole number, as in 2, 1 or 0")
+        raise place.error(f"invalid score '{score}'", "use an integer, such as 2, 1 or 0")
     return Judgment(place.text(query, "the id of the query"), place.text(document, "the document"), int(score), place)
 
 
@@ -80,7 +80,8 @@ def _judge(
         first = by_query.setdefault(one.query, {}).setdefault(one.document, one)
         if first is not one:
             raise one.place.error(
-                f"'{one.document}' is judged twice for '{one.query}', first in line {first.place.line}", "keep one"
+                f"duplicate judgment of '{one.document}' for '{one.query}', first in line {first.place.line}",
+                "remove one",
             )
     ids = safe_ids(topics)
     omitted: defaultdict[str, list[str]] = defaultdict(list)
@@ -103,7 +104,7 @@ def _judge(
         topic = topics[name]
         queries.append(build_query(ids[name], topic.forms, targets, topic.place, rationale=topic.rationale, least=1))
     negative = sum(one.score < 0 for found in judged.values() for one in found.values())
-    assumed = {"assumed": f"negative scores are 0: {negative}"} if negative else {}
+    assumed = {"assumed": f"negative scores read as 0: {negative}"} if negative else {}
     return queries, {**assumed, **describe_renames(ids), **left_out(omitted)}
 
 
@@ -117,9 +118,9 @@ _CORPUS = "corpus.jsonl"
 _QUERIES = "queries.jsonl"
 _QRELS_FOLDER = "qrels"
 _HEADER = ("query-id", "corpus-id", "score")
-_TSV_HINT = "a line is: query, tab, document, tab, score"
+_TSV_HINT = "write lines as QUERY<TAB>DOCUMENT<TAB>SCORE"
 _SPLIT = "test.tsv"  # the split that BEIR's own tools read by default
-_NO_TEXT = "the text of {} documents: a gold set has places, not text; fill in corpus.jsonl to index it elsewhere"
+_NO_TEXT = "the text of {} documents: gold sets hold locations, not text; fill in corpus.jsonl to index them"
 
 
 def is_beir_folder(folder: Path) -> bool:
@@ -128,7 +129,9 @@ def is_beir_folder(folder: Path) -> bool:
 
 def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> GoldSet:
     """Raise for a single file of a set."""
-    raise source.at().error("a BEIR set is a folder", f"name the folder that holds {_QUERIES} and {_QRELS_FOLDER}/")
+    raise source.at().error(
+        "a BEIR set is a directory", f"use the directory that contains {_QUERIES} and {_QRELS_FOLDER}/"
+    )
 
 
 def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
@@ -137,7 +140,7 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     files = sorted(path for path in (folder / _QRELS_FOLDER).glob("*.tsv") if not path.name.startswith("."))
     if not files:
         raise source.at().error(
-            f"there are no judgments in {_QRELS_FOLDER}/ beside it", f"put them into {_QRELS_FOLDER}/{_SPLIT}"
+            f"no judgments in {_QRELS_FOLDER}/ beside the queries", f"add them as {_QRELS_FOLDER}/{_SPLIT}"
         )
     records = read_entries(source)
     topics: dict[str, Topic] = {}
@@ -145,7 +148,7 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
         key = record.verbatim("_id")
         if key in topics:
             first = topics[key].place.line
-            raise record.place.error(f"the query '{key}' appears twice, first in line {first}", "keep one")
+            raise record.place.error(f"duplicate query '{key}', first in line {first}", "remove one")
         topics[key] = Topic({"human": record.verbatim("text")}, record.place)
     target = _target_in_corpus if corpus else _target_in_documents(folder)
     golds: list[GoldSet] = []
@@ -165,14 +168,14 @@ def _read_tsv(source: GoldSource) -> list[Judgment]:
         try:
             cells = next(csv.reader([line.rstrip("\r")], delimiter="\t", strict=True), [])
         except csv.Error as error:
-            raise place.error(f"not a line of a table: {error}", "check the quotes in it") from error
+            raise place.error(f"invalid TSV: {error}", "check the quotes") from error
         if not line.strip() or (number == 1 and tuple(cells) == _HEADER):
             continue
         if len(cells) != len(_HEADER):
-            raise place.error(f"the line has {len(cells)} cells, not 3", _TSV_HINT)
+            raise place.error(f"expected 3 columns, got {len(cells)}", _TSV_HINT)
         found.append(_parse_judgment(cells[0], cells[1], cells[2], place))
     if not found:
-        raise source.at(1).error("there is no judgment in the file", _TSV_HINT)
+        raise source.at(1).error("no judgments in the file", _TSV_HINT)
     return found
 
 
@@ -182,7 +185,7 @@ def _target_in_documents(folder: Path) -> Callable[[Judgment, int], Target]:
     def target(judgment: Judgment, grade: int) -> Target:
         if judgment.document not in names:
             raise judgment.place.error(
-                f"the document '{judgment.document}' is not in {_CORPUS}", "add it, take the line out, or give a corpus"
+                f"document '{judgment.document}' not found in {_CORPUS}", "add it, remove the line, or pass --corpus"
             )
         return Target(Span(names[judgment.document]), grade)
 
@@ -247,15 +250,15 @@ def _document_notes(folder: Path) -> Iterator[str]:
     empty = sum(not record.values.get("text") for record in records.values())
     if empty:
         yield (
-            f"{empty} of {len(records)} documents in {folder / _CORPUS} have no text, so their files hold a title at "
-            "most; if they stand for places in code, say where it is: --corpus PATH"
+            f"{empty} of {len(records)} documents in {folder / _CORPUS} have no text; if their ids are code locations, "
+            "pass --corpus PATH"
         )
     renamed = {name: path for name, path in document_paths(records).items() if name != path}
     if renamed:
         name, path = next(iter(renamed.items()))
         yield (
-            f"document ids in {folder / _CORPUS} that cannot be file names: {len(renamed)}, such as {name!r:.80}, "
-            f"which is {path:.80}; run files may use either"
+            f"renamed document ids in {folder / _CORPUS}: {len(renamed)}, such as {name!r:.80} to {path:.80}; "
+            "run files may use either"
         )
 
 
@@ -272,11 +275,11 @@ def documents(folder: Path) -> Mapping[str, str]:
 def _read_documents(folder: Path) -> dict[str, Record]:
     path = folder / _CORPUS
     if not path.is_file():
-        raise GoldError(f"there is no {_CORPUS}", file=folder, hint=corpus_hint(folder))
+        raise GoldError(f"{_CORPUS} not found", file=folder, hint=corpus_hint(folder))
     records: dict[str, Record] = {}
     for record in read_entries(open_source(path)):
         if records.setdefault(record.verbatim("_id"), record) is not record:
-            raise record.place.error(f"the document '{record.values['_id']}' appears twice", "keep one")
+            raise record.place.error(f"duplicate document '{record.values['_id']}'", "remove one")
     return records
 
 
@@ -303,8 +306,8 @@ _TOP = re.compile(r"<top>(?P<fields>.*?)</top>", re.DOTALL)
 _FIELD = re.compile(r"</?(num|title|desc|narr|head|dom|smry|con|fac|def|nat|time)>")
 _FIELDS_READ = ("num", "title", "desc", "narr")
 _LABEL = re.compile(r"^(Number|Topic|Description|Narrative):\s*")
-_QRELS_HINT = "a line is: query 0 document relevance"
-_TOPICS_HINT = "a line is the id of a query, a tab, and its text"
+_QRELS_HINT = "write lines as QUERY 0 DOCUMENT RELEVANCE"
+_TOPICS_HINT = "write lines as QUERY<TAB>TEXT"
 
 
 def is_trec(source: GoldSource) -> bool:
@@ -338,23 +341,23 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
     path = _topics_file(source.path.parent, source.path.stem)
     if path is None:
         raise source.at().error(
-            "there are no topics beside the judgments", f"put them into {source.path.stem}{_TOPICS} or {_BESIDE[0]}"
+            "no topics beside the judgments", f"add them as {source.path.stem}{_TOPICS} or {_BESIDE[0]}"
         )
     judgments: list[Judgment] = []
     for place, line in _lines(source):
         cells = re.split(r"[ \t]+", line.strip(" \t"))
         if len(cells) != 4:
-            raise place.error(f"the line has {len(cells)} words, not 4", _QRELS_HINT)
+            raise place.error(f"expected 4 columns, got {len(cells)}", _QRELS_HINT)
         judgments.append(_parse_judgment(cells[0], cells[2], cells[3], place))
     if not judgments:
-        raise source.at(1).error("there is no judgment in the file", _QRELS_HINT)
+        raise source.at(1).error("no judgments in the file", _QRELS_HINT)
     beside = read_source(path)
     classic = beside.text.lstrip().startswith("<top>")
     topics: dict[str, Topic] = {}
     for key, topic in _classic_topics(beside) if classic else _tabbed_topics(beside):
         if key in topics:
             first = topics[key].place.line
-            raise topic.place.error(f"the topic '{key}' appears twice, first in line {first}", "keep one")
+            raise topic.place.error(f"duplicate topic '{key}', first in line {first}", "remove one")
         topics[key] = topic
     # A set has one file, so the location of a query is its first judgment; errors in topics are raised above.
     places = {one.query: one.place for one in reversed(judgments)}
@@ -377,7 +380,7 @@ def _tabbed_topics(source: GoldSource) -> Iterator[tuple[str, Topic]]:
     for place, line in _lines(source):
         name, tab, text = line.partition("\t")
         if not tab:
-            raise place.error("the line has no tab in it", _TOPICS_HINT)
+            raise place.error("the line has no tab", _TOPICS_HINT)
         yield place.text(name.strip(), "the id of the topic"), Topic({"human": _one_line(text, place)}, place)
 
 
@@ -387,16 +390,16 @@ def _classic_topics(source: GoldSource) -> Iterator[tuple[str, Topic]]:
         _check_blank(source, end, top.start())
         end, place = top.end(), source.at(line_at(source.text, top.start()))
         if "<top>" in top["fields"]:
-            raise place.error("another topic begins before this one ends", "end each with </top>")
+            raise place.error("the topic has no </top>", "end each topic with </top>")
         before, *parts = _FIELD.split(top["fields"])
         fields: dict[str, str] = {}
         for key, value in zip(parts[0::2], parts[1::2], strict=True):
             if value.strip() and key in fields:
-                raise place.error(f"the field '{key}' of the topic appears twice", "keep one")
+                raise place.error(f"duplicate field '{key}' in the topic", "remove one")
             if value.strip():
                 fields[key] = _LABEL.sub("", value.strip())
         if before.strip():
-            raise place.error("the topic begins with text outside of any field", "begin it with <num>")
+            raise place.error("the topic starts with text outside of any field", "start it with <num>")
         title, description = _one_line(fields.get("title", ""), place), fields.get("desc")
         forms = {"human": _one_line(description, place), "keyword": title} if description else {"human": title}
         narrative = " ".join(fields.get("narr", "").split())
@@ -410,7 +413,7 @@ def _check_blank(source: GoldSource, start: int, end: int) -> None:
     rest = source.text[start:end].lstrip()
     if rest:
         place = source.at(line_at(source.text, end - len(rest)))
-        raise place.error("this is outside of any topic", "put each topic between <top> and </top>")
+        raise place.error("text outside of any topic", "put each topic between <top> and </top>")
 
 
 def _one_line(text: str, place: GoldLocation) -> str:
@@ -426,8 +429,8 @@ def write_trec(suite: Suite) -> WriterOutput:
             targets = [t for t in (*query.targets, *query.irrelevant) if not any(c.isspace() for c in t.anchor)]
             if not any(target in targets for target in query.primaries):
                 raise GoldLocation(gold.source or gold.name, query.line).error(
-                    f"a TREC line has no place for the blank in the targets of query '{query.id}'",
-                    "write BEIR or CSV instead",
+                    f"TREC cannot hold whitespace in the targets of query '{query.id}'",
+                    "use BEIR or CSV",
                 )
             lines += [f"{query.id} 0 {target.anchor} {target.grade}\n" for target in targets]
         files[file_name(gold, QRELS)] = "".join(lines)

@@ -46,9 +46,9 @@ class RepoRevision(NamedTuple):
 
 def _on_github(repository: str, commit: str, place: GoldLocation) -> RepoRevision:
     if not _REPOSITORY.fullmatch(repository):
-        raise place.error(f"'{repository}' is not a repository of GitHub", "write it as owner/name")
+        raise place.error(f"'{repository}' is not a GitHub repository", "write it as owner/name")
     if not _COMMIT.fullmatch(commit):
-        raise place.error(f"'{commit}' is not a commit", "write the hexadecimal id of a commit")
+        raise place.error(f"invalid commit '{commit}'", "use a hexadecimal commit id")
     return RepoRevision(repository, commit)
 
 
@@ -65,8 +65,8 @@ class _RepoSets:
         if corpus is not None and len(self.queries) > 1:
             count = len(self.queries)
             raise self._source.at(1).error(
-                f"the file asks about {count} repositories or commits, and the corpus given can be only one of them",
-                "leave the corpus out: the file names them itself",
+                f"cannot use one corpus for {count} repositories or commits",
+                "remove --corpus: the file names its repositories",
             )
         return self.build(
             lambda code: corpus or CorpusSpec("git", f"https://github.com/{code.repository}", rev=code.commit),
@@ -76,9 +76,9 @@ class _RepoSets:
     def build(self, spec: Callable[[RepoRevision], CorpusSpec], provenance: Mapping[str, str]) -> list[GoldSet]:
         """Return one gold set per revision; a single one keeps the name of the file."""
         if not self.queries:
-            reason = provenance.get("left out", "nothing")
+            reason = provenance.get("left out", "it is empty")
             hint = "check that this is the right file"
-            raise self._source.at(1).error(f"no query of the file can be asked: {reason}", hint)
+            raise self._source.at(1).error(f"no usable query in the file: {reason}", hint)
         labels = {code: f"{self._name}-{code.label}" for code in self.queries}
         names = safe_ids(labels.values())
         return [
@@ -113,16 +113,16 @@ def read_swebench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
         spans: dict[Span, None] = {}
         for file in read_diff(record.verbatim("patch"), record.place):
             if file.old is None:
-                sets.omitted["files that a patch makes"].append(f"{file.new} of {instance}")
+                sets.omitted["new files of a patch"].append(f"{file.new} of {instance}")
             elif path_problem(file.old) is not None:
-                sets.omitted["files whose path no gold set can hold"].append(f"{file.old} of {instance}")
+                sets.omitted["files with an unsupported path"].append(f"{file.old} of {instance}")
             elif not file.lines:
-                sets.omitted["files of a patch without a changed line"].append(f"{file.old} of {instance}")
+                sets.omitted["files of a patch without changed lines"].append(f"{file.old} of {instance}")
             else:
                 found = (Span(file.old, start, end) if start else Span(file.old) for start, end in file.lines)
                 spans |= dict.fromkeys(found)
         if not spans:
-            sets.omitted["queries whose patch changes no line that was there"].append(instance)
+            sets.omitted["queries whose patch changes no existing line"].append(instance)
             continue
         forms = {"human": record.verbatim("problem_statement").strip()}
         query = build_query(ids[instance], forms, [Target(span) for span in spans], record.place)
@@ -171,7 +171,7 @@ def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) 
             path = inside["path"] if inside else written
             target = Target(ranged_span(path, span.number("start_line"), span.number("end_line"), record.place))
             if target.anchor in targets:
-                sets.omitted["spans that appear twice"].append(f"{target.anchor} of {instance}")
+                sets.omitted["duplicate spans"].append(f"{target.anchor} of {instance}")
             targets[target.anchor] = target
         if not targets:
             sets.omitted["queries without context in the repository"].append(instance)
@@ -239,7 +239,7 @@ def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None)
     table = read_table(source)
     if set(table.columns) != set(_CODESEARCHNET_COLUMNS):
         expected = ",".join(_CODESEARCHNET_COLUMNS)
-        raise source.at(1).error(f"the header is {','.join(table.columns)}", f"CodeSearchNet's is {expected}")
+        raise source.at(1).error(f"unexpected header {','.join(table.columns)}", f"use {expected}")
     judgments: defaultdict[_RepoQuery, defaultdict[Span, list[int]]] = defaultdict(lambda: defaultdict(list))
     places: dict[_RepoQuery, GoldLocation] = {}
     for row in table.rows:
@@ -252,7 +252,7 @@ def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None)
         targets = [Target(span, (2 * sum(marks) + len(marks)) // (2 * len(marks))) for span, marks in judged.items()]
         if not any(target.grade > 0 for target in targets):
             label = f"'{query.text}' in {query.code.label}"
-            sets.omitted["queries without an answer in the repository"].append(label)
+            sets.omitted["queries without a relevant function in the repository"].append(label)
             continue
         forms, tags = {"human": query.text}, {"language": query.language}
         sets.queries[query.code].append(build_query(ids[query.id], forms, targets, places[query], tags=tags, least=1))
@@ -261,10 +261,10 @@ def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None)
     notes = sum(bool(row.get("Notes")) for row in table.rows)
     provenance: dict[str, str] = {}
     if several:
-        judges = f"{len(several)} judged by several people, whose mean counts; {apart} of them differ by 2 or 3"
+        judges = f"functions judged more than once: {len(several)}, graded by the mean; differing by 2 or 3: {apart}"
         provenance["judges"] = judges
     if notes:
-        provenance["not read"] = f"{notes} notes of judges"
+        provenance["not read"] = f"notes by judges ({notes})"
     return sets.build_from_github(corpus, provenance)
 
 
@@ -272,11 +272,11 @@ def _parse_judgment(row: CsvRow) -> tuple[_RepoQuery, Span, int]:
     url = _URL.fullmatch(row.text("GitHubUrl"))
     if url is None:
         raise row.place.error(
-            f"'{row.get('GitHubUrl')}' does not name lines of a file at a commit",
+            f"expected a GitHub link to lines at a commit, got '{row.get('GitHubUrl')}'",
             "write it as https://github.com/owner/name/blob/COMMIT/path#L1-L9",
         )
     if row.text("Relevance") not in _RELEVANCE:
-        raise row.place.error(f"the relevance is '{row.get('Relevance')}'", f"it is one of {', '.join(_RELEVANCE)}")
+        raise row.place.error(f"invalid relevance '{row.get('Relevance')}'", f"use one of {', '.join(_RELEVANCE)}")
     code = _on_github(url["repository"], url["commit"], row.place)
     span = ranged_span(unquote(url["path"]), int(url["start"]), int(url["end"] or url["start"]), row.place)
     return _RepoQuery(code, row.text("Language"), row.text("Query")), span, int(row.text("Relevance"))
@@ -287,7 +287,7 @@ def _parse_judgment(row: CsvRow) -> tuple[_RepoQuery, Span, int]:
 # so it is not gold: a label from an engine would only measure agreement with that engine. It is listed as not read.
 
 #: In the provenance of every such set, and as a tag of each query, so that reports can separate its scores.
-LEAK = "the query is text of its target's file, word for word: an engine that finds it recognises, it does not search"
+LEAK = "queries are verbatim text of the target's file, so scores measure recognition rather than search"
 _TAGS = {"leak": "verbatim"}
 _QUERY_LINES = 10  # the last of the prompt; CrossCodeEval's own retrieval uses as many
 _REPOEVAL_LINE = ("line_no", "lineno")  # of lines and API calls; of functions
@@ -311,8 +311,8 @@ def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
         steps = task.entries("fpath_tuple")
         if len(steps) < 2 or not all(isinstance(step, str) for step in steps):
             raise task.place.error(
-                f"'fpath_tuple' of {task.what} is not a repository and a path",
-                'write it as ["repo", "folder", "file.py"]',
+                f"'fpath_tuple' of {task.what} does not hold a repository and a path",
+                'write it as ["repo", "dir", "file.py"]',
             )
         repository, *path = (str(step) for step in steps)
         key = next((key for key in _REPOEVAL_LINE if key in task.values), _REPOEVAL_LINE[0])
@@ -340,8 +340,8 @@ def _read_completions(
 ) -> list[GoldSet]:
     if corpus is None:
         raise source.at(1).error(
-            "the file names its repositories, not where they are",
-            corpus_hint(source.path, several=True) + "; FOLDER holds each repository in a folder of its name",
+            "missing location of the repositories",
+            corpus_hint(source.path, several=True) + "; DIR contains one directory per repository",
         )
     records = read_entries(source)
     tasks = [record.mapping("metadata") for record in records]

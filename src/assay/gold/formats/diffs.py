@@ -21,7 +21,7 @@ _CONTEXT = 3  # lines git shows below a change: so many may be missing if blank 
 _SIGNATURE = "--"  # ends a mailed patch
 _NOWHERE = "/dev/null"
 _GIT = "diff --git "
-_HINT = "a patch is what `git diff` prints"
+_HINT = "use the output of `git diff`"
 
 
 class OldLines(NamedTuple):
@@ -50,11 +50,11 @@ def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
         elif reader.at_names():
             found.append(reader.read_named_file())
         elif _HUNK.match(reader.line):
-            raise place.error(f"line {reader.at + 1} of the patch is a hunk without a file", _HINT)
+            raise place.error(f"line {reader.at + 1} of the patch is a hunk without a file header", _HINT)
         else:
             reader.at += 1
     if not found:
-        raise place.error("the patch holds no file", _HINT)
+        raise place.error("the patch contains no file", _HINT)
     return tuple(found)
 
 
@@ -117,11 +117,11 @@ class _Reader:
             if self.done or (self.line == "" and self.at + 1 == len(self.lines)):
                 if left == added <= _CONTEXT:
                     break
-                raise self.place.error(f"the patch ends inside the hunk of its line {first}", _HINT)
+                raise self.place.error(f"the patch ends inside the hunk of line {first}", _HINT)
             sign = self.line[:1].strip() or " "
             self.at += 1
             if sign not in " +-\\":
-                raise self.place.error(f"line {self.at} of the patch is not a line of a hunk", _HINT)
+                raise self.place.error(f"line {self.at} of the patch is not a hunk line", _HINT)
             if sign == "\\":
                 continue
             left, added = left - (sign != "+"), added - (sign != "-")
@@ -168,4 +168,4 @@ def _unquote(name: str, place: GoldLocation) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise place.error(f"the path {name} of the patch is not UTF-8", _HINT) from error
+        raise place.error(f"path {name} of the patch is not UTF-8", _HINT) from error

@@ -39,7 +39,7 @@ def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
     fields = _present(document)
     for key in ("corpus_id", "queries"):
         if key not in fields:
-            raise document.place.error(f"the gold set lacks the key '{key}'", f"add '{key}:'")
+            raise document.place.error(f"missing key '{key}' in the gold set", f"add '{key}:'")
     spec = _corpus(source, fields["corpus_id"], corpus)
     notes = _Notes()
     notes.skip(fields, (*_PROVENANCE, "queries"))
@@ -47,7 +47,7 @@ def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
     originals: list[str] = []
     for entry in entries:
         if "id" not in entry.mapping():
-            raise entry.place.error(f"{entry.what} lacks the key 'id'", "add 'id:'")
+            raise entry.place.error(f"missing key 'id' in {entry.what}", "add 'id:'")
         originals.append(entry.mapping()["id"].text())
     ids = safe_ids(originals)
     queries = [
@@ -93,11 +93,11 @@ def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -
         document.mapping(_CORPUS)
         fields = _present(document)
         if "id" not in fields:
-            raise document.place.error("the corpus has no id", "write the corpus_id of the set")
+            raise document.place.error("missing id of the corpus", "use the corpus_id of the set")
         if fields["id"].text() != corpus_id.text():
             raise fields["id"].place.error(
-                f"this describes the corpus '{fields['id'].text()}', and the set beside it is for '{corpus_id.text()}'",
-                "put the right one beside the set, or none",
+                f"expected the corpus '{corpus_id.text()}' of the set beside it, got '{fields['id'].text()}'",
+                "use the corpus.yaml of the set, or remove it",
             )
     base_path, tag = (fields[key].text() if key in fields else "" for key in ("base_path", "tag"))
     include, exclude = (tuple(e.text() for e in _entries(fields.get(key))) for key in ("include", "exclude"))
@@ -106,8 +106,8 @@ def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -
         return replace(given, rev=rev, include=given.include or include, exclude=given.exclude or exclude)
     if not base_path or "$" in base_path:
         raise corpus_id.place.error(
-            f"no corpus is given for '{corpus_id.text()}'",
-            f"name it: --corpus PATH or --corpus git:URL{f'@{tag}' if tag else ''}; environment variables are not read",
+            f"no corpus for '{corpus_id.text()}'",
+            f"use --corpus PATH or --corpus git:URL{f'@{tag}' if tag else ''}; environment variables are not expanded",
         )
     return CorpusSpec("path", base_path, include=include, exclude=exclude)
 
@@ -125,7 +125,7 @@ def _flat_query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
     fields = _present(entry)
     for key in _FLAT.required:
         if key not in fields:
-            raise entry.place.error(f"'{key}' of query '{query_id}' is empty", "write it")
+            raise entry.place.error(f"'{key}' of query '{query_id}' is empty", "add a value")
     adversaries = _entries(fields.get("adversarial"))
     flag = fields.get("has_adversarial")
     if flag is not None:
@@ -134,8 +134,8 @@ def _flat_query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
         if value is None:
             raise flag.place.error(f"{written} '{flag.text()}'", "write true or false")
         if value != bool(adversaries):
-            found = f"{len(adversaries)} adversarial files" if adversaries else "no adversarial file"
-            raise flag.place.error(f"{written} {flag.text()}, but it names {found}", "make the two agree")
+            found = f"{len(adversaries)} adversarial files" if adversaries else "no adversarial files"
+            raise flag.place.error(f"{written} {flag.text()}, but the query has {found}", "correct one of the two")
     return build_query(
         query_id,
         {"human": fields["query"].text()},
@@ -165,9 +165,9 @@ def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
     target, relationship = either("file", "target"), either("relationship", "type")
     confusion = fields.get("confusion") or fields.get("confusion_type")
     if "strength" not in fields:
-        notes.assume("the strength of adversaries is medium where it is missing")
+        notes.assume("missing strength of adversaries read as medium")
     if confusion is None:
-        notes.assume(f"the confusion of adversaries is '{_NOT_SAID}' where it is missing")
+        notes.assume(f"missing confusion of adversaries read as '{_NOT_SAID}'")
     return Adversary(
         parse_target(target.text(), target.place),
         relationship.one_of(RELATIONSHIPS),
@@ -201,13 +201,13 @@ def _forms(fields: Mapping[str, YamlNode], query_id: str, entry: YamlNode, notes
     if "query" in fields:
         forms.setdefault("human", fields["query"].text().strip())
     if not forms:
-        raise entry.place.error(f"query '{query_id}' has no phrasing", f"write at least one of {', '.join(FORMS)}")
+        raise entry.place.error(f"query '{query_id}' has no phrasing", f"add at least one of {', '.join(FORMS)}")
     return forms
 
 
 def _targets(field: YamlNode | None, query_id: str, entry: YamlNode) -> list[Target]:
     if field is None:
-        raise entry.place.error(f"query '{query_id}' has no retrieval layer", "name its primary files")
+        raise entry.place.error(f"query '{query_id}' has no retrieval layer", "add 'retrieval:' with its primary files")
     field.mapping(RETRIEVAL)
     fields = _present(field)
     grades = (("primary", PRIMARY), ("secondary", SECONDARY))

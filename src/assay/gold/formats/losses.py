@@ -37,27 +37,27 @@ class FieldLoss(NamedTuple):
 
 #: Kinds of losses in the order they are listed: the words for one, for several, and what is there instead.
 KINDS: Mapping[str, tuple[str, str, str]] = {
-    "seal": ("sealed query loses its seal", "sealed queries lose their seal", "nothing keeps them from being tuned on"),
-    "name": ("name of a set", "names of sets", "it is called after its file"),
-    "corpus": ("corpus", "corpora", "say where the code is when the set is read: --corpus"),
-    "provenance": ("note on the origin of a set", "notes on the origin of sets", ""),
+    "seal": ("query is no longer sealed", "queries are no longer sealed", "open to tuning"),
+    "name": ("name of a set", "names of sets", "the file name is used"),
+    "corpus": ("corpus", "corpora", "pass --corpus when reading the set"),
+    "provenance": ("provenance note of a set", "provenance notes of sets", ""),
     "order": ("order of queries or sets", "orders of queries or sets", ""),
-    "id": ("id", "ids", "queries are named anew"),
+    "id": ("id", "ids", "queries get new ids"),
     "form": ("phrasing", "phrasings", ""),
-    "blank": ("phrasing with blanks at its ends", "phrasings with blanks at their ends", "they are trimmed"),
-    "text": ("phrasing", "phrasings", "the text is not the same"),
-    "symbol": ("symbol anchor", "symbol anchors", "what is written is a line range"),
-    "whole": ("whole file", "whole files", "what is written is the range of all its lines"),
+    "blank": ("phrasing with surrounding whitespace", "phrasings with surrounding whitespace", "whitespace is trimmed"),
+    "text": ("phrasing", "phrasings", "the text differs"),
+    "symbol": ("symbol anchor", "symbol anchors", "written as a line range"),
+    "whole": ("whole file", "whole files", "written as the range of all lines"),
     "same": ("target", "targets", "another target has the same lines"),
     "digest": ("content hash of a line range", "content hashes of line ranges", ""),
     "grade": ("grade of a target", "grades of targets", ""),
-    "target": ("target", "targets", "the anchor is not the same"),
+    "target": ("target", "targets", "the anchor differs"),
     "irrelevant": ("judged irrelevant target", "judged irrelevant targets", "counted as unjudged"),
     "adversary": ("adversary", "adversaries", ""),
     "rationale": ("rationale", "rationales", ""),
     "measure": ("measure of an evaluation layer", "measures of evaluation layers", ""),
     "tag": ("tag", "tags", ""),
-    "label": ("origin of a label", "origins of labels", ""),
+    "label": ("provenance record of a label", "provenance records of labels", ""),
 }
 
 
@@ -66,9 +66,7 @@ def file_name(gold: GoldSet, suffix: str) -> str:
     name = gold.name + suffix
     hidden = name.startswith(".")  # includes `.` and `..`
     if hidden or "\0" in name or "\\" in name or len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
-        raise GoldError(
-            f"'{gold.name}' cannot be the name of a file", file=gold.source, hint="give the set another name"
-        )
+        raise GoldError(f"'{gold.name}' is not a valid file name", file=gold.source, hint="rename the set")
     return name
 
 
@@ -148,7 +146,7 @@ def _suite_losses(suite: Suite, back: Sequence[GoldSet]) -> Iterator[FieldLoss]:
         raise GoldError(
             f"only {len(back)} of {len(suite.golds)} gold sets can be read back",
             file=suite.golds[0].source,
-            hint="write them one by one, or in the native format",
+            hint="write the sets one by one, or use the native format",
         )
     names = [gold.name for gold in suite.golds]
     if sorted(by_name) == sorted(names) and list(by_name) != names:
@@ -167,7 +165,7 @@ def _set_losses(gold: GoldSet, back: GoldSet) -> Iterator[FieldLoss]:
         raise GoldError(
             f"only {len(back.queries)} of the {len(gold.queries)} queries of '{gold.name}' can be read back",
             file=gold.source,
-            hint="queries that this format cannot tell apart must differ in their words; or write the native format",
+            hint="use the native format, or make the text of each query unique",
         )
     by_id = {query.id: query for query in back.queries}
     ids = [query.id for query in gold.queries]
@@ -262,5 +260,5 @@ def _with_lines(target: Target, library: AnchorIndex, corpus: Corpus, place: Gol
         return found
     lines = count_lines(read_text(corpus, target.span.path))
     if not lines:
-        raise place.error(f"{target.span.path} has no lines", "an empty file answers nothing: choose another target")
+        raise place.error(f"{target.span.path} is empty", "use another target")
     return replace(target, span=Span(target.span.path, 1, lines))

@@ -57,7 +57,7 @@ CORPUS: dict[CorpusKind, MappingKeys] = {
 }
 
 
-_ONE_SOURCE = f"give exactly one of {', '.join(CORPUS)}"
+_ONE_SOURCE = f"use exactly one of {', '.join(CORPUS)}"
 
 
 def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet:
@@ -65,11 +65,11 @@ def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet
     document = compose(source, "the gold set")
     version = document.mapping().get("assay")
     if version is None:
-        raise document.place.error("the gold set lacks the key 'assay'", "start a native gold file with 'assay: 1'")
+        raise document.place.error("missing key 'assay' in the gold set", "start the file with 'assay: 1'")
     if version.text() != VERSION:
         raise version.place.error(
-            f"version '{version.text()}' of the gold format is not supported",
-            f"this Assay reads version {VERSION}; upgrade it, or write 'assay: {VERSION}'",
+            f"unsupported version '{version.text()}' of the gold format",
+            f"upgrade Assay, or use 'assay: {VERSION}'",
         )
     fields = document.mapping(DOCUMENT)
     written = _corpus(fields["corpus"])
@@ -86,13 +86,13 @@ def _corpus(field: YamlNode) -> CorpusSpec:
         found = "names no source" if not kinds else f"names {' and '.join(kinds)}"
         known = {key for keys in CORPUS.values() for key in keys.known}
         similar = [(key, kind) for key in written if key not in known for kind in closest_match(key, CORPUS)[:1]]
-        hint = f"did you mean '{similar[0][1]}' by '{similar[0][0]}'?" if similar and not kinds else _ONE_SOURCE
+        hint = f"did you mean '{similar[0][1]}' instead of '{similar[0][0]}'?" if similar and not kinds else _ONE_SOURCE
         raise field.place.error(f"the corpus {found}", hint)
     kind = kinds[0]
     fields = field.mapping(CORPUS[kind])
     value = fields[kind].text()
     if kind == "stdlib" and value != "true":
-        raise fields["stdlib"].place.error(f"stdlib is '{value}'", "write 'stdlib: true'")
+        raise fields["stdlib"].place.error(f"expected 'true' for stdlib, got '{value}'", "write 'stdlib: true'")
     return CorpusSpec(
         kind=kind,
         value="" if kind == "stdlib" else value,
@@ -109,7 +109,7 @@ def read_query(entry: YamlNode, number: int) -> Query:
     cognitive = fields["cognitive"]
     forms = {form: text.text() for form, text in cognitive.mapping(MappingKeys(optional=FORMS)).items()}
     if not forms:
-        raise cognitive.place.error("a query has no phrasing", f"write at least one of {', '.join(FORMS)}")
+        raise cognitive.place.error("a query has no phrasing", f"add at least one of {', '.join(FORMS)}")
     rationale = fields["rationale"].mapping(RATIONALE) if "rationale" in fields else None
     return build_query(
         name,
@@ -128,14 +128,14 @@ def read_query(entry: YamlNode, number: int) -> Query:
 def _targets(field: YamlNode) -> list[Target]:
     fields = field.mapping(RETRIEVAL)
     if "primary" not in fields and "grades" not in fields:
-        raise field.place.error(f"{field.what} lacks the key 'primary'", "name the code that answers the query")
+        raise field.place.error(f"missing key 'primary' in {field.what}", "add the code that answers the query")
     if "primary" in fields and not fields["primary"].sequence():
-        raise fields["primary"].place.error("a query has no primary target", "name the code that answers it")
+        raise fields["primary"].place.error("a query has no primary target", "add the code that answers it")
     grades = (("primary", PRIMARY), ("secondary", SECONDARY))
     lists = [(fields[key], grade) for key, grade in grades if key in fields]
     for key, value in fields["grades"].mapping().items() if "grades" in fields else ():
         if not GRADE.fullmatch(key):
-            raise value.place.error(f"'{key}' is not a grade", "a grade is a whole number, as in 3: [src/price.py]")
+            raise value.place.error(f"invalid grade '{key}'", "use an integer, as in 3: [src/price.py]")
         lists.append((value, int(key)))
     entries = [(entry, grade) for named, grade in lists for entry in named.sequence()]
     return [parse_target(entry.text(), entry.place, grade=grade) for entry, grade in entries]
@@ -156,7 +156,7 @@ def _measures(field: YamlNode) -> tuple[str, ...]:
     for entry in entries.sequence():
         if not MEASURE.fullmatch(entry.text()):
             raise entry.place.error(
-                f"'{entry.text()}' is not a measure", "write it like nDCG@10 or nDCG(level=lines)@10"
+                f"invalid measure '{entry.text()}'", "use a measure such as nDCG@10 or nDCG(level=lines)@10"
             )
     return entries.texts()
 
@@ -168,7 +168,7 @@ def _label(entry: YamlNode) -> LabelProvenance:
         day = day and date.fromisoformat(day).isoformat()
     except ValueError as error:
         on = fields["on"]
-        raise on.place.error(f"{on.what} is '{day}', which is not a date", "write it like 2026-11-16") from error
+        raise on.place.error(f"invalid date '{day}' of {on.what}", "use YYYY-MM-DD") from error
     return LabelProvenance(
         target=fields["target"].text(),
         by=fields["by"].texts() if "by" in fields else (),

@@ -33,8 +33,8 @@ class SaveResult:
     @property
     def notes(self) -> tuple[str, ...]:
         """Warnings for the user."""
-        anew = f"{self.path} was rewritten completely: its comments are lost"
-        return ((anew,) if self.whole else ()) + tuple(f"{self.path} does not hold: {lost}" for lost in self.lost)
+        anew = f"{self.path} was rewritten completely; its comments are lost"
+        return ((anew,) if self.whole else ()) + tuple(f"{self.path} lost: {lost}" for lost in self.lost)
 
 
 def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
@@ -42,9 +42,7 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
     from assay.gold.formats.registry import detect
 
     if old.source is None:
-        raise GoldError(
-            f"the gold set '{old.name}' was not read from a file", hint="write it with `assay gold convert`"
-        )
+        raise GoldError(f"gold set '{old.name}' was not read from a file", hint="write it with `assay gold convert`")
     source = read_source(Path(old.source))
     known, path = detect(source), to or source.path
     if known.name == "native":
@@ -60,12 +58,15 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
         return SaveResult(path, whole=whole)
     if known.write is None:
         raise source.at().error(
-            f"the format {known.name} can be read, not written",
-            "make a native one first: `assay gold convert`",
+            f"cannot write the format {known.name}",
+            "convert the set to native with `assay gold convert`",
         )
     written = known.write(Suite((new,)))
     if len(written.files) != 1:
-        raise source.at().error(f"a set in the format {known.name} is several files", "convert it to native first")
+        raise source.at().error(
+            f"cannot edit the format {known.name} in place: a set is several files",
+            "convert the set to native with `assay gold convert`",
+        )
     write_atomic(path.resolve(), next(iter(written.files.values())))
     return SaveResult(path, lost=written.lost)
 

@@ -30,9 +30,7 @@ def read_octocode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> G
     table = read_table(source)
     expected = ["query", *(f"result{n}" for n in range(1, len(table.columns)))]
     if list(table.columns) != expected or len(expected) < 2:
-        raise source.at(1).error(
-            f"the header is {','.join(table.columns)}", "octocode's is query,result1,result2,result3"
-        )
+        raise source.at(1).error(f"unexpected header {','.join(table.columns)}", "use query,result1,result2,result3")
     queries = []
     for number, row in enumerate(table.rows, 1):
         targets = [_target(cell, row.place) for column, cell in row.cells.items() if column != "query" and cell]
@@ -45,9 +43,9 @@ def read_octocode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> G
 def _target(result: str, place: GoldLocation) -> Target:
     match = _RESULT.fullmatch(result)
     if match is None:
-        raise place.error(f"'{result}' is not a result", "write it as path:start-end:grade, as in src/main.rs:10-42:2")
+        raise place.error(f"invalid result '{result}'", "use path:start-end:grade, such as src/main.rs:10-42:2")
     if match["grade"] not in _GRADES:
-        raise place.error(f"'{result}' has the grade {match['grade']}", "grades are 2 (primary) and 1 (secondary)")
+        raise place.error(f"invalid grade {match['grade']} of '{result}'", "use 2 (primary) or 1 (secondary)")
     span = ranged_span(match["path"], int(match["start"]), int(match["end"]), place)
     return Target(span, _GRADES[match["grade"]])
 
@@ -68,8 +66,8 @@ def _render(gold: GoldSet) -> str:
         for target in query.targets:
             if target.span.start is None:
                 raise GoldLocation(gold.source or gold.name, query.line).error(
-                    f"octocode's format holds line ranges only, and query '{query.id}' has the target {target.anchor}",
-                    "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
+                    f"octocode holds line ranges only, got target {target.anchor} of query '{query.id}'",
+                    "resolve the lines with `assay gold convert --corpus PATH`",
                 )
         results = [f"{t.span}:{PRIMARY if t in query.primaries else SECONDARY}" for t in query.targets]
         rows[query.id] = [query.headline, *results, *[""] * (most - len(results))]

@@ -58,7 +58,7 @@ def read_plain(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
             raise source.at(1).error(f"unknown column '{column}'", suggest(column, COLUMNS))
     for column in ("query", "path"):
         if column not in table.columns:
-            raise source.at(1).error(f"the header lacks the column '{column}'", "a plain CSV begins with query,path")
+            raise source.at(1).error(f"missing column '{column}'", "start the header with query,path")
     ids = safe_ids(row.get("id") for row in table.rows)
     groups: dict[str, list[CsvRow]] = {}
     names: dict[str, str] = {}
@@ -87,7 +87,7 @@ def _json_rows(record: Record) -> Iterator[CsvRow]:
         return
     targets = record.texts("targets")
     if not targets:
-        raise record.place.error(f"'targets' of {record.what} is empty", "name the code that answers the query")
+        raise record.place.error(f"'targets' of {record.what} is empty", "add the code that answers the query")
     yield from (CsvRow({**cells, "path": target}, record.place) for target in targets)
 
 
@@ -99,22 +99,22 @@ def _query(query_id: str, rows: Sequence[CsvRow]) -> Query:
     for row in rows:
         form, grade = row.get("form", "human"), row.get("grade", str(PRIMARY))
         if form not in FORMS:
-            raise row.place.error(f"unknown form '{form}'", suggest(form, FORMS))
+            raise row.place.error(f"unknown phrasing '{form}'", suggest(form, FORMS))
         if grade not in _GRADES and not _GRADE.fullmatch(grade):
-            hint = "grades are whole numbers: 2 (primary), 1 (secondary), 0 (judged, not relevant), or others"
-            raise row.place.error(f"'{grade}' is not a grade", hint)
+            hint = "use an integer, such as 2 (primary), 1 (secondary) or 0 (judged irrelevant)"
+            raise row.place.error(f"invalid grade '{grade}'", hint)
         target = parse_target(row.text("path"), row.place, grade=_GRADES.get(grade) or int(grade))
         if (form, target.anchor) in seen:
-            raise row.place.error(f"'{query_id}' has {target.anchor} twice", "remove one of the rows")
+            raise row.place.error(f"duplicate target {target.anchor} of '{query_id}'", "remove one of the rows")
         seen.add((form, target.anchor))
         for what, first, now in (
-            (f"the {form} form of '{query_id}'", forms.setdefault(form, row.text("query")), row.text("query")),
+            (f"the {form} phrasing of '{query_id}'", forms.setdefault(form, row.text("query")), row.text("query")),
             (f"the grade of {target.anchor}", targets.setdefault(target.anchor, target).grade, target.grade),
             (f"the cluster of '{query_id}'", cluster, row.get("cluster")),
         ):
             if first != now:
-                message = f"{what} was '{first}' in an earlier row and is '{now}' here"
-                raise row.place.error(message, "make the rows agree")
+                message = f"{what} is '{now}', but '{first}' in an earlier row"
+                raise row.place.error(message, "use the same value in all rows")
     tags = {"cluster": cluster} if cluster else {}
     return build_query(query_id, forms, targets.values(), rows[0].place, tags=tags, least=1)
 

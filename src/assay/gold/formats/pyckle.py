@@ -23,7 +23,7 @@ _READ = ("id", "query", "expected", *_TAGS)
 _ASSIGNED = re.compile(rf"^{NAME}\b.*=", re.MULTILINE)
 _RESULTS = "results"
 _JSON = ("{", "[")
-_NOT_RUN = "the file is never run: write the value itself"
+_NOT_RUN = "use a literal value; the file is not executed"
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, ast.UAdd, ast.USub, ast.Load)
 
 
@@ -66,22 +66,20 @@ def _read_literal(source: GoldSource) -> list[Record]:
             tree = ast.parse(source.text)
             table = symtable.symtable(source.text, str(source.path), "exec")
     except SyntaxError as error:
-        hint = "check brackets, commas and quotes there"
-        raise source.at(error.lineno or 1).error(f"not Python: {error.msg}", hint) from error
+        hint = "check brackets, commas and quotes"
+        raise source.at(error.lineno or 1).error(f"invalid Python: {error.msg}", hint) from error
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:  # null bytes; nests too deep to parse
         why = error or "nested too deeply"
-        raise source.at(1).error(f"not Python: {why}", "write a plain list of dicts") from error
+        raise source.at(1).error(f"invalid Python: {why}", "use a plain list of dicts") from error
     name, assignment = _find_list(source, tree)
     try:
         line = min(_changes(tree, table, name, assignment), default=None)
     except RecursionError as error:
-        raise source.at(1).error(
-            "the code is nested too deeply to be looked through", "save the list as JSON"
-        ) from error
+        raise source.at(1).error("the code is nested too deeply to analyze", "save the list as JSON") from error
     if line is not None:
         raise source.at(line).error(
-            f"{name} of line {assignment.lineno} is changed here, or may be",
-            "the file is never run: write all of it into the one list, or save the finished list as JSON",
+            f"{name} of line {assignment.lineno} is, or may be, changed here",
+            "write one literal list, or save the list as JSON; the file is not executed",
         )
     value = assignment.value
     assert value is not None
@@ -109,13 +107,13 @@ def _find_list(source: GoldSource, tree: ast.Module) -> tuple[str, _Assignment]:
         for part in ast.walk(tree):
             if _binds(part, NAME):
                 line = getattr(part, "lineno", 1)
-                raise source.at(line).error(f"{NAME} is not a plain assignment of a list", _NOT_RUN)
+                raise source.at(line).error(f"{NAME} is not assigned a plain list", _NOT_RUN)
         lists = [(name, node) for name, node in found if any(isinstance(e, ast.Dict) for e in _entries(node))]
     if not lists:
-        raise source.at(1).error("no list of dicts is assigned in this file", f"write {NAME} = [{{...}}, ...]")
+        raise source.at(1).error("no list of dicts in this file", f"write {NAME} = [{{...}}, ...]")
     if len(lists) > 1:
         names = " and ".join(f"{name} in line {node.lineno}" for name, node in lists)
-        raise source.at(lists[1][1].lineno).error(f"there are several lists: {names}", f"call only one {NAME}")
+        raise source.at(lists[1][1].lineno).error(f"several lists: {names}", f"name only one of them {NAME}")
     name, node = lists[0]
     if not isinstance(node.value, ast.List | ast.Tuple):
         raise source.at(node.value.lineno if node.value else 1).error(f"{name} is not a literal list", _NOT_RUN)
@@ -129,16 +127,16 @@ def _record(source: GoldSource, entry: ast.expr) -> Record:
     values: dict[str, object] = {}
     for key, value in zip(entry.keys, entry.values, strict=True):
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-            raise source.at((key or value).lineno).error("a key of an entry is not a literal text", _NOT_RUN)
+            raise source.at((key or value).lineno).error("a key of an entry is not a literal string", _NOT_RUN)
         if key.value in values:
-            raise source.at(key.lineno).error(f"the key '{key.value}' appears twice in an entry", "keep one")
+            raise source.at(key.lineno).error(f"duplicate key '{key.value}' in an entry", "remove one")
         for part in ast.walk(value):
             if not isinstance(part, _LITERALS):
-                raise source.at(getattr(part, "lineno", value.lineno)).error("this is not a literal", _NOT_RUN)
+                raise source.at(getattr(part, "lineno", value.lineno)).error("not a literal", _NOT_RUN)
         try:
             literal = ast.literal_eval(value)
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-            raise source.at(value.lineno).error(f"this is not a literal: {error}", _NOT_RUN) from error
+            raise source.at(value.lineno).error(f"not a literal: {error}", _NOT_RUN) from error
         values[key.value] = list(literal) if isinstance(literal, tuple) else literal
     return Record(values, place)
 

@@ -88,7 +88,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "semble",
-        'JSON list of {"query", "relevant", "secondary"}, or a folder with repos.json and annotations/',
+        'JSON list of {"query", "relevant", "secondary"}, or a directory with repos.json and annotations/',
         (".json",),
         semble.matches,
         lambda source, _name, corpus: semble.read_semble(source, corpus),
@@ -148,7 +148,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "beir",
-        "a folder with corpus.jsonl, queries.jsonl and qrels/*.tsv",
+        "a directory with corpus.jsonl, queries.jsonl and qrels/*.tsv",
         (),
         lambda _source: False,
         beir_trec.read_beir,
@@ -158,7 +158,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "trec",
-        "lines of: query 0 document relevance, with the topics beside them in NAME.topics or topics.tsv",
+        "lines of QUERY 0 DOCUMENT RELEVANCE, with topics in NAME.topics or topics.tsv",
         (beir_trec.QRELS,),
         beir_trec.is_trec,
         beir_trec.read_trec,
@@ -189,7 +189,7 @@ def find_format(name: str, *, write: bool = False) -> Format:
     suffix = f".{name.lower().removeprefix('.')}"
     found = [known for known in reversed(fit) if suffix in known.suffixes]  # from the plainest on
     hint = f"formats in {suffix} files: {_summarize(found)}" if found else suggest(name, [known.name for known in fit])
-    raise ConfigError(f"there is no gold format '{name}'", hint=hint)
+    raise ConfigError(f"unknown gold format '{name}'", hint=hint)
 
 
 def _summarize(formats: Sequence[Format]) -> str:
@@ -202,10 +202,10 @@ def detect(source: GoldSource) -> Format:
         if known.matches(source):
             return known
     if not source.text.strip():
-        raise source.at(1).error("the file is empty", "write queries into it, or name another file")
+        raise source.at(1).error("the file is empty", "add queries, or use another file")
     likely = [known for known in FORMATS if source.path.suffix in known.suffixes] or FORMATS
     others = ", ".join(known.name for known in FORMATS if known not in likely)
-    hint = _summarize(likely) + (f"; in other files: {others}" if others else "")
+    hint = _summarize(likely) + (f"; other files: {others}" if others else "")
     raise source.at(1).error("not a gold set in any known format", hint)
 
 

@@ -71,7 +71,7 @@ class Record:
                 raise self.place.error(f"unknown key '{key}' in {self.what}", suggest(key, known))
         for key in required:
             if key not in self.values:
-                raise self.place.error(f"{self.what} lacks the key '{key}'", f'add "{key}"')
+                raise self.place.error(f"missing key '{key}' in {self.what}", f'add "{key}"')
 
     def text(self, key: str) -> str:
         return self.verbatim(key).strip()
@@ -80,7 +80,7 @@ class Record:
         """Return a text that is not blank, as written."""
         value = self.values.get(key)
         if not isinstance(value, str):
-            raise self.place.error(f"'{key}' of {self.what} is not a text", f'write "{key}": "..."')
+            raise self.place.error(f"'{key}' of {self.what} is not a string", f'write "{key}": "..."')
         return self.place.text(value, f"'{key}' of {self.what}")
 
     def mapping(self, key: str) -> Record:
@@ -101,7 +101,7 @@ class Record:
     def number(self, key: str) -> int:
         value = self.values.get(key)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self.place.error(f"'{key}' of {self.what} is not a whole number", f'write "{key}": 1')
+            raise self.place.error(f"'{key}' of {self.what} is not an integer", f'write "{key}": 1')
         return value
 
     def entries(self, key: str) -> Sequence[object]:
@@ -129,14 +129,14 @@ def read_listing(source: GoldSource, key: str) -> tuple[Record, list[Record]]:
     place = cursor.place
     for name in cursor.members():
         if name in about or (name == key and records is not None):
-            raise cursor.place.error(f"the key '{name}' appears twice", "keep one")
+            raise cursor.place.error(f"duplicate key '{name}'", "remove one")
         if name == key:
             records = list(cursor.objects())
         else:
             about[name] = cursor.value()
     cursor.end()
     if not records:
-        raise place.error(f"there is no entry in '{key}'", f'write "{key}": [{{...}}, ...]')
+        raise place.error(f"no entry in '{key}'", f'write "{key}": [{{...}}, ...]')
     return Record(about, place, "the set"), records
 
 
@@ -164,7 +164,7 @@ def unread(records: Sequence[Record], read: Sequence[str]) -> dict[str, str]:
 
 
 _BLANK = re.compile(r"[ \t\n\r]*")
-_FIX = "check commas, quotes and brackets there"
+_FIX = "check commas, quotes and brackets"
 
 
 class _DuplicateKeyError(ValueError):
@@ -209,7 +209,7 @@ class _Cursor:
         for _ in self._items("{", "}", "object"):
             key = self.value()
             if not isinstance(key, str):
-                raise self.place.error("a key of the object is not a text", _FIX)
+                raise self.place.error("a key of the object is not a string", _FIX)
             self._expect(":", "object")
             yield key
 
@@ -224,7 +224,7 @@ class _Cursor:
 
     def end(self) -> None:
         if self._position < len(self._text):
-            raise self.place.error("there is more after the end of the JSON value", _FIX)
+            raise self.place.error("unexpected text after the JSON value", _FIX)
 
     def _move(self, position: int) -> None:
         blank = _BLANK.match(self._text, position)
@@ -239,25 +239,26 @@ class _Cursor:
 
     def _expect(self, mark: str, what: str) -> None:
         if not self._take(mark):
-            raise self.place.error(f"not a JSON {what}: '{mark}' expected", _FIX)
+            raise self.place.error(f"invalid JSON {what}: expected '{mark}'", _FIX)
 
 
-def parse(text: str, place: GoldLocation, what: str = "the line") -> object:
-    """Parse a JSON value whose objects have no key twice."""
+def parse(text: str, place: GoldLocation, what: str = "") -> object:
+    """Parse a JSON value without duplicate keys."""
     try:
         value: object = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise _json_error(error, place, what, f" at character {error.pos + 1}") from error
     except (ValueError, RecursionError) as error:
         raise _json_error(error, place, what) from error
     return value
 
 
-def _json_error(error: Exception, place: GoldLocation, what: str = "") -> GoldError:
+def _json_error(error: Exception, place: GoldLocation, what: str = "", position: str = "") -> GoldError:
     if isinstance(error, _DuplicateKeyError):
-        return place.error(f"the key '{error}' appears twice in {what or 'an entry'}", "keep one")
-    subject, position, reason = f"{what} is " if what else "", "", str(error)
-    if isinstance(error, json.JSONDecodeError):  # others: a number of thousands of digits; brackets nested too deeply
-        position, reason = f" at character {error.pos + 1}" if what else "", error.msg
-    return place.error(f"{subject}not JSON: {reason}{position}", _FIX)
+        return place.error(f"duplicate key '{error}' in {what or 'an entry'}", "remove one")
+    # other errors: a number of thousands of digits; brackets nested too deeply
+    reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+    return place.error(f"invalid JSON{f' in {what}' if what else ''}: {reason}{position}", _FIX)
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -311,13 +312,13 @@ def read_table(source: GoldSource) -> CsvTable:
     lines = _csv_lines(source)
     columns = tuple(next(lines, (1, []))[1])
     if (repeated := first_repeat(columns)) is not None:
-        raise source.at(1).error(f"the column '{repeated}' appears twice in the header", "keep one")
+        raise source.at(1).error(f"duplicate column '{repeated}' in the header", "remove one")
     rows: list[CsvRow] = []
     for line, cells in lines:
         if len(cells) > len(columns):
             raise source.at(line).error(
-                f"the row has {len(cells)} cells, the header {len(columns)}",
-                "put quotes around a text with commas in it",
+                f"expected at most {len(columns)} cells, got {len(cells)}",
+                "quote cells that contain commas",
             )
         rows.append(CsvRow(dict(zip(columns, cells, strict=False)), source.at(line)))
     if not rows:
@@ -340,8 +341,8 @@ def _csv_lines(source: GoldSource) -> Iterator[tuple[int, list[str]]]:
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            hint = 'check the quotes: a quote inside a quoted text is written ""'
-            raise source.at(begin).error(f"not CSV: {error}", hint) from error
+            hint = "check the quotes; double a quote inside a quoted cell"
+            raise source.at(begin).error(f"invalid CSV: {error}", hint) from error
         if cells is None:
             return
         if cells:
@@ -391,15 +392,19 @@ def rows_as_lines(path: Path, limits: ParquetLimits | None = None) -> str:
             size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
             if metadata.num_rows > limits.rows or size > limits.bytes:
                 most = f"at most {limits.rows} rows of {limits.bytes} bytes are read"
-                raise GoldError(f"{metadata.num_rows} rows of {size} bytes; {most}", file=path, hint="split the set")
+                raise GoldError(
+                    f"file too large: {metadata.num_rows} rows of {size} bytes, {most}",
+                    file=path,
+                    hint="divide it into several gold sets",
+                )
             if (repeated := first_repeat(file.schema_arrow.names)) is not None:
-                raise GoldError(f"the column '{repeated}' appears twice", file=path, hint="keep one")
+                raise GoldError(f"duplicate column '{repeated}'", file=path, hint="remove one")
             rows = (row for batch in file.iter_batches(limits.batch) for row in batch.to_pylist())
             return "".join(_json_line(row, path, number) for number, row in enumerate(rows, 1))
     except (pyarrow.ArrowException, OSError, OverflowError, ValueError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise GoldError(
-            f"not a Parquet file that can be read: {reason}", file=path, hint="fetch or export it again"
+            f"cannot read the Parquet file: {reason}", file=path, hint="download or export it again"
         ) from error
 
 
@@ -410,5 +415,5 @@ def _json_line(row: Mapping[str, object], path: Path, number: int) -> str:
     try:
         return json.dumps(row, default=to_text) + "\n"
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"row {number} cannot be read as text: {error}"
+        message = f"cannot read row {number} as text: {error}"
         raise GoldError(message, file=path, line=number, hint="export it again") from error

@@ -44,7 +44,7 @@ def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]
     below = folder / ANNOTATIONS if (folder / ANNOTATIONS).is_dir() else folder
     files = sorted(path for path in below.glob("*.json") if path.name != REPOS)
     if not files:
-        raise source.at().error("there is no annotation file beside it", "put them in annotations/<repo>.json")
+        raise source.at().error("no annotation file beside it", "add annotations/<repo>.json")
     return [_read(read_source(path), repos, corpus) for path in files]
 
 
@@ -60,7 +60,7 @@ def _read(source: GoldSource, repos: _Repos, corpus: CorpusSpec | None) -> GoldS
     own, language = repos.get(name, (None, ""))
     spec = corpus or own
     if spec is None:
-        raise source.at().error(f"no {REPOS} names the repository '{name}'", f"put {REPOS} beside it, or give a corpus")
+        raise source.at().error(f"repository '{name}' not found in {REPOS}", f"add {REPOS} beside it, or pass --corpus")
     records = read_records(source)
     queries = [_query(record, n, language) for n, record in enumerate(records, 1)]
     unread = [key for key in _UNREAD if any(key in record.values for record in records)]
@@ -74,10 +74,10 @@ def _repos(source: GoldSource) -> _Repos:
         record.check_keys(_REPO, required=("name", "url", "revision"))
         name, url = record.text("name"), record.text("url")
         if name in repos:
-            raise record.place.error(f"the repository '{name}' appears twice", "keep one")
+            raise record.place.error(f"duplicate repository '{name}'", "remove one")
         if _COMMAND.match(url):
-            hint = "write it as https://host/owner/name"
-            raise record.place.error(f"'{url}' is not the address of a repository", hint)
+            hint = "use https://host/owner/name"
+            raise record.place.error(f"invalid repository URL '{url}'", hint)
         # benchmark_root becomes an include rather than a root, so that paths stay as annotated
         root = record.text("benchmark_root") if "benchmark_root" in record.values else ""
         include = (f"{check_path(root, record.place)}/**",) if root else ()
@@ -100,7 +100,7 @@ def _span(entry: object, record: Record, key: str) -> Span:
     if isinstance(entry, str):
         return Span(check_path(entry, record.place))
     if not isinstance(entry, Mapping):
-        raise record.place.error(f"an entry of '{key}' is neither a path nor a mapping", "write the path as a text")
+        raise record.place.error(f"an entry of '{key}' is neither a path nor a mapping", "write the path as a string")
     ranged = Record(entry, record.place, f"an entry of '{key}'")
     ranged.check_keys(_RANGE, required=_RANGE)
     return ranged_span(ranged.text("path"), ranged.number("start_line"), ranged.number("end_line"), record.place)
@@ -150,8 +150,8 @@ def _annotation(query: Query, gold: GoldSet) -> dict[str, object]:
         span = target.span
         if target.symbol is not None and span.start is None:
             raise GoldLocation(gold.source or gold.name, query.line).error(
-                f"semble's format holds files and line ranges, and query '{query.id}' has the target {target.anchor}",
-                "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
+                f"semble holds files and line ranges only, got target {target.anchor} of query '{query.id}'",
+                "resolve the lines with `assay gold convert --corpus PATH`",
             )
         ranged = {"path": span.path, "start_line": span.start, "end_line": span.end}
         key = "relevant" if target in query.primaries else "secondary"
