@@ -145,10 +145,9 @@ def select(document: object, fields: Sequence[Selector | None]) -> Iterator[tupl
                 f"{field} and {Selector(deepest)} are in different lists",
                 hint="use fields of one list and its outer lists",
             )
+    paths = [field and (field.lists, field.steps[len(field.lists) :]) for field in fields]
     for items in _walk({(): document}, (), deepest):
-        yield tuple(
-            None if field is None else _get(items[field.lists], field.steps[len(field.lists) :]) for field in fields
-        )
+        yield tuple(path and _get(items[path[0]], path[1]) for path in paths)
 
 
 def _walk(items: Mapping[Steps, object], done: Steps, rest: Steps) -> Iterator[Mapping[Steps, object]]:

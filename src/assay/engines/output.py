@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
-from typing import ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from assay.engines.base import EngineReply
 from assay.engines.json_output import (
@@ -318,12 +318,12 @@ def _path_hint(document: object, default: str | None = 'set path, such as path =
     return f"set {proposed}" if proposed else default
 
 
-def _make_hit(path: object, start: object, end: object, score: object, snippet: object = None) -> Hit:
+def _make_hit(path: Any, start: Any, end: Any, score: Any, snippet: Any = None) -> Hit:  # noqa: ANN401 - unchecked JSON
     """Return a hit with values as the tool printed them; `normalize` checks their types."""
-    hit = Hit(strip_ansi(cast(str, path)), cast("int | None", start), cast("int | None", end))
+    location = strip_ansi(path)
     if start is None and end is None:
-        hit = parse_location(hit.path)
-    return hit._replace(score=cast("float | None", score), snippet=cast("str | None", snippet))
+        location, start, end, *_ = parse_location(location)
+    return Hit(location, start, end, score, snippet)
 
 
 # ---------------------------------------------------------------------------------------------- Python values

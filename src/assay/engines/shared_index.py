@@ -64,9 +64,6 @@ class IndexSettings:
         """Whether `index_keys` is set, so that variants may share the index."""
         return self.named is not None
 
-    def steps(self) -> tuple[SharedStep, ...]:
-        return (SharedStep("index", self.digest, self.about), SharedStep("ranking", self.whole, "all settings"))
-
 
 def make_index_settings(
     where: str,
@@ -194,7 +191,9 @@ class SharedIndexEngine:
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def steps(self: Indexed) -> tuple[SharedStep, ...]:
-        return self.indexing.steps()
+        indexing = self.indexing
+        ranking = SharedStep("ranking", indexing.whole, "all settings")
+        return (SharedStep("index", indexing.digest, indexing.about), ranking)
 
     def open_shared(self: Indexed, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
         """Open on the index that the variants share; the first one builds it."""
