@@ -142,8 +142,6 @@ class ModelGroup(NamedTuple):
 
 def groups(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup, ...]:
     """Assign the chunks to the configured models."""
-    if not settings.model:
-        return ()
     if not settings.docs_model:
         return (ModelGroup(settings.model, "code", np.arange(len(table.units))),)
     docs = table.files.kind[table.units.file] == FILE_KINDS.index("docs")

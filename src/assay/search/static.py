@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assay.errors import ConfigError
 from assay.search.query import QueryKind, folder_name, parse_query, runs, stem_name, term_hash, terms
-from assay.search.table import FileTable, IndexTable, IntArray, LongArray, Postings, offsets, ranges
+from assay.search.table import IndexTable, IntArray, LongArray, Postings, offsets, ranges
 from assay.search.vectors import unit_rows
 from assay.store.array_file import IndexFormatError, read_store
 
@@ -249,12 +249,19 @@ class ChunkVectors:
 
 def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVectors | None = None) -> ChunkVectors:
     """Embed the chunks of a table; vectors of known files are copied."""
-    file = _file_keys(table.files)
+    facts = zip(table.files.paths, table.files.hashes, table.files.languages, strict=True)
+    plain = ("\0".join(fact).encode("utf-8", "surrogatepass") for fact in facts)
+    hashes = [int.from_bytes(blake2b(one, digest_size=8).digest(), "little") for one in plain]
+    file = np.array(hashes, dtype=np.uint64)
     held = np.bincount(table.units.file, minlength=len(file)).astype(np.int64)
     offset = offsets(held)
     sums = np.zeros((len(table.units), embedder.dimension), dtype=np.float32)
     size = np.zeros(len(table.units), dtype=np.float32)
-    old = _places(file, held, known)
+    old = np.full(len(file), -1, dtype=np.int64)
+    if known is not None and len(known.file):
+        order = known.file.argsort(kind="stable")
+        at = order[np.minimum(known.file[order].searchsorted(file), len(order) - 1)]
+        old = np.where((known.file[at] == file) & (np.diff(known.offset)[at] == held), at, -1)
     kept, new = np.flatnonzero(old >= 0), np.flatnonzero(old < 0)
     fresh, there = (ranges(offset[some], offset[some + 1]) for some in (new, kept))
     sums[fresh] = embedder.sum_units(table.postings, fresh)
@@ -265,21 +272,6 @@ def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVector
         sums[there], size[there] = known.matrix[rows], known.size[rows]
     path = embedder.sum_texts([f"{stem_name(path)} {folder_name(path)}" for path in table.files.paths])
     return ChunkVectors(sums, file, offset, size, path, np.vecdot(sums, path[table.units.file]))
-
-
-def _file_keys(files: FileTable) -> Hashes:
-    facts = zip(files.paths, files.hashes, files.languages, strict=True)
-    plain = ("\0".join(fact).encode("utf-8", "surrogatepass") for fact in facts)
-    return np.array([int.from_bytes(blake2b(one, digest_size=8).digest(), "little") for one in plain], dtype=np.uint64)
-
-
-def _places(file: Hashes, held: LongArray, known: ChunkVectors | None) -> LongArray:
-    if known is None or not len(known.file):
-        return np.full(len(file), -1, dtype=np.int64)
-    order = known.file.argsort(kind="stable")
-    at = order[np.minimum(known.file[order].searchsorted(file), len(order) - 1)]
-    same = (known.file[at] == file) & (np.diff(known.offset)[at] == held)
-    return np.where(same, at, -1)
 
 
 @dataclass(frozen=True, slots=True)
