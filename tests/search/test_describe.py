@@ -194,7 +194,7 @@ def test_describe_keeps_no_secret(tmp_path):
 def test_describer_refuses_a_wrong_endpoint_at_once(tmp_path):
     with pytest.raises(ConfigError, match="not a web address"):
         Describer("h", "m", None, Store(tmp_path))
-    with pytest.raises(ConfigError, match="no model"):
+    with pytest.raises(ConfigError, match="missing model name"):
         Describer("http://h/", "", None, Store(tmp_path))
 
 
