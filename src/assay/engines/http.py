@@ -241,8 +241,7 @@ class HttpSession(ExternalSession):
         placeholders = {**self._folders.placeholders, "query": query, "k": k}
         with self._redactor.cleaning():
             added = self.filtering.table(wanted, placeholders, flat=settings.body is None or settings.form)
-            call = self._build(settings.search, placeholders, added)
-            response = self._send(call, min_timeout(seconds, settings.timeout))
+            response = self._send(settings.search, placeholders, min_timeout(seconds, settings.timeout), added)
             reply = self._parse(response)
         retries = (describe_attempts(response.failures),) if response.failures else ()
         notes = tuple(map(self._redactor.text, (*reply.notes, *retries)))
@@ -256,11 +255,6 @@ class HttpSession(ExternalSession):
             raise EngineError(message, hint="configure the server to send UTF-8") from None
         return parse_output(text, self._layout, self._known)
 
-    def build_index(self, seconds: float | None) -> None:
-        """Send the index request, if any, and wait until the index is ready."""
-        if self._settings.index is not None:
-            self._index(self._settings.index, seconds)
-
     def usage(self) -> SessionUsage:
         return SessionUsage(store_bytes=self._folders.store_bytes())
 
@@ -270,21 +264,12 @@ class HttpSession(ExternalSession):
         finally:
             self._folders.close()
 
-    def _build(
-        self, request: RequestTemplate, placeholders: Mapping[str, object], added: Mapping[str, object] | None = None
-    ) -> HttpRequest:
-        token_env = self._settings.token_env
-        return build_request(request, placeholders, added, token_env=token_env, secrets=self._secrets)
-
-    def _send(self, call: HttpRequest, limit: float | None) -> HttpResponse:
-        policy = RetryPolicy(limit, self._settings.retries, limit)
-        return self._client.send(call, policy, turn=self._limiter.wait)
-
-    def _index(self, request: RequestTemplate, seconds: float | None) -> None:
+    def index(self, request: RequestTemplate, seconds: float | None) -> None:
+        """Send a request that builds or updates the index, and wait until the index is ready."""
         clock = Deadline(seconds, self._settings.index_timeout)
         try:
             with self._redactor.cleaning():
-                self._send(self._build(request, self._folders.index_placeholders), clock.limit)
+                self._send(request, self._folders.index_placeholders, clock.limit)
                 if self._settings.ready is not None:
                     self._wait_until_ready(self._settings.ready, clock)
         except AssayError as problem:
@@ -292,20 +277,29 @@ class HttpSession(ExternalSession):
             raise type(problem)(message, file=problem.file, line=problem.line, hint=problem.hint) from None
 
     def _wait_until_ready(self, ready: ReadinessProbe, clock: Deadline) -> None:
-        call = self._build(ready, self._folders.index_placeholders)
         selector, is_bool = parse_selector(ready.path, "ready"), isinstance(ready.value, bool)
         try:
             while True:
-                document = self._send(call, clock.left()).json()
+                document = self._send(ready, self._folders.index_placeholders, clock.left()).json()
                 found = [row[0] for row in select(document, (selector,))]
                 if found and all(state == ready.value and isinstance(state, bool) == is_bool for state in found):
                     return
                 time.sleep(min(ready.every, clock.left() or ready.every))
         except TimeoutError:
-            raise EngineTimeoutError(
-                f"the index is not ready after {format_duration(clock.limit)}",
-                hint="raise index_timeout, or correct path and value of ready",
-            ) from None
+            message = f"the index is not ready after {format_duration(clock.limit)}"
+            hint = "raise index_timeout, or correct path and value of ready"
+            raise EngineTimeoutError(message, hint=hint) from None
+
+    def _send(
+        self,
+        request: RequestTemplate,
+        placeholders: Mapping[str, object],
+        limit: float | None,
+        added: Mapping[str, object] | None = None,
+    ) -> HttpResponse:
+        settings = self._settings
+        call = build_request(request, placeholders, added, token_env=settings.token_env, secrets=self._secrets)
+        return self._client.send(call, RetryPolicy(limit, settings.retries, limit), turn=self._limiter.wait)
 
 
 class UpdatableHttpSession(HttpSession):
@@ -316,7 +310,7 @@ class UpdatableHttpSession(HttpSession):
         self._known = frozenset(file.path for file in corpus.files)
         request = self._settings.update or self._settings.index
         assert request is not None
-        self._index(request, seconds)
+        self.index(request, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,8 +371,8 @@ class HttpEngine(SharedIndexEngine, EngineDefaults):
         follows = settings.update is not None or settings.index is not None
         session = (UpdatableHttpSession if follows else HttpSession)(self, spot)
         try:
-            if not indexed:
-                session.build_index(seconds)
+            if not indexed and settings.index is not None:
+                session.index(settings.index, seconds)
         except BaseException:
             session.close()
             raise
