@@ -73,7 +73,7 @@ class McpServer:
         search = replace(templates.search, arguments=dict.fromkeys(names))
         self._checked = (*self._index, search, *self.fill_calls(templates.update))
         self.restarts = Restarts(settings.restarts, "the server")
-        self._line: StdioTransport | HttpTransport | None = None
+        self._transport: StdioTransport | HttpTransport | None = None
         self._connection: McpConnection | None = None
         self._noted_junk = 0
         self.startup_seconds: float | None = None  # of the first start
@@ -125,17 +125,17 @@ class McpServer:
 
     def notes(self) -> tuple[str, ...]:
         """Return a note on new lines on stdout that are not MCP messages."""
-        if not isinstance(self._line, StdioTransport) or self._line.junk == self._noted_junk:
+        if not isinstance(self._transport, StdioTransport) or self._transport.junk == self._noted_junk:
             return ()
-        count, self._noted_junk = self._line.junk - self._noted_junk, self._line.junk
+        count, self._noted_junk = self._transport.junk - self._noted_junk, self._transport.junk
         lines = "line" if count == 1 else "lines"
-        return (f"ignored {count} {lines} on stdout that are not MCP messages, e.g. {self._line.first_junk!r}",)
+        return (f"ignored {count} {lines} on stdout that are not MCP messages, e.g. {self._transport.first_junk!r}",)
 
     def measure(self) -> None:
         """Record memory and stderr of the program."""
-        if isinstance(self._line, StdioTransport):
-            self._tracker.record_peak(self._line.child.peak_bytes())
-            self._tracker.record_stderr(self._line.child.stderr)
+        if isinstance(self._transport, StdioTransport):
+            self._tracker.record_peak(self._transport.child.peak_bytes())
+            self._tracker.record_stderr(self._transport.child.stderr)
 
     def end(self, *, politely: bool = True) -> None:
         """End the server; the second call does nothing."""
@@ -143,11 +143,11 @@ class McpServer:
         try:
             if connection is not None:
                 connection.end(politely=politely)
-            elif self._line is not None:
-                self._line.end()
+            elif self._transport is not None:
+                self._transport.end()
         finally:
             self.measure()
-            self._line = None
+            self._transport = None
 
     def fill(self, template: tuple[str, ...]) -> ProgramSpec:
         """Fill the command of a program."""
@@ -164,9 +164,9 @@ class McpServer:
     def _connect(self, clock: Deadline) -> McpConnection:
         modes: tuple[ConnectMode, ...] = ("legacy", "auto")
         for mode in modes:
-            self._line = self._open_transport()
+            self._transport = self._open_transport()
             try:
-                return McpConnection(self._line, self._folders.root, mode, clock.deadline)
+                return McpConnection(self._transport, self._folders.root, mode, clock.deadline)
             except Exception as problem:
                 explained = self._explain(problem, clock, "startup_timeout")
                 self._drop()
@@ -188,18 +188,18 @@ class McpServer:
 
     def _drop(self) -> None:
         self.restarts.note_loss()
-        line = self._line
+        transport = self._transport
         self.end(politely=False)
-        if isinstance(line, StdioTransport):
-            self._tracker.record_failure(line.child.stderr)
+        if isinstance(transport, StdioTransport):
+            self._tracker.record_failure(transport.child.stderr)
 
     def _is_broken(self, problem: Exception) -> bool:
         closed = isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED
-        return closed or (isinstance(self._line, StdioTransport) and self._line.problem is not None)
+        return closed or (isinstance(self._transport, StdioTransport) and self._transport.problem is not None)
 
     def _explain(self, problem: Exception, clock: Deadline, limit: str) -> EngineError:
         text = " ".join(str(problem).split())[:SHOWN_ERROR]
-        pipes = self._line if isinstance(self._line, StdioTransport) else None
+        pipes = self._transport if isinstance(self._transport, StdioTransport) else None
         stderr = f": {pipes.child.last_words}" if pipes and pipes.child.last_words else ""
         if isinstance(problem, TimeoutError):
             return EngineTimeoutError(f"no answer after {format_duration(clock.limit)}{stderr}", hint=f"raise {limit}")
@@ -210,7 +210,11 @@ class McpServer:
             how = f"{pipes.child.describe_end()}{stderr}" if pipes else f"closed the connection: {text}"
             hint = repro_command(self.fill(self._templates.command)) if self._templates.command else _CHECK_SERVER
             return EngineCrash(f"the server {how}", hint=hint)
-        status = f" (HTTP {self._line.refusal})" if isinstance(self._line, HttpTransport) and self._line.refusal else ""
+        status = (
+            f" (HTTP {self._transport.error_status})"
+            if isinstance(self._transport, HttpTransport) and self._transport.error_status
+            else ""
+        )
         if isinstance(problem, MCPError):
             hint = "correct the tool and its arguments" if self._connection else "check that url is an MCP endpoint"
             return EngineError(f"the server returned an error: {text}{status}", hint=hint)

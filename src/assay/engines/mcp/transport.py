@@ -48,11 +48,11 @@ for _name in ("mcp", "client"):
 class TransportLimits:
     """Limits and polling intervals in seconds; they affect no measurement."""
 
-    pages: int = 100  # of the list of tools
-    leave: float = 2.0  # for an orderly end, and again for a cancelled one
-    awaiting: float = 0.02  # how long our reply to a request of the server may wait
+    pages: int = 100  # of the tool list
+    shutdown: float = 2.0  # for an orderly end, and again after a cancellation
+    awaiting: float = 0.02  # maximum delay of our reply to a request of the server
     idle: float = 0.1  # between polls of a server without a pending request
-    glance: float = 0.001  # of such a poll
+    poll: float = 0.001  # length of such a poll
     shown: int = 60  # characters of junk that a note shows
 
 
@@ -63,11 +63,11 @@ class McpConnection:
     """An initialized client, used by one thread at a time."""
 
     def __init__(
-        self, line: StdioTransport | HttpTransport, root: Path, mode: ConnectMode, deadline: float | None
+        self, transport: StdioTransport | HttpTransport, root: Path, mode: ConnectMode, deadline: float | None
     ) -> None:
         self.version = ""  # of the server
         self.tools: dict[str, types.Tool] = {}
-        self._line = line
+        self._transport = transport
         self._root = root
         self._mode = mode
         self._client: Client | None = None
@@ -96,12 +96,12 @@ class McpConnection:
     def end(self, *, politely: bool = True) -> None:
         """End the transport, then the client; the second call does nothing."""
         self._ended = True
-        self._line.end()
+        self._transport.end()
         for stop in (self._stop.set, self._cancel) if politely else (self._cancel,):
             if self._thread.is_alive():
                 with suppress(RuntimeError):  # the loop has closed meanwhile
                     self._loop.call_soon_threadsafe(stop)
-                self._thread.join(LIMITS.leave)
+                self._thread.join(LIMITS.shutdown)
 
     def _cancel(self) -> None:
         if self._task is not None:
@@ -116,8 +116,9 @@ class McpConnection:
         if self._ended:
             return
         try:
-            transport = self._line.streams()
-            async with Client(transport, mode=self._mode, list_roots_callback=self._list_roots) as client:
+            async with Client(
+                self._transport.streams(), mode=self._mode, list_roots_callback=self._list_roots
+            ) as client:
                 if client.server_info is not None:
                     self.version = f"{client.server_info.name} {client.server_info.version}".strip()
                 cursor: str | None = None
@@ -173,12 +174,12 @@ class StdioTransport:
         """Connect the program to a client in the running event loop."""
         incoming, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         loop = asyncio.get_running_loop()
-        thread = threading.Thread(target=self._talk, args=(loop, incoming), name="assay-mcp-pipes", daemon=True)
+        thread = threading.Thread(target=self._exchange, args=(loop, incoming), name="assay-mcp-pipes", daemon=True)
         thread.start()
         try:
             yield receiving, _Outbox(self._outgoing)
         finally:
-            self._hang_up()
+            self._stop_thread()
             receiving.close()
             with anyio.CancelScope(shield=True):
                 await asyncio.to_thread(thread.join)
@@ -186,14 +187,14 @@ class StdioTransport:
 
     def end(self) -> None:
         """End the program and the thread; safe from any thread."""
-        self._hang_up()
+        self._stop_thread()
         self.child.end()
 
-    def _hang_up(self) -> None:
+    def _stop_thread(self) -> None:
         self._closing.set()
         self._outgoing.put(None)
 
-    def _talk(self, loop: asyncio.AbstractEventLoop, incoming: Incoming) -> None:
+    def _exchange(self, loop: asyncio.AbstractEventLoop, incoming: Incoming) -> None:
         try:
             while not self._closing.is_set():
                 self._send()
@@ -222,7 +223,7 @@ class StdioTransport:
 
     def _receive(self) -> JSONRPCMessage | None:
         try:
-            line = self.child.read_line(time.monotonic() + (LIMITS.awaiting if self._awaited else LIMITS.glance))
+            line = self.child.read_line(time.monotonic() + (LIMITS.awaiting if self._awaited else LIMITS.poll))
         except ChildTimeout:
             return None
         text = line.decode("utf-8", "replace").strip()
@@ -273,7 +274,7 @@ class HttpTransport:
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
         self._headers = headers
-        self.refusal: int | None = None  # status of the last response, if it is an error
+        self.error_status: int | None = None  # status of the last response, if it is an error
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[TransportStreams]:
@@ -286,7 +287,7 @@ class HttpTransport:
             yield streams
 
     async def _check(self, response: httpx2.Response) -> None:
-        self.refusal = response.status_code if response.is_error else None
+        self.error_status = response.status_code if response.is_error else None
         if response.headers.get("content-encoding", "identity") != "identity":
             raise httpx2.DecodingError("the server sent a compressed response", request=response.request)
         if isinstance(response.stream, httpx2.AsyncByteStream):
