@@ -147,17 +147,10 @@ def _find_range_copies(view: LintContext, one: _Code, path: str, lines: _CodeLin
     outline = view.outline(path)
     if exact or path == target.span.path or outline is None:
         return
-    here = view.outline(target.span.path)
-    scopes = next(
-        (
-            _scopes(definition, here)
-            for definition in (here.definitions if here else ())
-            if here
-            and definition.end == target.span.end
-            and definition.start <= (target.span.start or 0) <= definition.name_line
-        ),
-        (),
-    )
+    here, start = view.outline(target.span.path), target.span.start or 0
+    own = here.definitions if here else ()
+    same = [one for one in own if one.end == target.span.end and one.start <= start <= one.name_line]
+    scopes = _scopes(same[0], here) if here and same else ()
     for definition in outline.definitions if scopes else ():
         span = Span(path, definition.start, definition.end)
         if _scopes(definition, outline) != scopes or _is_labeled(query, span):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.gold.build import GoldLocation, read_source
+from assay.gold.build import read_source
 from assay.gold.lint.rules import EngineReach, LintContext, LintFinding, written_anchor
 from assay.syntax.outline import Outline
 from assay.types import Span, Target
@@ -118,25 +118,20 @@ def read_chunks(path: Path) -> EngineReach:
     source = read_source(path)
     found: dict[str, list[Span]] = {}
     for number, line in enumerate(source.text.split("\n"), 1):
-        if line.strip():
-            span = _parse_chunk(line, source.at(number))
-            found.setdefault(span.path, []).append(span)
+        if not line.strip():
+            continue
+        place = source.at(number)
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise place.error(f"invalid JSON: {error}", _CHUNK_HINT) from error
+        if not isinstance(value, Mapping) or not isinstance(value.get("path"), str) or not value["path"]:
+            raise place.error("the chunk has no path", _CHUNK_HINT)
+        start, end = value.get("start"), value.get("end")
+        if (start, end) != (None, None) and not (type(start) is int and type(end) is int and 1 <= start <= end):
+            message = f"expected a range of lines, got {start}-{end}"
+            raise place.error(message, "count lines from 1, both ends included")
+        found.setdefault(value["path"], []).append(Span(value["path"], start, end))
     if not found:
         raise source.at(1).error("the file contains no chunks", _CHUNK_HINT)
     return chunk_list(f"the engine of {path.name}", found)
-
-
-def _parse_chunk(line: str, place: GoldLocation) -> Span:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise place.error(f"invalid JSON: {error}", _CHUNK_HINT) from error
-    if not isinstance(value, Mapping) or not isinstance(value.get("path"), str) or not value["path"]:
-        raise place.error("the chunk has no path", _CHUNK_HINT)
-    start, end = value.get("start"), value.get("end")
-    if start is None and end is None:
-        return Span(value["path"])
-    if type(start) is not int or type(end) is not int or not 1 <= start <= end:
-        message = f"expected a range of lines, got {start}-{end}"
-        raise place.error(message, "count lines from 1, both ends included")
-    return Span(value["path"], start, end)

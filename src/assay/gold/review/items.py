@@ -191,9 +191,11 @@ class Queue:
             rows = journal.rows()
             known = {row.mapping()["id"].text() for row in rows}
             given = list(items)
-            fresh = {item.id: item for item in reversed(given) if item.id not in known}
-            new = [fresh[item_id] for item_id in dict.fromkeys(item.id for item in given) if item_id in fresh]
-            lines = [item_mapping(item) for item in new]
+            new: dict[str, Item] = {}
+            for item in given:
+                if item.id not in known:
+                    new.setdefault(item.id, item)
+            lines = [item_mapping(item) for item in new.values()]
             for number, line in enumerate(lines, len(rows) + 1):
                 read_item(read_row(line, self.path, number), number)
             journal.append(lines)
