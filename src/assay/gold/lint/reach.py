@@ -58,7 +58,7 @@ def _is_comment(start: int, lines: Sequence[str], outline: Outline) -> bool:
 def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False) -> Iterator[LintFinding]:
     """Yield the targets that an engine cannot return, then the resulting ceiling on the set's scores.
 
-    With `symbols` it can return whatever a symbol anchor names, so no file is parsed for one.
+    With `symbols`, targets with symbol anchors are reachable, so their files are not parsed.
     """
 
     def is_reachable(target: Target) -> bool:

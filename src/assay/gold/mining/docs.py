@@ -119,18 +119,18 @@ def _section_questions(code: CodeIndex, title: str, found: Sequence[str]) -> lis
     for sentence in found:
         spans = [match[2] for match in _SPAN.finditer(sentence)]
         targets = _named_targets(code, spans)
-        asked = sentence_question(sentence) if len(targets) == 1 else None
+        text = sentence_question(sentence) if len(targets) == 1 else None
         names = [re.split(r"\.|::|->|#|/", span.strip("()!@ "))[-1] or span for span in spans]
-        if asked and is_query_length(asked) and stands_alone(asked) and not any(names_it(asked, n) for n in names):
-            made.append((asked, targets))
+        if text and is_query_length(text) and stands_alone(text) and not any(names_it(text, n) for n in names):
+            made.append((text, targets))
     if made or not found:
         return made
     heading = without_markup(title)
     targets = _named_targets(code, [match[2] for match in _SPAN.finditer(found[0])])
     named = "`" in title or any(names_it(heading, t.symbol or t.span.path) for t in targets)
-    asked = topic_question(heading)
+    text = topic_question(heading)
     fits = is_query_length(heading) and is_prose(heading, len(heading)) and not is_idle(heading)
-    return [(asked, targets)] if targets and not named and fits and asked != heading else []
+    return [(text, targets)] if targets and not named and fits and text != heading else []
 
 
 def _sentences(lines: Sequence[str]) -> Iterator[str]:
@@ -223,21 +223,21 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
 
     fitting: list[Intent] = []
     for one in every:
-        ref, asked = one.ref, question(one.text)
+        ref, query_text = one.ref, question(one.text)
         body = ref.definition.end - ref.definition.name_line + 1
         if (
             is_query_length(one.text)
             and stands_alone(one.text)
-            and asked != one.text
+            and query_text != one.text
             and code.can_be_target(ref)
             and DOCS.shortest <= body <= MAX_TARGET_LINES
             and not has_similar(one)
             and (target := code.anchor(ref)) is not None
-            and leakage(asked, (target,)) < MAX_LEAKAGE
+            and leakage(query_text, (target,)) < MAX_LEAKAGE
             and not _ABSTRACT.search(code.text(ref))
         ):
             origin = Origin("comments", f"the comment in line {one.line} of {ref.path}")
-            fitting.append(Intent(asked, (target,), origin, notes=(_VERBATIM,)))
+            fitting.append(Intent(query_text, (target,), origin, notes=(_VERBATIM,)))
     return _draw(fitting, wanted, "comments", "no definition has a comment with a usable sentence")
 
 

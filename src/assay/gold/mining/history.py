@@ -39,7 +39,7 @@ class CommitRules:
     definitions: int = 4  # changed and still defined, for the same reason
     lost: float = 0.5  # maximum share of the changed definitions that no longer exist
     newest: int = 3_000  # commits; older code has mostly moved
-    merges: int = 1_000  # newest ones; each stands for several commits
+    merges: int = 1_000  # newest ones; each covers several commits
     tried: int = 10  # commits per wanted query; most changed code that no longer exists
     main_share: float = 0.34  # of the highest weight (lines written × words shared), from which a target is primary
     shared: int = 2  # minimum stems of the text in the definitions; with fewer it is about other code ...
@@ -177,7 +177,7 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
     }
     if not refs or len(refs) > COMMITS.definitions or len(refs) < (1 - COMMITS.lost) * len(found):
         return None
-    text, asked = subject.text, change_question(subject.text)
+    text, query_text = subject.text, change_question(subject.text)
     words = stems(parts(" ".join(content(text))))
     shared = {
         one: words & code.stems_of(ref)
@@ -200,7 +200,7 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
             targets.setdefault(target.anchor, target)
     every = tuple(targets.values())
     named = any(len(split(ref.name)) > 1 and names_it(text, ref.name) for ref in refs.values())
-    if named or all(target.grade != PRIMARY for target in every) or leakage(asked, every) >= MAX_LEAKAGE:
+    if named or all(target.grade != PRIMARY for target in every) or leakage(query_text, every) >= MAX_LEAKAGE:
         return None
-    notes = (f"commit subject: {text}",) if asked != text else ()
-    return Intent(asked, every, Origin("history", subject.source), notes=notes)
+    notes = (f"commit subject: {text}",) if query_text != text else ()
+    return Intent(query_text, every, Origin("history", subject.source), notes=notes)

@@ -96,25 +96,25 @@ def _shell_queries(commands: Sequence[Command]) -> Iterator[_LoggedQuery]:
 
 
 def _transcript_queries(steps: Sequence[TranscriptStep]) -> Iterator[_LoggedQuery]:
-    asked: list[_LoggedQuery] = []
+    pending: list[_LoggedQuery] = []
     search: list[_LoggedQuery] = []  # at most one
     for line, step in steps:
         if isinstance(step, UserMessage):
-            yield from (*asked, *search)
+            yield from (*pending, *search)
             paragraphs = step.text.split("\n") if not _MARKED.search(step.text) else ()
-            asked = [_LoggedQuery(q, "human", line, whole) for whole in paragraphs for q in questions(whole)]
+            pending = [_LoggedQuery(q, "human", line, whole) for whole in paragraphs for q in questions(whole)]
             search = []
             continue
-        for one in (*asked, *search):
+        for one in (*pending, *search):
             one.steps += 1
         if isinstance(step, Search):
             yield from search
             search = [_LoggedQuery(step.text, step.form, line, step.raw)]
             continue
-        for one, most in (*((one, LOGS.steps) for one in asked), *((one, LOGS.after) for one in search)):
+        for one, most in (*((one, LOGS.steps) for one in pending), *((one, LOGS.after) for one in search)):
             if one.steps <= most:
                 one.opened.append(step)
-    yield from (*asked, *search)
+    yield from (*pending, *search)
 
 
 def questions(paragraph: str) -> Iterator[str]:
@@ -197,20 +197,20 @@ class _Locator:
 
     def _by_partial_name(self, text: str, path: str) -> DefinitionRef | None:
         """Return the definition with the fewest other words in its name; unlike a caller, its body may lack them."""
-        asked = split(text.replace(" ", "_"))
+        wanted = split(text.replace(" ", "_"))
 
         def matches(name: str) -> bool:
             has = split(name)
-            return bool(asked) and any(has[i : i + len(asked)] == asked for i in range(len(has) - len(asked) + 1))
+            return bool(wanted) and any(has[i : i + len(wanted)] == wanted for i in range(len(has) - len(wanted) + 1))
 
         own = [ref for ref in self.code.definitions_in(path) if ref.lines <= MAX_TARGET_LINES and matches(ref.name)]
         return min(own, key=lambda ref: (len(split(ref.name)), ref.lines, ref.key), default=None)
 
     def _by_content(self, text: str, path: str) -> DefinitionRef | None:
-        asked = stems(parts(" ".join(content(text))))
-        if not asked:
+        wanted = stems(parts(" ".join(content(text))))
+        if not wanted:
             return None
-        shares = {ref: len(asked & self.code.stems_of(ref)) / len(asked) for ref in self.code.definitions_in(path)}
+        shares = {ref: len(wanted & self.code.stems_of(ref)) / len(wanted) for ref in self.code.definitions_in(path)}
         fitting = [ref for ref, share in shares.items() if share >= LOGS.fitting and ref.lines <= MAX_TARGET_LINES]
 
         def rank(ref: DefinitionRef) -> tuple[object, ...]:
@@ -228,7 +228,7 @@ def _is_definition(target: Target) -> bool:
 
 
 def _unique(targets: Iterable[Target]) -> tuple[Target, ...]:
-    kept: dict[str, Target] = {}
+    found: dict[str, Target] = {}
     for target in targets:
-        kept.setdefault(target.anchor, target)
-    return tuple(kept.values())
+        found.setdefault(target.anchor, target)
+    return tuple(found.values())

@@ -89,8 +89,8 @@ def read_shell(path: Path) -> tuple[tuple[Command, ...], int]:
                 every.append(Command(number, re.sub(r"\\(n|\\)", lambda m: "\n" if m[1] == "n" else "\\", text)))
     else:
         every += _plain_commands(lines, zsh=any(_ZSH.match(line) for line in lines[: LOGS.first_lines]))
-    kept = tuple(command for command in every if len(command.text) <= LOGS.command)
-    return kept, len(every) - len(kept)
+    commands = tuple(command for command in every if len(command.text) <= LOGS.command)
+    return commands, len(every) - len(commands)
 
 
 def _read_text(path: Path, what: str) -> bytes:
@@ -298,13 +298,13 @@ def search(pattern: str, *, words: bool = False) -> Search | None:
         found = _WORD.findall(_SYNTAX.sub(" ", pattern).replace("|", " ").replace("\\", " "))
         if len(found) > 1 and found[0] in _DEFINING:
             found = found[1:]
-    kept = list(dict.fromkeys(found))
-    telling = [word for word in kept if word.lower() not in _MARKS]
-    if not any(sum(c.isalpha() for c in word) >= TEXTS.shortest_word for word in telling):
+    unique = list(dict.fromkeys(found))
+    meaningful = [word for word in unique if word.lower() not in _MARKS]
+    if not any(sum(c.isalpha() for c in word) >= TEXTS.shortest_word for word in meaningful):
         return None
-    text = " ".join(kept)
-    asks = len(kept) > TEXTS.fewest and not STOP_WORDS.isdisjoint(word.lower() for word in kept)
-    return Search(text, "human" if asks else "keyword", pattern) if len(text) <= TEXTS.longest else None
+    text = " ".join(unique)
+    is_question = len(unique) > TEXTS.fewest and not STOP_WORDS.isdisjoint(word.lower() for word in unique)
+    return Search(text, "human" if is_question else "keyword", pattern) if len(text) <= TEXTS.longest else None
 
 
 def _split_name(rest: list[str]) -> tuple[str, list[str]]:

@@ -88,14 +88,14 @@ def _human(_code: CodeIndex, query: Query) -> Phrase | None:
     if not text:
         return None
     plain = " ".join(text.split())
-    asked = question(plain) if _ORDER.match(plain) else plain
-    return Phrase("human", asked if asked != plain else f"where is the code for {plain}?")
+    query_text = question(plain) if _ORDER.match(plain) else plain
+    return Phrase("human", query_text if query_text != plain else f"where is the code for {plain}?")
 
 
 def _keyword(code: CodeIndex, query: Query) -> Phrase | None:
     """Choose the words found in the fewest files, the rarest first; words in no file come last."""
     text = query.forms.get("human") or query.forms.get("ai_optimized")
-    candidates = _telling_words(text) if text else []
+    candidates = _distinctive_words(text) if text else []
     if len(candidates) < 2:
         return None
 
@@ -105,10 +105,10 @@ def _keyword(code: CodeIndex, query: Query) -> Phrase | None:
     return Phrase("keyword", " ".join(sorted(candidates, key=rarity)[: PHRASINGS.keywords]))
 
 
-def _telling_words(text: str) -> list[str]:
+def _distinctive_words(text: str) -> list[str]:
     every = [word for word in _content(text) if word not in ADDED]
-    telling = [word for word in every if base_form(word) not in _IDLE]
-    return telling if len(telling) > 1 else every
+    distinctive = [word for word in every if base_form(word) not in _IDLE]
+    return distinctive if len(distinctive) > 1 else every
 
 
 def _content(text: str) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
     sentence = next(sentences(ref.definition.doc), "")
     about += sorted(_content(sentence), key=lambda word: code.file_counts[stem(word)])
     own = {stem(word) for word in split(ref.name)}
-    asked = _telling_words(text)
+    query_words = _distinctive_words(text)
     added = [
         word
         for word in about
@@ -142,11 +142,11 @@ def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
         and name_key(word) != name_key(ref.name)  # in a sentence the parts of a name are not separated
     ]
     fresh: dict[str, str] = {}
-    for word in (*asked, *added):
+    for word in (*query_words, *added):
         if base_form(word.lower()) not in _IDLE:
             fresh.setdefault(word.lower(), word)
-    kept = list(fresh.values())[: PHRASINGS.described]
-    return Phrase("ai_optimized", " ".join(kept)) if len(kept) > len(asked) else None
+    chosen = list(fresh.values())[: PHRASINGS.described]
+    return Phrase("ai_optimized", " ".join(chosen)) if len(chosen) > len(query_words) else None
 
 
 def wrong_term(code: CodeIndex, query: Query) -> Phrase | None:
