@@ -92,8 +92,6 @@ _CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """The properties of a text file."""
-
     shebang: bytes  # the first line if it is a shebang
     size: int
     sha256: str
@@ -151,8 +149,6 @@ _OLDEST_NS: Final = -(2**63)
 
 
 class _State(NamedTuple):
-    """The key of a file."""
-
     size: int
     mtime_ns: int
     ctime_ns: int

@@ -32,7 +32,6 @@ def decode_text(data: bytes) -> str:
 
 
 def read_bytes(corpus: Corpus, path: str) -> bytes:
-    """Read the bytes of a file."""
     real = inside(os.path.realpath(corpus.root), path)
     try:
         with open(real, "rb") as stream:

@@ -49,7 +49,6 @@ _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull
 
 
 def git(*arguments: str, cwd: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> CommandOutput:
-    """Run git and return its output."""
     return run_tool(["git", *_SAFE, *arguments], tool="git", seconds=limits.tool_seconds, cwd=cwd, env=_environment())
 
 

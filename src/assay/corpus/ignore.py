@@ -40,8 +40,6 @@ _END: Final = "(?:(?P<ps_d>/)|$)"
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRule:
-    """One line of an ignore file."""
-
     ignore: bool  # False for a rule with `!`
     folders_only: bool
     everything: bool  # `*`, `**`
@@ -71,8 +69,6 @@ class IgnoreRule:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreFile:
-    """The rules of one ignore file."""
-
     base: str  # relative to the top of the walk, "" for the top itself
     rules: tuple[IgnoreRule, ...]
     sieve: re.Pattern[str] | None = None  # a fast filter: matches every path that a rule matches, and few others
@@ -179,7 +175,6 @@ class Globs:
     takes_back: bool  # an exclude begins with `!`, so an excluded directory may contain included files
 
     def selects(self, path: str) -> bool:
-        """Return whether a file is included."""
         if self.include is not None and not self.include.match_file(path):
             return False
         return self.exclude is None or not self.exclude.match_file(path)
@@ -190,7 +185,6 @@ class Globs:
 
 
 def compile_globs(spec: CorpusSpec) -> Globs:
-    """Compile the patterns of a corpus."""
     takes_back = any(glob.startswith("!") for glob in spec.exclude)
     return Globs(_compile_list(spec.include), _compile_list(spec.exclude), takes_back)
 

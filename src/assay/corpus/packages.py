@@ -88,8 +88,6 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class PipSettings:
-    """pip's index configuration."""
-
     indexes: tuple[str, ...]
     find_links: tuple[str, ...]
     trusted_hosts: tuple[str, ...]
@@ -99,8 +97,6 @@ class PipSettings:
 
 @dataclass(frozen=True, slots=True)
 class PackageLink:
-    """A file in an index."""
-
     filename: str
     url: str
     algorithm: str | None = None

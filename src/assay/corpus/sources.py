@@ -69,7 +69,6 @@ class Kind:
 
     @property
     def has_revision(self) -> bool:
-        """Whether it takes a revision beside the value."""
         return "rev" in self.keys
 
 
@@ -113,8 +112,6 @@ class CorpusRequest:
 
 @dataclass(frozen=True, slots=True)
 class LocatedCorpus:
-    """A corpus on this machine."""
-
     ground: WalkRoot
     revision: str | None = None
     notes: tuple[str, ...] = ()
@@ -135,7 +132,6 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
 
 
 def locate_path(request: CorpusRequest) -> LocatedCorpus:
-    """Locate a local directory."""
     named = named_folder(request)
     root = _subfolder(request.spec, named)
     return LocatedCorpus(WalkRoot(root, find_top(root) or named, git=True, built_in=True))
@@ -270,8 +266,6 @@ _OUTPUT: Final = ProcessLimits(stdout=200_000_000, stderr=1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """Exit code and output of a tool."""
-
     code: int
     out: bytes
     err: str

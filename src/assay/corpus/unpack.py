@@ -80,7 +80,6 @@ def unpack(
 
 
 def hash_of(path: Path, algorithm: str) -> bytes:
-    """Return the hash of a file."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, algorithm).digest()
 
@@ -148,8 +147,6 @@ def _open_decompressed(archive: Path) -> IO[bytes]:
 
 
 class _Counted(io.RawIOBase):
-    """A stream with a size limit."""
-
     def __init__(self, raw: IO[bytes], allowed: int, source: str) -> None:
         super().__init__()
         self._raw, self._left, self._allowed, self._source = raw, allowed, allowed, source
@@ -204,7 +201,6 @@ class TreeWriter:
             shutil.rmtree(self.root, ignore_errors=True)
 
     def folder(self, name: str) -> None:
-        """Create a directory."""
         self._make(self._admit(name), name)
 
     def file(self, name: str, chunks: Iterable[bytes]) -> None:
@@ -235,7 +231,6 @@ class TreeWriter:
         self._links["/".join(parts)] = target
 
     def hard_link(self, name: str, target: str) -> None:
-        """Copy the target of a hard link."""
         original = "/".join(self._parts(target))
         if original not in self.paths:
             self.refuse(name, f"is a hard link to {target!r}, which is not a file of this archive")

@@ -48,8 +48,6 @@ def tool_folder_reason(real: str, names: frozenset[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class WalkResult:
-    """The files of a tree."""
-
     files: tuple[SourceFile, ...]
     hashes: dict[str, str]  # path -> sha256
     skipped: tuple[SkippedFile, ...]

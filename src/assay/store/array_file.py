@@ -183,7 +183,6 @@ class Strings:
         return self.blob[begin:end].tobytes().decode("utf-8", _ERRORS)
 
     def all(self) -> list[str]:
-        """Decode every string."""
         data = self.blob.tobytes()
         bounds = pairwise(self.offsets.tolist())
         if data.isascii():  # decode once

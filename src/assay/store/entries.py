@@ -37,8 +37,6 @@ _HEAD: Final = len(_MAGIC) + 64 + 1
 
 @dataclass(frozen=True, slots=True)
 class EntryPath:
-    """The paths of a value or directory."""
-
     root: Path
     kind: str
     name: str
@@ -50,7 +48,6 @@ class EntryPath:
 
     @property
     def content(self) -> Path:
-        """The content of a directory entry."""
         return self.path / "content"
 
     @property
@@ -60,7 +57,6 @@ class EntryPath:
 
     @property
     def lock(self) -> Path:
-        """The lock file of the process that builds the entry."""
         return self.root / ".locks" / f"{self.kind}.{self.name}"
 
 
@@ -156,11 +152,9 @@ class Manifest:
 
     @property
     def size(self) -> int:
-        """The total size of the files in bytes."""
         return sum(int(entry.split(" ")[1]) for entry in self.entries.values() if entry.startswith("file "))
 
     def serialize(self, name: str) -> bytes:
-        """Serialize with a checksum."""
         return add_checksum(name, json.dumps({"id": self.id, "entries": self.entries}, sort_keys=True).encode("ascii"))
 
     def matches(self, directory: Path, *, hashed: bool, extensible: bool = False) -> bool:
@@ -179,7 +173,6 @@ def read_manifest(name: str, sealed: bytes) -> Manifest | None:
 
 
 def make_manifest(directory: Path) -> Manifest:
-    """Return the manifest of a directory."""
     return Manifest(secrets.token_hex(8), dict(_scan_entries(directory, hashed=True)))
 
 

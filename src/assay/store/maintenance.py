@@ -1,4 +1,4 @@
-"""Disk usage, pruning and verification: least recently used entries first, never entries in use."""
+"""The entries of a store: listing, verifying, and removing those not in use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PruneResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class StoreEntry:
     kind: str
     path: Path
     bytes: int
@@ -52,71 +52,24 @@ class _Entry:
     finished: bool = True  # an unfinished directory is a leftover, unless a process is building it
 
 
-def usage(roots: Mapping[str, Path]) -> tuple[DiskUsage, ...]:
-    """Return the disk usage of each kind; `roots` has the directory of each kind."""
-    by_kind: dict[str, list[_Entry]] = {}
-    for entry in _entries(roots):
-        by_kind.setdefault(entry.kind, []).append(entry)
-    return tuple(
-        DiskUsage(kind, len(of), sum(one.bytes for one in of), min(one.used for one in of), max(one.used for one in of))
-        for kind, of in sorted(by_kind.items())
-    )
-
-
-def prune(
-    root: Path,
-    roots: Mapping[str, Path],
-    most_bytes: int | None,
-    older_than: float | None,
-    *,
-    leftover: float,
-    above: int | None = None,
-    dry_run: bool = False,
-) -> PruneResult:
-    """Remove old entries, then the least recently used down to `most_bytes` if there are more than `above` bytes."""
-    now = time.time()
-    found = list(_entries(roots))
-    left = sum(entry.bytes for entry in found)
-    most = left if most_bytes is None or left <= (most_bytes if above is None else above) else most_bytes
-    gone = size = held = 0
-    for entry in sorted(found, key=lambda entry: (entry.finished, entry.used, entry.kind, entry.path.name)):
-        old = older_than is not None and now - entry.used >= older_than
-        if entry.finished and not old and left <= most:
-            continue
-        if not dry_run and not _remove_unused(root, entry):
-            held += entry.finished
-            continue
-        gone, size, left = gone + 1, size + entry.bytes, left - entry.bytes
-    if not dry_run:
-        sweep(root)
-        for one in _scan(root / ".tmp"):
-            with suppress(OSError):
-                if not _NAME.fullmatch(one.name) and one.stat(follow_symlinks=False).st_mtime < now - leftover:
-                    remove(root, Path(one.path))
-    return PruneResult(gone, size, held, left)
-
-
-def sweep(root: Path) -> None:
-    """Remove the temporary directories of killed processes, whose locks are free."""
+def sweep(root: Path, leftover: float) -> None:
+    """Remove the temporary directories of killed processes, and temporary files older than `leftover` seconds."""
     for one in _scan(root / ".tmp"):
-        if _NAME.fullmatch(one.name):
-            with suppress(OSError), build_lock(root / ".locks" / one.name, wait=False) as free:
-                if free:
-                    remove(root, Path(one.path))
+        with suppress(OSError):
+            if _NAME.fullmatch(one.name):
+                with build_lock(root / ".locks" / one.name, wait=False) as free:
+                    if free:
+                        remove(root, Path(one.path))
+            elif one.stat(follow_symlinks=False).st_mtime < time.time() - leftover:
+                remove(root, Path(one.path))
 
 
-def remove_broken(root: Path, roots: Mapping[str, Path]) -> tuple[str, ...]:
-    """Check every value and directory byte by byte, remove broken ones not in use, and return all broken paths."""
-    broken = []
-    for entry in _entries(roots):
-        if entry.place is not None and entry.finished and not _is_whole(entry.place):
-            broken.append(entry.path.relative_to(root).as_posix())
-            _remove_unused(root, entry)
-    return tuple(broken)
+def list_entries(roots: Mapping[str, Path]) -> list[StoreEntry]:
+    """Return all entries of the kinds in `roots`; those that vanish meanwhile are left out."""
+    return list(_iter_entries(roots))
 
 
-def _entries(roots: Mapping[str, Path]) -> Iterator[_Entry]:
-    """Yield all entries; those that vanish meanwhile are left out."""
+def _iter_entries(roots: Mapping[str, Path]) -> Iterator[StoreEntry]:
     for kind, directory in roots.items():
         if kind == OLD.name:
             yield from (_plain_entry(kind, path) for path in _old_paths(directory.parent))
@@ -138,21 +91,21 @@ def _old_paths(root: Path) -> Iterator[Path]:
             yield from (Path(one.path) for one in _scan(Path(part.path)) if not _NAME.fullmatch(one.name))
 
 
-def _entry(place: EntryPath, found: os.DirEntry[str]) -> _Entry:
+def _entry(place: EntryPath, found: os.DirEntry[str]) -> StoreEntry:
     facts = found.stat()
     if not found.is_dir():
-        return _Entry(place.kind, place.path, facts.st_size, facts.st_mtime, place)
+        return StoreEntry(place.kind, place.path, facts.st_size, facts.st_mtime, place)
     try:
         sealed, used = place.finished.read_bytes(), place.finished.stat().st_mtime
     except OSError:
-        return _Entry(place.kind, place.path, _measure(place.path)[0], facts.st_mtime, place, finished=False)
+        return StoreEntry(place.kind, place.path, _measure(place.path)[0], facts.st_mtime, place, finished=False)
     manifest = read_manifest(place.name, sealed)
     size = _measure(place.content)[0] if manifest is None else manifest.size
-    return _Entry(place.kind, place.path, size + len(sealed), used, place)
+    return StoreEntry(place.kind, place.path, size + len(sealed), used, place)
 
 
-def _plain_entry(kind: str, path: Path) -> _Entry:
-    return _Entry(kind, path, *_measure(path))
+def _plain_entry(kind: str, path: Path) -> StoreEntry:
+    return StoreEntry(kind, path, *_measure(path))
 
 
 def _measure(path: Path) -> tuple[int, float]:
@@ -166,7 +119,7 @@ def _measure(path: Path) -> tuple[int, float]:
     return size, used
 
 
-def _remove_unused(root: Path, entry: _Entry) -> bool:
+def remove_unused(root: Path, entry: StoreEntry) -> bool:
     if not entry.path.is_dir():
         remove(root, entry.path)
         return True
@@ -190,7 +143,7 @@ def _remove_unlocked(root: Path, path: Path, lock_file: Path) -> bool:
     return True
 
 
-def _is_whole(place: EntryPath) -> bool:
+def is_whole(place: EntryPath) -> bool:
     try:
         if not place.path.is_dir():
             return verify_checksum(place.name, place.path.read_bytes()) is not None

@@ -29,7 +29,15 @@ from assay.store.entries import (
     writing,
 )
 from assay.store.kinds import INDEX, KINDS, LIMITED, StoreLimits, cache_dir
-from assay.store.maintenance import DiskUsage, PruneResult, prune, remove_broken, sweep, usage
+from assay.store.maintenance import (
+    DiskUsage,
+    PruneResult,
+    StoreEntry,
+    is_whole,
+    list_entries,
+    remove_unused,
+    sweep,
+)
 
 #: Directories that this process has verified byte by byte, by path and manifest id.
 _verified: Final[set[tuple[str, str]]] = set()
@@ -139,7 +147,6 @@ class Store:
             held.release()
 
     def close(self) -> None:
-        """Release every directory."""
         _release_all(self._held)
 
     def path(self, kind: str, key: str, label: str = "") -> Path:
@@ -167,7 +174,7 @@ class Store:
         path = self.root / ".tmp" / name
         with ExitStack() as stack:
             with writing(path):
-                sweep(self.root)
+                sweep(self.root, self.limits.leftover)
                 ours = stack.enter_context(build_lock(self.root / ".locks" / name, wait=wait))
                 if ours:
                     remove(self.root, path)  # of a killed process
@@ -176,8 +183,13 @@ class Store:
             yield path if ours else None
 
     def usage(self) -> tuple[DiskUsage, ...]:
-        """Return the disk usage of each kind."""
-        return usage(self._roots())
+        by_kind: dict[str, list[StoreEntry]] = {}
+        for entry in list_entries(self._roots()):
+            by_kind.setdefault(entry.kind, []).append(entry)
+        return tuple(
+            DiskUsage(kind, len(of), sum(e.bytes for e in of), min(e.used for e in of), max(e.used for e in of))
+            for kind, of in sorted(by_kind.items())
+        )
 
     def prune(
         self,
@@ -185,23 +197,43 @@ class Store:
         older_than: float | None = None,
         kinds: Collection[str] = (),
         *,
+        above: int | None = None,
         dry_run: bool = False,
     ) -> PruneResult:
         """Remove entries unused for `older_than` seconds, then the least recently used down to `most_bytes`.
 
-        Without either, the limit of the store applies; without kinds, the kinds with a limit are pruned. Entries in
-        use stay.
+        Without either, the limit of the store applies; without kinds, the kinds with a limit are pruned. With `above`,
+        sizes up to it are not reduced. Entries in use stay.
         """
         if most_bytes is None and older_than is None:
             most_bytes = self.limits.bytes
-        roots = self._roots(kinds or _LIMITED)
+        now = time.time()
+        found = list_entries(self._roots(kinds or _LIMITED))
+        left = sum(entry.bytes for entry in found)
+        most = left if most_bytes is None or left <= (most_bytes if above is None else above) else most_bytes
+        gone = size = held = 0
         with writing(self.root):
-            return prune(self.root, roots, most_bytes, older_than, leftover=self.limits.leftover, dry_run=dry_run)
+            for entry in sorted(found, key=lambda entry: (entry.finished, entry.used, entry.kind, entry.path.name)):
+                old = older_than is not None and now - entry.used >= older_than
+                if entry.finished and not old and left <= most:
+                    continue
+                if not dry_run and not remove_unused(self.root, entry):
+                    held += entry.finished
+                    continue
+                gone, size, left = gone + 1, size + entry.bytes, left - entry.bytes
+            if not dry_run:
+                sweep(self.root, self.limits.leftover)
+        return PruneResult(gone, size, held, left)
 
     def verify(self) -> tuple[str, ...]:
-        """Check every value and directory byte by byte, remove broken ones and return their paths."""
+        """Check every value and directory byte by byte, remove broken ones not in use, and return all broken paths."""
+        broken = []
         with writing(self.root):
-            return remove_broken(self.root, self._roots())
+            for entry in list_entries(self._roots()):
+                if entry.place is not None and entry.finished and not is_whole(entry.place):
+                    broken.append(entry.path.relative_to(self.root).as_posix())
+                    remove_unused(self.root, entry)
+        return tuple(broken)
 
     def kind_dir(self, kind: str) -> Path:
         """Return the directory of a kind; $ASSAY_INDEX_DIR replaces that of folder indexes."""
@@ -269,11 +301,9 @@ class Store:
                 if time.time() - last_look.stat().st_mtime < self.limits.leftover:
                     return
         self._grown = 1
-        with suppress(OSError):  # the value is stored even if pruning fails
+        with suppress(OSError, SetupError):  # the value is stored even if pruning fails
             last_look.touch()
-            low = int(self.limits.low * self.limits.bytes)
-            roots = self._roots(_LIMITED)
-            prune(self.root, roots, low, None, leftover=self.limits.leftover, above=self.limits.bytes)
+            self.prune(int(self.limits.low * self.limits.bytes), above=self.limits.bytes)
 
     def _note(self, place: EntryPath, what: str) -> None:
         sentence = f"{place.path} {what}"
