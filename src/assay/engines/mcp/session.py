@@ -210,11 +210,8 @@ class McpServer:
             how = f"{pipes.child.describe_end()}{stderr}" if pipes else f"closed the connection: {text}"
             hint = repro_command(self.fill(self._templates.command)) if self._templates.command else _CHECK_SERVER
             return EngineCrash(f"the server {how}", hint=hint)
-        status = (
-            f" (HTTP {self._transport.error_status})"
-            if isinstance(self._transport, HttpTransport) and self._transport.error_status
-            else ""
-        )
+        code = self._transport.error_status if isinstance(self._transport, HttpTransport) else None
+        status = f" (HTTP {code})" if code else ""
         if isinstance(problem, MCPError):
             hint = "correct the tool and its arguments" if self._connection else "check that url is an MCP endpoint"
             return EngineError(f"the server returned an error: {text}{status}", hint=hint)
