@@ -33,7 +33,7 @@ class EngineReply:
     waited: float = 0.0  # seconds to subtract from the engine's time, such as a rate limit
 
 
-Answered = Sequence[Hit] | EngineReply
+SearchReply = Sequence[Hit] | EngineReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class SearchFilter:
 class Session(Protocol):
     """An engine opened on one corpus."""
 
-    def search(self, query: str, k: int) -> Answered:
+    def search(self, query: str, k: int) -> SearchReply:
         """Return at most k results, best first."""
 
     def close(self) -> None:
@@ -120,7 +120,7 @@ class FullEngine(Engine, Protocol):
 class TimedSession(Session, Protocol):
     """A session that enforces timeouts itself, because it can end what it started."""
 
-    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
+    def search_within(self, query: str, k: int, seconds: float | None) -> SearchReply:
         """Search; after a timeout raise EngineTimeoutError and leave nothing running."""
 
 
@@ -156,7 +156,7 @@ class FilteringSession(Protocol):
     def filters(self) -> frozenset[str]:
         """The fields of `SearchFilter` that it supports."""
 
-    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         """Search only the files that match the filter."""
 
 

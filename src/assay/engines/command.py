@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, cast
 
 from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
-from assay.engines.base import Answered, EngineContext, EngineReply, SearchFilter
+from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.interactive import (
@@ -82,7 +82,7 @@ _NO_MATCH = 1  # exit code of grep, rg and ag when they find nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(OutputSettings):
+class CommandSettings(OutputSettings):
     """Settings of `kind = "command"`.
 
     The program runs in {root}, without a shell; a program with a slash in its name is relative to {here}.
@@ -189,7 +189,7 @@ class CommandTemplates:
 
 def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngine:
     """Make the engine from its settings."""
-    read = read_settings(Settings, settings, WHERE)
+    read = read_settings(CommandSettings, settings, WHERE)
     fixed = fixed_placeholders(context)
     template = load_config(read.config, fixed, WHERE)
     templates = _parse_templates(read, placeholder_names(fixed, template))
@@ -211,7 +211,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngin
     )
 
 
-def _parse_templates(settings: Settings, known: Sequence[str]) -> CommandTemplates:
+def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> CommandTemplates:
     _check_modes(settings)
     with_query = (*known, *QUERY_PLACEHOLDERS)
     once = settings.mode == "once"
@@ -239,11 +239,11 @@ def _parse_templates(settings: Settings, known: Sequence[str]) -> CommandTemplat
     return templates
 
 
-def _check_modes(settings: Settings) -> None:
+def _check_modes(settings: CommandSettings) -> None:
     """Raise ConfigError for settings that cannot be combined."""
     mode, request, update = settings.mode, settings.request, settings.update
     lines = mode == "lines"
-    defaults = {one.name: one.default for one in fields(Settings)}
+    defaults = {one.name: one.default for one in fields(CommandSettings)}
     checks = [
         (
             mode not in modes and getattr(settings, name) != defaults[name],
@@ -282,7 +282,7 @@ def _check_modes(settings: Settings) -> None:
             raise ConfigError(f"{WHERE}: {message}", hint=hint or None)
 
 
-def _make_protocol(settings: Settings) -> WireProtocol | None:
+def _make_protocol(settings: CommandSettings) -> WireProtocol | None:
     if settings.mode == "lines":
         return JsonLinesProtocol(
             request=settings.request,
@@ -318,7 +318,7 @@ def _make_marker(text: str, name: str, *, after: bytes = b"") -> OutputMarker:
 class CommandEngine(SharedIndexEngine):
     """A command line tool."""
 
-    settings: Settings
+    settings: CommandSettings
     templates: CommandTemplates
     placeholders: Mapping[str, str]  # {here}, {preset} and {python}
     template: ConfigTemplate | None
@@ -424,7 +424,7 @@ class CommandEngine(SharedIndexEngine):
 class CommandSession(ToolSession):
     """A tool on one corpus that is run once per query."""
 
-    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         argv, values = self.engine.templates.argv, {"query": query, "k": str(k)}
         with self.redactor.cleaning():
             program = self.fill(argv, **values)

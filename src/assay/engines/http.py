@@ -12,11 +12,11 @@ from urllib.parse import urlencode, urlsplit
 
 from assay.clock import Deadline, format_duration, min_timeout
 from assay.engines.base import (
-    Answered,
     EngineContext,
     EngineDefaults,
     EngineReply,
     SearchFilter,
+    SearchReply,
     SessionUsage,
 )
 from assay.engines.config_files import (
@@ -236,7 +236,7 @@ class HttpSession(ExternalSession):
         self.placeholders = self._folders.placeholders
         self._client = HttpClient(keep=engine.settings.concurrency)
 
-    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         settings = self._settings
         placeholders = {**self._folders.placeholders, "query": query, "k": k}
         with self._redactor.cleaning():

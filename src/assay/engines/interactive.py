@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assay.clock import Deadline, format_duration
-from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
+from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
 from assay.engines.json_output import Documents, Selector, clean, find_documents, parse_json, select, strip_ansi
 from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.templates import fill, fill_json, merge
@@ -211,7 +211,7 @@ class InteractiveSession(ToolSession):
             self._startup = time.monotonic() - begin
             self._restarts.note_start(self._startup)
 
-    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         """Send a query; if the program is not running, restart it first."""
         with self.redactor.cleaning():
             restart = RestartCost()

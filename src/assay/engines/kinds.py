@@ -55,7 +55,7 @@ _ALL = (
         "per",
         "the reference engine; builtin:span returns spans, not files",
     ),
-    EngineKind("command", "command", "Settings", "argv", "any command-line tool: command:tool {query} {k}"),
+    EngineKind("command", "command", "CommandSettings", "argv", "any command-line tool: command:tool {query} {k}"),
     EngineKind("http", "http", "HttpSettings", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
     EngineKind(
         "keywords", "keywords", "KeywordsSettings", "backend", "files by distinct query words, then occurrences (grep)"

@@ -21,13 +21,13 @@ from typing import Generic, TypeVar, cast
 
 from assay.clock import format_duration
 from assay.engines.base import (
-    Answered,
     Engine,
     EngineCrash,
     EngineReply,
     FilteringSession,
     MeasuredSession,
     SearchFilter,
+    SearchReply,
     Session,
     SessionUsage,
     SessionWithNotes,
@@ -271,10 +271,10 @@ class _ThreadedSession:
         self.abandoned = self.abandoned or done.abandoned
         return done
 
-    def search(self, query: str, k: int) -> Answered:
+    def search(self, query: str, k: int) -> SearchReply:
         return self.search_within(query, k, None)
 
-    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
+    def search_within(self, query: str, k: int, seconds: float | None) -> SearchReply:
         done = self.call(lambda: read_reply(self.inner.search(query, k)), seconds)
         if done.problem is not None:
             raise done.problem

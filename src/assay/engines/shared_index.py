@@ -17,10 +17,10 @@ from assay.clock import Deadline, today
 from assay.corpus.copying import copy_corpus, folder_bytes
 from assay.digests import digest_of, text_digest
 from assay.engines.base import (
-    Answered,
     EngineReply,
     MeasuredSession,
     SearchFilter,
+    SearchReply,
     Session,
     SessionUsage,
     SessionWithNotes,
@@ -222,7 +222,7 @@ class SharedSession(ExternalSession):
         self._mask = PathMask(corpus, directory.workspace, inner.placeholders.get("config", ""))
         self._notes: tuple[str, ...] = ()
 
-    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         """Search, and map paths to the original corpus."""
         with self._mask.cleaning():
             reply = read_reply(self._inner.search_filtered(query, k, wanted, seconds))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from assay.clock import format_duration
 from assay.corpus.copying import folder_bytes
-from assay.engines.base import Answered, EngineContext, EngineCrash, SearchFilter, SessionUsage
+from assay.engines.base import EngineContext, EngineCrash, SearchFilter, SearchReply, SessionUsage
 from assay.engines.config_files import ConfigTemplate
 from assay.engines.presets import PROBE_LIMITS
 from assay.engines.templates import INTERPRETER, Filters, check_template, fill, has_placeholder
@@ -57,7 +57,7 @@ class ExternalSession(ABC):
     placeholders: Mapping[str, str]
 
     @abstractmethod
-    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         """Search the files that match the filter, within the shorter of the two time limits."""
 
     @abstractmethod
@@ -68,10 +68,10 @@ class ExternalSession(ABC):
     def filters(self) -> frozenset[str]:
         return self.filtering.names
 
-    def search(self, query: str, k: int) -> Answered:
+    def search(self, query: str, k: int) -> SearchReply:
         return self.search_within(query, k, None)
 
-    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
+    def search_within(self, query: str, k: int, seconds: float | None) -> SearchReply:
         return self.search_filtered(query, k, SearchFilter(), seconds)
 
 

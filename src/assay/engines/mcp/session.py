@@ -21,7 +21,7 @@ from mcp_types import (
 )
 
 from assay.clock import Deadline, format_duration
-from assay.engines.base import Answered, EngineCrash, EngineReply, SearchFilter, SessionUsage
+from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
 from assay.engines.mcp.transport import HttpTransport, McpConnection, StdioTransport
 from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.shared_index import IndexWorkspace, index_config, index_env
@@ -259,7 +259,7 @@ class McpSession(ExternalSession):
                 problem.stderr = self.stderr()
             raise
 
-    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> Answered:
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         """Call the search tool; restart a lost server first."""
         with self._redactor.cleaning():
             placeholders = {**self._folders.placeholders, "query": query, "k": k}
