@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Final, Literal
+from typing import Literal
 
 from assay.gold.reanchor.commits import CommitPair
 from assay.gold.reanchor.sections import (
@@ -25,16 +25,6 @@ from assay.types import Span
 #: Evidence for a new range. lines: unchanged lines, in file order. scattered: lines found elsewhere.
 #: words: none of its lines, similar words. around: only the enclosing definition is left.
 Evidence = Literal["name", "new name", "lines", "scattered", "words", "around"]
-#: A function may become a method and a class an enum; a class never becomes a function.
-_FAMILY: Final = {
-    "method": "function",
-    "macro": "function",
-    "interface": "class",
-    "enum": "class",
-    "type": "class",
-    "module": "class",
-    "property": "constant",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +138,7 @@ def find_in_file(pair: CommitPair, path: str, part: Section, other: str) -> Coun
     """Find a section in a successor of its file: same scopes and name, same name, else a renamed one."""
     sections = pair.after(other).parts
     full = [new for new in sections if new.plain == part.plain]
-    named = full or [new for new in sections if new.last == part.last and _same_family(new, part)]
+    named = full or [new for new in sections if new.last == part.last and new.family == part.family]
     if named:
         best = max((_score(pair, path, part, other, new) for new in named), key=lambda one: one.order)
         if full or best.likeness >= pair.config.moved:
@@ -162,7 +152,7 @@ def find_elsewhere(pair: CommitPair, path: str, part: Section) -> Counterpart | 
     scored = [
         _score(pair, path, part, other, new)
         for other, new in pair.by_name.get(part.last, ())
-        if other not in successors and _same_family(new, part)
+        if other not in successors and new.family == part.family
     ]
     best = max(scored, key=lambda one: one.order, default=None)
     if best is None or best.likeness < pair.config.moved:
@@ -175,7 +165,7 @@ def _find_renamed(pair: CommitPair, path: str, part: Section, other: str) -> Cou
     sums: dict[Counterpart, float] = {}
     for new in _unknown_sections(before, after):
         short, long = sorted((new.length, part.length))
-        if _same_family(new, part) and long <= config.grown * short + 2 * config.grown:
+        if new.family == part.family and long <= config.grown * short + 2 * config.grown:
             one = _score(pair, path, part, other, new)
             neighbors = zip(before.neighbors(part), after.neighbors(new), strict=True)
             same = sum(a is not None and b is not None and a.plain == b.plain for a, b in neighbors)
@@ -195,7 +185,7 @@ def _find_renamed(pair: CommitPair, path: str, part: Section, other: str) -> Cou
     there = map(normalize_blanks, after.text(best.part.start, best.part.end))
     if not titled and before.distinct(part.start, part.end).isdisjoint(there):
         return None
-    return replace(best, named=False, reason=f"renamed to {_format_name(best.part)}")
+    return replace(best, named=False, reason=f"renamed to {best.part.title}")
 
 
 def _unknown_sections(before: ParsedFile, after: ParsedFile) -> list[Section]:
@@ -206,14 +196,6 @@ def _unknown_sections(before: ParsedFile, after: ParsedFile) -> list[Section]:
 def _score(pair: CommitPair, path: str, part: Section, other: str, new: Section) -> Counterpart:
     alike = pair.alike(Span(path, part.start, part.end), Span(other, new.start, new.end))
     return Counterpart(other, new, alike, named=new.name == part.name, reason="")
-
-
-def _same_family(one: Section, other: Section) -> bool:
-    return _FAMILY.get(one.kind, one.kind) == _FAMILY.get(other.kind, other.kind)
-
-
-def _format_name(part: Section) -> str:
-    return part.name.replace("\n", " > ")
 
 
 def find_scattered(pair: CommitPair, old: OldRange, *, whole: bool) -> Iterator[Span]:
@@ -302,7 +284,7 @@ def _place_lines(
     if holder is None or mate is None:
         return _fit_range(pair, path, piece, other, pair.line_map(path, other))
     found = _fit_range(pair, path, piece, other, _align_sections(pair, path, holder, mate))
-    return replace(found, reason=f"unchanged lines in {_format_name(mate.part)}") if found else None
+    return replace(found, reason=f"unchanged lines in {mate.part.title}") if found else None
 
 
 def _extend_split(pair: CommitPair, path: str, piece: RangePart, placed: _Placement, other: str) -> _Placement:

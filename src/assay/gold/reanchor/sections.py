@@ -16,6 +16,16 @@ from assay.syntax.prose import DocHeading, headings
 from assay.syntax.symbols import symbols
 from assay.types import Span
 
+#: A function may become a method and a class an enum; a class never becomes a function.
+_FAMILY: Final = {
+    "method": "function",
+    "macro": "function",
+    "interface": "class",
+    "enum": "class",
+    "type": "class",
+    "module": "class",
+    "property": "constant",
+}
 _DOCS: Final = frozenset({"markdown", "rst", "asciidoc", "text"})
 _COMMENT: Final = re.compile(r"\s*(?://|#|/\*|\*|--|;|%|@|'''|\"\"\"|<!--)")
 _CLOSING: Final = re.compile(r"[\s)\]}>;,]*(?:end)?[\s)\]}>;,]*")
@@ -62,6 +72,14 @@ class Section:
     def last(self) -> str:
         """The name without scopes."""
         return self.plain.rpartition("\n" if self.kind == "section" else ".")[2]
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("\n", " > ")
+
+    @property
+    def family(self) -> str:
+        return _FAMILY.get(self.kind, self.kind)
 
 
 class ParsedFile:
