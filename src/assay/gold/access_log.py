@@ -1,4 +1,4 @@
-"""The access log of the sealed part of a set, beside the set."""
+"""The access log of the sealed queries of a gold set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HASH_DIGITS = 16  # as in the metadata of a run
 
 @dataclass(frozen=True, slots=True)
 class SealedAccess:
-    """An access to results on sealed queries, or a new division of the set after one."""
+    """An access to results on sealed queries, or a new split of the set after one."""
 
     when: str
     who: str
@@ -29,21 +29,21 @@ class SealedAccess:
     gold: str  # hash of the set
     sealed: int  # number of sealed queries
     engines: tuple[str, ...] = ()
-    divided: str = ""  # what a new division changed; such a line is not an access to results
+    divided: str = ""  # what a new split changed; such a line is not an access
 
 
 def access_log_path(gold_file: Path) -> Path:
-    """Return the access log of a gold file."""
+    """Return the path of the access log of a gold file."""
     return gold_file.with_name(gold_file.stem + SUFFIX)
 
 
 def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:
     """Read all accesses in order; raise if the log is damaged."""
-    looks = []
+    accesses = []
     for row in read_whole(access_log_path(gold_file)):
         fields = row.mapping(_ACCESS)
         sealed = fields["sealed"].text()
-        looks.append(
+        accesses.append(
             SealedAccess(
                 **{name: fields[name].text() for name in _TEXTS},
                 sealed=int(sealed) if sealed.isdecimal() else 0,
@@ -51,22 +51,22 @@ def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:
                 divided=fields["divided"].text() if "divided" in fields else "",
             )
         )
-    return tuple(looks)
+    return tuple(accesses)
 
 
 def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
-    """Log an access to each set with sealed queries before results are shown; return the logs.
+    """Log an access to each set with sealed queries; return the logs.
 
-    A set that was not read from a file on this machine has no log.
+    Sets that were not read from a local file have no log.
     """
     found = [(gold, Path(gold.source)) for gold in suite.golds if gold.source is not None and sealed_queries(gold)]
     return tuple(_append(file, gold, command, engines) for gold, file in found if file.is_file())
 
 
 def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
-    """Log a new division of a set whose sealed queries were accessed; return what changed, empty if none were.
+    """Log a new split of a set whose sealed queries were accessed; return what changed, empty if nothing did.
 
-    Accessed queries may be open now, and open ones sealed, so earlier accesses no longer describe the sealed part.
+    Earlier accesses no longer describe the sealed queries, since accessed ones may be unsealed and others sealed.
     """
     if old.source is None or all(access.divided for access in read_access_log(Path(old.source))):
         return ""

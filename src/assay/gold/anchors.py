@@ -1,4 +1,4 @@
-"""Resolve the targets of a gold set in a corpus: paths, lines, symbols, content hashes."""
+"""Parse targets, and resolve them in a corpus: paths, lines, symbols, content hashes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from assay.syntax.symbols import enclosing, is_supported, parse_problem, symbols
 from assay.syntax.text import split_lines
 from assay.types import PRIMARY, Corpus, GoldSet, Query, Span, Symbol, Target
 
-#: Hex digits, 48 bits: two of a million ranges collide in about one of a hundred sets of that size.
+#: Hex digits, 48 bits: the chance of a collision among a million ranges is about 0.2%.
 DIGEST_LENGTH = 12
 
 
 def content_digest(lines: Sequence[str]) -> str:
-    """Hash lines without trailing blanks, which editors and git change."""
+    """Hash lines without trailing whitespace, which editors and git change."""
     text = "\n".join(line.rstrip() for line in lines)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_LENGTH]
 
@@ -42,7 +42,7 @@ _REPEAT = re.compile(r"~([0-9]+)$")
 
 
 def parse_target(text: str, place: GoldLocation, *, grade: int = PRIMARY) -> Target:
-    """Parse a target; a symbol anchor has no lines yet."""
+    """Parse a target; symbols are not resolved to lines."""
     path, colons, symbol = text.partition("::")
     if colons:
         return Target(Span(check_path(path, place)), grade, _check_symbol(symbol, text, place))
@@ -68,7 +68,7 @@ def ranged_span(path: str, start: int, end: int, place: GoldLocation) -> Span:
 
 
 def check_path(path: str, place: GoldLocation) -> str:
-    """Return a path that is POSIX, relative to the corpus root, and cannot leave it."""
+    """Return the path; raise unless it is a POSIX path inside the corpus root."""
     problem = path_problem(path)
     if problem:
         raise place.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root and use '/'")
@@ -76,7 +76,7 @@ def check_path(path: str, place: GoldLocation) -> str:
 
 
 def path_problem(path: str) -> str | None:
-    """Return what is wrong with a path, if anything."""
+    """Return the problem of a path, if any."""
     checks = {
         "has no path": not path,
         "contains a backslash": "\\" in path,
@@ -104,7 +104,7 @@ def _check_symbol(symbol: str, text: str, place: GoldLocation) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AnchorProblem:
-    """An anchor that does not resolve; `code` is a word to count by."""
+    """An anchor that does not resolve; `code` is a category."""
 
     code: str
     query: str
@@ -117,27 +117,27 @@ class AnchorProblem:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A gold set with resolved anchors, and what was left out."""
+    """A gold set with resolved anchors, and the unresolved ones."""
 
     gold: GoldSet
     problems: tuple[AnchorProblem, ...] = ()
-    notes: tuple[str, ...] = ()  # sentences about targets found elsewhere than written
+    notes: tuple[str, ...] = ()  # targets that were found at other lines than written, skipped targets
 
 
 class CorpusGuess:
-    """When missing paths mean that the gold set was made for another corpus."""
+    """Thresholds above which missing paths suggest another corpus."""
 
-    share = 0.5  # more than half of the paths: a refactoring seldom moves that much, a wrong corpus always does
-    least = 3  # with one or two paths a typing error looks the same
+    share = 0.5  # of the paths; refactorings rarely move that many
+    least = 3  # one or two missing paths may be typos
 
 
-#: Problems that are listed after the first; more are counted.
+#: Number of problems listed after the first.
 _LISTED = 9
 _Checks = Mapping[Target, "Target | UnresolvedTarget"]
 
 
 def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
-    """Fill in the lines and units of targets and adversaries; raise on missing ones, or leave them out."""
+    """Resolve targets and adversaries to lines and units; raise on missing ones, or report and omit them."""
     index = AnchorIndex(corpus)
     checks: _Checks = {target: index.look_up(target) for query in gold.queries for target in _all_targets(query)}
     problems = tuple(_problems(gold, checks))
@@ -162,7 +162,7 @@ def _all_targets(query: Query) -> Iterator[Target]:
 
 
 def _resolve_query(query: Query, checks: _Checks) -> Query | None:
-    """Return a query with the targets that resolve, without those that name a place again; None without a primary."""
+    """Return the query with its resolved, distinct targets; None without a primary one."""
     if not any(isinstance(checks[target], Target) for target in query.primaries):
         return None
     again = {target for target, _ in _find_duplicates(query, checks)}
@@ -176,14 +176,14 @@ def _resolve_query(query: Query, checks: _Checks) -> Query | None:
 
 
 def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
-    """Yield each target that a symbolic link makes the same place as an earlier one, and that one."""
+    """Yield pairs of targets that are the same through a symbolic link, the later one first."""
     found = [(target, there) for target in _all_targets(query) if isinstance(there := checks[target], Target)]
     if not any(there.link for _, there in found):
         return
     relevant = sum(isinstance(checks[target], Target) for target in query.targets)
     for number, (target, there) in enumerate(found):
         for place, (other, first) in enumerate(found[:number]):
-            # an adversary cannot be in a file that is a target as a whole, nor the other way round
+            # a whole file as target excludes adversaries in it, and vice versa
             opposed = number >= relevant > place and (is_whole_file(target) or is_whole_file(other))
             same = replace(there, link=None).anchor == replace(first, link=None).anchor
             if target.span.path != other.span.path and there.span.path == first.span.path and (same or opposed):
@@ -226,7 +226,7 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
 
 def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:
     first = problems[0]
-    others = [problem for problem in problems[1:] if problem.anchor]  # a query without primary is a consequence
+    others = [problem for problem in problems[1:] if problem.anchor]  # a missing primary is a consequence of the others
     message = first.message
     if others:
         listed = [f"  {problem.file}:{problem.line}: {problem.message}" for problem in others[:_LISTED]]
@@ -238,14 +238,14 @@ def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:
 
 
 class AnchorLines:
-    """Finds the lines of a gold file where anchors are written."""
+    """Locator of anchors in the text of a gold file."""
 
     def __init__(self, gold: GoldSet) -> None:
         self._source = gold.source
         self._starts = sorted(query.line for query in gold.queries if query.line is not None)
 
     def find(self, query: Query, anchor: str) -> int | None:
-        """Return the first line of the query that contains the anchor, or the line where the query begins."""
+        """Return the first line of the query that contains the anchor, or the first line of the query."""
         if query.line is None:
             return None
         end = next((start - 1 for start in self._starts if start > query.line), len(self._lines))
@@ -262,13 +262,13 @@ class AnchorLines:
             return []
 
 
-#: Names in a hint, which is one line.
+#: Suggestions per hint.
 _MOST_CANDIDATES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedTarget:
-    """Why a target does not resolve; `code` is path, range, content, symbol, language or syntax."""
+    """The reason that a target does not resolve; `code` is path, range, content, symbol, language or syntax."""
 
     code: str
     message: str
@@ -276,7 +276,7 @@ class UnresolvedTarget:
 
 
 class AnchorIndex:
-    """The files of a corpus, read and parsed once on first use."""
+    """Resolver of targets; reads and parses each file of a corpus once."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -286,7 +286,7 @@ class AnchorIndex:
         self._parsed: dict[str, tuple[tuple[str, ...], tuple[Symbol, ...], str | None]] = {}
 
     def look_up(self, target: Target) -> Target | UnresolvedTarget:
-        """Return the target with its lines and unit, or why it does not resolve."""
+        """Return the target with its lines and unit, or the reason that it does not resolve."""
         path = self._listed.find(target.span.path)
         if path is None:
             return self._no_path(target.span.path)
@@ -299,13 +299,13 @@ class AnchorIndex:
         return self._range(target, target.span.start, target.span.end)
 
     def find_irrelevant(self, query: Query) -> Iterator[Target]:
-        """Yield the irrelevant targets of a query that resolve, without hints for the others: there may be many."""
+        """Yield the irrelevant targets that resolve; computing hints for the others would be slow."""
         for target in query.irrelevant:
             if self._listed.find(target.span.path) and isinstance(found := self.look_up(target), Target):
                 yield found
 
     def _parse(self, path: str) -> tuple[tuple[str, ...], tuple[Symbol, ...], str | None]:
-        """Return the lines of a file, and its symbols or why there are none."""
+        """Return the lines and symbols of a file, and the parse error if there are none."""
         if path not in self._parsed:
             text, language = read_text(self._corpus, path), self._paths[path]
             found = symbols(path, text, language)
@@ -385,7 +385,7 @@ class AnchorIndex:
 def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
     """Suggest a close name in the same scope, or the same name in another.
 
-    Whole names are not compared: two methods of one class look alike by their class alone.
+    Qualified names are not compared as a whole, since methods of one class share a long prefix.
     """
     names = [s.name for s in known]
     scope, dot, last = symbol.rpartition(".")

@@ -1,4 +1,4 @@
-"""Sources, targets, queries and gold sets: the checks that all formats share, and the hashes of a set."""
+"""Build checked queries and gold sets: the code that all gold formats share, and the hashes of a set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GoldLocation:
         return GoldError(message, file=self.file, line=self.line, hint=hint)
 
     def text(self, value: str, what: str) -> str:
-        """Return a text that is not blank and can be encoded again."""
+        """Return the text; raise if it is blank or cannot be encoded."""
         if not value.strip():
             raise self.error(f"{what} is empty", "add a value, or remove the key if it is optional")
         if any("\ud800" <= character <= "\udfff" for character in value):
@@ -35,14 +35,14 @@ class GoldLocation:
         return value
 
     def name(self, value: str, what: str) -> str:
-        """Return a text that can be part of a key, a file name and a TREC line."""
+        """Return the text; raise unless it is valid in a key, a file name and a TREC line."""
         self.text(value, what)
         if "/" in value or any(character.isspace() for character in value):
             raise self.error(f"{what} '{value}' contains whitespace or '/'", "use '-' instead")
         return value
 
 
-#: Bytes, some 50,000 five-layer queries; a larger file was not written by hand.
+#: Bytes; about 50,000 five-layer queries.
 LARGEST_SOURCE = 32_000_000
 
 
@@ -59,7 +59,7 @@ class GoldSource:
 
 
 def read_source(path: Path, most: int = LARGEST_SOURCE) -> GoldSource:
-    """Read a UTF-8 file without its byte order mark."""
+    """Read a UTF-8 file, without its byte order mark."""
     try:
         size = path.stat().st_size
     except OSError:
@@ -84,9 +84,9 @@ def build_query(
     labels: Sequence[LabelProvenance] = (),
     least: int = PRIMARY,
 ) -> Query:
-    """Return a checked query; targets are sorted by grade, then as written, and those of grade 0 are irrelevant.
+    """Return a checked query with targets sorted by grade; targets of grade 0 are irrelevant.
 
-    At least one target must have the grade `least`: 1 in formats with other grades than primary and secondary.
+    At least one target needs the grade `least`, which is 1 in formats with arbitrary grades.
     """
     every = sorted(targets, key=lambda target: -target.grade)
     relevant = tuple(target for target in every if target.grade > 0)
@@ -129,7 +129,7 @@ def build_query(
 
 
 def first_repeat(words: Iterable[str]) -> str | None:
-    """Return the first word that appeared before, if any."""
+    """Return the first duplicate, if any."""
     seen: set[str] = set()
     for word in words:
         if word in seen:
@@ -145,7 +145,7 @@ def build_gold(
     place: GoldLocation,
     provenance: Mapping[str, str] | None = None,
 ) -> GoldSet:
-    """Return a gold set; raise if it is empty or has an id twice."""
+    """Return a gold set; raise if it is empty or has duplicate ids."""
     if not queries:
         raise place.error("the gold set is empty", "add at least one query")
     first: dict[str, Query] = {}
@@ -159,7 +159,7 @@ def build_gold(
 
 
 def is_whole_file(target: Target) -> bool:
-    """Return whether a target names a file without lines or a symbol."""
+    """Return whether a target is a whole file."""
     return target.symbol is None and target.span.start is None
 
 
@@ -169,7 +169,7 @@ def row_id(number: int) -> str:
 
 
 def query_hash(query: Query, corpus: CorpusSpec) -> str:
-    """Hash the id, phrasings, labels as written, and the corpus; not lines, rationale, measures or tags."""
+    """Hash the id, phrasings, labels as written and corpus, without lines, rationale, measures and tags."""
     return _digest(
         {
             "id": query.id,
@@ -183,7 +183,7 @@ def query_hash(query: Query, corpus: CorpusSpec) -> str:
 
 
 def gold_hash(gold: GoldSet) -> str:
-    """Hash the queries and the corpus, independent of order, name and source."""
+    """Hash the queries and the corpus, independently of order, name and source."""
     return _digest(sorted(query_hash(query, gold.corpus) for query in gold.queries))
 
 
@@ -192,18 +192,18 @@ def _digest(value: object) -> str:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return the hint for an unknown word: the closest known one, or all of them."""
+    """Return a hint with the closest known word, or all of them."""
     words = list(known)
     near = closest_match(word, words)
     return f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(words)}"
 
 
 _UNSAFE = re.compile(r"[\s/]+")
-_LISTED = 20  # renamed ids that are listed; more are counted, since the rule is the same
+_LISTED = 20  # renamed ids that are listed
 
 
 def safe_ids(originals: Iterable[str]) -> dict[str, str]:
-    """Map each id to one without blanks and slashes, which become `-`; repeated results get `-2`, `-3`."""
+    """Map each id to a unique one without whitespace and slashes."""
     distinct = list(dict.fromkeys(originals))
     ids = {original: original for original in distinct if not _UNSAFE.search(original)}
     taken = set(ids)
@@ -220,7 +220,7 @@ def safe_ids(originals: Iterable[str]) -> dict[str, str]:
 
 
 def describe_renames(ids: Mapping[str, str]) -> dict[str, str]:
-    """Return a provenance entry that lists the ids that `safe_ids` changed, if any."""
+    """Return a provenance entry for the ids that `safe_ids` changed, if any."""
     changed = [f"'{old}' → {new}" for old, new in ids.items() if old != new]
     if not changed:
         return {}
@@ -229,18 +229,18 @@ def describe_renames(ids: Mapping[str, str]) -> dict[str, str]:
 
 
 NO_CORPUS = "this gold format does not name a corpus"
-_EXAMPLES = 5  # omitted items that are named; the rest is counted
+_EXAMPLES = 5  # omitted items that are named
 
 
 def require_corpus(source: GoldSource, corpus: CorpusSpec | None) -> CorpusSpec:
-    """Return the given corpus, or raise for a format that has no place for one."""
+    """Return the corpus; raise if it is None."""
     if corpus is None:
         raise source.at(1).error(NO_CORPUS, corpus_hint(source.path))
     return corpus
 
 
 def corpus_hint(path: Path, *, several: bool = False) -> str:
-    """Return a hint on how to name the corpus that is true of every command: only some have --corpus."""
+    """Return a hint on how to set the corpus; only some commands have --corpus."""
     stem = path.parent / (path.stem or path.resolve().stem)
     where = "DIR" if several else "PATH"
     names = shlex.join([str(path), f"{stem}-native/" if several else f"{stem}.yaml"])
@@ -251,7 +251,7 @@ def corpus_hint(path: Path, *, several: bool = False) -> str:
 
 
 def left_out(omitted: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return a provenance entry that counts the omitted items by kind and names the first of each."""
+    """Return a provenance entry with the number and first names of omitted items by kind."""
     counts = [
         f"{kind}: {len(names)} ({', '.join(names[:_EXAMPLES])}{', ...' if len(names) > _EXAMPLES else ''})"
         for kind, names in omitted.items()

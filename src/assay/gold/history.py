@@ -1,4 +1,4 @@
-"""The git history of a directory, without fetching: commits, changed lines, old files; and the current user."""
+"""The git history of a directory: commits, changed lines, old files; and the current user."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from assay.corpus.sources import ArchiveLimits, find_top
 from assay.errors import AssayError, SetupError
 from assay.types import Corpus
 
-#: Begins a commit in the output of git: no path begins with it, and lines of source have a sign before them.
+#: Starts a commit in the output of git; paths and diff lines never start with it.
 _BEGIN: Final = "\x01"
 _HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-#: Unquoted paths whatever the configuration; a rename is a removed and an added file.
+#: Paths are not quoted; a rename is a removed and an added file.
 _PLAIN: Final = ("-c", "core.quotePath=false")
 _DIFF: Final = ("--relative", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short")
-#: Changes of a merge are those to its first parent.
+#: Merges are compared to their first parent.
 _FIRST_PARENT: Final = ("-m", "--first-parent")
 
 
@@ -40,7 +40,7 @@ class Message(NamedTuple):
 
 
 class ChangedLines(NamedTuple):
-    """The lines of a file that a commit wrote; where it only removed lines, the line before."""
+    """The lines of a file that a commit changed; for removed lines, the line before."""
 
     commit: str
     path: str
@@ -53,7 +53,7 @@ def list_commits(folder: Path, most: int, revision: str = "HEAD") -> tuple[Commi
 
 
 def list_merges(folder: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
-    """List the newest merges into a revision, each with all files that it changed there."""
+    """List the newest merges into a revision with all files that they changed."""
     return _list(folder, most, "--merges", *_FIRST_PARENT, revision)
 
 
@@ -80,7 +80,7 @@ def _split_commits(printed: str) -> list[str]:
 
 
 def changes(folder: Path, ids: Sequence[str]) -> tuple[ChangedLines, ...]:
-    """List the lines that commits wrote, file by file."""
+    """List the lines that commits changed, by file."""
     if not ids:
         return ()
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
@@ -100,13 +100,13 @@ def _parse_changes(printed: str) -> Iterator[ChangedLines]:
             removed, start, added = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
             written += range(start, start + added) if added else [max(start, 1)]
             left = removed + added
-            while left > 0:  # skip the hunk: its lines could look like headers
+            while left > 0:  # skip the hunk, whose lines may resemble headers
                 left -= not next(lines, "").startswith("\\ ")
     yield from [ChangedLines(commit, path, tuple(written))] if written else []
 
 
 def messages(folder: Path, ids: Sequence[str]) -> Mapping[str, Message]:
-    """Read the authors and messages of commits; a message cannot hold a NUL."""
+    """Read the authors and messages of commits."""
     if not ids:
         return {}
     printed = _run(folder, "log", "--no-walk", "-z", "--format=%H%x00%an%x00%b", *ids)
@@ -123,7 +123,7 @@ def old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLi
 
 
 def now() -> str:
-    """Return the time in UTC with milliseconds: a reviewer may vote twice within a second."""
+    """Return the UTC time with milliseconds, since a reviewer may vote twice within a second."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -136,11 +136,11 @@ def commit_of(corpus: Corpus) -> str:
 
 
 def user_name(folder: Path) -> str:
-    """Return git's user.name, else the login."""
+    """Return git's user.name, or the login name."""
     name = _try_git("config", "user.name", folder=folder)
     try:
         return name or getpass.getuser()
-    except (KeyError, OSError):  # a container may have no entry for its user
+    except (KeyError, OSError):  # containers may have no user entry
         return "unknown"
 
 

@@ -1,4 +1,4 @@
-"""Append-only files of JSON lines: several processes append, and a kill costs at most an unfinished line."""
+"""Append-only files of JSON lines, safe for concurrent writers and kills."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ T = TypeVar("T")
 REVIEW_SUFFIX = ".review"
 
 
-_LARGEST = 256_000_000  # bytes, some 250,000 proposals; Assay writes no larger file
+_LARGEST = 256_000_000  # bytes; about 250,000 proposals
 
 
 class JournalCache(Generic[T]):
-    """A value derived from a journal, cached until the file changes: a server needs it in every request."""
+    """A value derived from a journal, cached until the file changes."""
 
     def __init__(self, path: Path, read: Callable[[], T]) -> None:
         self._path, self._read = path, read
@@ -50,13 +50,13 @@ class JournalCache(Generic[T]):
 
 
 class Journal:
-    """A journal that is locked against other writers; made by `open_journal`."""
+    """A journal that is locked against other writers."""
 
     def __init__(self, path: Path, file: BinaryIO, *, keep: bool = False) -> None:
         self.path = path
         self._file = file
         left = _last_line(path)
-        self.cut = _torn_size(left)  # bytes of a line that a killed writer left unfinished
+        self.cut = _torn_size(left)  # bytes of an incomplete last line, left by a killed writer
         if left and (keep or not self.cut):
             file.write(b"\n")
         elif left:
@@ -74,9 +74,9 @@ class Journal:
 
 @contextmanager
 def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
-    """Open and lock a journal, creating it if needed; an unfinished line at its end is cut off, or kept.
+    """Open and lock a journal, creating it if needed; an incomplete last line is removed unless `keep`.
 
-    A last line that lacks only its newline, as some editors leave it, is ended.
+    A complete last line without a newline, as left by some editors, gets one.
     """
     lock = FileLock(path)
     try:
@@ -98,13 +98,13 @@ def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
 
 
 def append(path: Path, values: Sequence[Mapping[str, object]]) -> None:
-    """Append lines to a log that never loses data: an unfinished line is ended, and its reader raises."""
+    """Append lines, keeping an incomplete last line, on which readers raise."""
     with open_journal(path, keep=True) as journal:
         journal.append(values)
 
 
 def truncated_bytes(path: Path) -> int:
-    """Return the bytes of an unfinished line at the end, left by a kill or an interrupted copy."""
+    """Return the size of an incomplete last line, left by a kill or an interrupted copy."""
     try:
         return _torn_size(_last_line(path))
     except FileNotFoundError:
@@ -114,7 +114,7 @@ def truncated_bytes(path: Path) -> int:
 
 
 def read_whole(path: Path) -> list[YamlNode]:
-    """Read a journal that must be complete: raise on an unfinished line at its end."""
+    """Read a journal; raise on an incomplete last line."""
     rows = read_rows(path)
     if truncated_bytes(path):
         hint = "complete or remove the line"
@@ -123,7 +123,7 @@ def read_whole(path: Path) -> list[YamlNode]:
 
 
 def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
-    """Read the complete lines of a journal; none if there is no file."""
+    """Read the complete lines of a journal; a missing file has none."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -142,7 +142,7 @@ def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
 
 
 def _last_line(path: Path) -> bytes:
-    """Return the last line if it has no newline."""
+    """Return the last line if it lacks a newline."""
     with path.open("rb") as file:
         if not file.seek(0, os.SEEK_END):
             return b""
@@ -169,12 +169,12 @@ def _line(value: Mapping[str, object], path: Path) -> bytes:
 
 
 def read_row(value: Mapping[str, object], path: Path, number: int) -> YamlNode:
-    """Return a line as it will be read back, to check it before it is written."""
+    """Return a line as it will be read back, to validate it before writing."""
     return _row(path, number, _line(value, path))
 
 
 def _row(path: Path, number: int, line: bytes) -> YamlNode:
-    """Parse a line into YAML nodes with locations, so that readers of gold apply."""
+    """Parse a line into a YAML node with a location, for the readers of gold sets."""
     import yaml
 
     from assay.gold.yaml_nodes import YamlNode
@@ -188,7 +188,7 @@ def _row(path: Path, number: int, line: bytes) -> YamlNode:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of a JSON object, including repeated keys, on which `YamlNode.mapping` raises."""
+    """The members of a JSON object, including duplicate keys, on which `YamlNode.mapping` raises."""
 
 
 def _node(value: object, mark: yaml.Mark) -> yaml.Node:

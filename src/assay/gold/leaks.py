@@ -1,4 +1,4 @@
-"""Properties of a query for slices and lint: leakage, language, and terms replaced between phrasings."""
+"""Properties of queries for slices and lint: leakage, language, terms replaced between phrasings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.corpus.languages import detect
 from assay.syntax.identifiers import STOP_WORDS, parts, stem, words
 from assay.types import Query, Target
 
-_SHORTEST_STEM = 3  # letters left when an ending is removed, or `uses`, `used` and `us` would be one word
+_SHORTEST_STEM = 3  # letters; otherwise `uses`, `used` and `us` would be one word
 _UNKNOWN_LANGUAGE = "other"
 
 
@@ -22,7 +22,7 @@ def leakage(query_text: str, targets: Iterable[Target]) -> float:
     return _leak(query_text, tuple((target.span.path, target.symbol) for target in targets))
 
 
-@lru_cache(maxsize=1 << 13)  # several sections of a report need it for every query
+@lru_cache(maxsize=1 << 13)  # several report sections need it for every query
 def _leak(query_text: str, targets: tuple[tuple[str, str | None], ...]) -> float:
     asked = content_words(query_text)
     names = [f"{PurePosixPath(path).with_suffix('')} {symbol or ''}" for path, symbol in targets]
@@ -39,17 +39,17 @@ def _forms(word: str) -> frozenset[str]:
 
 
 def overlaps(query_text: str, targets: Iterable[Target]) -> bool:
-    """Return whether a query names any word of a target's path or symbol."""
+    """Return whether a query contains a word of a target's path or symbol."""
     return leakage(query_text, targets) > 0
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the distinct parts of a text's identifiers and words, without stop words."""
+    """Return the distinct words and identifier parts of a text, without stop words."""
     return frozenset(parts(text)) - STOP_WORDS
 
 
 def language_of(query: Query) -> str:
-    """Return the language of the first primary target, from its file name alone: reports have no files."""
+    """Return the language of the first primary target, detected from its file name."""
     primary = next(iter(query.primaries), None)
     return _UNKNOWN_LANGUAGE if primary is None else detect(primary.span.path, b"").language or _UNKNOWN_LANGUAGE
 
@@ -63,8 +63,8 @@ _JOINING: Final = frozenset({"and", "or", "of"})
 def replacements(human: str, wrong: str) -> int:
     """Count the distinct replacements of terms between two phrasings.
 
-    Runs that are separated only by joining words count as one, and so do repetitions of a replacement. Other
-    inflections, and words that were only added or removed, are no replacement.
+    Runs separated only by joining words count once, as do repeated replacements. Inflections and words that were only
+    added or removed do not count.
     """
     left, right = _words(human), _words(wrong)
     runs: list[tuple[list[str], list[str]]] = []
@@ -84,7 +84,7 @@ def replacements(human: str, wrong: str) -> int:
 
 
 def kept(human: str, wrong: str) -> tuple[int, int]:
-    """Count the words of a phrasing that another one keeps in order, and all of its words."""
+    """Return the number of words of a phrasing that another one retains in order, and of all its words."""
     left, right = _words(human), _words(wrong)
     blocks = difflib.SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
     return sum(block.size for block in blocks), len(left)

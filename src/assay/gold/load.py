@@ -19,10 +19,10 @@ from assay.gold.journal import REVIEW_SUFFIX
 from assay.gold.split import TAG, sealed_queries
 from assay.types import CorpusSpec, GoldSet, Query, Suite
 
-#: Shipped sets: queries about the code of the standard library, and about its docstrings.
+#: Shipped sets of queries about the code and the docstrings of the standard library.
 SHIPPED = ("stdlib", "stdlib-docs")
 _SHIPPED_FOLDER = Path(__file__).parent.parent / "data" / "gold"
-#: Marks a directory of synthetic gold: what is below it is the corpus of the sets.
+#: Marks a directory of synthetic gold sets, which contains their corpus.
 SYNTHETIC_MARK = ".assay-synth"
 
 
@@ -78,7 +78,7 @@ def _corpus_spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
 
 
 def beside(corpus: CorpusSpec, source: str) -> CorpusSpec:
-    """Return a corpus whose directory is relative to a gold file, so that it is the same on any machine."""
+    """Return a corpus whose directory is relative to a gold file."""
     if corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
         return corpus
     folder = Path(source) if Path(source).is_dir() else Path(source).parent
@@ -86,7 +86,7 @@ def beside(corpus: CorpusSpec, source: str) -> CorpusSpec:
 
 
 def _read_folder(folder: Path, known: Format | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:
-    """Read the gold below a directory in path order; review queues, access logs and hidden files are skipped."""
+    """Read the gold sets below a directory in path order, without review queues, access logs and hidden files."""
     suffixes = known.suffixes if known else SUFFIXES
     for base, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(REVIEW_SUFFIX))
@@ -160,12 +160,12 @@ class TagRule:
         return cls(match["key"], match["value"], tuple(ranges))
 
     def covers(self, row: int) -> bool:
-        """Return whether the query of a row, counted from 1, gets the tag."""
+        """Return whether the rule applies to a row, counted from 1."""
         return any(first <= row <= last for first, last in self.rows)
 
 
 def _apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
-    """Add the tags of rules to a set; later rules override earlier ones and the file."""
+    """Apply tag rules to a set; later rules override earlier ones and the file."""
     for rule in rules:
         last = max(last for _, last in rule.rows)
         if last > len(gold.queries):
@@ -180,18 +180,18 @@ def _apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
     return replace(gold, queries=tuple(queries))
 
 
-#: Share of the queries of a run that its set must still have: sets from one template of queries differ in their
-#: targets, while an edited set keeps most of its queries.
+#: Share of the queries of a run that its set must still contain. Edited sets retain most queries; sets made from one
+#: template of queries differ in their targets.
 SHARE = 0.5
 
 
 def reload_set(gold: GoldSet) -> GoldSet | None:
-    """Load the current version of a set of a run; None if its file is missing, invalid or holds another set."""
+    """Load the current version of a set of a run; None if its file is missing, invalid or contains another set."""
     if gold.source is None or not Path(gold.source).exists():
         return None
     try:
         golds = load_gold(gold.source, corpus=gold.corpus).golds
-    except AssayError:  # the file may be being edited
+    except AssayError:  # it may be in the middle of an edit
         return None
     for now in golds:
         current = {query.id: query for query in now.queries}
@@ -207,6 +207,6 @@ def _is_same(now: Query, before: Query) -> bool:
 
 
 def log_reaccess(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
-    """Log an access to the sealed queries of an earlier run, in the logs of exactly its sets."""
+    """Log an access to the sealed queries of an earlier run."""
     here = [gold for gold in suite.golds if sealed_queries(gold) and reload_set(gold) is not None]
     return log_access(Suite(tuple(here)), command, engines)

@@ -25,7 +25,7 @@ DEV, TEST, SEALED = SPLITS = ("dev", "test", "sealed")
 
 
 def split_of(query: Query) -> str | None:
-    """Return the split of a query, if any; raise if it is misspelt, since that would unseal it."""
+    """Return the split of a query, if any; raise if it is misspelled, since that would unseal it."""
     split = query.tags.get(TAG)
     similar = closest_match(split, SPLITS) if split is not None and split not in SPLITS else ()
     if similar:
@@ -45,7 +45,7 @@ class SplitSelection:
 
     suite: Suite
     left_out: int = 0
-    sealed: int = 0  # of those left out
+    sealed: int = 0  # number of sealed queries among them
 
 
 def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
@@ -89,12 +89,12 @@ UNITS: tuple[By, ...] = get_args(By)
 class Shares:
     """The share of each split."""
 
-    dev: float = 0.5  # can be tuned on freely
+    dev: float = 0.5  # for tuning
     test: float = 0.25
     sealed: float = 0.25
 
     def __post_init__(self) -> None:
-        """Raise on shares that are negative or do not sum to 1."""
+        """Raise unless the shares are positive or zero and sum to 1."""
         if min(self.values()) < 0 or abs(sum(self.values()) - 1) > 1e-6:
             raise ConfigError(
                 f"shares must sum to 1, got {self.dev:g}, {self.test:g} and {self.sealed:g}",
@@ -103,7 +103,7 @@ class Shares:
 
     @classmethod
     def of(cls, **given: float | None) -> Shares:
-        """Return the given shares; the others divide the rest in their default proportions."""
+        """Return the given shares; the others share the rest in their default proportions."""
         fixed = {name: share for name, share in given.items() if share is not None}
         others = {name: share for name, share in zip(SPLITS, cls().values(), strict=True) if name not in fixed}
         rest = max(0.0, 1 - sum(fixed.values()))
@@ -121,10 +121,10 @@ class SplitOptions:
     by: By = "module"
     shares: Shares = Shares()
     seed: int = 0
-    depth: int | None = None  # directories of a path that name its module; None: all of them
+    depth: int | None = None  # leading directories of a path that name its module; None: all
     strata: tuple[str, ...] = ("category", "difficulty")  # tags whose values are balanced over the splits
-    starts: int = 16  # random orders; each ends in a split that no single move improves
-    reassign: bool = False  # also queries that have a split
+    starts: int = 16  # random restarts; each ends in a local optimum
+    reassign: bool = False  # whether to reassign queries that have a split
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class SplitSuite:
     suite: Suite
     groups: int
     sizes: Mapping[str, int]  # queries by split
-    kept: int  # queries that had their split before
+    kept: int  # queries that already had a split
     strata: Mapping[str, Mapping[str, int]]  # "tag=value" -> queries by split
 
 
@@ -142,7 +142,7 @@ _Key = tuple[str, str]  # name of a set, id of a query
 
 
 def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
-    """Assign a split to every query, deterministically for a suite and seed."""
+    """Assign a split to every query; the result is determined by the suite and the seed."""
     queries = {(gold.name, query.id): query for gold in suite.golds for query in gold.queries}
     groups = _group_queries(suite, options)
     source = suite.golds[0].source
@@ -176,7 +176,7 @@ def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
 
 
 def _group_queries(suite: Suite, options: SplitOptions) -> list[tuple[_Key, ...]]:
-    """Group the queries that must be in the same split, in suite order by the first of each."""
+    """Group the queries that must be in the same split, in suite order."""
     parents: dict[object, object] = {}  # a union-find forest of queries and units
 
     def root(node: object) -> object:
@@ -204,7 +204,7 @@ def _group_queries(suite: Suite, options: SplitOptions) -> list[tuple[_Key, ...]
 
 
 def _units(query: Query, options: SplitOptions) -> set[str]:
-    """Return the names of what must not be torn apart: a repository, directories or files of primary targets."""
+    """Return the units of a query that must be in one split: repository, directories or files of primary targets."""
     paths = [target.span.path for target in query.primaries]
     if options.by == "module":
         return {"/".join(PurePosixPath(path).parent.parts[: options.depth]) for path in paths}
@@ -255,13 +255,13 @@ _BY_HAND = "set the same `split` tag on both"
 
 
 def more_groups_hint(by: By) -> str:
-    """Return a hint on how to get more groups, or need fewer."""
+    """Return a hint on how to get enough groups."""
     finer = f"use --by {_FINER[by]} for more groups" if by in _FINER else "add queries"
     return f"{finer}, or fewer splits, such as --sealed 0"
 
 
 def _describe_tie(one: Query, other: Query, options: SplitOptions) -> str:
-    """Describe why two queries must be in the same split; empty if only other queries tie them."""
+    """Describe why two queries must be in the same split; empty if only other queries connect them."""
     for target in one.targets:
         if any(target.span.path == rival.span.path and _overlap(target, rival) for rival in other.targets):
             return f"both have the target {target.anchor}"
@@ -274,7 +274,7 @@ def _describe_tie(one: Query, other: Query, options: SplitOptions) -> str:
 
 
 def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], options: SplitOptions) -> list[int]:
-    """Return the split of each group that minimizes the squared distance of all strata to their shares."""
+    """Return the split of each group that minimizes the squared distance of strata to their shares."""
     import numpy as np
 
     names = sorted({name for one in counts for name in one})
@@ -289,7 +289,7 @@ def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], 
 def _descend(
     table: FloatArray, wanted: FloatArray, held: Mapping[int, int], order: Iterable[int]
 ) -> tuple[float, list[int]]:
-    """Assign the groups one by one, then move single groups while that lowers the cost; return both."""
+    """Assign the groups one by one, then move single groups while that lowers the cost; return cost and splits."""
     order = sorted((int(at) for at in order if int(at) not in held), key=lambda at: -table[at, 0])
     filled = wanted * 0
     places = [held.get(at, -1) for at in range(len(table))]
@@ -324,19 +324,19 @@ _METHOD = re.compile(rf"by ({'|'.join(UNITS)})(?: of (\d+) folders?)?, seed (\d+
 
 @dataclass(frozen=True, slots=True)
 class SplitMethod:
-    """The unit that a split did not tear apart."""
+    """The unit that a split preserved."""
 
     by: By
     depth: int | None = None
 
     def __str__(self) -> str:
-        """Return the text in the provenance of a set."""
+        """Return the provenance text."""
         folders = f" of {self.depth} {'folder' if self.depth == 1 else 'folders'}" if self.depth else ""
         return f"by {self.by}{folders}"
 
 
 def read_split_method(suite: Suite) -> SplitMethod | None:
-    """Return how the sets were split; None if no set has it, or two sets differ."""
+    """Return how the sets were split; None if unknown or different between sets."""
     matches = [_METHOD.match(gold.provenance.get(_PROVENANCE_KEY, "")) for gold in suite.golds]
     methods = {SplitMethod(cast(By, m[1]), int(m[2]) if m[2] else None) if m else None for m in matches}
     return methods.pop() if len(methods) == 1 else None

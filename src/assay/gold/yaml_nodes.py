@@ -1,4 +1,4 @@
-"""The keys of the native format, and YAML as nodes with lines: scalars stay text, nothing is constructed."""
+"""YAML documents as nodes with line numbers; scalars remain text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MappingKeys:
-    """The keys of one mapping."""
+    """The required and optional keys of a mapping."""
 
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
@@ -27,10 +27,10 @@ class MappingKeys:
 
 @dataclass(frozen=True, slots=True)
 class NodeLimits:
-    """The largest document with its aliases expanded."""
+    """Limits of a document with expanded aliases."""
 
     nodes: int = 2_000_000  # 50,000 queries of about 40 nodes each
-    depth: int = 16  # the deepest place of the format, an interference entry's value, is at 5
+    depth: int = 16  # the format needs 5: values of an interference entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class YamlNode:
         return GoldLocation(self.file, self.node.start_mark.line + 1)
 
     def text(self) -> str:
-        """Return the text of a scalar that is not blank."""
+        """Return the text of a scalar; raise if it is blank."""
         return self.place.text(self._value("scalar"), self.what)
 
     def sequence(self) -> list[YamlNode]:
@@ -54,14 +54,14 @@ class YamlNode:
         return [YamlNode(node, f"entry {n} of {self.what}", self.file) for n, node in nodes]
 
     def texts(self) -> tuple[str, ...]:
-        """Return the entries of a list of texts that is not empty."""
+        """Return the strings of a list; raise if it is empty."""
         entries = self.sequence()
         if not entries:
             raise self.place.error(f"{self.what} is an empty list", "add an entry or remove the key")
         return tuple(entry.text() for entry in entries)
 
     def mapping(self, keys: MappingKeys | None = None) -> dict[str, YamlNode]:
-        """Return the values of a mapping by key; with `keys`, raise on unknown and missing ones."""
+        """Return the values of a mapping by key; with `keys`, raise on unknown and missing keys."""
         fields: dict[str, YamlNode] = {}
         for key_node, node in self._value("mapping"):
             key = YamlNode(key_node, f"a key of {self.what}", self.file)

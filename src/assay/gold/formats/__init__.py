@@ -1,1 +1,1 @@
-"""Gold sets that other tools write: one module a format."""
+"""Readers and writers of gold formats, one module per format or family."""

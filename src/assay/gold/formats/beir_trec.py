@@ -42,7 +42,7 @@ from assay.types import CorpusSpec, GoldSet, Query, Rationale, Span, Suite, Targ
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """The relevance of a document for a query, and where it is written."""
+    """The relevance of a document for a query, with its location."""
 
     query: str
     document: str
@@ -52,7 +52,7 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """The phrasings of a query, and where they are written."""
+    """The phrasings of a query, with their location."""
 
     forms: Mapping[str, str]
     place: GoldLocation
@@ -74,7 +74,7 @@ def _judge(
     judgments: Sequence[Judgment],
     target: Callable[[Judgment, int], Target] = _target_in_corpus,
 ) -> tuple[list[Query], dict[str, str]]:
-    """Return the queries in the order of their topics, and the provenance of what is left out or changed."""
+    """Return the queries in topic order, and provenance notes on omissions and changes."""
     by_query: dict[str, dict[str, Judgment]] = {}
     for one in judgments:
         first = by_query.setdefault(one.query, {}).setdefault(one.document, one)
@@ -109,7 +109,7 @@ def _judge(
 
 
 def _set_names(folder: Path, files: Sequence[Path]) -> list[str]:
-    """Return a name for the set of each file; a single one is named after the directory."""
+    """Return the name of the set of each file; a single set is named after the directory."""
     name = "-".join(folder.resolve().name.split())
     return [name] if len(files) == 1 else [f"{name}-{'-'.join(path.stem.split())}" for path in files]
 
@@ -119,7 +119,7 @@ _QUERIES = "queries.jsonl"
 _QRELS_FOLDER = "qrels"
 _HEADER = ("query-id", "corpus-id", "score")
 _TSV_HINT = "write lines as QUERY<TAB>DOCUMENT<TAB>SCORE"
-_SPLIT = "test.tsv"  # the split that BEIR's own tools read by default
+_SPLIT = "test.tsv"  # the default split of BEIR's tools
 _NO_TEXT = "the text of {} documents: gold sets hold locations, not text; fill in corpus.jsonl to index them"
 
 
@@ -128,14 +128,14 @@ def is_beir_folder(folder: Path) -> bool:
 
 
 def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> GoldSet:
-    """Raise for a single file of a set."""
+    """Raise, since a BEIR set is a directory."""
     raise source.at().error(
         "a BEIR set is a directory", f"use the directory that contains {_QUERIES} and {_QRELS_FOLDER}/"
     )
 
 
 def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one gold set per split."""
+    """Read a BEIR directory into one gold set per split."""
     source = open_source(folder / _QUERIES)
     files = sorted(path for path in (folder / _QRELS_FOLDER).glob("*.tsv") if not path.name.startswith("."))
     if not files:
@@ -193,7 +193,7 @@ def _target_in_documents(folder: Path) -> Callable[[Judgment, int], Target]:
 
 
 def write_beir(suite: Suite) -> WriterOutput:
-    """Write one directory per set; its documents are the targets, without text, since a gold set has none."""
+    """Write one directory per set; its documents are the targets, without text."""
     files: dict[str, str | bytes] = {}
     every: set[str] = set()
     for gold in suite.golds:
@@ -216,7 +216,7 @@ def write_beir(suite: Suite) -> WriterOutput:
     return replace(written, lost=(*written.lost, _NO_TEXT.format(len(every))))
 
 
-#: The directory of the documents of a BEIR set, beside the gold set, and the corpus of a set that has no other.
+#: The directory of the documents of a BEIR set, and the corpus of a set that names no other.
 FOLDER = "documents"
 DOCUMENTS = CorpusSpec("path", FOLDER)
 _IGNORE_FILE = ".assayignore"
@@ -229,7 +229,7 @@ class Unpacked:
 
     corpora: Mapping[str, CorpusSpec]
     folders: Mapping[str, Mapping[str, str]]  # relative directory -> path in it -> text
-    notes: tuple[str, ...] = ()  # sentences about documents without text and about renamed ones
+    notes: tuple[str, ...] = ()  # about empty and renamed documents
 
 
 def unpack(golds: Sequence[GoldSet]) -> Unpacked:
@@ -263,7 +263,7 @@ def _document_notes(folder: Path) -> Iterator[str]:
 
 
 def documents(folder: Path) -> Mapping[str, str]:
-    """Return the documents of a BEIR directory as text by path, and an ignore file that hides none of them."""
+    """Return the documents of a BEIR directory by path, and an ignore file that includes all of them."""
     records = _read_documents(folder)
     files = {_IGNORE_FILE: _IGNORE_NOTHING}
     for name, path in document_paths(records).items():
@@ -284,7 +284,7 @@ def _read_documents(folder: Path) -> dict[str, Record]:
 
 
 def is_ours(folder: Path) -> bool:
-    """Return whether Assay wrote a directory of documents: only then may it be replaced."""
+    """Return whether Assay wrote a directory of documents, so that it may be replaced."""
     mark = folder / _IGNORE_FILE
     return mark.is_file() and mark.read_bytes() == _IGNORE_NOTHING.encode("utf-8")
 
@@ -302,7 +302,7 @@ _TOPICS = ".topics"
 _LINE = re.compile(r"[^ \t]+[ \t]+[0-9Q]+[ \t]+[^ \t]+[ \t]+-?[0-9]+[ \t]*")
 _BESIDE = ("topics.tsv", "topics.txt", "topics")
 _TOP = re.compile(r"<top>(?P<fields>.*?)</top>", re.DOTALL)
-#: The fields of a topic; anything else in angle brackets is text.
+#: The fields of a topic; other tags are text.
 _FIELD = re.compile(r"</?(num|title|desc|narr|head|dom|smry|con|fac|def|nat|time)>")
 _FIELDS_READ = ("num", "title", "desc", "narr")
 _LABEL = re.compile(r"^(Number|Topic|Description|Narrative):\s*")
@@ -320,7 +320,7 @@ def is_trec_folder(folder: Path) -> bool:
 
 
 def read_trec_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one gold set per file of judgments."""
+    """Read a TREC directory into one gold set per file of judgments."""
     files = _qrels_files(folder)
     names = zip(files, _set_names(folder, files), strict=True)
     return [read_trec(read_source(path), name, corpus) for path, name in names]
@@ -359,7 +359,7 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
             first = topics[key].place.line
             raise topic.place.error(f"duplicate topic '{key}', first in line {first}", "remove one")
         topics[key] = topic
-    # A set has one file, so the location of a query is its first judgment; errors in topics are raised above.
+    # The location of a query is its first judgment; errors in topics are raised above.
     places = {one.query: one.place for one in reversed(judgments)}
     topics = {key: replace(topic, place=places.get(key, topic.place)) for key, topic in topics.items()}
     queries, provenance = _judge(topics, judgments)

@@ -29,7 +29,7 @@ from assay.types import CorpusSpec, GoldSet, Query, Span, Target
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_.-]*[A-Za-z0-9_-]")
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_SHORT = 12  # digits of a commit in the name of a set: two commits of a repository never share so many
+_SHORT = 12  # digits of a commit in the name of a set
 
 
 class RepoRevision(NamedTuple):
@@ -40,7 +40,7 @@ class RepoRevision(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Its part of the name of a gold set."""
+        """Return the suffix of the name of the gold set."""
         return f"{self.repository}-{self.commit[:_SHORT]}" if self.commit else self.repository
 
 
@@ -53,7 +53,7 @@ def _on_github(repository: str, commit: str, place: GoldLocation) -> RepoRevisio
 
 
 class _RepoSets:
-    """The queries of a file by revision, in order of first use, and the omitted items by kind."""
+    """The queries of a file by revision, and the omitted items by kind."""
 
     def __init__(self, source: GoldSource, name: str) -> None:
         self._source, self._name = source, name
@@ -61,7 +61,7 @@ class _RepoSets:
         self.omitted: defaultdict[str, list[str]] = defaultdict(list)
 
     def build_from_github(self, corpus: CorpusSpec | None, provenance: Mapping[str, str]) -> list[GoldSet]:
-        """Return sets whose corpus is on GitHub; a given corpus must be the only one."""
+        """Return one gold set per revision on GitHub; `corpus` replaces a single one."""
         if corpus is not None and len(self.queries) > 1:
             count = len(self.queries)
             raise self._source.at(1).error(
@@ -94,7 +94,7 @@ class _RepoSets:
 
 
 # SWE-bench: an issue, and the patch that closed it. Targets are the lines that the patch changed, on its old side.
-# `test_patch` is not gold: a reader of the issue does not look for tests that are not written yet.
+# `test_patch` is not gold, since its tests do not exist at the base commit.
 _SWEBENCH_KEYS = ("instance_id", "repo", "base_commit", "problem_statement", "patch")
 
 
@@ -135,9 +135,9 @@ _CONTEXTBENCH_KEYS = (
     *("instance_id", "repo", "base_commit", "problem_statement", "gold_context"),
     *("original_inst_id", "language"),
 )
-#: Where some annotators had the repository: /workspace/owner__name__0.1/src/a.c.
+#: The checkout of some annotators: /workspace/owner__name__0.1/src/a.c.
 _CONTAINER = re.compile(r"/workspace/[^/]+__[^/]+__[^/]+/(?P<path>.+)")
-#: The spans of an older export, which is not JSON.
+#: The spans of an older export that is not JSON.
 _BLOCK = re.compile(
     r"^context(?P<number>[0-9]+)[:：]\nfile: (?P<file>.+)\nstart_line: (?P<start>.+)\nend_line: (?P<end>.+)$", re.M
 )
@@ -157,7 +157,7 @@ def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) 
         instance, repository = record.text("instance_id"), record.text("repo")
         commit = record.text("base_commit")
         if "/" not in repository and "original_inst_id" in record.values:
-            # part of the set has the owner only in an id: owner__name-5973
+            # some entries have the owner only in an id: owner__name-5973
             owner, _, rest = record.text("original_inst_id").partition("__")
             repository = f"{owner}/{repository}" if rest.startswith(f"{repository}-") else repository
         code = _on_github(repository, commit, record.place)
@@ -208,18 +208,18 @@ def _parse_blocks(text: str, record: Record, what: str) -> list[dict[str, object
 
 
 # CodeSearchNet's annotations: a query, a function on GitHub, and its relevance from 0 to 3, which is the grade.
-# Functions of relevance 0 are judged and irrelevant. Of several judgments the mean counts, a half rounded up.
+# Functions of relevance 0 are judged and irrelevant. Several judgments are averaged, rounding half up.
 _CODESEARCHNET_COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")
 _URL = re.compile(
     r"https?://github\.com/(?P<repository>[^/]+/[^/]+)/blob/(?P<commit>[0-9a-f]+)/(?P<path>[^#]+)"
     r"#L(?P<start>[0-9]{1,9})(?:-L(?P<end>[0-9]{1,9}))?"
 )
 _RELEVANCE = ("0", "1", "2", "3")
-_APART = 2  # judgments of one function that differ by so much disagree on whether it answers
+_APART = 2  # judgments that differ by this much disagree on relevance
 
 
 class _RepoQuery(NamedTuple):
-    """A query about one repository; rows of several languages are several queries."""
+    """A query about one repository and language."""
 
     code: RepoRevision
     language: str
@@ -286,11 +286,11 @@ def _parse_judgment(row: CsvRow) -> tuple[_RepoQuery, Span, int]:
 # Both count lines from 0. CrossCodeEval's `crossfile_context` was retrieved by search engines (BM25, UniXcoder, Ada),
 # so it is not gold: a label from an engine would only measure agreement with that engine. It is listed as not read.
 
-#: In the provenance of every such set, and as a tag of each query, so that reports can separate its scores.
+#: In the provenance of these sets; the tag lets reports separate their scores.
 LEAK = "queries are verbatim text of the target's file, so scores measure recognition rather than search"
 _TAGS = {"leak": "verbatim"}
-_QUERY_LINES = 10  # the last of the prompt; CrossCodeEval's own retrieval uses as many
-_REPOEVAL_LINE = ("line_no", "lineno")  # of lines and API calls; of functions
+_QUERY_LINES = 10  # last lines of the prompt, as in CrossCodeEval's own retrieval
+_REPOEVAL_LINE = ("line_no", "lineno")  # key in line and API tasks; in function tasks
 _REPOEVAL_KEYS = ("prompt", "metadata", "task_id", "ground_truth", "fpath_tuple", *_REPOEVAL_LINE)
 _CROSSCODEEVAL_ENTRY = ("prompt", "groundtruth", "metadata")
 _CROSSCODEEVAL_KEYS = (*_CROSSCODEEVAL_ENTRY, "task_id", "repository", "file", "groundtruth_start_lineno")

@@ -1,7 +1,6 @@
-"""Unified diffs, seen from the old side: which lines of which files they change.
+"""Parse unified diffs into the changed lines of the old files.
 
-Removed lines count, context does not. Added lines count as the line they follow, where the author had to look. A new
-file has no old side.
+Removed lines count, context lines do not. Added lines count as the line that they follow. New files have no old lines.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1
 _RENAME = re.compile("(?:rename|copy) (from|to) (.+)")
 _ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[abtnvfr"\\])')
 _ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
-_CONTEXT = 3  # lines git shows below a change: so many may be missing if blank ones were stripped from a patch
+_CONTEXT = 3  # context lines below a change; they may be missing if trailing blank lines were stripped
 _SIGNATURE = "--"  # ends a mailed patch
 _NOWHERE = "/dev/null"
 _GIT = "diff --git "
@@ -25,7 +24,7 @@ _HINT = "use the output of `git diff`"
 
 
 class OldLines(NamedTuple):
-    """Lines `start` to `end` of the old file, inclusive; 0-0 is before the first line."""
+    """Lines `start` to `end` of the old file, inclusive; 0-0 means before the first line."""
 
     start: int
     end: int
@@ -41,7 +40,7 @@ class FileDiff:
 
 
 def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
-    """Parse the files of a unified diff in order; renames, modes and binaries have no lines."""
+    """Parse the files of a unified diff in order; renames, mode changes and binary files have no lines."""
     reader = _Reader(text, place)
     found: list[FileDiff] = []
     while not reader.done:
@@ -59,7 +58,7 @@ def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
 
 
 class _Reader:
-    """The lines of a diff and the index of the next one."""
+    """A cursor over the lines of a diff."""
 
     def __init__(self, text: str, place: GoldLocation) -> None:
         self.lines = text.split("\n")

@@ -1,7 +1,7 @@
 """Karta's gold queries: v0.1 (query, expected, adversarial) and, entry by entry, the five layers of v2.1.
 
-`corpus.yaml` beside a set has the globs of the corpus. Its base path is an environment variable, which is never
-expanded, so the corpus is given when the set is read.
+`corpus.yaml` beside a set has the globs of the corpus. Its base path may be an environment variable, which is not
+expanded, so the corpus is passed when the set is read.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def matches(source: GoldSource) -> bool:
 
 
 def is_corpus_file(source: GoldSource) -> bool:
-    """Return whether a file describes a corpus and holds no queries."""
+    """Return whether a file describes a corpus."""
     return source.path.name == _CORPUS_FILE and yaml_has(source, "id", "base_path")
 
 
 def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read a set with entries of either version."""
+    """Read a set; entries can be of either version."""
     document = compose(source, "the gold set")
     fields = _present(document)
     for key in ("corpus_id", "queries"):
@@ -60,7 +60,7 @@ def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
 
 
 class _Notes:
-    """Keys that are not read, and values that had to be assumed, in order."""
+    """Unread keys and assumed values, for the provenance."""
 
     def __init__(self) -> None:
         self._notes: dict[str, list[str]] = {"not read": [], "assumed": []}
@@ -76,7 +76,7 @@ class _Notes:
 
 
 def _present(field: YamlNode) -> dict[str, YamlNode]:
-    """Return the values of a mapping that are not null: Karta's loader takes null for an absent key."""
+    """Return the values of a mapping that are not null, which Karta's loader treats as absent."""
 
     def is_null(value: YamlNode) -> bool:
         quoted = getattr(value.node, "style", None) in ("'", '"', "|", ">")
@@ -152,7 +152,7 @@ _STRENGTHS = {"high": "strong", "low": "weak"} | {word: word for word in STRENGT
 
 
 def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
-    """Read an adversary; v0.1 has neither its strength nor what confuses."""
+    """Read an adversary; v0.1 has no strength and no confusion."""
     fields = _present(entry)
     notes.skip(fields, _ADVERSARY, " of adversaries")
 
@@ -225,7 +225,7 @@ def _rationale(field: YamlNode, notes: _Notes) -> Rationale:
 
 _METRIC_KEYS = ("metrics", "metric_families", "families", "measures")
 _METRIC = re.compile(r"(?P<name>[A-Za-z_ -]+?)(@(?P<cutoff>[1-9][0-9]{0,3}))?")
-#: Karta's recall@k is 1 if any expected file is among the first k, which is Hit@k here.
+#: Karta's recall@k is 1 if any expected file is in the top k, which is Hit@k here.
 _MEASURES = {
     "recall": "Hit",
     "hit": "Hit",
@@ -236,7 +236,7 @@ _MEASURES = {
     "displacementrate": "Displacement",
     "rankgap": "RankGap",
 }
-_CUTOFF = "10"  # of a metric family without one: every number of the article is at 10
+_CUTOFF = "10"  # default cutoff, as in the article
 
 
 def _measures(field: YamlNode | None, notes: _Notes) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Writers of gold formats: what is written is read back and compared, so that every loss is reported."""
+"""Losses of a conversion: read written gold sets back, compare them, and list the differences."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from assay.gold.split import SEALED, TAG
 from assay.syntax.text import count_lines
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Suite, Target
 
-_LONGEST_NAME = 200  # bytes; file systems allow 255, and the temporary name of a write is longer
+_LONGEST_NAME = 200  # bytes; file systems allow 255, and temporary names are longer
 
 
 @dataclass(frozen=True, slots=True)
 class WriterOutput:
-    """Files by relative POSIX name, and sentences about what they do not hold."""
+    """Files by relative POSIX name, and the losses."""
 
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
 
 
 class FieldLoss(NamedTuple):
-    """One thing that a format did not hold: its kind, and its name if it has one."""
+    """A value that a format cannot represent: its kind and optional name."""
 
     kind: str
     detail: str = ""
 
 
-#: Kinds of losses in the order they are listed: the words for one, for several, and what is there instead.
+#: Kinds of losses in the order of the report: singular, plural, consequence.
 KINDS: Mapping[str, tuple[str, str, str]] = {
     "seal": ("query is no longer sealed", "queries are no longer sealed", "open to tuning"),
     "name": ("name of a set", "names of sets", "the file name is used"),
@@ -62,7 +62,7 @@ KINDS: Mapping[str, tuple[str, str, str]] = {
 
 
 def file_name(gold: GoldSet, suffix: str) -> str:
-    """Return the name of the file of a set."""
+    """Return the file name of a set."""
     name = gold.name + suffix
     hidden = name.startswith(".")  # includes `.` and `..`
     if hidden or "\0" in name or "\\" in name or len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
@@ -77,7 +77,7 @@ def verify_output(
     *,
     lost: Sequence[FieldLoss] = (),
 ) -> WriterOutput:
-    """Read written files back and list the losses; `lost` are those that reading back cannot show."""
+    """Read written files back and list the losses; `lost` are losses that reading back cannot detect."""
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files.items():
             path = Path(folder, name)
@@ -97,23 +97,23 @@ def verify_output(
 def read_back(
     suite: Suite, suffix: str, read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet]
 ) -> Callable[[Path], list[GoldSet]]:
-    """Return a reader of the file that was written for each set."""
+    """Return a function that reads the file of each set."""
     return lambda folder: [
         read(read_source(folder / file_name(gold, suffix)), gold.name, gold.corpus) for gold in suite.golds
     ]
 
 
 def corpus_losses(suite: Suite, matches: Callable[[GoldSource], bool] | None = None) -> list[FieldLoss]:
-    """Return the loss of each corpus, for a format that cannot hold it.
+    """Return the losses of corpora, for a format that cannot represent them.
 
-    A set from a file that `matches` had none to lose: its corpus was given when it was read.
+    Sets from a file that `matches` have none to lose, since their corpus was passed when reading.
     """
     golds = [gold for gold in suite.golds if matches is None or not comes_from(gold, matches)]
     return [FieldLoss("corpus", spec_text(gold.corpus)) for gold in golds]
 
 
 def comes_from(gold: GoldSet, matches: Callable[[GoldSource], bool]) -> GoldSource | None:
-    """Return the file that a set was read from, if it exists and `matches`."""
+    """Return the source of a set if it exists and `matches`."""
     path = Path(gold.source) if gold.source else None
     try:
         source = read_source(path) if path is not None and path.is_file() else None
@@ -123,12 +123,12 @@ def comes_from(gold: GoldSet, matches: Callable[[GoldSource], bool]) -> GoldSour
 
 
 def unseals(sentence: str) -> bool:
-    """Return whether a sentence reports queries that are no longer sealed."""
+    """Return whether a loss unseals queries."""
     return any(words in sentence for words in KINDS["seal"][:2])
 
 
 def describe_losses(losses: Sequence[FieldLoss]) -> tuple[str, ...]:
-    """Return one sentence per kind of loss, with its count and names."""
+    """Return one line per kind of loss with count and names."""
     sentences = []
     for kind, (one, many, instead) in KINDS.items():
         found = [loss.detail for loss in losses if loss.kind == kind]
@@ -212,7 +212,7 @@ def _target_losses(query: Query, back: Query) -> Iterator[FieldLoss]:
         if target.symbol != other.symbol:
             yield FieldLoss("symbol" if target.span == other.span else "target")
         elif target.span.path != other.span.path or (target.symbol is None and target.span != other.span):
-            yield FieldLoss("target")  # lines of a symbol are resolved, not written
+            yield FieldLoss("target")  # lines of a symbol are not written
 
 
 def _unequal_keys(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
@@ -221,14 +221,14 @@ def _unequal_keys(before: Mapping[str, str], after: Mapping[str, str]) -> list[s
 
 @dataclass(frozen=True, slots=True)
 class LineAnchored:
-    """A gold set whose targets have lines, and sentences about what they were before."""
+    """A gold set whose targets have lines, and the losses."""
 
     gold: GoldSet
     lost: tuple[str, ...] = ()
 
 
 def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAnchored:
-    """Resolve symbol anchors to lines, and whole files too unless the format can hold them."""
+    """Resolve symbols to lines, and whole files unless the format supports them."""
     library = AnchorIndex(corpus)
     losses: list[FieldLoss] = []
     queries = []
@@ -245,7 +245,7 @@ def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAn
 
 
 def lacks_lines(gold: GoldSet, *, symbols: bool, whole_files: bool) -> bool:
-    """Return whether a set has targets that a format can hold only with their lines."""
+    """Return whether a set has targets that the format supports only as line ranges."""
     targets = [target for query in gold.queries for target in query.targets if target.span.start is None]
     return any(not whole_files if is_whole_file(target) else not symbols for target in targets)
 

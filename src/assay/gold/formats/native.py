@@ -34,7 +34,7 @@ VERSION = "1"
 RELATIONSHIPS = ("interface", "parent", "child", "mock", "config", "sibling", "caller", "test", "namesake")
 STRENGTHS = ("strong", "medium", "weak")
 
-#: A grade as a key; 0 is judged and irrelevant.
+#: A grade as a key; 0 is judged irrelevant.
 GRADE = re.compile("0|[1-9][0-9]{0,8}")
 #: `name(params)@k`; scoring checks whether the measure exists.
 MEASURE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\(.+\))?(@[1-9][0-9]*)?")
@@ -61,7 +61,7 @@ _ONE_SOURCE = f"use exactly one of {', '.join(CORPUS)}"
 
 
 def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet:
-    """Read a native gold file; `corpus` replaces the one it names."""
+    """Read a native gold file; `corpus` replaces the corpus in the file."""
     document = compose(source, "the gold set")
     version = document.mapping().get("assay")
     if version is None:
@@ -121,7 +121,7 @@ def read_query(entry: YamlNode, number: int) -> Query:
         measures=_measures(fields["evaluation"]) if "evaluation" in fields else (),
         tags=_texts(fields["tags"].mapping()) if "tags" in fields else {},
         labels=[_label(one) for one in fields["labels"].sequence()] if "labels" in fields else [],
-        least=1,  # without grades, `primary` is required below
+        least=1,  # `primary` is checked below
     )
 
 
@@ -182,19 +182,19 @@ def _texts(fields: Mapping[str, YamlNode]) -> dict[str, str]:
     return {name: value.text() for name, value in fields.items()}
 
 
-_WIDTH = 120  # of a line, as everywhere in this project
-_SHORT = 100  # characters of a list of texts that is written on one line
-_ONE_LINE = 1 << 30  # PyYAML always folds at a width
+_WIDTH = 120  # columns
+_SHORT = 100  # longest list of strings on one line, in characters
+_ONE_LINE = 1 << 30  # disables the folding of PyYAML
 
 
 def write_native(gold: GoldSet) -> str:
-    """Return the YAML of a gold set, with anchors as written, not as resolved."""
+    """Return the YAML of a gold set with unresolved anchors."""
     queries = [query_mapping(query) for query in gold.queries]
     return to_yaml({"assay": 1, **gold_mapping(gold), "queries": queries})
 
 
 def gold_mapping(gold: GoldSet) -> dict[str, object]:
-    """Return the keys above the queries."""
+    """Return the top-level keys of a gold set without its queries."""
     spec = gold.corpus
     corpus = {
         spec.kind: True if spec.kind == "stdlib" else spec.value,
@@ -207,7 +207,7 @@ def gold_mapping(gold: GoldSet) -> dict[str, object]:
 
 
 def to_yaml(value: object) -> str:
-    """Return the YAML of plain values, keys in their order."""
+    """Return the YAML of plain values."""
     import yaml
 
     return yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=_WIDTH)
@@ -227,7 +227,7 @@ def _dumper() -> type[yaml.SafeDumper]:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """PyYAML's safe dumper with flow style for short lists of texts."""
+        """PyYAML's safe dumper with flow style for short lists of strings."""
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if value.isprintable() else '"')
@@ -243,7 +243,7 @@ def _dumper() -> type[yaml.SafeDumper]:
 
 
 def query_mapping(query: Query) -> dict[str, object]:
-    """Return the five layers of a query."""
+    """Return the layers of a query as plain values."""
     layers: dict[str, object] = {
         "retrieval": _retrieval(query),
         "cognitive": dict(query.forms),
@@ -262,7 +262,7 @@ def query_mapping(query: Query) -> dict[str, object]:
         "labels": [_present(asdict(label)) for label in query.labels],
     }
     if query.rationale == Rationale():
-        return {"id": query.id, **_present(layers), "rationale": {}}  # present and empty is not the same as absent
+        return {"id": query.id, **_present(layers), "rationale": {}}  # an empty rationale differs from none
     return {"id": query.id, **_present(layers)}
 
 

@@ -1,4 +1,4 @@
-"""Edit a gold file in place: only changed keys are rewritten, so comments and style elsewhere survive."""
+"""Edit YAML gold files in place: only changed keys are rewritten, other comments and styles are preserved."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     import yaml
 
 
-_Edit = tuple[int, int, str]  # from one position up to another, and the text that replaces it
+_Edit = tuple[int, int, str]  # start, end, replacement
 
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """A saved gold file; `whole` if it was rewritten completely, without its comments."""
+    """A saved gold file; `whole` if it was rewritten completely."""
 
     path: Path
     whole: bool = False
-    lost: tuple[str, ...] = ()  # what the format could not hold
+    lost: tuple[str, ...] = ()  # losses
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warnings for the user."""
+        """Return warnings for the user."""
         anew = f"{self.path} was rewritten completely; its comments are lost"
         return ((anew,) if self.whole else ()) + tuple(f"{self.path} lost: {lost}" for lost in self.lost)
 
 
 def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
-    """Write a changed gold set atomically to the file it was read from, or elsewhere."""
+    """Write a changed gold set atomically to its source or to another file."""
     from assay.gold.formats.registry import detect
 
     if old.source is None:
@@ -72,7 +72,7 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
 
 
 def rewrite(text: str, old: GoldSet, new: GoldSet) -> str | None:
-    """Return the native text of `old` edited to that of `new`; None if edits are not enough."""
+    """Return the native text of `old` edited to `new`; None if it must be rewritten."""
     source = GoldSource(Path(old.source or "gold.yaml"), text)
     document = compose(source, "the gold set").node
     edits = _Rewriter(text).document(document, old, new)
@@ -97,7 +97,7 @@ def _without_locations(gold: GoldSet) -> GoldSet:
 
 
 class _Rewriter:
-    """Finds the edits of a text that turn one gold set into another."""
+    """Computes the edits that turn one gold set into another."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -16,7 +16,7 @@ from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Suite, Target
 
 _GRADES = {"2": PRIMARY, "1": SECONDARY}
 _RESULT = re.compile(r"(?P<path>.+):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9}):(?P<grade>[0-9]+)", re.DOTALL)
-_RESULTS = 3  # columns of octocode's own files; more are written if a query has more targets
+_RESULTS = 3  # columns of octocode's files; more are written if needed
 
 
 def matches(source: GoldSource) -> bool:
@@ -25,7 +25,7 @@ def matches(source: GoldSource) -> bool:
 
 
 def read_octocode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read one query per row, named by its row."""
+    """Read one query per row."""
     spec = require_corpus(source, corpus)
     table = read_table(source)
     expected = ["query", *(f"result{n}" for n in range(1, len(table.columns)))]
@@ -75,7 +75,7 @@ def _render(gold: GoldSet) -> str:
 
 
 def _render_like(source: GoldSource, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """Return the CSV of rows by id, with the quotes, blank lines and line ends of an existing file."""
+    """Return the CSV of rows by id in the style of an existing file: quotes, blank lines, line ends."""
     table = read_table(source)
     end = "\r\n" if source.text.partition("\n")[0].endswith("\r") else "\n"
     lines = [f"{line}\n" for line in source.text.removesuffix("\n").split("\n")]

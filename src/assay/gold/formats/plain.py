@@ -1,7 +1,7 @@
 """Plain CSV: `query,path` and optionally `id`, `form`, `grade` and `cluster`; or JSON lines with the same keys.
 
-Rows with the same id are one query; without an id column, rows with the same text are. In JSON lines a list `targets`
-stands for several rows that differ only in `path`.
+Rows with the same id form one query; without an id column, rows with the same text do. In JSON lines, a list `targets`
+replaces several rows that differ only in `path`.
 """
 
 from __future__ import annotations

@@ -62,13 +62,13 @@ def _query(record: Record, query_id: str) -> Query:
 def _read_literal(source: GoldSource) -> list[Record]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in the file are not Assay's to report
+            warnings.simplefilter("ignore")  # such as invalid escapes
             tree = ast.parse(source.text)
             table = symtable.symtable(source.text, str(source.path), "exec")
     except SyntaxError as error:
         hint = "check brackets, commas and quotes"
         raise source.at(error.lineno or 1).error(f"invalid Python: {error.msg}", hint) from error
-    except (ValueError, RecursionError, MemoryError, OverflowError) as error:  # null bytes; nests too deep to parse
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:  # null bytes; code nested too deeply
         why = error or "nested too deeply"
         raise source.at(1).error(f"invalid Python: {why}", "use a plain list of dicts") from error
     name, assignment = _find_list(source, tree)
@@ -150,11 +150,11 @@ _ANY_NAME: Final = frozenset({"globals", "exec", "eval"})  # with these, any nam
 
 
 def _changes(tree: ast.Module, table: symtable.SymbolTable, name: str, assignment: _Assignment) -> Iterator[int]:
-    """Yield the lines that change the list, or may.
+    """Yield the lines that change the list, or may change it.
 
-    Nowhere in the file may the name be bound again or the list changed through it. Code that runs on import, after the
-    assignment, may also not pass the list on, call a function or class of the file, or set names by their text.
-    Assertions, defaults of parameters and `_READERS` may use the list.
+    No code may rebind the name or change the list through it. Code that runs on import after the assignment may also
+    not pass the list on, call functions or classes of the file, or set names by strings. Assertions, parameter
+    defaults and `_READERS` may use the list.
     """
     names = {target.id for target in _targets(assignment) if isinstance(target, ast.Name)}
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -176,7 +176,7 @@ def _changes(tree: ast.Module, table: symtable.SymbolTable, name: str, assignmen
         return any(isinstance(one, ast.Name) and one.id in defined for one in decorators)
 
     def scan(node: ast.AST, runs: bool, may_read: bool = False) -> Iterator[int]:
-        """Scan a node; `runs` if its code runs on import, after the assignment."""
+        """Scan a node; `runs` means on import, after the assignment."""
         if _is_change(node, names) or (runs and may_change(node, may_read)):
             yield getattr(node, "lineno", 1)
         children = list(ast.iter_child_nodes(node))

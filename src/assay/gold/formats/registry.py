@@ -1,4 +1,4 @@
-"""The table of gold formats; the first that matches a file or directory is used, so specific ones come first."""
+"""The table of gold formats; the first match is used, so specific formats come first."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ from assay.types import CorpusSpec, GoldSet, Suite
 
 _YAML = (".yaml", ".yml")
 _DATA_SETS = (".jsonl", ".parquet", ".json")
-#: Keys of the provenance under which readers list what differs from the file.
+#: Provenance keys for content that was not read as it is.
 _IGNORED = ("left out", "not read", "assumed")
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A gold format; if its sets are directories only, `matches` is always false and `read` raises."""
+    """A gold format; for formats of directories only, `matches` returns False and `read` raises."""
 
     name: str
     summary: str  # one line for hints
     suffixes: tuple[str, ...]
     matches: Callable[[GoldSource], bool]
-    # arguments: source, name for formats without one, corpus; a file about several repositories is several sets
+    # arguments: source, default name, corpus; a file about several repositories gives several sets
     read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet | list[GoldSet]]
     matches_folder: Callable[[Path], bool] | None = None
     read_folder: Callable[[Path, CorpusSpec | None], list[GoldSet]] | None = None
     write: Callable[[Suite], WriterOutput] | None = None
-    is_companion: Callable[[GoldSource], bool] | None = None  # whether a file belongs to sets but holds no queries
-    stores_name: bool = False  # whether a file holds the name of its set; otherwise the file name is used
-    symbols: bool = True  # whether it can hold a symbol anchor; if not, lines are resolved before writing
-    whole_files: bool = True  # whether it can hold a target without lines; if not, likewise
+    is_companion: Callable[[GoldSource], bool] | None = None  # whether a file belongs to a set but has no queries
+    stores_name: bool = False  # whether files store the name of the set; otherwise the file name is used
+    symbols: bool = True  # whether symbol anchors are supported; otherwise they are resolved to lines
+    whole_files: bool = True  # whether whole files are supported; otherwise they are resolved to lines
 
 
 def _matches_native(source: GoldSource) -> bool:
-    # a YAML file that looks like no other format may lack the version key
+    # YAML files without the version key are native unless another format matches
     return yaml_has(source, "assay") or (source.path.suffix in _YAML and not yaml_has(source, "corpus_id"))
 
 
@@ -176,18 +176,18 @@ FORMATS: tuple[Format, ...] = (
     ),
 )
 
-#: Suffixes of gold files when a directory is read without `format=`; its programs and notes are not gold.
+#: Suffixes of gold files in a directory that is read without `format=`.
 SUFFIXES: frozenset[str] = frozenset(s for known in FORMATS for s in known.suffixes) - {".py", ".txt", ".tsv"}
 
 
 def find_format(name: str, *, write: bool = False) -> Format:
-    """Return the format of a name; for an unknown one, the hint lists those that are read, or written."""
+    """Return a format by name; if it is unknown, suggest readable formats, or writable ones."""
     for known in FORMATS:
         if known.name == name:
             return known
     fit = [known for known in FORMATS if not write or known.write is not None]
     suffix = f".{name.lower().removeprefix('.')}"
-    found = [known for known in reversed(fit) if suffix in known.suffixes]  # from the plainest on
+    found = [known for known in reversed(fit) if suffix in known.suffixes]  # simplest first
     hint = f"formats in {suffix} files: {_summarize(found)}" if found else suggest(name, [known.name for known in fit])
     raise ConfigError(f"unknown gold format '{name}'", hint=hint)
 
@@ -210,8 +210,8 @@ def detect(source: GoldSource) -> Format:
 
 
 def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
-    """Return one sentence per file and kind of content that was not taken from it."""
-    notes: dict[str, None] = {}  # sets of one file share their sentences
+    """Return one note per file and kind of content that was not read."""
+    notes: dict[str, None] = {}  # sets of one file share their notes
     for gold in golds:
         named_yaml = gold.source is not None and Path(gold.source).suffix in _YAML
         texts = {key: gold.provenance[key] for key in _IGNORED if gold.provenance.get(key)}

@@ -1,4 +1,4 @@
-"""Gold files as rows with their lines: JSON lists, JSON lines, CSV and Parquet."""
+"""Read rows with line numbers from JSON lists, JSON lines, CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.gold.build import GoldLocation, GoldSource, first_repeat, read_source
 if TYPE_CHECKING:
     pass
 
-#: Bytes; data sets are larger than hand-written files: CrossCodeEval's Python part, with its retrieved code, has 60 MB.
+#: Bytes; CrossCodeEval's Python part, with its retrieved code, has 60 MB.
 _LARGEST_DATA_SET = 256_000_000
 
 
@@ -29,21 +29,21 @@ def open_source(path: Path) -> GoldSource:
 
 
 def opening(source: GoldSource) -> str:
-    """Return the first character that is not blank, without copying the text: data sets are large."""
+    """Return the first character that is not whitespace, without copying the text."""
     match = re.search(r"\S", source.text)
     return match[0] if match else ""
 
 
 def json_has(source: GoldSource, brackets: str, *keys: str) -> bool:
-    """Return whether a text begins as JSON with one of the brackets and has all of the keys, at any depth.
+    """Return whether a text starts with one of the brackets and has all JSON keys, at any depth.
 
-    Quotes are escaped inside a JSON string, so a query that mentions a key does not match.
+    Quotes are escaped inside JSON strings, so a query that mentions a key does not match.
     """
     return opening(source) in tuple(brackets) and all(_has_key(source, key) for key in keys)
 
 
 def yaml_has(source: GoldSource, *keys: str) -> bool:
-    """Return whether a text has all of the keys at its left margin, as JSON, or first in a flow mapping."""
+    """Return whether a text has all keys at the top level, in block style, as JSON or first in a flow mapping."""
     if opening(source) in ("{", "["):
         return all(_has_key(source, key) or re.match(rf"\s*\{{\s*['\"]?{key}['\"]?\s*:", source.text) for key in keys)
     return all(re.search(rf"""^["']?{key}["']?\s*:""", source.text, re.MULTILINE) for key in keys)
@@ -53,19 +53,19 @@ def _has_key(source: GoldSource, key: str) -> bool:
     return re.search(rf'"{re.escape(key)}"\s*:', source.text) is not None
 
 
-_LARGEST_ID = 10**18  # a number with thousands of digits is no id, and Python refuses to write it out
+_LARGEST_ID = 10**18  # Python cannot format numbers with thousands of digits
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A JSON object, its location, and its name in messages."""
+    """A JSON object with its location and its name in messages."""
 
     values: Mapping[str, object]
     place: GoldLocation
     what: str = "an entry"
 
     def check_keys(self, known: Sequence[str], *, required: Sequence[str]) -> None:
-        """Raise on unknown keys and on missing required ones."""
+        """Raise on unknown keys and missing required keys."""
         for key in self.values:
             if key not in known:
                 raise self.place.error(f"unknown key '{key}' in {self.what}", suggest(key, known))
@@ -77,7 +77,7 @@ class Record:
         return self.verbatim(key).strip()
 
     def verbatim(self, key: str) -> str:
-        """Return a text that is not blank, as written."""
+        """Return a string with its whitespace; raise if it is blank."""
         value = self.values.get(key)
         if not isinstance(value, str):
             raise self.place.error(f"'{key}' of {self.what} is not a string", f'write "{key}": "..."')
@@ -90,7 +90,7 @@ class Record:
         return Record(value, self.place, f"'{key}' of {self.what}")
 
     def word(self, key: str) -> str:
-        """Return an id: a text, or a whole number as it is written."""
+        """Return an id: a string, or an integer as text."""
         value = self.values.get(key)
         whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST_ID
         return str(value) if whole else self.text(key)
@@ -105,7 +105,7 @@ class Record:
         return value
 
     def entries(self, key: str) -> Sequence[object]:
-        """Return a list, empty if the key is missing."""
+        """Return a list; empty if the key is missing."""
         value = self.values.get(key, [])
         if not isinstance(value, list):
             raise self.place.error(f"'{key}' of {self.what} is not a list", f'write "{key}": [...]')
@@ -122,7 +122,7 @@ def read_records(source: GoldSource) -> list[Record]:
 
 
 def read_listing(source: GoldSource, key: str) -> tuple[Record, list[Record]]:
-    """Read a JSON object whose `key` is a list of objects; return its other members and these objects."""
+    """Read a JSON object with a list of objects under `key`; return the other members and the list."""
     cursor = _Cursor(source)
     about: dict[str, object] = {}
     records: list[Record] | None = None
@@ -158,7 +158,7 @@ def read_entries(source: GoldSource) -> list[Record]:
 
 
 def unread(records: Sequence[Record], read: Sequence[str]) -> dict[str, str]:
-    """Return a provenance entry that lists the keys that are not read."""
+    """Return a provenance entry that lists unread keys, if any."""
     keys = sorted({key for record in records for key in record.values}.difference(read))
     return {"not read": ", ".join(keys)} if keys else {}
 
@@ -168,16 +168,16 @@ _FIX = "check commas, quotes and brackets"
 
 
 class _DuplicateKeyError(ValueError):
-    """A key that an object has twice; the json module would keep the last value silently."""
+    """A duplicate key of an object, which the json module would accept."""
 
 
 class _Cursor:
-    """A position in a JSON text; the json module reports no lines of objects."""
+    """A cursor in a JSON text that knows its line, which the json module does not report."""
 
     def __init__(self, source: GoldSource) -> None:
         self._source = source
         self._text = source.text
-        self._counted = 0  # up to where lines are counted: the cursor only moves forward, so nothing is counted twice
+        self._counted = 0  # end of the text whose lines are counted
         self._line = 1
         self._move(0)
 
@@ -273,18 +273,18 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
 
 
-_HEAD = 65_536  # characters in which a header is sought: a data set of another format may have a line of megabytes
+_HEAD = 65_536  # characters; lines of other formats can have megabytes
 
 
 @dataclass(frozen=True, slots=True)
 class CsvRow:
-    """The stripped cells of a row by column, and the line where it begins."""
+    """The stripped cells of a row by column, with its location."""
 
     cells: Mapping[str, str]
     place: GoldLocation
 
     def get(self, column: str, default: str = "") -> str:
-        """Return a cell, or the default if the column is missing or the cell empty."""
+        """Return a cell; the default if the column is missing or the cell is empty."""
         return self.cells.get(column) or default
 
     def text(self, column: str) -> str:
@@ -300,7 +300,7 @@ class CsvTable:
 
 
 def header(text: str) -> tuple[str, ...]:
-    """Return the column names of a CSV text; none if it does not begin as one."""
+    """Return the column names of a CSV text; empty if it is not CSV."""
     try:
         line = next(csv.reader(io.StringIO(text[:_HEAD], newline=""), strict=True), [])
     except csv.Error:
@@ -327,7 +327,7 @@ def read_table(source: GoldSource) -> CsvTable:
 
 
 def _csv_lines(source: GoldSource) -> Iterator[tuple[int, list[str]]]:
-    passed = 0  # lines that are read; csv also counts carriage returns inside a cell, an editor does not
+    passed = 0  # lines read so far; csv also counts carriage returns inside cells
 
     def pieces() -> Iterator[str]:
         nonlocal passed
@@ -355,22 +355,22 @@ def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     plain = csv.writer(stream, lineterminator="\n")
     quoted = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
     for cells in (columns, *rows):
-        # csv writes a bare carriage return unquoted, and reads a new row after it
+        # csv does not quote a bare carriage return, but reads it as the end of a row
         (quoted if any("\r" in cell for cell in cells) else plain).writerow(cells)
     return stream.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetLimits:
-    """Limits of unpacking: a few kilobytes of Parquet can hold any number of rows."""
+    """Limits of unpacking, since a small Parquet file can contain any number of rows."""
 
-    rows: int = 1_000_000  # the largest set of this field, SWE-bench's training part, has 19,008
+    rows: int = 1_000_000  # SWE-bench's training part, the largest known set, has 19,008
     bytes: int = 1_000_000_000  # of unpacked columns; all of SWE-bench is under 200 MB
-    batch: int = 1_000  # rows that are turned into text at once
+    batch: int = 1_000  # rows per batch
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file begins as Parquet; a pipe, whose first bytes may never come, does not."""
+    """Return whether a regular file starts as Parquet; pipes are not read, since they may block."""
     try:
         with path.open("rb") if path.is_file() else io.BytesIO() as stream:
             return stream.read(4) == b"PAR1"

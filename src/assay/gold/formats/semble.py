@@ -20,9 +20,9 @@ from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Span, Su
 REPOS = "repos.json"
 ANNOTATIONS = "annotations"
 _ANNOTATION = ("query", "relevant", "secondary", "category", "seed", "related")
-_UNREAD = ("seed", "related")  # hints for a find-related task, not labels
+_UNREAD = ("seed", "related")  # not labels
 _REPO = ("name", "language", "url", "revision", "benchmark_root")
-_COMMAND = re.compile(r"\s*-|[^/]*::")  # an option of git, or a command that git would run to fetch
+_COMMAND = re.compile(r"\s*-|[^/]*::")  # an option of git, or a command that git would run
 _RANGE = ("path", "start_line", "end_line")
 
 
@@ -49,7 +49,7 @@ def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]
 
 
 def read_semble(source: GoldSource, corpus: CorpusSpec | None) -> GoldSet:
-    """Read one annotation file; `repos.json` beside or above it has its repository."""
+    """Read one annotation file, and its repository from `repos.json` beside or above it."""
     folder = source.path.parent
     lists = [path for path in (folder / REPOS, folder.parent / REPOS) if path.is_file()]
     return _read(source, _repos(read_source(lists[0])) if lists else {}, corpus)
@@ -107,7 +107,7 @@ def _span(entry: object, record: Record, key: str) -> Span:
 
 
 def write_semble(suite: Suite) -> WriterOutput:
-    """Write `repos.json`, without sets that have no pinned url, and one file of annotations per set."""
+    """Write one annotation file per set, and `repos.json` for sets with a pinned URL."""
     files = {
         f"{ANNOTATIONS}/{file_name(gold, '.json')}": _lines([_annotation(q, gold) for q in gold.queries])
         for gold in suite.golds

@@ -13,7 +13,7 @@ from assay.gold.formats.rows import Record, json_has, read_listing
 from assay.types import CorpusSpec, GoldSet, Query, Target
 
 _DATASET = ("name", "corpus", "metadata")
-_UNREAD = ("corpus", "metadata")  # a copy of the documents, and notes; the code itself is read from the corpus
+_UNREAD = ("corpus", "metadata")  # the code is read from the corpus
 _QUERY = ("id", "query_text", "relevant_docs", "metadata")
 _TAGS = ("category", "difficulty")
 
@@ -23,7 +23,7 @@ def matches(source: GoldSource) -> bool:
 
 
 def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read a dataset; without a name it is named after the file."""
+    """Read a dataset; `name` is used if it has none."""
     spec = require_corpus(source, corpus)
     about, records = read_listing(source, "queries")
     about.check_keys(_DATASET, required=())
