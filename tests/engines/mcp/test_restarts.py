@@ -13,7 +13,7 @@ from tests.processes import time_out
 from tests.waiting import WATCHDOG
 
 
-@pytest.mark.nightly  # engines/command/test_conversation.py has the same of a program that is no server
+@pytest.mark.nightly  # engines/command/test_interactive.py has the same of a program that is no server
 def test_mcp_restart_is_not_cut_by_the_querys_limit_and_not_charged_to_it(corpus: Corpus) -> None:
     def attempt(limit: float) -> tuple[QueryOutcome, QueryOutcome]:
         slow = ["sh", "-c", f'sleep {1.5 * limit}; exec "$@"', "sh", *BARE]

@@ -19,7 +19,7 @@ from assay.errors import ConfigError, EngineError
 from assay.store import Store
 from assay.types import Corpus
 from tests.engines.conftest import CorpusOf
-from tests.engines.indexes.conftest import PLACES, TOOL, Log, Make, answers, hits, shared
+from tests.engines.shared_index.conftest import PLACES, TOOL, Log, Make, answers, hits, shared
 from tests.waiting import WATCHDOG
 
 WEIGHTS = (0.0, 0.2, 0.5, 1.0, -1.0, -0.2)

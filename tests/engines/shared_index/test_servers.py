@@ -16,7 +16,7 @@ from assay.engines.base import FullEngine, SharedCache
 from assay.errors import EngineError
 from assay.store import Store
 from assay.types import Corpus
-from tests.engines.indexes.conftest import Log, answers, hits, shared
+from tests.engines.shared_index.conftest import Log, answers, hits, shared
 from tests.serving import Asked, Reply, serving
 from tests.waiting import WATCHDOG
 
