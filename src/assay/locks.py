@@ -1,4 +1,4 @@
-"""File locks between processes. The system releases them when their process dies, even if its forks live on."""
+"""File locks between processes, released when their process dies, even if its forks are still running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corpora: where the code comes from, and which files are included."""
+"""Corpora: sources of code and the selection of files."""
 
 from assay.corpus.contents import StatCache, WalkConfig
 from assay.corpus.copying import decode_text, read_bytes, read_text

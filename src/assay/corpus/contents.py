@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WalkConfig:
-    """Which files of a tree are included."""
+    """Limits that decide which files are included."""
 
     #: The limit of semble, so that both index the same files. The largest module of the standard library has 757,011
     #: bytes (pydoc_data/topics.py); larger files are generated tables, bundles and data.
@@ -50,7 +50,7 @@ _DATA: Final = re.compile(rb'\s*\{\s*"schema":\s*"assay/[a-z-]+/\d+"')
 
 
 def own_file_reason(real: str, head: bytes) -> str | None:
-    """Return why a file, by its name and first bytes, was written by Assay; else None."""
+    """Return the reason to treat a file as output of Assay, or None."""
     if real.endswith(".html"):
         return "an Assay report" if _PAGE.match(head) else None
     if not real.endswith(".json"):

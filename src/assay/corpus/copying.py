@@ -1,4 +1,4 @@
-"""Read the files of a corpus, find them by path, and copy them for engines that write beside them."""
+"""Read the files of a corpus, find them by path, and copy them for engines that write to their directory."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ListedPaths:
         self._found: dict[str, str | None] = {}
 
     def find(self, path: str) -> str | None:
-        """Return the listed path of the file that a path leads to; None if it is not listed or not inside."""
+        """Return the path of a file in the corpus, following links; None if the corpus does not include it."""
         if path in self._known:
             return path
         if path not in self._found:
@@ -85,7 +85,7 @@ class ListedPaths:
 
 
 def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus:
-    """Copy a corpus into a directory under its own name, which engines may read; `commit` makes it a repository."""
+    """Copy a corpus into a directory, keeping the name of its root; `commit` makes it a git repository."""
     root = folder / (corpus.root.resolve().name or "corpus")
     root.mkdir(parents=True)
     for file in corpus.files:

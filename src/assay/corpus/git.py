@@ -120,13 +120,6 @@ class TrackedFiles:
         return path in self.files or path in self.folders
 
 
-@dataclass(frozen=True, slots=True)
-class GitFailure:
-    """A repository that git could not read, with its message."""
-
-    why: str
-
-
 def is_linked_worktree(folder: str) -> bool:
     """Return whether a directory is a linked work tree, a duplicate of the same source."""
     try:
@@ -137,18 +130,18 @@ def is_linked_worktree(folder: str) -> bool:
     return text.startswith(b"gitdir:") and b"/worktrees/" in text
 
 
-def read_repository(top: Path, below: Path, base: str, limits: ArchiveLimits) -> TrackedFiles | GitFailure:
-    """Return the tracked files below a directory; `base` is the path of `top` in the walk."""
+def read_repository(top: Path, below: Path, base: str, limits: ArchiveLimits) -> TrackedFiles | str:
+    """Return the tracked files below a directory, or an error message; `base` is the path of `top` in the walk."""
     try:
         where = git("rev-parse", "--show-toplevel", "--git-path", "info/exclude", cwd=below, limits=limits)
         listed = git("ls-files", "-z", "--full-name", cwd=below, limits=limits)
     except SetupError as error:
-        return GitFailure(error.message)
+        return error.message
     lines = os.fsdecode(where.out).split("\n")
-    if where.code or listed.code or not os.path.isdir(lines[0]) or not os.path.samefile(lines[0], top):
-        return GitFailure(
-            (where if where.code else listed).last_words if where.code or listed.code else "another repository"
-        )
+    if where.code or listed.code:
+        return (where if where.code else listed).last_words
+    if not os.path.isdir(lines[0]) or not os.path.samefile(lines[0], top):
+        return "another repository"
     names = [os.fsdecode(name) for name in listed.out.split(b"\0") if name]
     prefix = f"{base}/" if base else ""
     files = frozenset(prefix + name for name in names)

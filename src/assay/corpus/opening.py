@@ -40,17 +40,17 @@ def open_corpus(
     for attempt in range(2):
         located = locate(request)
         entry = located.entry
-        walked = walk(located.ground, globs, walking, limits, memory if entry is None else None)
-        if entry is None or _is_intact(entry, located.ground.root, walked):
+        walked = walk(located.walk_root, globs, walking, limits, memory if entry is None else None)
+        if entry is None or _is_intact(entry, located.walk_root.root, walked):
             break
         if attempt:
             hint = "set ASSAY_CACHE_DIR to a directory that no other program writes"
             raise SetupError("a cached tree changed while it was read", file=store.root, hint=hint)
         store.remove(TREES.name, entry.content)
     if not walked.files:
-        raise _empty_error(spec, located.ground.root, walked)
+        raise _empty_error(spec, located.walk_root.root, walked)
     return Corpus(
-        root=located.ground.root,
+        root=located.walk_root.root,
         spec=spec,
         files=walked.files,
         digest=digest(walked.hashes),
@@ -62,7 +62,7 @@ def open_corpus(
 
 
 def digest(hashes: Mapping[str, str]) -> str:
-    """Return the digest of paths and contents, equal on every machine."""
+    """Return a digest of paths and contents that is the same on every machine."""
     sha = hashlib.sha256()
     for path in sorted(hashes):
         sha.update(path.encode("utf-8") + b"\0" + hashes[path].encode("ascii") + b"\n")
@@ -96,7 +96,7 @@ class LocalCorpus:
     revision: str | None
 
     def text(self, path: str) -> str:
-        """Read a file below the root; OSError where it cannot be read."""
+        """Read a file below the root; raise OSError if that fails."""
         with open(inside(self.root, path), "rb") as stream:
             return decode_text(stream.read())
 
@@ -109,4 +109,4 @@ def find_local(
         spec = CorpusSpec(spec.kind, spec.value, revision, spec.root, spec.include, spec.exclude)
     trees = TreeCache(Store((cache or cache_dir()).absolute()), offline=True)
     located = locate(CorpusRequest(spec, (base or Path.cwd()).absolute(), trees, DEFAULT_LIMITS))
-    return LocalCorpus(os.path.realpath(located.ground.root), located.revision)
+    return LocalCorpus(os.path.realpath(located.walk_root.root), located.revision)

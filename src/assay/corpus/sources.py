@@ -112,7 +112,7 @@ class CorpusRequest:
 
 @dataclass(frozen=True, slots=True)
 class LocatedCorpus:
-    ground: WalkRoot
+    walk_root: WalkRoot
     revision: str | None = None
     notes: tuple[str, ...] = ()
     entry: FetchedTree | None = None  # in the cache, for fetched trees
@@ -145,10 +145,10 @@ def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
             f"this interpreter has no standard library in source form at {top}",
             hint="use an interpreter that has one: python.org, uv, pyenv or the distribution's",
         )
-    ground = WalkRoot(_subfolder(request.spec, top), top, git=False, built_in=True, barred=_INSTALLED)
+    walk_root = WalkRoot(_subfolder(request.spec, top), top, git=False, built_in=True, barred=_INSTALLED)
     complete = sum(1 for _ in (top / "test").glob("test_*.py")) >= _FEWEST_TESTS
     note = "this interpreter has no test/ package, so targets in it cannot be resolved"
-    return LocatedCorpus(ground, platform.python_version(), () if complete else (note,))
+    return LocatedCorpus(walk_root, platform.python_version(), () if complete else (note,))
 
 
 def locate_tree(
@@ -158,8 +158,8 @@ def locate_tree(
     tree = entry.tree.resolve()
     top = tree / entry.root if entry.root else tree
     published = frozenset(f"{tree}/{path}" for path in entry.manifest)
-    ground = WalkRoot(_subfolder(request.spec, top), top, git=False, built_in=built_in, published=published)
-    return LocatedCorpus(ground, entry.revision, (*entry.notes, *notes), entry)
+    walk_root = WalkRoot(_subfolder(request.spec, top), top, git=False, built_in=built_in, published=published)
+    return LocatedCorpus(walk_root, entry.revision, (*entry.notes, *notes), entry)
 
 
 def named_folder(request: CorpusRequest) -> Path:

@@ -1,4 +1,4 @@
-"""Which files of a tree are included: a top-down pass, then the symbolic links."""
+"""Select the files of a tree: a top-down pass, then the symbolic links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.corpus.contents import RejectedFile, StatCache, WalkConfig
-from assay.corpus.git import GitFailure, TrackedFiles, is_linked_worktree, read_repository
+from assay.corpus.git import TrackedFiles, is_linked_worktree, read_repository
 from assay.corpus.ignore import Globs, IgnoreFile, read_level, verdict
 from assay.corpus.languages import detect
 from assay.corpus.sources import ArchiveLimits, WalkRoot, find_top
@@ -36,7 +36,7 @@ _CACHE_TAG: Final = b"Signature: 8a477f597d28d172789f06886806bc55"  # https://bf
 
 
 def tool_folder_reason(real: str, names: frozenset[str]) -> str | None:
-    """Return why the files of a directory mark it as a virtual environment or a cache; else None."""
+    """Return the reason to treat a directory as a virtual environment or a cache, or None."""
     if "pyvenv.cfg" in names:
         return "a virtual environment (pyvenv.cfg)"
     if "CACHEDIR.TAG" in names:
@@ -67,12 +67,12 @@ class _Frame:
 
 
 def walk(
-    ground: WalkRoot, globs: Globs, walking: WalkConfig, limits: ArchiveLimits, memory: StatCache | None = None
+    walk_root: WalkRoot, globs: Globs, walking: WalkConfig, limits: ArchiveLimits, memory: StatCache | None = None
 ) -> WalkResult:
     """Walk a tree and read the included files; the result does not depend on directory order."""
     memory = StatCache() if memory is None else memory
     memory.begin(walking)
-    walker = _Walker(ground, globs, walking, limits, memory)
+    walker = _Walker(walk_root, globs, walking, limits, memory)
     result = walker.run()
     memory.retain(walker.seen)
     return result
@@ -80,7 +80,7 @@ def walk(
 
 @dataclass(slots=True)
 class _Walker:
-    ground: WalkRoot
+    walk_root: WalkRoot
     globs: Globs
     walking: WalkConfig
     limits: ArchiveLimits
@@ -114,18 +114,18 @@ class _Walker:
         return WalkResult(files, self.hashes, tuple(skipped), tuple(self.notes))
 
     def _start(self) -> _Frame:
-        root, top = str(self.ground.root), str(self.ground.top)
+        root, top = str(self.walk_root.root), str(self.walk_root.top)
         inside = os.path.relpath(root, top)
         base = "" if inside == "." else inside
         self.prefix = f"{base}/" if base else ""
         frame = _Frame("", top)
-        if self.ground.git and find_top(self.ground.top) == self.ground.top:
-            frame = self._add_repository(frame, self.ground.root)
+        if self.walk_root.git and find_top(self.walk_root.top) == self.walk_root.top:
+            frame = self._add_repository(frame, self.walk_root.root)
         for part in base.split("/") if base else ():
             try:
                 names = frozenset(os.listdir(frame.real))
             except OSError as error:
-                raise unreadable_folder(self.ground.root, error) from error
+                raise unreadable_folder(self.walk_root.root, error) from error
             frame = self._step(self._with_rules(frame, names), part)
         return frame
 
@@ -140,9 +140,9 @@ class _Walker:
 
     def _add_repository(self, frame: _Frame, below: Path) -> _Frame:
         found = read_repository(Path(frame.real), below, frame.path, self.limits)
-        if isinstance(found, GitFailure):
+        if isinstance(found, str):
             self.notes.append(
-                f"git failed in {frame.real} ({found.why}); tracked files that match an ignore rule may be missing"
+                f"git failed in {frame.real} ({found}); tracked files that match an ignore rule may be missing"
             )
             return frame
         return replace(frame, git=(found.exclude,) if found.exclude else (), repository=found)
@@ -162,8 +162,8 @@ class _Walker:
             with os.scandir(frame.real) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            if frame.real == str(self.ground.root):
-                raise unreadable_folder(self.ground.root, error) from error
+            if frame.real == str(self.walk_root.root):
+                raise unreadable_folder(self.walk_root.root, error) from error
             self._skip(frame.path + "/", "unreadable", error.strerror or str(error))
             return []
         names = frozenset(entry.name for entry in found)
@@ -186,24 +186,24 @@ class _Walker:
 
     def _find_rejection(self, frame: _Frame, names: frozenset[str]) -> SkippedFile | None:
         tracked = frame.repository is not None and frame.repository.tracks(frame.path)
-        if frame.real == str(self.ground.root) or frame.closed or tracked or not self.ground.built_in:
+        if frame.real == str(self.walk_root.root) or frame.closed or tracked or not self.walk_root.built_in:
             return None
         if verdict(frame.assay, frame.path, True) is False:
             return None
         if why := tool_folder_reason(frame.real, names):
             return SkippedFile(self._shown(frame.path) + "/", "built-in", why)
-        if self.ground.git and ".git" in names and is_linked_worktree(frame.real):
+        if self.walk_root.git and ".git" in names and is_linked_worktree(frame.real):
             return SkippedFile(self._shown(frame.path) + "/", "worktree", "a second work tree of a git repository")
         return None
 
     def _with_rules(self, frame: _Frame, names: frozenset[str]) -> _Frame:
         if frame.closed or names.isdisjoint(_RULES):
             return frame
-        if self.ground.git and ".git" in names and frame.real != str(self.ground.top):
+        if self.walk_root.git and ".git" in names and frame.real != str(self.walk_root.top):
             frame = self._add_repository(frame, Path(frame.real))
         levels = {}
         for name in (".gitignore", ".assayignore"):
-            applies = name in names and (self.ground.git or name == ".assayignore")
+            applies = name in names and (self.walk_root.git or name == ".assayignore")
             levels[name] = read_level(os.path.join(frame.real, name), frame.path) if applies else None
         git, assay = ((level,) if level else () for level in levels.values())
         return replace(frame, git=(*git, *frame.git), assay=(*assay, *frame.assay))
@@ -215,7 +215,7 @@ class _Walker:
         except UnicodeEncodeError:
             self._skip(path, "name", "the name is not UTF-8")
             return None
-        if frame.path == self.prefix.rstrip("/") and entry.name in self.ground.barred:
+        if frame.path == self.prefix.rstrip("/") and entry.name in self.walk_root.barred:
             return None
         folder = entry.is_dir(follow_symlinks=False)
         left_out = self._find_exclusion(frame, path, entry.name, folder)
@@ -238,7 +238,7 @@ class _Walker:
             return self._skipped_file(path, folder, frame.closed.reason, frame.closed.detail)
         if tracked and not folder:
             return None
-        if folder and self.ground.built_in and name in ALWAYS:
+        if folder and self.walk_root.built_in and name in ALWAYS:
             return self._skipped_file(path, folder, "built-in", "a tool directory")
         if verdict(frame.git, path, folder):
             return self._skipped_file(path, folder, "gitignore")
@@ -269,7 +269,7 @@ class _Walker:
         if not self.globs.selects(shown) or real in self.seen:
             return
         self.seen.add(real)
-        if self.ground.published is not None and real not in self.ground.published:
+        if self.walk_root.published is not None and real not in self.walk_root.published:
             self._skip(path, "foreign", "not part of the fetched tree")
             return
         try:
@@ -293,9 +293,9 @@ class _Walker:
     def _follow(self, path: str, frame: _Frame) -> None:
         here = os.path.join(frame.real, path.rpartition("/")[2])
         real = os.path.realpath(here)
-        names = os.path.relpath(real, self.ground.root).split("/")
-        barred = ALWAYS if self.ground.built_in else frozenset({".git"})
-        if not is_inside(real, str(self.ground.root)):
+        names = os.path.relpath(real, self.walk_root.root).split("/")
+        barred = ALWAYS if self.walk_root.built_in else frozenset({".git"})
+        if not is_inside(real, str(self.walk_root.root)):
             self._skip(path, "outside", f"a link to {os.readlink(here)}, outside the corpus")
         elif not os.path.exists(real):
             self._skip(path, "broken link", f"a link to {os.readlink(here)}, which does not exist")

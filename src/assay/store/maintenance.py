@@ -17,7 +17,7 @@ from assay.store.kinds import KINDS, OLD, TREES
 
 _BY_NAME: Final = {kind.name: kind for kind in KINDS}
 _NAME: Final = re.compile(r"[0-9a-f]{40}")
-#: Files and directories of earlier versions of Assay, beside members of kinds with names that are not in use now.
+#: Paths of earlier versions of Assay; unknown names inside the directories of kinds are old too.
 _OLD: Final = ("artefacts", "locks", "tmp", "rates.json")
 
 

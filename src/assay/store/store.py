@@ -41,8 +41,8 @@ from assay.store.maintenance import (
 
 #: Directories that this process has verified byte by byte, by path and manifest id.
 _verified: Final[set[tuple[str, str]]] = set()
-#: The mtime of this file is the time of the last look at the total size.
-_LAST_LOOK: Final = ".looked"
+#: The mtime of this file is the time when the total size was last measured.
+_MEASURED: Final = ".measured"
 #: Seconds to wait for the writer of a workspace: indexing the largest known repository (60,000 files) takes a minute or
 #: two; after ten the writer hangs.
 _WRITER_SECONDS: Final = 600.0
@@ -293,16 +293,16 @@ class Store:
             return
         first = not self._grown
         self._grown += size + 1
-        last_look = self.root / _LAST_LOOK
+        measured = self.root / _MEASURED
         if self._grown < self.limits.growth * self.limits.bytes:
             if not first:
                 return
             with suppress(OSError):
-                if time.time() - last_look.stat().st_mtime < self.limits.leftover:
+                if time.time() - measured.stat().st_mtime < self.limits.leftover:
                     return
         self._grown = 1
         with suppress(OSError, SetupError):  # the value is stored even if pruning fails
-            last_look.touch()
+            measured.touch()
             self.prune(int(self.limits.low * self.limits.bytes), above=self.limits.bytes)
 
     def _note(self, place: EntryPath, what: str) -> None:
