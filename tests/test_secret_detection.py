@@ -1,6 +1,6 @@
 import pytest
 
-from assay.redaction import SCRUBBED, scrub, secret_lines
+from assay.redaction import SCRUBBED, has_issued_key, scrub, secret_lines
 from tests.training.mining.samples import PYTHON, make, mined, pairs
 from tests.training.toy import MIT
 
@@ -51,6 +51,24 @@ def test_secret_is_found_on_its_line(line):
 @pytest.mark.parametrize("line", PLAIN)
 def test_plain_line_is_no_secret(line):
     assert not list(secret_lines(f"{line}\n"))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "gh" + "p_" + LETTERS[:29],
+        "github" + "_pat_" + LETTERS + "345",
+        "gl" + "pat-" + LETTERS[:17],
+        "h" + "f_" + LETTERS[:29],
+        "s" + "k-" + LETTERS[:31],
+        "AI" + "za" + LETTERS[:34],
+    ],
+)
+def test_short_keys_are_found_in_settings_but_not_scrubbed(key):
+    # training must scrub what it scrubbed when the shipped model was made
+    assert has_issued_key(key)
+    assert scrub(key) == key
+    assert not list(secret_lines(key))
 
 
 def test_private_key_is_found_to_its_end():
