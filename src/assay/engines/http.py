@@ -217,19 +217,19 @@ def _encode_form(table: Mapping[str, object]) -> str:
 class HttpSession(ExternalSession):
     """An API on one corpus; safe for concurrent searches."""
 
-    def __init__(self, engine: HttpEngine, spot: IndexWorkspace) -> None:
+    def __init__(self, engine: HttpEngine, index: IndexWorkspace) -> None:
         self.filtering = engine.filters
         self._settings = engine.settings
         self._layout = engine.layout
         self._secrets = engine.secrets
         self._redactor = make_redactor(self._secrets)
-        self._known = frozenset(file.path for file in spot.corpus.files)
+        self._known = frozenset(file.path for file in index.corpus.files)
         self._limiter = RateLimiter(engine.settings.rate)
         self._folders = EngineWorkspace(
             engine.placeholders,
-            spot.corpus.root,
+            index.corpus.root,
             engine.texts,
-            store=spot.store,
+            store=index.store,
             config=engine.template,
             index_config=index_config(engine.template, engine.indexing.named),
         )
@@ -365,11 +365,11 @@ class HttpEngine(SharedIndexEngine, EngineDefaults):
         own = {**self.filters.recorded(), **recorded_config(self.template, settings.index_keys)}
         return {"kind": "http", **search, **requests, **own, **settings.recorded()}
 
-    def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> HttpSession:
+    def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> HttpSession:
         """Open on an existing index, or build it first."""
         settings = self.settings
         follows = settings.update is not None or settings.index is not None
-        session = (UpdatableHttpSession if follows else HttpSession)(self, spot)
+        session = (UpdatableHttpSession if follows else HttpSession)(self, index)
         try:
             if not indexed and settings.index is not None:
                 session.index(settings.index, seconds)
@@ -378,10 +378,10 @@ class HttpEngine(SharedIndexEngine, EngineDefaults):
             raise
         return session
 
-    def build_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
+    def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
         """Build the index with only the settings that belong to it."""
         config = index_config(self.template, self.indexing.named)
-        replace(self, template=config).open_at(spot, seconds, indexed=False).close()
+        replace(self, template=config).open_at(index, seconds, indexed=False).close()
         return ""
 
     def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol

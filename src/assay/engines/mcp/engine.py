@@ -254,19 +254,19 @@ class McpEngine(SharedIndexEngine, EngineDefaults):
         own |= recorded_config(self.template, settings.index_keys)
         return {"kind": "mcp", **own, **settings.recorded()}
 
-    def open_at(self, spot: IndexWorkspace, seconds: float | None, *, indexed: bool) -> McpSession:
+    def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> McpSession:
         """Start the server on an existing index, or build it first."""
         sessions = _session_module()
         follows = self.settings.update or self.templates.update
         session: McpSession = (sessions.UpdatableMcpSession if follows else sessions.McpSession)(
-            self, spot, indexed=indexed
+            self, index, indexed=indexed
         )
         session.start(seconds)
         return session
 
-    def build_index(self, spot: IndexWorkspace, seconds: float | None) -> str:
+    def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
         """Build the index with only the settings that belong to it, and return stderr."""
-        session: McpSession = _session_module().McpSession(self._for_index(), spot, indexed=False)
+        session: McpSession = _session_module().McpSession(self._for_index(), index, indexed=False)
         session.start(seconds, serve=self.indexing.builder != "command")
         session.close()
         return session.stderr()

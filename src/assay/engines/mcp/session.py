@@ -221,20 +221,20 @@ class McpServer:
 class McpSession(ExternalSession):
     """A server on one corpus, used by one thread at a time."""
 
-    def __init__(self, engine: McpEngine, spot: IndexWorkspace, *, indexed: bool = False) -> None:
+    def __init__(self, engine: McpEngine, index: IndexWorkspace, *, indexed: bool = False) -> None:
         self.filtering = engine.templates.filters
         self._settings = engine.settings
         self._templates = engine.templates
         self._layout = engine.layout
         self._redactor = make_redactor(engine.secrets)
-        self._known = frozenset(file.path for file in spot.corpus.files)
+        self._known = frozenset(file.path for file in index.corpus.files)
         self._indexed = indexed  # whether the index exists
         self._index_env = index_env(engine.settings.env, engine.indexing.named)
         self._folders = EngineWorkspace(
             engine.placeholders,
-            spot.corpus.root,
+            index.corpus.root,
             engine.texts,
-            store=spot.store,
+            store=index.store,
             config=engine.template,
             index_config=index_config(engine.template, engine.indexing.named),
         )
