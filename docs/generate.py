@@ -59,13 +59,13 @@ count targets of grade 2 and above; it does not apply to a query that has none. 
 tools](../how-we-know/measures.md) says where trec_eval, ir_measures, pytrec_eval and ranx compute the same numbers."""
 
 
-_CUT = """## Which comes first, the cut-off or the folding of results of one file?
+_CUT = """## Which comes first, the cutoff or the folding of results of one file?
 
-The cut-off. An engine is asked for k results and `@k` keeps the first k as it returned them. At file level the results
+The cutoff. An engine is asked for k results and `@k` keeps the first k as it returned them. At file level the results
 of one file are one answer, at the rank of the first of them among the different files; the places of the others are
-not filled up with what stands below the cut-off.
+not filled up with what stands below the cutoff.
 
-So two cut-offs can disagree about one list. The right file is `c.py`, and the engine returns
+So two cutoffs can disagree about one list. The right file is `c.py`, and the engine returns
 
 | place in the list | 1 | 2 | 3 | 4 | 5 | 6 |
 |---|---|---|---|---|---|---|

@@ -97,7 +97,7 @@ def test_gold_set_without_a_corpus_says_how_to_name_one(shop, capsys):
         (["--engine", "bultin"], "builtin"),
         (["--engine", "python:no_such_module:f"], "no_such_module"),
         (["--measure", "NDCG"], "nDCG"),
-        (["--primary", "nDCG"], "cut-off"),
+        (["--primary", "nDCG"], "cutoff"),
         (["--baseline", "nobody"], "nobody"),
         (["-k", "0"], "k = 0"),
         (["--forms", "cross_module"], "no query has the form"),

@@ -52,7 +52,7 @@ def test_icc_of_few_repositories_is_assumed_and_said(scores_of, repositories):
     assert found.icc == pytest.approx(0.1)
     assert found.icc_source == "assumed"
     many = "1 repository" if repositories == 1 else f"{repositories} repositories"
-    assert f"ICC 0.1, assumed, because {many} cannot show it; set it with --icc." in found.sentence
+    assert f"ICC 0.1, assumed, since {many} cannot show it; set it with --icc." in found.sentence
     independent = plan_of(scores_of, differences, homes, icc=0.0)
     assert "ICC 0, as given" in independent.sentence
     assert or_none(found.repositories) > 1.2 * or_none(independent.repositories)
@@ -272,7 +272,7 @@ def test_impossible_components_are_refused(arguments):
 def test_a_claim_of_no_size_is_refused():
     with pytest.raises(ConfigError, match="above 0") as caught:
         plan(components_of(0.3, 0.1, 8, 20), 0.0)
-    assert caught.value.hint == "for example --detect 0.02"
+    assert caught.value.hint == "use --detect 0.02"
 
 
 @pytest.mark.parametrize(

@@ -59,22 +59,22 @@ def test_too_few_shared_queries_are_not_comparable():
 
 
 def test_a_query_in_two_clusters_is_refused():
-    with pytest.raises(InputError, match="'q1' is in cluster 'c1'"):
+    with pytest.raises(InputError, match="'q1' has cluster 'c1'"):
         compare_values(table([0.1, 0.2], [1, 1]), table([0.1, 0.2], [1, 2]))
 
 
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", 1, "missing"),
-        ("id,score\nq,1\n", 1, "id, score"),
+        ("", 1, "got none"),
+        ("id,score\nq,1\n", 1, "id,score"),
         ("query,value,colour\nq,1,red\n", 1, "colour"),
-        ("query,value\nq,high\n", 2, "not a query and a number"),
-        ("query,value\nq,0.5\n,0.5\n", 3, "not a query and a number"),
-        ("query,value\nq,nan\n", 2, "not a query and a number"),
-        ("query,value\nq,1e200\n", 2, "not a query and a number"),
-        ("query,value\nq,0.5,x\n", 2, "not a query and a number"),
-        ("query,value\nq,0.5\nq,0.6\n", 3, "twice"),
+        ("query,value\nq,high\n", 2, "expected a query and a number"),
+        ("query,value\nq,0.5\n,0.5\n", 3, "expected a query and a number"),
+        ("query,value\nq,nan\n", 2, "expected a query and a number"),
+        ("query,value\nq,1e200\n", 2, "expected a query and a number"),
+        ("query,value\nq,0.5,x\n", 2, "expected a query and a number"),
+        ("query,value\nq,0.5\nq,0.6\n", 3, "duplicate query"),
     ],
 )
 def test_a_bad_file_is_refused_with_line_and_next_step(text, line, message, tmp_path):

@@ -78,7 +78,7 @@ def test_adapted_model_is_better_where_the_code_base_has_words_of_its_own(toy, a
     shown = " ".join(out.split())
     assert "The adapted model is better here" in shown
     assert f"--set dense.model=static:{toy / 'whole' / 'model'}" in " ".join(out.split())
-    assert "24 files are kept for the test" in err
+    assert "24 files are held out for the test" in err
     assert "step" not in err  # it was learned before
 
 
@@ -90,7 +90,7 @@ def test_adapted_model_says_where_it_comes_from(toy, adapted):
     assert about["test"]["verdict"] == "better"
     assert about["test"]["files"] == 24
     assert about["test"]["interval"][0] > 0
-    assert b"whatever their licence" in adapted["LICENCE.md"]
+    assert b"whatever their license" in adapted["LICENCE.md"]
 
 
 def test_adapted_model_keeps_what_the_parent_knew(toy, adapted):
@@ -275,8 +275,8 @@ def test_bad_input_is_refused_with_a_way_out(toy, tmp_path, capsys):
 
     out = str(tmp_path / "out")
     (tmp_path / "empty").mkdir()
-    assert "no git repository" in failed(*arguments(toy, tmp_path / "empty", Path(out)))
-    assert "no git repository" in failed(*arguments(toy, tmp_path / "none", Path(out)))
+    assert "not a git repository" in failed(*arguments(toy, tmp_path / "empty", Path(out)))
+    assert "not a git repository" in failed(*arguments(toy, tmp_path / "none", Path(out)))
     make_jargon(tmp_path / "small", JARGON, files=5)
     assert "too few pairs: 5 files" in failed(*arguments(toy, tmp_path / "small", Path(out)))
     assert "--adapt" in failed("train", str(toy), "--adapt", str(toy / "jargon"), "--out", out)

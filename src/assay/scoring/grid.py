@@ -220,7 +220,7 @@ def _place_rankings(engine: EngineRun, column: Mapping[tuple[str, str, str], int
             where = f"{engine.name}: {ranking.gold}/{ranking.query} ({ranking.form})"
             if place is None:
                 raise InputError(f"{where} is not in the gold set", hint="use the gold set that the run was made with")
-            raise InputError(f"{where} has two rankings", hint="the records are damaged; run the engine again")
+            raise InputError(f"{where} has two rankings", hint="run the engine again")
         row[place] = ranking
     return tuple(row)
 

@@ -83,7 +83,7 @@ class Measure:
             param = next(fits, None)
             if param is None:
                 takes = " and ".join(param.expects for param in positional) or "named settings only"
-                raise ConfigError(f"{kind.name} takes {takes}, not {text.strip()!r}")
+                raise ConfigError(f"{kind.name} takes {takes}, got {text.strip()!r}")
             fresh[param.name] = _parse_value(kind, param.name, text)
         given |= fresh
         settings = tuple((param.name, given[param.name]) for param in kind.params if param.name in given)
@@ -95,9 +95,9 @@ class Measure:
     def __matmul__(self, k: int) -> Measure:
         """Cut at rank `k`."""
         if not self.kind.cutoff:
-            raise ConfigError(f"{self.name} has no cut-off", hint=f"write {self!r}")
+            raise ConfigError(f"{self.name} has no cutoff", hint=f"write {self!r}")
         if k < 1:
-            raise ConfigError(f"{self.name}@{k}: the cut-off must be at least 1")
+            raise ConfigError(f"{self.name}@{k}: the cutoff must be at least 1")
         return Measure(self.kind, self.settings, int(k))
 
     def __getitem__(self, name: str) -> object:
@@ -176,7 +176,7 @@ class Measure:
     def complete(self) -> Measure:
         """Return the measure; raise ConfigError if its cutoff or a parameter is missing."""
         if self.kind.cutoff and self.k is None:
-            raise ConfigError(f"{self!r} needs a cut-off", hint=f"write {self!r}@10")
+            raise ConfigError(f"{self!r} needs a cutoff", hint=f"write {self!r}@10")
         for param in self.kind.params:
             if self[param.name] is None:
                 raise ConfigError(f"{self.name} needs {param.expects}", hint=f"write {self.name}({param.example})")

@@ -126,7 +126,7 @@ def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolC
     level = cast(Level, measure["level"]) if has_level else "lines"
     real = replace(run, engines=tuple(e for e in run.engines if e.role in ("contestant", "yardstick")))
     if not real.engines:
-        raise ConfigError("the runs have no engine under test", hint="name a run with an engine under test")
+        raise ConfigError("the runs have no engine under test", hint="add a run with an engine under test")
     rescorer = _Rescorer(_select_headlines(real), measure)
     found = list(_collect(rescorer.run, level, config.depth, judged or (lambda *_: False)))
     sign = 1 if measure.higher_is_better else -1

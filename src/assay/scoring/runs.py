@@ -20,11 +20,11 @@ class JoinedRuns:
 def join_runs(runs: Mapping[str, Run]) -> JoinedRuns:
     """Join named runs on the queries whose hash is the same in all of them."""
     if not runs:
-        raise InputError("no runs given", hint="name directories that `assay run` wrote")
+        raise InputError("no runs given", hint="pass directories that `assay run` wrote")
     first, *others = runs.values()
     shared = {key for key, digest in first.hashes.items() if all(run.hashes.get(key) == digest for run in others)}
     if not shared:
-        raise NotComparableError("the runs have no query in common", hint="they use different gold sets or revisions")
+        raise NotComparableError("the runs have no query in common", hint="use runs of the same gold set and revision")
     engines: dict[str, EngineRun] = {}
     for name, run in runs.items():
         for engine in run.engines:

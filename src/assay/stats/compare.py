@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 UNADJUSTED = "Intervals are not adjusted for multiplicity."
 SECONDARY = "Measures other than the primary are not in the family: no adjusted p-value, no verdict."
-OUTWEIGHED = "One cluster holds {share} of the queries and dominates the mean; more queries elsewhere would balance it."
+OUTWEIGHED = "One cluster has {share} of the queries and dominates the mean; add queries to other clusters."
 OUTSIDE = "Engines outside the declared family get no adjusted p-value and no verdict: {names}."
 
 
@@ -64,8 +64,8 @@ def compare(
         check_engine(scores, name, "family member")
     if not declared or baseline in declared:
         raise ConfigError(
-            "the family needs at least one engine other than the baseline",
-            hint=f"baseline is {baseline!r}; there are: {', '.join(scores.engines)}",
+            f"the family needs at least one engine other than the baseline {baseline!r}",
+            hint=f"choose from: {', '.join(others) or 'none'}",
         )
     chosen = columns(scores, primary, measures)
     table = headline(scores, cluster)
@@ -199,7 +199,7 @@ def assemble(
         notes.append(OUTSIDE.format(names=", ".join(sorted({row.engine for row in outside}))))
     fewest = min(row.queries for row in judged)
     if fewest < DEFAULT.small_set:
-        notes.append(f"Only {fewest} queries: below {DEFAULT.small_set} little can be told apart.")
+        notes.append(f"Only {fewest} queries: with fewer than {DEFAULT.small_set}, results are unreliable.")
     heaviest = [row.heaviest for row in judged if row.heaviest > max(DEFAULT.heaviest_cluster, 2 / row.clusters)]
     if heaviest:
         notes.append(OUTWEIGHED.format(share=f"{max(heaviest):.0%}"))
@@ -349,12 +349,10 @@ def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
     if decided:
         notes.append(f"the interval includes 0, but the sign-flip test gives {tested}")
     elif p <= alpha:
-        notes.append(
-            f"not called better or worse: {tested} assumes symmetric differences, and skewed ones do not confirm it"
-        )
+        notes.append(f"not significant: {tested} assumes symmetric differences, and the skewed ones do not confirm it")
     else:
         notes.append(
-            "not called better or worse: the interval excludes 0, but the sign-flip test over "
+            "not significant: the interval excludes 0, but the sign-flip test over "
             f"{row.clusters} clusters gives {tested}"
         )
     return notes

@@ -73,13 +73,13 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.alpha < 0.5:
-            raise ConfigError(f"alpha is {self.alpha}", hint="a level between 0 and 0.5, such as 0.05")
+            raise ConfigError(f"alpha must be between 0 and 0.5, got {self.alpha}", hint="use 0.05")
         if not self.margin > 0.0:
-            raise ConfigError(f"margin is {self.margin}", hint="a difference above 0 that is too small to matter")
+            raise ConfigError(f"margin must be above 0, got {self.margin}", hint="use 0.02")
         if self.resamples < 1:
-            raise ConfigError(f"B is {self.resamples}", hint="at least 1; 10,000 unless there is a reason")
+            raise ConfigError(f"B must be at least 1, got {self.resamples}", hint="use 10000")
         if self.seed < 0:
-            raise ConfigError(f"seed is {self.seed}", hint="a whole number, 0 or above")
+            raise ConfigError(f"seed must be at least 0, got {self.seed}", hint="use 0")
         check_cluster(self.cluster)
 
 
@@ -105,13 +105,13 @@ TAG = "tag:"
 def check_cluster(cluster: str) -> None:
     """Raise ConfigError for an unknown unit of sampling."""
     if cluster not in CLUSTERS and not (cluster.startswith(TAG) and cluster.removeprefix(TAG).strip()):
-        hint = did_you_mean(cluster, CLUSTERS) or f"{', '.join(CLUSTERS)}, or {TAG}NAME for a tag of the queries"
-        raise ConfigError(f"cluster = {cluster!r}", hint=hint)
+        hint = did_you_mean(cluster, CLUSTERS) or f"use {', '.join(CLUSTERS)} or {TAG}NAME"
+        raise ConfigError(f"cluster {cluster!r} is unknown", hint=hint)
 
 
 def check_tag(cluster: str, tags: Iterable[str]) -> None:
     """Raise ConfigError for a tag that no query has; a typo would make one cluster of each repository."""
     tag, known = cluster.removeprefix(TAG), sorted(set(tags))
     if cluster.startswith(TAG) and tag not in known:
-        hint = did_you_mean(tag, known) or f"the queries have the tags: {', '.join(known) or 'none'}"
-        raise ConfigError(f"cluster = {cluster!r}: no query has the tag {tag!r}", hint=hint)
+        hint = did_you_mean(tag, known) or f"choose from: {', '.join(known) or 'none'}"
+        raise ConfigError(f"cluster {cluster!r}: no query has the tag {tag!r}", hint=hint)

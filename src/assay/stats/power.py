@@ -320,7 +320,7 @@ def plan_claim(
     `DEFAULT.assumed_icc`.
     """
     if icc is not None and not 0.0 <= icc < 1.0:
-        raise ConfigError(f"icc is {icc}", hint="at least 0 and below 1, such as --icc 0.1")
+        raise ConfigError(f"icc: expected a number from 0 to below 1, got {icc}", hint="use --icc 0.1")
     for name, role in ((baseline, "baseline"), (engine, "engine")):
         check_engine(scores, name, role)
     table, measure = headline(scores, cluster), column(scores, primary)
@@ -329,8 +329,8 @@ def plan_claim(
     differences = differences[kept]
     differences[np.abs(differences) <= DEFAULT.tie] = 0.0
     units = [table.units[i] for i in kept]
-    without_pilot = f"assay plan --detect {delta:g} --sd {DEFAULT.assumed_sd} --icc {DEFAULT.assumed_icc}"
-    without_pilot = f"assume a spread instead: {without_pilot}"
+    command = f"assay plan --detect {delta:g} --sd {DEFAULT.assumed_sd} --icc {DEFAULT.assumed_icc}"
+    without_pilot = f"assume a spread instead: {command}"
     if not units:
         raise ConfigError(f"no query has a value of {measure} for both engines", hint=without_pilot)
     parts = partition(units, cluster)
@@ -371,7 +371,7 @@ def components_of(sd: float, icc: float, repositories: int, queries: float) -> C
     if not possible:
         raise ConfigError(
             f"cannot plan from sd={sd}, icc={icc}, repositories={repositories}, queries={queries}",
-            hint="sd is above 0, icc between 0 and 1, repositories and queries (in each) at least 1",
+            hint="use sd > 0, 0 <= icc <= 1, repositories >= 1 and queries (in each) >= 1",
         )
     return Components(sd * sd * icc, sd * sd * (1.0 - icc), repositories, queries)
 
@@ -506,9 +506,9 @@ def plan(
     (`Pilot.power`). The ranges follow from the chi-square intervals of the pilot's variances at confidence 1 − alpha.
     """
     if not 0.0 < delta < math.inf:
-        raise ConfigError(f"a claim needs a size above 0, not {delta}", hint="for example --detect 0.02")
+        raise ConfigError(f"expected a difference above 0, got {delta}", hint="use --detect 0.02")
     if not 0.0 < alpha < 0.5 or not alpha < power < 1.0:
-        raise ConfigError(f"cannot plan with alpha={alpha}, power={power}", hint="--alpha 0.05 --power 0.8")
+        raise ConfigError(f"cannot plan with alpha={alpha}, power={power}", hint="use --alpha 0.05 --power 0.8")
     design = _Design(components, alpha, power, cluster, pilot)
     count, size = components.repositories, components.queries
     here = _Variances(components.between + components.within / size, components.between, components.within)
@@ -560,7 +560,7 @@ def _sentence(found: SamplePlan, components: Components, cluster: str, *, pilote
     else:
         here = f"one {one}" if count == 1 else f"{count} {many}"
     confidence = f"{100.0 * (1.0 - found.alpha):g}% CI"
-    new = "more than can be had" if found.repositories is None else f"{found.repositories:,} {many}"
+    new = f"more than {_LARGEST:,} {many}" if found.repositories is None else f"{found.repositories:,} {many}"
     new += f" of {components.queries:.0f} queries{_range(found.repositories_range, confidence)}"
     more = _range(found.queries_range, confidence)
     if found.queries is None:
@@ -569,7 +569,7 @@ def _sentence(found: SamplePlan, components: Components, cluster: str, *, pilote
         answer = (
             f"{found.queries:,} queries in {here}{more}; or, for a claim beyond {'it' if count == 1 else 'them'}, {new}"
         )
-    pilot = f", because {count} {one if count == 1 else many} cannot show it" if piloted else ""
+    pilot = f", since {count} {one if count == 1 else many} cannot show it" if piloted else ""
     icc = {
         "pilot": "from the pilot",
         "given": "as given",

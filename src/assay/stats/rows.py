@@ -228,7 +228,7 @@ class _Column:
         if parts.count < needed:
             notes.append(f"no p-value: {parts.nouns}, at least {needed} are needed")
         if not differing:
-            notes.append(f"no query differs: the interval is what {parts.count} clusters cannot rule out")
+            notes.append(f"no query differs: the interval is the range that {parts.count} clusters cannot rule out")
         elif differing < needed <= parts.count:
             least = 2.0 ** (1 - differing)
             notes.append(f"only {differing} of {parts.count} clusters differ: p cannot fall below {least:.3g}")

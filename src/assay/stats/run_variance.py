@@ -126,8 +126,7 @@ def _include(row: ComparisonRow, chance: RunVariance | None, settings: Settings)
         within_margin=equivalence.inside(settings.margin),
         notes=(
             *row.notes,
-            "interval and p include chance between whole runs, which alone reaches "
-            f"±{chance.reach(settings.alpha):.3f}",
+            f"interval and p include between-run variance, which alone reaches ±{chance.reach(settings.alpha):.3f}",
         ),
     )
     return replace(made, mde=family_mde(made, bounds, 1, settings))

@@ -84,8 +84,8 @@ def compare_scores(
         declared = [display(engine, names.new) for _, engine in engines if engine in family]
         if not declared:
             raise NotComparableError(
-                "no engine of the declared family is in both runs",
-                hint=f"the family is {', '.join(family)}; both have {', '.join(engine for _, engine in engines)}",
+                f"no engine of the declared family is in both runs: {', '.join(family)}",
+                hint=f"choose from: {', '.join(engine for _, engine in engines)}",
             )
     means = [
         replace(row, engine=display(row.engine, run))
@@ -102,8 +102,8 @@ def _match_engines(first: Sequence[str], second: Sequence[str]) -> list[tuple[st
         return [(first[0], second[0])]
     shared = [(engine, engine) for engine in first if engine in second]
     if not shared:
-        hint = f"one has {', '.join(first)}; the other {', '.join(second)}"
-        raise NotComparableError("the two runs have no engine in common", hint=hint)
+        message = f"the two runs have no engine in common: {', '.join(first)}; {', '.join(second)}"
+        raise NotComparableError(message, hint="use the same engine names in both runs")
     return shared
 
 
@@ -121,8 +121,9 @@ def shared_sentence(shared: int, total: int, names: RunNames, queries: str = "qu
     share = shared / total if total else 0.0
     if share < DEFAULT.shared_queries:
         raise NotComparableError(
-            f"only {shared} of {total} {queries} ({share:.0%}) are the same in {names.old} and {names.new}",
-            hint=f"at least {DEFAULT.shared_queries:.0%} must be: run both on the same gold set",
+            f"only {shared} of {total} {queries} ({share:.0%}) are the same in {names.old} and {names.new}, "
+            f"at least {DEFAULT.shared_queries:.0%} are needed",
+            hint="run both on the same gold set",
         )
     return f"Compared on the {shared} of {total} {queries} that are the same in {names.old} and {names.new}."
 
@@ -174,7 +175,9 @@ def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngine
 
 def _values_of(side: EngineOfRun, table: ScoreTable, measure: str) -> FloatArray:
     if side.engine not in table.engines:
-        raise ConfigError(f"no engine {side.engine!r} in {side.run}", hint=f"there are: {', '.join(table.engines)}")
+        raise ConfigError(
+            f"unknown engine {side.engine!r} in {side.run}", hint=f"choose from: {', '.join(table.engines)}"
+        )
     row: FloatArray = table.values[table.engines.index(side.engine), side.scores.measures.index(measure)]
     return row
 
@@ -185,30 +188,32 @@ def read_values(path: str | Path, *, engine: str | None = None, measure: str | N
     The latter has several engines and measures; `engine` and `measure` select one.
     """
     file = Path(path)
-    content = read_utf8(file, hint="a UTF-8 CSV file is needed")
+    content = read_utf8(file, hint="save the file as UTF-8 CSV")
     reader = csv.DictReader(io.StringIO(content), skipinitialspace=True)
     header = tuple(reader.fieldnames or ())
     if {"engine", "gold", "query", "form"} <= set(header):
         return _own_values(list(reader), file, engine, measure)
     if engine or measure:
-        raise InputError("has one value a query", file=file, line=1, hint="leave --engine and --primary out")
+        raise InputError(
+            "--engine and --primary need the per-query.csv of a run", file=file, line=1, hint="remove them"
+        )
     if not {"query", "value"} <= set(header) <= set(_COLUMNS):
         raise InputError(
-            f"the columns are {', '.join(header) or 'missing'}",
+            f"expected the columns query,value[,cluster], got {','.join(header) or 'none'}",
             file=file,
             line=1,
-            hint="query,value or query,value,cluster",
+            hint="rename the columns",
         )
     rows: dict[str, QueryValue] = {}
     for line in reader:
         query, text, cluster = (line.get(name) for name in _COLUMNS)
         value = _number(text)
         if not query or value is None or None in line:
-            problem = f"not a query and a number: {query!r}, {text!r}"
-            raise InputError(problem, file=file, line=reader.line_num, hint="query,value[,cluster]")
+            problem = f"expected a query and a number, got {query!r}, {text!r}"
+            raise InputError(problem, file=file, line=reader.line_num, hint="write query,value[,cluster]")
         if query in rows:
-            problem = f"query {query!r} is there twice"
-            raise InputError(problem, file=file, line=reader.line_num, hint="one line a query")
+            problem = f"duplicate query {query!r}"
+            raise InputError(problem, file=file, line=reader.line_num, hint="remove one of the lines")
         rows[query] = QueryValue(query, value, cluster or "")
     return tuple(rows.values())
 
@@ -219,11 +224,13 @@ def _own_values(
     engines = list(dict.fromkeys(line["engine"] for line in lines))
     measures = [name for name in (lines[0] if lines else ()) if name not in _OWN_COLUMNS]
     if engine not in engines:
-        raise InputError(f"holds {', '.join(engines) or 'no engine'}", file=file, hint="choose one with --engine")
+        raise InputError(
+            f"expected --engine with one of: {', '.join(engines) or 'none'}", file=file, hint="set --engine"
+        )
     column = measure or next(iter(measures), "")
     if column not in measures:
         raise InputError(
-            f"no column {column!r}", file=file, line=1, hint=f"choose with --primary: {', '.join(measures)}"
+            f"unknown measure {column!r}", file=file, line=1, hint=f"set --primary to one of: {', '.join(measures)}"
         )
     rows: dict[str, QueryValue] = {}
     for number, line in enumerate(lines, start=2):
@@ -231,7 +238,7 @@ def _own_values(
         if line["engine"] == engine and name not in rows and line[column]:
             value = _number(line[column])
             if value is None:
-                hint = "leave the cell empty where the measure does not apply"
+                hint = "use an empty cell if the measure does not apply"
                 raise InputError(f"expected a number, got {line[column]!r}", file=file, line=number, hint=hint)
             rows[name] = QueryValue(name, value, line.get("repository", ""), line.get("shared", ""))
     return tuple(rows.values())
@@ -269,8 +276,8 @@ def compare_values(
     for query in shared:
         if old[query].cluster != new[query].cluster:
             raise InputError(
-                f"query {query!r} is in cluster {old[query].cluster!r}, in the other file {new[query].cluster!r}",
-                hint="a query has one cluster; leave the column out of both files or make them agree",
+                f"query {query!r} has cluster {old[query].cluster!r}, but {new[query].cluster!r} in the other file",
+                hint="use the same cluster in both files, or remove the column from both",
             )
     units = tuple(
         Unit("", query, "", old[query].cluster, shared=old[query].shared or new[query].shared) for query in shared

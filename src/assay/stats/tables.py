@@ -77,7 +77,7 @@ def headline(scores: Scores, cluster: str = "auto") -> ScoreTable:
     check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
     table = part(scores, [unit.headline for unit in scores.units])
     if not table.units:
-        raise ConfigError("there are no queries to compare", hint="the score table has no headline unit")
+        raise ConfigError("no queries to compare", hint="score a run with at least one query")
     return table
 
 
@@ -90,7 +90,7 @@ def column(scores: Scores, measure: Measure | str) -> MeasureColumn:
     measure = parse_measure(measure) if isinstance(measure, str) else measure
     name = repr(measure)
     if name not in scores.measures:
-        raise ConfigError(f"{name} was not scored", hint=f"scored are: {', '.join(scores.measures)}")
+        raise ConfigError(f"{name} was not scored", hint=f"choose from: {', '.join(scores.measures)}")
     return MeasureColumn(name, scores.measures.index(name), range_of(measure))
 
 
@@ -115,7 +115,7 @@ def same_queries(values: Sequence[FloatArray]) -> list[tuple[IntArray, list[int]
 def check_engine(scores: Scores, engine: str, role: str = "engine") -> None:
     """Raise ConfigError for an engine that is not in the table."""
     if engine not in scores.engines:
-        raise ConfigError(f"{role} {engine!r} is not among the engines", hint=f"there are: {', '.join(scores.engines)}")
+        raise ConfigError(f"unknown {role} {engine!r}", hint=f"choose from: {', '.join(scores.engines)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,14 +61,14 @@ _DEPTH: Final = 10  # of nDCG
 _DOC, _NAME = KINDS.index("doc"), KINDS.index("name")
 #: Fewest documented files: a test needs six, and at most half of the files are held out.
 _FEWEST: Final = 2 * DEFAULT.p_value_clusters
-_TOO_FEW: Final = "a code base with so few comments is served by the model as it is"
+_TOO_FEW: Final = "use the model as it is, or add documentation comments"
 _FORKED: Final = 2  # workers; with one the task would run in this process, which a crash of a parser would end
 
 _LICENSE: Final = """\
-# Licence of this model
+# License of this model
 
-It was made from the model {parent} by learning from the code and the history of {repository}, whatever their licence.
-vocabulary.txt names words of that code. Give this folder to nobody to whom you would not give the code.
+It was adapted from the model {parent} to the code and the history of {repository}, whatever their license.
+vocabulary.txt contains words of that code. Share this directory only with people who may see the code.
 """
 
 
@@ -77,11 +77,9 @@ class HoldOutFiles:
     """Selection of the files that are held out for the test."""
 
     # three quarters are left to learn from
-    share: float = setting(
-        0.25, "share of the documented files whose comments ask the questions of the test", least=0.0, most=0.9
-    )
+    share: float = setting(0.25, "share of the documented files that are held out as test queries", least=0.0, most=0.9)
     # files are the clusters of the test: with a dozen only large differences are significant
-    files: int = setting(24, "files of the test, at least, as long as they are not more than half", least=1)
+    files: int = setting(24, "minimum number of held-out files, but at most half of them", least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +87,8 @@ class NewTerms:
     """Limits on the terms that are added to the model."""
 
     # a seventh more; the rest are names that occur in a file or two
-    most: int = setting(4_000, "new terms, at most", least=1)
-    pairs: int = setting(3, "pairs that a new term must occur in", least=1)  # fewer teach nothing that generalizes
+    most: int = setting(4_000, "maximum number of new terms", least=1)
+    pairs: int = setting(3, "minimum pairs of a new term", least=1)  # fewer teach nothing that generalizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +96,21 @@ class LearningConfig:
     """Settings of learning."""
 
     # 25 gained less on seven of eight repositories, 100 as much in twice the time (+0.039 on average)
-    steps: int = setting(50, "batches learned from, at least", least=1)
+    steps: int = setting(50, "minimum number of training steps", least=1)
     # 12,000 pairs gained +0.064 in 4 passes, +0.098 in 12; 7,000 pairs +0.029 in 7, +0.053 in 22
-    passes: int = setting(20, "times that each pair is learned from, at least", least=1)
+    passes: int = setting(20, "minimum number of passes over the pairs", least=1)
     # the number of wrong codes for each query; half as many gained no more on four repositories
-    batch: int = setting(1024, "pairs of a batch", least=2)
+    batch: int = setting(1024, "pairs per batch", least=2)
     # as in training; a quarter of it gained less on four of four repositories
-    rate: float = setting(2e-3, "step length of the vectors and weights at its highest", least=0.0)
+    rate: float = setting(2e-3, "maximum learning rate", least=0.0)
     # at 0 it gained more than at 0.5 on three of four repositories, but learns no new synonym
     overlap_dropout: float = setting(
-        0.25, "share of pairs whose code loses the terms that it shares with the query", least=0.0, most=1.0
+        0.25, "share of pairs whose code loses the terms shared with the query", least=0.0, most=1.0
     )
     # Wortsman et al. (2022, WiSE-FT) recommend half without validation data. On eight repositories 1.0 lost on three,
     # 0.5 on none; choosing it on more held-out files was noise (+0.029 against +0.039).
     blend: float = setting(
-        0.5, "share of the way from the old vectors to the learned ones that is taken", least=0.0, most=1.0
+        0.5, "interpolation between the old vectors (0) and the learned ones (1)", least=0.0, most=1.0
     )
 
 
@@ -127,7 +125,7 @@ class AdaptConfig:
     learning: LearningConfig = field(default_factory=LearningConfig)
     seed: int = setting(0, "seed of every random draw", least=0)
     # sums are rounded differently with another number of threads
-    threads: int = setting(2, "threads of the matrix products", least=1)
+    threads: int = setting(2, "threads of matrix products", least=1)
 
     def training(self, dimension: int, pairs: int) -> TrainConfig:
         """Return the settings for `train_vectors`, without held-out pairs."""
@@ -197,18 +195,18 @@ def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
         paths = tuple(entry.path for entry in list_files(repository))
         documented = {paths[number] for number in np.unique(whole.file[whole.kind == _DOC]).tolist()}
         if len(documented) < _FEWEST:
-            problem = f"{len(documented)} files have comments that could be questions, {_FEWEST} are needed"
+            problem = f"{len(documented)} files have documentation comments, at least {_FEWEST} are needed"
             raise InputError(f"too few pairs: {problem}", hint=_TOO_FEW)
         held = hold_out_files(documented, config.held, config.seed)
-        tell(f"mined {len(whole):,} pairs of {repository.name}: {len(held)} files are kept for the test")
+        tell(f"mined {len(whole):,} pairs of {repository.name}: {len(held)} files are held out for the test")
         shard = _mine(repository, config.mining, work, held)
         start = add_terms(parent, new_terms(parent, shard, config.terms))
         added = len(start.vocabulary) - len(parent.terms)
         pairs, every = (encode([one], start.vocabulary, HeldOutConfig(share=0.0)) for one in (shard, whole))
-        tell(f"learning from {len(pairs):,} pairs, {added:,} words are new")
+        tell(f"learning from {len(pairs):,} pairs, {added:,} new terms")
         test = find_questions(every, [number for number, path in enumerate(paths) if path in held], pairs)
         if len(np.unique(test.files)) < DEFAULT.p_value_clusters:
-            problem = f"too few pairs: {len(pairs)} to learn from, {len(test.asked)} questions for the test"
+            problem = f"too few pairs: {len(pairs)} to learn from, {len(test.asked)} test queries"
             raise InputError(problem, hint=_TOO_FEW)
         with limit_threads(config.threads) as products:
             placed = place_new_terms(parent, start, pairs, products)
@@ -253,7 +251,7 @@ def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: froze
             if isinstance(error := done.exception(), InputError):
                 raise error
             if error:
-                raise SetupError(f"{name}: mining failed: {error}", hint="run it again") from error
+                raise SetupError(f"{name}: mining failed: {error}", hint="run the command again") from error
     return read_shard(path)
 
 
@@ -315,12 +313,12 @@ def load_base_model(folder: Path | None) -> BaseModel:
     try:
         text = place.joinpath(TERMS).read_bytes().decode("utf-8", "surrogatepass")
     except (OSError, UnicodeError) as error:
-        problem = f"the words of the model cannot be read: {error}"
-        raise ConfigError(problem, file=str(place), hint="name the folder that `assay train` wrote") from error
+        problem = f"cannot read the vocabulary of the model: {error}"
+        raise ConfigError(problem, file=str(place), hint="pass a directory that `assay train` wrote") from error
     terms = tuple(text.split("\n")[:-1])
     if [term_hash(term) for term in terms] != model.term.tolist():
-        problem = f"{TERMS} does not belong to the model beside it"
-        raise ConfigError(problem, file=str(place), hint="copy the whole folder that `assay train` wrote")
+        problem = f"{TERMS} does not belong to the model in this directory"
+        raise ConfigError(problem, file=str(place), hint="copy the whole directory that `assay train` wrote")
     return BaseModel(model, terms)
 
 

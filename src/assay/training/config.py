@@ -22,25 +22,25 @@ class Caps:
     doc: int = setting(6_000, "doc comment -> definition", least=1)  # the best kind: the widest cap
     # half of the study's number was no worse (notes/static-embeddings.md, A3)
     name: int = setting(3_000, "words of a name -> its body", least=1)
-    commit: int = setting(3_000, "commit subject -> changed code", least=1)  # the same
+    commit: int = setting(3_000, "commit subject -> changed code", least=1)  # the same reason
     path: int = setting(1_500, "words of a path -> file", least=1)  # few projects have more files
-    heading: int = setting(700, "heading -> section", least=1)  # it is prose, and some projects are books
+    heading: int = setting(700, "heading -> section", least=1)  # prose, and some projects are books
 
 
 @dataclass(frozen=True, slots=True)
 class FileRules:
-    """Which files of a repository are read."""
+    """Selection of files."""
 
     # code that people write is smaller; a larger file is a table or a bundle
-    bytes: int = setting(200_000, "largest file that is read", least=1)
+    bytes: int = setting(200_000, "maximum file size in bytes", least=1)
     # fills every cap several times over, and bounds the cost of one monorepo
-    code: int = setting(2_500, "most code files of a repository", least=1)
+    code: int = setting(2_500, "maximum number of code files per repository", least=1)
     # the cap on headings is reached with some dozens
-    docs: int = setting(300, "most files of documentation of a repository", least=1)
+    docs: int = setting(300, "maximum number of documentation files per repository", least=1)
     # tests are half of some projects, and their comments describe checks rather than behavior
-    tests: float = setting(0.25, "largest share of tests among the code files", least=0.0, most=0.9)
+    tests: float = setting(0.25, "maximum share of tests among the code files", least=0.0, most=0.9)
     # bytes; 99 % of hand-written files stay below, minified ones are far above
-    line: int = setting(140, "mean length of lines above which a file counts as minified", least=1)
+    line: int = setting(140, "mean line length above which a file counts as minified, in bytes", least=1)
     # tables of numbers; code has 5 %
     digits: float = setting(0.3, "share of digits above which a file counts as data", least=0.0, most=0.9)
 
@@ -50,81 +50,79 @@ class PairRules:
     """Requirements on a pair."""
 
     # two words match a dozen places
-    fewest: int = setting(3, "telling words that a sentence or subject must have", least=1)
-    # the first says what, the second how; the third is about something else
-    sentences: int = setting(2, "sentences of a comment that are taken", least=1)
-    most: int = setting(40, "words that a sentence may have", least=1)  # more words are a paragraph without a full stop
+    fewest: int = setting(3, "minimum content words of a sentence or subject", least=1)
+    # the third sentence rarely describes the definition
+    sentences: int = setting(2, "maximum sentences of a comment", least=1)
+    most: int = setting(40, "maximum words of a sentence", least=1)  # more words are a paragraph without a full stop
     # with fewer content words in the first sentence, the next one is read too
-    short: int = setting(5, "telling words below which the next sentence is added", least=1)
+    short: int = setting(5, "content words below which the next sentence is added", least=1)
     # lines; a shorter body has hardly a word besides the name
-    body: int = setting(3, "lines that a named body must have", least=1)
+    body: int = setting(3, "minimum lines of a body", least=1)
     # one and a half times the length of a search chunk
-    lines: int = setting(120, "lines of a definition, section or change that are read", least=1)
+    lines: int = setting(120, "maximum lines read of a definition, section or change", least=1)
     # enough to tell what a file is about
-    file_lines: int = setting(200, "lines of a file that its path is paired with", least=1)
+    file_lines: int = setting(200, "lines of the file paired with its path", least=1)
     # different terms; with fewer there is nothing to match
-    code_terms: int = setting(8, "different terms that the code side must have", least=1)
-    # `to string`, `get name`: the fifth body teaches nothing new
-    same: int = setting(4, "pairs of a repository that may ask with the same words", least=1)
+    code_terms: int = setting(8, "minimum distinct terms of the code", least=1)
+    # as with `to string` or `get name`
+    same: int = setting(4, "maximum pairs per repository with the same query", least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class CommitRules:
-    """Which commits are read."""
+    """Selection of commits."""
 
     # most change one or two files, so this about fills the cap; a patch takes git 1 to 3 ms
-    read: int = setting(2_000, "most commits of a repository that are read, drawn over its whole history", least=1)
-    # a wider change is about no place in particular
-    files: int = setting(3, "most code files that a commit may change, tests apart", least=1)
+    read: int = setting(2_000, "maximum number of commits per repository, drawn from its whole history", least=1)
+    # wider changes describe no particular code
+    files: int = setting(3, "maximum number of code files in a commit, without tests", least=1)
     # with tests, documentation and a change log; more is a sweep
-    paths: int = setting(12, "most files of any kind that a commit may change", least=1)
+    paths: int = setting(12, "maximum number of files in a commit", least=1)
     # of one commit's diff: a page of code has 3 kB
-    bytes: int = setting(60_000, "bytes of a commit's changes that are read", least=1)
+    bytes: int = setting(60_000, "maximum bytes read of a commit's changes", least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowRules:
-    """What counts as code copied from an excluded repository."""
+    """Detection of code copied from an excluded repository."""
 
     # fewer are idiom: closing brackets, imports
-    lines: int = setting(4, "consecutive lines, blank ones aside, that make a window", least=1)
+    lines: int = setting(4, "consecutive nonblank lines of a window", least=1)
     # without blanks; 120 with them. Shorter windows are idiom again
-    characters: int = setting(100, "characters that a window must have, blanks aside", least=1)
+    characters: int = setting(100, "minimum characters of a window, without blanks", least=1)
     # the limit of the corpus reader: larger files are not searched
-    bytes: int = setting(1_000_000, "largest file of an excluded repository that is looked at", least=1)
+    bytes: int = setting(1_000_000, "maximum file size in excluded repositories, in bytes", least=1)
     # a file with a tenth copied verbatim mostly has more that was copied and edited
-    share: float = setting(
-        0.1, "share of known windows from which on a whole file counts as copied", least=0.0, most=0.9
-    )
+    share: float = setting(0.1, "share of known windows from which a file counts as copied", least=0.0, most=0.9)
     # six lines in a row; of a short file one or two are a tenth by chance
-    fewest: int = setting(3, "known windows that a file must have to count as copied", least=1)
+    fewest: int = setting(3, "minimum known windows of a copied file", least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class MiningConfig:
-    """All settings of mining: with a repository and the exclusions they decide its pairs."""
+    """All settings of mining; with a repository and the exclusions they determine its pairs."""
 
-    seed: int = setting(0, "decides which pairs are drawn where a cap is reached")
-    caps: Caps = field(default_factory=Caps, metadata={"about": "most pairs of each kind a repository"})
-    files: FileRules = field(default_factory=FileRules, metadata={"about": "which files are read"})
-    pairs: PairRules = field(default_factory=PairRules, metadata={"about": "what a pair must be like"})
-    commits: CommitRules = field(default_factory=CommitRules, metadata={"about": "which commits are read"})
-    windows: WindowRules = field(default_factory=WindowRules, metadata={"about": "what counts as copied code"})
+    seed: int = setting(0, "seed of the draw where a cap is reached")
+    caps: Caps = field(default_factory=Caps, metadata={"about": "maximum pairs of each kind per repository"})
+    files: FileRules = field(default_factory=FileRules, metadata={"about": "selection of files"})
+    pairs: PairRules = field(default_factory=PairRules, metadata={"about": "requirements on pairs"})
+    commits: CommitRules = field(default_factory=CommitRules, metadata={"about": "selection of commits"})
+    windows: WindowRules = field(default_factory=WindowRules, metadata={"about": "detection of copied code"})
 
 
 @dataclass(frozen=True, slots=True)
 class VocabularyConfig:
-    """Which terms are in the model."""
+    """Selection of the terms of the model."""
 
     # 97.8 % of the word uses of the study's 144 repositories; 7.3 MB at 256 dimensions
-    size: int = setting(28_000, "terms of the model, at most", least=1)
+    size: int = setting(28_000, "maximum number of terms", least=1)
     # a term of one or two projects is a name, useless for others
-    repositories: int = setting(3, "repositories that a term must occur in", least=1)
+    repositories: int = setting(3, "minimum repositories of a term", least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class KindWeights:
-    """How often pairs of each kind are drawn, relative to each other."""
+    """Relative frequency of each kind of pair in training."""
 
     doc: float = setting(1.0, "doc comment and body", least=0.0)
     # with commits at half, dense retrieval gained .009 (notes/static-embeddings.md, A3)
@@ -136,96 +134,101 @@ class KindWeights:
 
 @dataclass(frozen=True, slots=True)
 class HeldOutConfig:
-    """What is held out to follow the progress of a training."""
+    """Held-out pairs, which measure the progress of a training."""
 
-    # a dozen of 300 repositories: enough for a thousand questions, little lost
+    # a dozen of 300 repositories: enough for a thousand queries
     share: float = setting(
-        0.03, "share of the repositories (of the files where there are fewer than three)", least=0.0, most=1.0
+        0.03, "share of the repositories (of the files if there are fewer than three)", least=0.0, most=1.0
     )
-    queries: int = setting(1024, "questions asked of them", least=1)
+    queries: int = setting(1024, "number of held-out queries", least=1)
     # beyond it the measure only gets slower
-    candidates: int = setting(512, "pairs of a repository that answer each other's questions, at most", least=1)
+    candidates: int = setting(512, "maximum candidates per held-out repository", least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class HardConfig:
-    """Wrong codes that share words with the query."""
+    """Hard negatives: wrong codes that share words with the query."""
 
-    share: float = setting(0.0, "hard negatives in a batch, as a share of its pairs; 0 draws none", least=0.0, most=1.0)
+    share: float = setting(
+        0.0, "hard negatives per batch, as a share of its pairs; 0 disables them", least=0.0, most=1.0
+    )
     # some 300,000 over 300 repositories, found in a minute
-    queries: int = setting(1000, "questions of a repository that get some, at most", least=1)
-    depth: int = setting(8, "hard negatives kept of a question", least=1)  # one of these is drawn at a time
-    # such a term discriminates little and takes most of the time
+    queries: int = setting(1000, "maximum queries per repository with hard negatives", least=1)
+    depth: int = setting(8, "hard negatives per query", least=1)  # one of these is drawn at a time
+    # frequent terms discriminate little and take most of the time
     common: float = setting(
-        0.1, "share of a repository's codes above which a term is not looked up", least=0.0, most=1.0
+        0.1,
+        "document frequency above which a term is ignored, as a share of the repository's codes",
+        least=0.0,
+        most=1.0,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class VectorTrainConfig:
-    """How the vectors and weights are learned."""
+    """Training of the vectors and weights."""
 
-    dimension: int = setting(256, "numbers of a vector", least=1)  # 192 lost nothing in the study, 128 lost .0075
-    steps: int = setting(1500, "batches learned from", least=0)
-    batch: int = setting(2048, "pairs of a batch", least=2)  # the number of wrong codes for each query
+    dimension: int = setting(256, "dimension of the vectors", least=1)  # 192 lost nothing in the study, 128 lost .0075
+    steps: int = setting(1500, "training steps", least=0)
+    batch: int = setting(2048, "pairs per batch", least=2)  # the number of wrong codes for each query
     # a search must distinguish codes of the same repository
-    group: int = setting(256, "pairs that a batch takes from one repository at a time", least=1)
+    group: int = setting(256, "pairs of one repository per portion of a batch", least=1)
     # the study's best of three
-    rate: float = setting(2e-3, "step length of the vectors and weights at its highest", least=0.0)
+    rate: float = setting(2e-3, "maximum learning rate", least=0.0)
     # until the optimizer knows the scale of the gradients
-    warmup: int = setting(50, "steps until the rate is at its highest", least=0)
+    warmup: int = setting(50, "warmup steps", least=0)
     # the usual start; learned from there
-    temperature: float = setting(0.05, "what similarities are divided by at first", least=0.02, most=1.0)
-    query_dropout: float = setting(0.15, "share of query terms left out", least=0.0, most=1.0)
-    code_dropout: float = setting(0.20, "share of code terms left out", least=0.0, most=1.0)
-    # otherwise the model only learns which words are the same
+    temperature: float = setting(0.05, "initial temperature", least=0.02, most=1.0)
+    query_dropout: float = setting(0.15, "dropout of query terms", least=0.0, most=1.0)
+    code_dropout: float = setting(0.20, "dropout of code terms", least=0.0, most=1.0)
+    # without it the model only learns exact matches
     overlap_dropout: float = setting(
-        0.5, "share of pairs whose code loses the terms that it shares with the query", least=0.0, most=1.0
+        0.5, "share of pairs whose code loses the terms shared with the query", least=0.0, most=1.0
     )
-    # pooling has_room_for path words heavy, so training must have seen them heavy
-    path_most: float = setting(5.5, "weight of a path term beside a code term, at most", least=0.0)
-    # a doc pair and a name pair may be about the same lines
+    # a search weights path terms heavily, so training does too
+    path_most: float = setting(5.5, "maximum weight of a path term relative to a code term", least=0.0)
+    # a doc pair and a name pair may describe the same lines
     same_file: SameFile = field(
         default="kinds",
-        metadata={"about": "pairs of one file that are no wrong answers to each other: all, of other kinds, or none"},
+        metadata={"about": "pairs of one file that are not used as negatives: all, kinds (of other kinds) or none"},
     )
     hard: HardConfig = field(default_factory=HardConfig)
-    report: int = setting(100, "steps between two looks at the held-out pairs", least=1)
+    report: int = setting(100, "steps between evaluations on held-out pairs", least=1)
     # half a minute; writing takes half a second
-    checkpoint: int = setting(250, "steps between two states that are kept", least=1)
+    checkpoint: int = setting(250, "steps between checkpoints", least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class TranslationConfig:
-    """How the table of word translations is learned."""
+    """Learning of the translation table."""
 
     doc: float = setting(1.0, "weight of a doc pair", least=0.0)
     name: float = setting(0.6, "weight of a name pair", least=0.0)
     commit: float = setting(0.5, "weight of a commit pair", least=0.0)
     path: float = setting(0.5, "weight of a path pair", least=0.0)
     heading: float = setting(1.0, "weight of a heading pair", least=0.0)
-    query_pairs: int = setting(25, "pairs that a query term must occur in", least=1)
-    code_pairs: int = setting(40, "pairs that a code term must occur in", least=1)
-    repositories: int = setting(4, "repositories that a term must occur in", least=1)
+    query_pairs: int = setting(25, "minimum pairs of a query term", least=1)
+    code_pairs: int = setting(40, "minimum pairs of a code term", least=1)
+    repositories: int = setting(4, "minimum repositories of a term", least=1)
     # fewer are a habit of a project
-    support: int = setting(3, "repositories in which two terms must meet to be translations", least=1)
+    support: int = setting(3, "minimum repositories in which two terms co-occur", least=1)
     # 2, 4 and 8 were within noise (notes/soft-matching.md)
-    iterations: int = setting(4, "rounds of expectation and maximisation", least=1)
-    # the most telling ones; more only cost time
-    code_terms: int = setting(40, "terms of a code that may explain a query", least=1)
+    iterations: int = setting(4, "iterations of expectation maximization", least=1)
+    # the most informative ones; more only cost time
+    code_terms: int = setting(40, "maximum code terms that explain a query", least=1)
     # the weight of one code term
-    null: float = setting(1.0, "weight of the explanation that a query term comes from nowhere", least=0.0)
+    null: float = setting(1.0, "weight of the null translation", least=0.0)
     # rare terms explain any term beside them: held-out MRR .521 at 5, .527 at 50 to 200
-    smoothing: float = setting(100.0, "uses that a code term is held to have beside those that were seen", least=0.0)
+    smoothing: float = setting(100.0, "smoothing: uses added to those of each code term", least=0.0)
     # the study used 10 and 20; a search may use fewer, never more
-    most: int = setting(20, "translations of a query term", least=1)
-    # weaker ones are below any exact match whatever their weight
-    least: float = setting(0.2, "strength below which a translation is not kept", least=0.0, most=1.0)
+    most: int = setting(20, "maximum translations of a query term", least=1)
+    # weaker ones rank below any exact match
+    least: float = setting(0.2, "minimum strength of a translation", least=0.0, most=1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class TrainConfig:
-    """All settings: with the repositories they decide every byte of a model."""
+    """All settings; with the repositories they determine every byte of a model."""
 
     mining: MiningConfig = field(default_factory=MiningConfig)
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
@@ -233,6 +236,6 @@ class TrainConfig:
     held_out: HeldOutConfig = field(default_factory=HeldOutConfig)
     vectors: VectorTrainConfig = field(default_factory=VectorTrainConfig)
     translations: TranslationConfig = field(default_factory=TranslationConfig)
-    seed: int = setting(0, "seed of learning; mining has its own", least=0)
+    seed: int = setting(0, "seed of learning; mining has a separate one", least=0)
     # sums are rounded differently with another number of threads, so it is part of the recipe
-    threads: int = setting(2, "threads of the matrix products", least=1)
+    threads: int = setting(2, "threads of matrix products", least=1)

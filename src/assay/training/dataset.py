@@ -262,7 +262,7 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
             kinds.append(kind)
             files.append(shard.file[kept])
     if not parts:
-        raise InputError("there is nothing to train on", hint="name a folder of repositories with documented code")
+        raise InputError("nothing to train on", hint="pass a directory of repositories with documented code")
     query, code, path = (join_bags(bags) for bags in zip(*parts, strict=True))
     repository = np.repeat(np.arange(len(parts), dtype=np.int32), [len(kind) for kind in kinds])
     file, terms = np.concatenate(files), len(vocabulary)

@@ -145,7 +145,7 @@ def prepare(
     workers = workers or os.cpu_count() or 1
     found = find_repositories(folder)
     if not found:
-        raise CorpusError("no git repository lies in this folder", file=folder, hint="clone some into it")
+        raise CorpusError("no git repository found", file=folder, hint="clone repositories into this directory")
     others = find_repositories(corpora) if corpora is not None else ()
     listed = Exclusions(tuple(sorted({*exclusions.names, *(one.name for one in others)})))
     excluded = build_exclusions(listed, (*found, *others), config.windows, out / "exclusion", workers)

@@ -122,7 +122,7 @@ def lock_output(out: Path) -> Iterator[None]:
         try:
             held.enter_context(writer_lock(out / WORK, 0.0))
         except SetupError as error:
-            raise SetupError("this folder is taken or cannot be written", file=out, hint=error.hint) from error
+            raise SetupError("the output directory is in use or not writable", file=out, hint=error.hint) from error
         remove_leftovers(out / WORK / "shards")
         for half in sorted(out.glob(f".{MODEL_DIR}.*")):
             shutil.rmtree(half)
@@ -133,8 +133,8 @@ def format_unchecked(names: Sequence[str]) -> str:
     """Return a warning that copies of these excluded repositories cannot be detected."""
     shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
     return (
-        f"NOT checked for copies: code of {len(names)} excluded repositories that are not here or cannot be read "
-        f"({shown}); lay them under --exclude-corpora"
+        f"not checked for copies: {len(names)} excluded repositories that are missing or unreadable ({shown}); "
+        "add them with --exclude-corpora"
     )
 
 
@@ -142,14 +142,14 @@ def _check_reports(reports: Sequence[RepoReport], folder: Path) -> set[str]:
     """Return the names of the repositories with pairs; raise if mining failed, or if there are none."""
     for report in reports:
         if report.reason.startswith("failed:"):  # the model must cover all repositories
-            hint = "run it again: the others are not mined a second time; or list it in the file of --exclude"
+            hint = "run the command again, or add the repository to the --exclude file"
             raise SetupError(f"{report.repository}: mining {report.reason}", hint=hint)
     used = {report.repository for report in reports if sum(report.pairs.values())}
     if not used:
         reasons = Counter(_category(report) for report in reports).most_common(_SHOWN)
         shown = ", ".join(f"{reason} ({count})" for reason, count in reasons)
-        hint = f"{shown}; add permissively licensed repositories with documented code"
-        raise InputError("no repository gave a pair", file=folder, hint=hint)
+        hint = "add permissively licensed repositories with documented code"
+        raise InputError(f"no pairs found: {shown}", file=folder, hint=hint)
     return used
 
 
@@ -213,14 +213,14 @@ def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -
         path = work / f"hard-{key_of(key, asdict(own.hard) | {'share': 0}, own.same_file, config.seed)}.assay"
         if not path.exists():
             write_hard(path, find_hard(pairs, own.same_file, own.hard, config.seed))
-            tell(f"hard negatives: of {len(read_hard(path).rows):,} questions")
+            tell(f"hard negatives: {len(read_hard(path).rows):,} queries")
         hard = read_hard(path)
 
     def report(at: TrainProgress) -> None:
         score = at.grade
         tell(
             f"step {at.step}/{at.steps}: loss {at.loss:.3f}, temperature {at.temperature:.4f}; {score.questions} "
-            f"held-out questions: {score.first:.3f} right at once, MRR {score.reciprocal:.3f}; "
+            f"held-out queries: success@1 {score.first:.3f}, MRR {score.reciprocal:.3f}; "
             f"without shared words {score.bare_first:.3f}, {score.bare_reciprocal:.3f}"
         )
 
@@ -230,7 +230,7 @@ def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -
     path = work / f"translations-{key_of(key, asdict(config.translations))}.assay"
     if not path.exists():
         write_translations(path, learn_translations(pairs, len(vocabulary), config.translations))
-        tell(f"translations: of {len(read_translations(path).source):,} terms")
+        tell(f"translations: {len(read_translations(path).source):,} terms")
     return Learned(vocabulary, pairs, trained, read_translations(path))
 
 
@@ -248,7 +248,7 @@ def key_of(*facts: object) -> str:
 
 def read_recipe(path: Path, kind: type[T]) -> T:
     """Read a recipe; missing settings have their defaults."""
-    file = read_toml(path, hint="write a recipe, or leave --recipe out")
+    file = read_toml(path, hint="check the path, or remove --recipe")
     for names, value in leaves(file.data):  # one by one, so that errors have a line number
         try:
             read_settings(kind, nest(names, value), "recipe")
@@ -259,8 +259,9 @@ def read_recipe(path: Path, kind: type[T]) -> T:
     for dotted, field, value in settings_of(config, ""):
         least, most = field.metadata.get("least"), field.metadata.get("most")
         if (least is not None and not value >= least) or (most is not None and not value <= most):
-            hint = f"it must be {least:g} or more" if most is None else f"it must be from {least:g} to {most:g}"
-            raise ConfigError(f"{dotted} = {value!r}", file=path, line=line_of(file.text, dotted), hint=hint)
+            expected = f"{least:g} or more" if most is None else f"a number from {least:g} to {most:g}"
+            message = f"{dotted}: expected {expected}, got {value!r}"
+            raise ConfigError(message, file=path, line=line_of(file.text, dotted))
     return config
 
 
@@ -328,8 +329,8 @@ def write_model(
             made.replace(folder)
         sync_directory(folder.parent)
     except OSError as error:
-        problem = f"the model cannot be written: {error.strerror or error}"
-        raise SetupError(problem, file=folder, hint="name another folder with --out") from error
+        problem = f"cannot write the model: {error.strerror or error}"
+        raise SetupError(problem, file=folder, hint="use another directory with --out") from error
     finally:
         if made is not None:
             shutil.rmtree(made, ignore_errors=True)

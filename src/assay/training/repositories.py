@@ -72,7 +72,7 @@ PUBLIC: Final = LearningScope()
 def find_repositories(folder: Path) -> tuple[GitRepo, ...]:
     """Return the repositories under a directory that have a commit, by name; of equal names the first path counts."""
     if not folder.is_dir():
-        raise CorpusError("there is no such folder", file=folder, hint="name a folder that holds git repositories")
+        raise CorpusError("directory not found", file=folder, hint="pass a directory with git repositories")
     found: dict[str, GitRepo] = {}
     for git_dir in _git_dirs(folder, _DEPTH):
         repository = _read_repository(git_dir, folder)
@@ -90,8 +90,8 @@ def open_repository(folder: Path) -> GitRepo:
         git_dir = (folder / text.removeprefix("gitdir:").strip()).resolve()
     found = _read_repository(git_dir, folder.parent) if git_dir else None
     if found is None:
-        problem = "this is no git repository" if git_dir is None else "this repository has no commit yet"
-        raise CorpusError(problem, file=folder, hint="name the folder of a git repository with some history")
+        problem = "not a git repository" if git_dir is None else "the repository has no commits"
+        raise CorpusError(problem, file=folder, hint="pass the directory of a git repository with commits")
     return found
 
 
@@ -136,7 +136,7 @@ def list_files(repository: GitRepo) -> tuple[TreeEntry, ...]:
     """List the files of the commit by path, without links, submodules and files whose content is missing."""
     listed = _git(repository.folder, "ls-tree", "-r", "-l", "-z", "--full-tree", repository.commit)
     if listed is None:
-        raise CorpusError("git cannot list its files", file=repository.folder, hint="run `git fsck` on it")
+        raise CorpusError("cannot list the files of the repository", file=repository.folder, hint="run `git fsck`")
     found: list[TreeEntry] = []
     for line in filter(None, listed.split(b"\0")):
         about, _, path = line.partition(b"\t")
@@ -274,7 +274,7 @@ class License:
 
     @property
     def problem(self) -> str:
-        return f"licence: {' and '.join(self.found) or 'none that is recognised'}"
+        return f"licence: {' and '.join(self.found) or 'none recognized'}"
 
 
 def is_license_path(path: str) -> bool:

@@ -219,7 +219,7 @@ def read_shard(path: Path) -> PairShard:
     """Read a shard by memory map; raise IndexFormatError for any other file."""
     stored = read_store(path)
     if stored.meta.get("shard") != FORMAT:
-        raise IndexFormatError("old", "this is no shard of mined pairs that this Assay reads", file=path)
+        raise IndexFormatError("old", "not a shard of mined pairs, or of another version", file=path)
     arrays = stored.arrays
     columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
     columns |= {name: Bags(*(arrays[f"{name}.{part}"] for part in ("offset", "term", "count"))) for name in _BAGS}

@@ -90,8 +90,10 @@ def read_exclusions(path: Path) -> Exclusions:
         text = line.partition("#")[0].strip()
         name = repository_name(text)
         if text and name is None:
-            hint = "write a URL or owner/name a line"
-            raise ConfigError(f"{text!r} names no repository", file=path, line=number, hint=hint)
+            hint = "write one URL or owner/name per line"
+            raise ConfigError(
+                f"expected a repository URL or owner/name, got {text!r}", file=path, line=number, hint=hint
+            )
         names |= {name} if name else set()
     return Exclusions(tuple(sorted(names)))
 

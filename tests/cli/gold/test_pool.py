@@ -208,7 +208,7 @@ def test_sealed_queries_are_not_pooled(ran, capsys):
         (["gold.yaml", "nowhere"], "no such folder"),
         (["gold.yaml", "results", "--depth", "0"], "at least 1"),
         (["gold.yaml", "results", "--most", "0"], "--most 0"),
-        (["gold.yaml", "results", "--measure", "nDCG"], "needs a cut-off"),
+        (["gold.yaml", "results", "--measure", "nDCG"], "needs a cutoff"),
         (["gold.yaml", "results", "--measure", "Worst(nDCG@10)"], "several phrasings"),
     ],
 )

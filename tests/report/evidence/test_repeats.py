@@ -167,7 +167,7 @@ def test_loss_beyond_the_chance_of_runs_is_significant():
     new = seen(*(run_of([1] * 18 + [0] * (20 + lost) + [1] * (2 - lost)) for lost in (0, 1, 2)))
     row = compare_evidence(old, new, CLAIM).rows[0]
     assert row.verdict is Verdict.WORSE
-    assert "chance between whole runs" in " ".join(row.notes)
+    assert "between-run variance" in " ".join(row.notes)
 
 
 def test_engines_of_one_run_are_compared_with_the_chance_of_its_repeats_too():

@@ -33,7 +33,7 @@ def test_repositories_are_found_bare_and_checked_out_at_several_depths(tmp_path)
 
 
 def test_folder_that_is_missing_is_an_error(tmp_path):
-    with pytest.raises(CorpusError, match="no such folder"):
+    with pytest.raises(CorpusError, match="directory not found"):
         find_repositories(tmp_path / "none")
 
 

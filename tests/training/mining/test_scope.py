@@ -78,5 +78,5 @@ def test_a_repository_is_opened_wherever_its_git_directory_is(jargon, tmp_path):
     git(tmp_path, "init", "-q", "new")
     with pytest.raises(CorpusError, match="no commit"):
         open_repository(tmp_path / "new")
-    with pytest.raises(CorpusError, match="no git repository"):
+    with pytest.raises(CorpusError, match="not a git repository"):
         open_repository(tmp_path)
