@@ -50,14 +50,7 @@ _CONFIG_LINE: Final = re.compile(r"(?P<section>[^.=]+)\.(?P<key>[\w-]+)=(?P<valu
 #: Sections that `pip download` reads; later ones win.
 _SECTIONS: Final = ("global", "download", ":env:")
 _TRUE: Final = frozenset({"1", "true", "yes", "on", "y", "t"})
-_PIP_VARIABLES: Final = (
-    "PIP_CONFIG_FILE",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_FIND_LINKS",
-    "PIP_INDEX_URL",
-    "PIP_NO_INDEX",
-    "XDG_CONFIG_DIRS",
-)
+_PIP_VARIABLES: Final = "PIP_CONFIG_FILE PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_INDEX_URL PIP_NO_INDEX XDG_CONFIG_DIRS"
 _ACCEPT: Final = (
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.2, text/html; q=0.01"  # PEP 691
 )
@@ -415,7 +408,7 @@ def _pip_fingerprint() -> str:
     files = [folder / "pip.conf" for folder in folders]
     if named := os.environ.get("PIP_CONFIG_FILE"):
         files.append(Path(named))
-    return _hash((f"{name}={os.environ.get(name)}" for name in _PIP_VARIABLES), files)
+    return _hash((f"{name}={os.environ.get(name)}" for name in _PIP_VARIABLES.split()), files)
 
 
 def _hash(values: Iterable[str], files: Iterable[Path]) -> str:
