@@ -7,7 +7,7 @@ expanded, so the corpus is passed when the set is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from assay.gold.anchors import check_path, parse_target
@@ -182,37 +182,30 @@ _LAYERS = ("retrieval", "cognitive", "interference", "rationale", "evaluation")
 def _layered_query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
     fields = _present(entry)
     notes.skip(fields, ("id", "query", *_TAGS, *_LAYERS), " of queries")
+    cognitive = _present(fields["cognitive"]) if "cognitive" in fields else {}
+    notes.skip(cognitive, FORMS, " of cognitive")
+    forms = {form: cognitive[form].text().strip() for form in FORMS if form in cognitive}
+    if "query" in fields:
+        forms.setdefault("human", fields["query"].text().strip())
+    if not forms:
+        raise entry.place.error(f"query '{query_id}' has no phrasing", f"add at least one of {', '.join(FORMS)}")
+    if "retrieval" not in fields:
+        hint = "add 'retrieval:' with its primary files"
+        raise entry.place.error(f"query '{query_id}' has no retrieval layer", hint)
+    fields["retrieval"].mapping(RETRIEVAL)
+    retrieval = _present(fields["retrieval"])
+    grades = (("primary", PRIMARY), ("secondary", SECONDARY))
+    targets = [(one, grade) for key, grade in grades for one in _entries(retrieval.get(key))]
     return build_query(
         query_id,
-        _forms(fields, query_id, entry, notes),
-        _targets(fields.get("retrieval"), query_id, entry),
+        forms,
+        [parse_target(one.text(), one.place, grade=grade) for one, grade in targets],
         entry.place,
         adversaries=[_adversary(one, notes) for one in _entries(fields.get("interference"))],
         rationale=_rationale(fields["rationale"], notes) if "rationale" in fields else None,
         measures=_measures(fields.get("evaluation"), notes),
         tags={tag: fields[key].text() for key, tag in _TAGS.items() if key in fields},
     )
-
-
-def _forms(fields: Mapping[str, YamlNode], query_id: str, entry: YamlNode, notes: _Notes) -> dict[str, str]:
-    layer = _present(fields["cognitive"]) if "cognitive" in fields else {}
-    notes.skip(layer, FORMS, " of cognitive")
-    forms = {form: layer[form].text().strip() for form in FORMS if form in layer}
-    if "query" in fields:
-        forms.setdefault("human", fields["query"].text().strip())
-    if not forms:
-        raise entry.place.error(f"query '{query_id}' has no phrasing", f"add at least one of {', '.join(FORMS)}")
-    return forms
-
-
-def _targets(field: YamlNode | None, query_id: str, entry: YamlNode) -> list[Target]:
-    if field is None:
-        raise entry.place.error(f"query '{query_id}' has no retrieval layer", "add 'retrieval:' with its primary files")
-    field.mapping(RETRIEVAL)
-    fields = _present(field)
-    grades = (("primary", PRIMARY), ("secondary", SECONDARY))
-    entries = [(one, grade) for key, grade in grades for one in _entries(fields.get(key))]
-    return [parse_target(one.text(), one.place, grade=grade) for one, grade in entries]
 
 
 def _rationale(field: YamlNode, notes: _Notes) -> Rationale:

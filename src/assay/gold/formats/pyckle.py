@@ -15,7 +15,7 @@ from typing import Final
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, require_corpus, row_id, safe_ids
 from assay.gold.formats.rows import Record, json_has, opening, read_entries, read_listing, unread
-from assay.types import CorpusSpec, GoldSet, Query
+from assay.types import CorpusSpec, GoldSet
 
 NAME = "EVAL_SET"
 _TAGS = ("category", "difficulty")
@@ -45,18 +45,17 @@ def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gol
         records = read_entries(source) if opening(source) in _JSON else _read_literal(source)
     originals = [r.word("id") if "id" in r.values else row_id(n) for n, r in enumerate(records, 1)]
     ids = safe_ids(originals)
-    queries = [_query(record, ids[original]) for record, original in zip(records, originals, strict=True)]
+    queries = []
+    for record, original in zip(records, originals, strict=True):
+        record.check_keys(tuple(record.values), required=("query", "expected"))
+        expected = record.values["expected"]
+        paths = record.texts("expected") if isinstance(expected, list) else (record.text("expected"),)
+        targets = [parse_target(path, record.place) for path in paths]
+        tags = {key: record.text(key) for key in _TAGS if key in record.values}
+        forms = {"human": record.text("query")}
+        queries.append(build_query(ids[original], forms, targets, record.place, tags=tags))
     provenance = unread([about, *records], _READ) | describe_renames(ids)
     return build_gold(name, spec, queries, source.at(1), provenance)
-
-
-def _query(record: Record, query_id: str) -> Query:
-    record.check_keys(tuple(record.values), required=("query", "expected"))
-    expected = record.values["expected"]
-    paths = record.texts("expected") if isinstance(expected, list) else (record.text("expected"),)
-    targets = [parse_target(path, record.place) for path in paths]
-    tags = {key: record.text(key) for key in _TAGS if key in record.values}
-    return build_query(query_id, {"human": record.text("query")}, targets, record.place, tags=tags)
 
 
 def _read_literal(source: GoldSource) -> list[Record]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, require_corpus, safe_ids
 from assay.gold.formats.rows import Record, json_has, read_listing
-from assay.types import CorpusSpec, GoldSet, Query, Target
+from assay.types import CorpusSpec, GoldSet, Target
 
 _DATASET = ("name", "corpus", "metadata")
 _UNREAD = ("corpus", "metadata")  # the code is read from the corpus
@@ -31,19 +31,18 @@ def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Go
         record.check_keys(_QUERY, required=("id", "query_text", "relevant_docs"))
     ids = safe_ids(record.word("id") for record in records)
     own = about.text("name") if "name" in about.values else name
-    queries = [_query(record, ids[record.word("id")]) for record in records]
+    queries = []
+    for record in records:
+        targets = [_target(document, record) for document in record.texts("relevant_docs")]
+        metadata = _metadata(record)
+        tags = {key: metadata.text(key) for key in _TAGS if key in metadata.values}
+        forms = {"human": record.text("query_text")}
+        queries.append(build_query(ids[record.word("id")], forms, targets, record.place, tags=tags))
     unread = [key for key in _UNREAD if key in about.values]
     notes = sorted({key for record in records for key in _metadata(record).values}.difference(_TAGS))
     unread += [f"metadata {key} of queries" for key in notes]
     provenance = {"not read": ", ".join(unread)} if unread else {}
     return build_gold(safe_ids([own])[own], spec, queries, source.at(1), provenance | describe_renames(ids))
-
-
-def _query(record: Record, query_id: str) -> Query:
-    targets = [_target(document, record) for document in record.texts("relevant_docs")]
-    metadata = _metadata(record)
-    tags = {key: metadata.text(key) for key in _TAGS if key in metadata.values}
-    return build_query(query_id, {"human": record.text("query_text")}, targets, record.place, tags=tags)
 
 
 def _target(document: str, record: Record) -> Target:
