@@ -28,7 +28,7 @@ def content_digest(lines: Sequence[str]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_LENGTH]
 
 
-def places(lines: Sequence[str], digest: str, length: int) -> Iterator[int]:
+def find_digest(lines: Sequence[str], digest: str, length: int) -> Iterator[int]:
     """Yield the first line, counted from 1, of each run of `length` lines that has the digest."""
     for start in range(1, len(lines) - length + 2):
         if content_digest(lines[start - 1 : start - 1 + length]) == digest:
@@ -317,7 +317,7 @@ class AnchorIndex:
         path = target.span.path
         lines, known, _ = self._parse(path)
         if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
-            found = list(places(lines, target.digest, end - start + 1))
+            found = list(find_digest(lines, target.digest, end - start + 1))
             if len(found) != 1:
                 why = (
                     f"{len(found)} line ranges of the file match its content hash"

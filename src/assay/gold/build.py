@@ -250,7 +250,7 @@ def corpus_hint(path: Path, *, several: bool = False) -> str:
     )
 
 
-def left_out(omitted: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def describe_omissions(omitted: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return a provenance entry with the number and first names of omitted items by kind."""
     counts = [
         f"{kind}: {len(names)} ({', '.join(names[:_EXAMPLES])}{', ...' if len(names) > _EXAMPLES else ''})"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from assay.corpus import read_text
 from assay.gold.anchors import AnchorIndex, content_digest, path_problem
-from assay.gold.history import changes, old_texts
+from assay.gold.history import list_changes, read_old_texts
 from assay.syntax.identifiers import parts, split, stem
 from assay.syntax.outline import Definition, outline
 from assay.syntax.parsing import grammar_name, load_grammar
@@ -206,8 +206,8 @@ def changed_definitions(
     root: Path, ids: Sequence[str], now: Mapping[str, ParsedSource]
 ) -> dict[str, tuple[ChangedDefinition, ...]]:
     """Return the definitions that each commit changed in the current files."""
-    written = [change for change in changes(root, ids) if change.path in now]
-    then = old_texts(root, written)
+    written = [change for change in list_changes(root, ids) if change.path in now]
+    then = read_old_texts(root, written)
     found: dict[str, tuple[ChangedDefinition, ...]] = {}
     for change in written:
         changed = [ChangedDefinition(change.path, (), None)]

@@ -79,7 +79,7 @@ def _split_commits(printed: str) -> list[str]:
     return f"\n{printed}".split(f"\n{_BEGIN}")[1:]
 
 
-def changes(folder: Path, ids: Sequence[str]) -> tuple[ChangedLines, ...]:
+def list_changes(folder: Path, ids: Sequence[str]) -> tuple[ChangedLines, ...]:
     """List the lines that commits changed, by file."""
     if not ids:
         return ()
@@ -105,7 +105,7 @@ def _parse_changes(printed: str) -> Iterator[ChangedLines]:
     yield from [ChangedLines(commit, path, tuple(written))] if written else []
 
 
-def messages(folder: Path, ids: Sequence[str]) -> Mapping[str, Message]:
+def read_messages(folder: Path, ids: Sequence[str]) -> Mapping[str, Message]:
     """Read the authors and messages of commits."""
     if not ids:
         return {}
@@ -115,7 +115,7 @@ def messages(folder: Path, ids: Sequence[str]) -> Mapping[str, Message]:
     return {commit.strip(): Message(author, body.strip()) for commit, author, body in rows}
 
 
-def old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLines, str]:
+def read_old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLines, str]:
     """Read changed files as of their commits."""
     texts = read_blobs((f"{one.commit}:./{one.path}" for one in wanted), cwd=folder)
     pairs = ((one, data) for one, data in zip(wanted, texts, strict=True) if data is not None)

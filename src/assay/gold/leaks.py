@@ -83,7 +83,7 @@ def replacements(human: str, wrong: str) -> int:
     return len(changed) if any(terms) else 0
 
 
-def kept(human: str, wrong: str) -> tuple[int, int]:
+def count_retained(human: str, wrong: str) -> tuple[int, int]:
     """Return the number of words of a phrasing that another one retains in order, and of all its words."""
     left, right = _words(human), _words(wrong)
     blocks = difflib.SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()

@@ -56,7 +56,7 @@ def load_gold(
         )
     if spec is not None and spec is not corpus:
         golds = [
-            replace(gold, corpus=beside(gold.corpus, gold.source))
+            replace(gold, corpus=relative_corpus(gold.corpus, gold.source))
             if gold.source is not None and (gold.corpus.kind, gold.corpus.value) == (spec.kind, spec.value)
             else gold
             for gold in golds
@@ -77,7 +77,7 @@ def _corpus_spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
     )
 
 
-def beside(corpus: CorpusSpec, source: str) -> CorpusSpec:
+def relative_corpus(corpus: CorpusSpec, source: str) -> CorpusSpec:
     """Return a corpus whose directory is relative to a gold file."""
     if corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
         return corpus

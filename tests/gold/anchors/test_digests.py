@@ -5,7 +5,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.anchors import DIGEST_LENGTH, content_digest, places
+from assay.gold.anchors import DIGEST_LENGTH, content_digest, find_digest
 
 LINES = st.lists(st.text(alphabet="ab \t", max_size=3), min_size=1, max_size=8)
 
@@ -23,4 +23,4 @@ def test_places_are_exactly_where_the_lines_say_the_same(lines, data):
     bare = [line.rstrip() for line in lines]
     length = end - start + 1
     wanted = [at + 1 for at in range(len(lines) - length + 1) if bare[at : at + length] == bare[start - 1 : end]]
-    assert list(places(lines, content_digest(lines[start - 1 : end]), length)) == wanted
+    assert list(find_digest(lines, content_digest(lines[start - 1 : end]), length)) == wanted

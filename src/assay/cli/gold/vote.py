@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
     """Open the review of a gold file."""
     from assay.corpus import parse_spec
-    from assay.gold.load import beside
+    from assay.gold.load import relative_corpus
     from assay.gold.review.views import ReviewWorkspace
 
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
-    desk = ReviewWorkspace(path, beside(parse_spec(corpus), str(path)) if corpus else None)
+    desk = ReviewWorkspace(path, relative_corpus(parse_spec(corpus), str(path)) if corpus else None)
     if not path.exists() and not desk.queue.folder.is_dir():
         hint = f"name a gold file, or propose queries for a new one: assay gold mine . --set {path}"
         raise GoldError("there is no such file, and nothing was proposed for one", file=path, hint=hint)

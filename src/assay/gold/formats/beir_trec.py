@@ -28,8 +28,8 @@ from assay.gold.build import (
     build_gold,
     build_query,
     corpus_hint,
+    describe_omissions,
     describe_renames,
-    left_out,
     read_source,
     require_corpus,
     safe_ids,
@@ -105,7 +105,7 @@ def _judge(
         queries.append(build_query(ids[name], topic.forms, targets, topic.place, rationale=topic.rationale, least=1))
     negative = sum(one.score < 0 for found in judged.values() for one in found.values())
     assumed = {"assumed": f"negative scores read as 0: {negative}"} if negative else {}
-    return queries, {**assumed, **describe_renames(ids), **left_out(omitted)}
+    return queries, {**assumed, **describe_renames(ids), **describe_omissions(omitted)}
 
 
 def _set_names(folder: Path, files: Sequence[Path]) -> list[str]:

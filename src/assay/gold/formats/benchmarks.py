@@ -19,8 +19,8 @@ from assay.gold.build import (
     build_gold,
     build_query,
     corpus_hint,
+    describe_omissions,
     describe_renames,
-    left_out,
     safe_ids,
 )
 from assay.gold.formats.diffs import read_diff
@@ -70,7 +70,7 @@ class _RepoSets:
             )
         return self.build(
             lambda code: corpus or CorpusSpec("git", f"https://github.com/{code.repository}", rev=code.commit),
-            {**provenance, **left_out(self.omitted)},
+            {**provenance, **describe_omissions(self.omitted)},
         )
 
     def build(self, spec: Callable[[RepoRevision], CorpusSpec], provenance: Mapping[str, str]) -> list[GoldSet]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from assay.gold.anchors import places
+from assay.gold.anchors import find_digest
 from assay.gold.lint.rules import RULE_BY_NAME, LintContext, LintFinding, Repair
 from assay.syntax.text import count_lines, split_lines
 from assay.types import Span, Target
@@ -82,7 +82,7 @@ def _find_content(view: LintContext, target: Target) -> Repair | None:
         Span(path, at, at + length - 1)
         for path in view.files
         if PurePosixPath(path).name == name
-        for at in places(split_lines(view.text(path)), digest, length)
+        for at in find_digest(split_lines(view.text(path)), digest, length)
     ]
     return Repair(target.anchor, replace(target, span=found[0]).anchor) if len(found) == 1 else None
 

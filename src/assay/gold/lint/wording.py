@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from assay.gold.leaks import ARTICLES, WORD, kept, leakage, replacements
+from assay.gold.leaks import ARTICLES, WORD, count_retained, leakage, replacements
 from assay.gold.lint.definitions import identifiers, is_symbol_query
 from assay.gold.lint.rules import Leaks, LintContext, LintFinding
 from assay.syntax.identifiers import split
@@ -36,7 +36,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
             message = f"the wrong_terminology phrasing of '{query.id}' has the same words as its human phrasing"
             yield view.finding("wrong-term-missing", query, "", message)
         elif count > 1:
-            same, every = kept(human, wrong)
+            same, every = count_retained(human, wrong)
             if 2 * same < every:
                 change = f"shares only {same} of {every} words with its human phrasing"
             else:

@@ -13,7 +13,7 @@ from assay.corpus.sources import find_top
 from assay.corpus.spec import is_url
 from assay.errors import SetupError
 from assay.gold.codebase import ChangedDefinition, CodeIndex, SampleSize, changed_definitions, is_peripheral, stems
-from assay.gold.history import Commit, Message, list_commits, list_merges, messages
+from assay.gold.history import Commit, Message, list_commits, list_merges, read_messages
 from assay.gold.leaks import leakage
 from assay.gold.mining.intake import (
     MAX_LEAKAGE,
@@ -135,7 +135,7 @@ def _read_subjects(code: CodeIndex, folder: Path, revision: str) -> list[_Subjec
 
     merges = list_merges(folder, COMMITS.merges, revision)
     narrow = [c for c in (*merges, *list_commits(folder, COMMITS.newest, revision)) if is_narrow(c)]
-    found = messages(folder, [commit.id for commit in narrow])
+    found = read_messages(folder, [commit.id for commit in narrow])
     merged = frozenset(commit.id for commit in merges)
     subjects = [one for commit in narrow if (one := _subject(commit, found.get(commit.id), merged)) is not None]
     times = Counter(normalize(one.text) for one in subjects)

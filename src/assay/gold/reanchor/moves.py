@@ -12,7 +12,7 @@ from assay.corpus import ArchiveLimits
 from assay.corpus.git import fetch_commit, git, open_mirror
 from assay.corpus.spec import is_url
 from assay.errors import GoldError
-from assay.gold.anchors import content_digest, places
+from assay.gold.anchors import content_digest, find_digest
 from assay.gold.reanchor.commits import DEFAULT, CommitPair, GitRepository, Reanchoring, read_tree
 from assay.gold.reanchor.matching import MoveCandidate, find_candidates, find_elsewhere, find_in_file, find_scattered
 from assay.gold.reanchor.sections import OldRange
@@ -203,7 +203,7 @@ def _move_lines(pair: CommitPair, target: Target, start: int, end: int) -> Move:
     path = target.span.path
     lines = pair.before(path).lines
     if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
-        at = list(places(lines, target.digest, end - start + 1))
+        at = list(find_digest(lines, target.digest, end - start + 1))
         old = OldRange(path, at[0], at[0] + end - start) if len(at) == 1 else None
     else:
         old = OldRange(path, start, end) if end <= len(lines) else None
