@@ -389,9 +389,9 @@ def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
     """
     names = [s.name for s in known]
     scope, dot, last = symbol.rpartition(".")
-    beside = [own for outer, _, own in (name.rpartition(".") for name in names) if outer == scope]
+    siblings = [own for outer, _, own in (name.rpartition(".") for name in names) if outer == scope]
     elsewhere = [name for name in names if name.rpartition(".")[2] == last]
-    candidates = [scope + dot + near for near in closest_match(last, beside, _MOST_CANDIDATES)]
+    candidates = [scope + dot + similar for similar in closest_match(last, siblings, _MOST_CANDIDATES)]
     candidates = candidates or list(closest_match(symbol, elsewhere, _MOST_CANDIDATES)) or elsewhere
     return _did_you_mean(candidates, "use the name of a definition in the file")
 

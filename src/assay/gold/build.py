@@ -194,8 +194,8 @@ def _digest(value: object) -> str:
 def suggest(word: str, known: Iterable[str]) -> str:
     """Return a hint with the closest known word, or all of them."""
     words = list(known)
-    near = closest_match(word, words)
-    return f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(words)}"
+    similar = closest_match(word, words)
+    return f"did you mean '{similar[0]}'?" if similar else f"use one of {', '.join(words)}"
 
 
 _UNSAFE = re.compile(r"[\s/]+")

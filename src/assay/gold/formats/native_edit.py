@@ -106,8 +106,8 @@ class _Rewriter:
         children = _children(document)
         entries = children["queries"][1] if "queries" in children else None
         wanted = {query.id: query for query in new.queries}
-        kept = [query.id for query in old.queries if query.id in wanted]
-        if entries is None or _in_braces(entries) or not kept or list(wanted)[: len(kept)] != kept:
+        retained = [query.id for query in old.queries if query.id in wanted]
+        if entries is None or _in_braces(entries) or not retained or list(wanted)[: len(retained)] != retained:
             return None
         edits = list(self._keys(document, gold_mapping(old), gold_mapping(new)))
         column = entries.start_mark.column
@@ -118,7 +118,7 @@ class _Rewriter:
                 dash = self.text.rindex("-", 0, node.start_mark.index)
                 edits.append((dash - column, self._end(node), ""))
         end = self._end(entries.value[-1])
-        added = [_indent(to_yaml([query_mapping(query)]), column) for query in new.queries[len(kept) :]]
+        added = [_indent(to_yaml([query_mapping(query)]), column) for query in new.queries[len(retained) :]]
         return [*edits, *((end, end, f"\n\n{one}") for one in added)]
 
     def _keys(self, node: yaml.Node, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[_Edit]:
