@@ -49,18 +49,6 @@ _PAGE: Final = re.compile(
 _DATA: Final = re.compile(rb'\s*\{\s*"schema":\s*"assay/[a-z-]+/\d+"')
 
 
-def own_file_reason(real: str, head: bytes) -> str | None:
-    """Return the reason to treat a file as output of Assay, or None."""
-    if real.endswith(".html"):
-        return "an Assay report" if _PAGE.match(head) else None
-    if not real.endswith(".json"):
-        return None
-    if not head:
-        # `assay run --json > made.json`: the shell creates the file before Assay writes to it
-        return "empty, such as the output file of a running command"
-    return "JSON written by Assay" if _DATA.match(head) else None
-
-
 #: Formats whose first 8 KiB may not contain a NUL byte, by their first bytes.
 _MAGIC: Final = {
     "PDF": (b"%PDF-",),
@@ -112,8 +100,12 @@ def examine(real: str, walking: WalkConfig) -> FileContents | RejectedFile:
         head = stream.read(walking.head_bytes)
         if found := binary_format(head, walking):
             return RejectedFile("binary", found)
-        if ours := own_file_reason(real, head[: walking.own_bytes]):
-            return RejectedFile("written by Assay", ours)
+        if real.endswith(".html") and _PAGE.match(head[: walking.own_bytes]):
+            return RejectedFile("written by Assay", "an Assay report")
+        if real.endswith(".json") and not head:  # `assay run --json > new.json`: the shell creates the file first
+            return RejectedFile("written by Assay", "empty, such as the output file of a running command")
+        if real.endswith(".json") and _DATA.match(head[: walking.own_bytes]):
+            return RejectedFile("written by Assay", "JSON written by Assay")
         data = head + stream.read(walking.max_bytes + 1 - len(head))
     if len(data) > walking.max_bytes:
         return RejectedFile("oversized", f"more than {walking.max_bytes:,} bytes")

@@ -189,14 +189,8 @@ _OTHER_NAMES: Final = {
     "vim": "viml vimscript",
     "visualbasic": "vb.net",
 }
-
-
-def _by_word(table: Mapping[str, str]) -> dict[str, str]:
-    return {word: language for language, words in table.items() for word in words.split()}
-
-
-_ALIASES: Final = _by_word(_OTHER_NAMES)
-_INTERPRETERS: Final = _by_word(_PROGRAMS)
+_ALIASES: Final = {word: language for language, words in _OTHER_NAMES.items() for word in words.split()}
+_INTERPRETERS: Final = {word: language for language, words in _PROGRAMS.items() for word in words.split()}
 _NAMES: Final = {name: FileType(language, kind) for (kind, language), names in _NAMED.items() for name in names.split()}
 #: Every known language.
 LANGUAGES: Final = tuple(sorted({f.language for f in (*_EXTENSIONS.values(), *_NAMES.values()) if f.language}))

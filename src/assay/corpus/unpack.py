@@ -33,23 +33,11 @@ TARS: Final = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
 _CHUNK: Final = 1 << 20
 #: Two paths of the maximum length on Linux (4,096 bytes each), doubled for the other fields of a header.
 _HEADER_BYTES: Final = 16_384
-_HEADERS: Final = (
-    tarfile.XHDTYPE,
-    tarfile.XGLTYPE,
-    tarfile.SOLARIS_XHDTYPE,
-    tarfile.GNUTYPE_LONGNAME,
-    tarfile.GNUTYPE_LONGLINK,
-)
-_BROKEN: Final = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    gzip.BadGzipFile,
-    lzma.LZMAError,
-    zlib.error,
-    EOFError,
-    NotImplementedError,  # a zip compression that Python lacks
-    RuntimeError,  # an encrypted zip
-)
+_PAX: Final = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+_HEADERS: Final = (*_PAX, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+#: NotImplementedError: a zip compression that Python lacks; RuntimeError: an encrypted zip.
+_DAMAGED: Final = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
+_BROKEN: Final = (*_DAMAGED, NotImplementedError, RuntimeError)
 
 
 def unpack(

@@ -125,7 +125,7 @@ class _Walker:
             try:
                 names = frozenset(os.listdir(frame.real))
             except OSError as error:
-                raise unreadable_folder(self.walk_root.root, error) from error
+                raise _unreadable_error(self.walk_root.root, error) from error
             frame = self._step(self._with_rules(frame, names), part)
         return frame
 
@@ -163,7 +163,7 @@ class _Walker:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             if frame.real == str(self.walk_root.root):
-                raise unreadable_folder(self.walk_root.root, error) from error
+                raise _unreadable_error(self.walk_root.root, error) from error
             self._skip(frame.path + "/", "unreadable", error.strerror or str(error))
             return []
         names = frozenset(entry.name for entry in found)
@@ -314,8 +314,7 @@ class _Walker:
         self.skipped.append(SkippedFile(shown, reason, detail))
 
 
-def unreadable_folder(root: Path, error: OSError) -> CorpusError:
-    """Return the error for a corpus directory that is missing or unreadable."""
+def _unreadable_error(root: Path, error: OSError) -> CorpusError:
     return CorpusError(
         f"cannot read the corpus directory: {error.strerror or error}",
         file=root,

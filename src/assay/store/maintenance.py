@@ -148,10 +148,8 @@ def is_whole(place: EntryPath) -> bool:
         if not place.path.is_dir():
             return verify_checksum(place.name, place.path.read_bytes()) is not None
         manifest = read_manifest(place.name, place.finished.read_bytes())
-        # engines may leave files in fetched trees
-        return manifest is not None and manifest.matches(
-            place.content, hashed=True, extensible=place.kind == TREES.name
-        )
+        extensible = place.kind == TREES.name  # engines may leave files in fetched trees
+        return manifest is not None and manifest.matches(place.content, hashed=True, extensible=extensible)
     except OSError:
         return not place.path.exists()
 
