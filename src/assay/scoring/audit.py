@@ -74,8 +74,7 @@ def _headline_means(scores: Scores, values: FloatArray) -> FloatArray:
     shown = values[..., headline]
     applies = ~np.isnan(shown)
     total = np.where(applies, shown, 0.0).sum(axis=-1)
-    means: FloatArray = np.where(applies.any(axis=-1), total, np.nan) / np.maximum(applies.sum(axis=-1), 1)
-    return means
+    return np.asarray(np.where(applies.any(axis=-1), total, np.nan) / np.maximum(applies.sum(axis=-1), 1))
 
 
 class _Answer(NamedTuple):

@@ -199,8 +199,7 @@ class _Rescorer:
         )
         scores = Scorer(Grid(replace(self.run, suite=Suite(tuple(golds)), engines=engines))).tabulate([self.measure])
         place = {unit.query: at for at, unit in enumerate(scores.units)}
-        values: FloatArray = scores.values[:, 0, [place[name] for name in names]]
-        return values
+        return np.asarray(scores.values[:, 0, [place[name] for name in names]])
 
 
 def _collect(run: Run, level: Level, depth: int, judged: Judged) -> Iterator[PoolCandidate]:

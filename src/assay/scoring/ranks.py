@@ -51,8 +51,7 @@ def grades_at(grid: Grid, measure: Measure) -> IntArray:
 def first_rank(found: NDArray[np.bool_]) -> IntArray:
     """Return the first true rank, from 1; k + 1 if there is none (rule 3: censored, never dropped)."""
     k = found.shape[-1]
-    ranks: IntArray = np.where(found.any(axis=-1), found.argmax(axis=-1) + 1, k + 1)
-    return ranks
+    return np.asarray(np.where(found.any(axis=-1), found.argmax(axis=-1) + 1, k + 1))
 
 
 def _relevant(grid: Grid, measure: Measure) -> tuple[NDArray[np.bool_], FloatArray]:
@@ -75,8 +74,7 @@ def ndcg(grid: Grid, measure: Measure) -> FloatArray:
     # both sums are over rows of equal length, so an ideal ranking is exactly 1
     ideal = (grid.graded(level_of(measure)).ideal[:, :k] * discounts).sum(axis=-1)
     gained = (grades_at(grid, measure) * discounts).sum(axis=-1)
-    values: FloatArray = gained / np.where(ideal > 0, ideal, np.nan)
-    return values
+    return np.asarray(gained / np.where(ideal > 0, ideal, np.nan))
 
 
 def _semble_ndcg(grid: Grid, discounts: FloatArray) -> FloatArray:
@@ -121,15 +119,13 @@ def hit(grid: Grid, measure: Measure) -> FloatArray:
 def recall(grid: Grid, measure: Measure) -> FloatArray:
     """Share of the targets that were found inside the cutoff. Cleverdon and Mills, Aslib Proceedings 15(4), 1963."""
     found, total = _relevant(grid, measure)
-    values: FloatArray = found.sum(axis=-1) / total
-    return values
+    return np.asarray(found.sum(axis=-1) / total)
 
 
 def precision(grid: Grid, measure: Measure) -> FloatArray:
     """Relevant results over the cutoff; the missing results of a short list count as wrong."""
     found, total = _relevant(grid, measure)
-    values: FloatArray = found.sum(axis=-1) / found.shape[-1] + 0.0 * total
-    return values
+    return np.asarray(found.sum(axis=-1) / found.shape[-1] + 0.0 * total)
 
 
 def average_precision(grid: Grid, measure: Measure) -> FloatArray:
@@ -139,8 +135,7 @@ def average_precision(grid: Grid, measure: Measure) -> FloatArray:
     """
     found, total = _relevant(grid, measure)
     precisions = found.cumsum(axis=-1) / np.arange(1, found.shape[-1] + 1)
-    values: FloatArray = (precisions * found).sum(axis=-1) / total
-    return values
+    return np.asarray((precisions * found).sum(axis=-1) / total)
 
 
 def judged(grid: Grid, measure: Measure) -> FloatArray:
@@ -148,5 +143,4 @@ def judged(grid: Grid, measure: Measure) -> FloatArray:
     k, level = cutoff_of(measure), level_of(measure)
     within = grid.within(level, k)
     known = (grid.marks(level).judged[..., :k] & within).sum(axis=-1)
-    values: FloatArray = known / np.maximum(within.sum(axis=-1), 1)  # 0 without results, as for a failure
-    return values
+    return np.asarray(known / np.maximum(within.sum(axis=-1), 1))  # 0 without results, as for a failure

@@ -178,8 +178,7 @@ def _values_of(side: EngineOfRun, table: ScoreTable, measure: str) -> FloatArray
         raise ConfigError(
             f"unknown engine {side.engine!r} in {side.run}", hint=f"choose from: {', '.join(table.engines)}"
         )
-    row: FloatArray = table.values[table.engines.index(side.engine), side.scores.measures.index(measure)]
-    return row
+    return np.asarray(table.values[table.engines.index(side.engine), side.scores.measures.index(measure)])
 
 
 def read_values(path: str | Path, *, engine: str | None = None, measure: str | None = None) -> tuple[QueryValue, ...]:

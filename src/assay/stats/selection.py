@@ -85,8 +85,7 @@ def selection_bias(
 
 def _score_choice(choosing: FloatArray, scoring: FloatArray) -> FloatArray:
     best = choosing >= choosing.max(axis=1, keepdims=True) - DEFAULT.tie
-    worth: FloatArray = (scoring * best).sum(axis=1) / best.sum(axis=1)
-    return worth
+    return np.asarray((scoring * best).sum(axis=1) / best.sum(axis=1))
 
 
 def draw_halves(table: ClusterTable, rng: np.random.Generator, splits: int) -> NDArray[np.bool_]:
@@ -102,5 +101,4 @@ def draw_halves(table: ClusterTable, rng: np.random.Generator, splits: int) -> N
 def half_means(table: ClusterTable, chosen: NDArray[np.bool_]) -> FloatArray:
     """Return the mean of each column over the chosen clusters: splits × columns."""
     weights = chosen.astype(np.float64)
-    means: FloatArray = (weights @ table.sums) / (weights @ table.sizes)[:, None]
-    return means
+    return np.asarray((weights @ table.sums) / (weights @ table.sizes)[:, None])

@@ -384,8 +384,7 @@ class Questions:
 
     @property
     def files(self) -> NDArray[np.int32]:
-        found: NDArray[np.int32] = self.pairs.file[self.asked]
-        return found
+        return np.asarray(self.pairs.file[self.asked])
 
 
 def find_questions(pairs: Pairs, files: Collection[int], learned: Pairs) -> Questions:
@@ -407,8 +406,7 @@ def grade(questions: Questions, table: EmbeddingTable, products: Products) -> ND
     relevant |= pairs.query_key[asked][:, None] == pairs.query_key[codes][None, :]
     relevant |= (pairs.file[asked][:, None] == pairs.file[codes][None, :]) & (pairs.kind[codes] == _NAME)[None, :]
     rank = 1 + ((scores > own) & ~relevant).sum(axis=1) + ((scores == own) & ~relevant).sum(axis=1) / 2
-    found: NDArray[np.float64] = np.where(rank <= _DEPTH, 1 / np.log2(1 + rank), 0.0)
-    return found
+    return np.asarray(np.where(rank <= _DEPTH, 1 / np.log2(1 + rank), 0.0))
 
 
 def code_matrix(pairs: Pairs, rows: NDArray[np.int64], terms: int) -> Any:  # noqa: ANN401 - scipy has no stubs

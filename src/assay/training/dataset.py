@@ -29,8 +29,7 @@ def entries_of(offset: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np
     """Return the positions of the entries of some rows."""
     sizes = offset[rows + 1] - offset[rows]
     ends = np.cumsum(sizes)
-    found: NDArray[np.int64] = np.arange(int(sizes.sum())) + np.repeat(offset[rows] - ends + sizes, sizes)
-    return found
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(offset[rows] - ends + sizes, sizes))
 
 
 def keep_entries(bags: Bags, keep: NDArray[np.bool_]) -> Bags:
@@ -61,8 +60,7 @@ def row_numbers(offset: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def sums(values: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.int64]:
     running = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
-    found: NDArray[np.int64] = running[offset[1:]] - running[offset[:-1]]
-    return found
+    return np.asarray(running[offset[1:]] - running[offset[:-1]])
 
 
 def shared_entries(bags: Bags, others: Bags, terms: int) -> NDArray[np.bool_]:
@@ -72,8 +70,7 @@ def shared_entries(bags: Bags, others: Bags, terms: int) -> NDArray[np.bool_]:
     if not len(known):
         return np.zeros(len(own), dtype=np.bool_)
     places = np.minimum(np.searchsorted(known, own), len(known) - 1)
-    found: NDArray[np.bool_] = known[places] == own
-    return found
+    return np.asarray(known[places] == own)
 
 
 def row_keys(bags: Bags) -> NDArray[np.uint64]:
@@ -81,8 +78,7 @@ def row_keys(bags: Bags) -> NDArray[np.uint64]:
     bits = np.ascontiguousarray(bags.count, dtype=np.float32).view(np.uint32).astype(np.uint64)
     mixed = _mix(_mix(bags.term.astype(np.uint64)) ^ bits)
     running = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)))
-    found: NDArray[np.uint64] = running[bags.offset[1:]] - running[bags.offset[:-1]]
-    return found
+    return np.asarray(running[bags.offset[1:]] - running[bags.offset[:-1]])
 
 
 def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -353,8 +349,7 @@ class HardNegatives:
         places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
         places = draw.permutation(places[self.rows[places] == rows])[:count]
         sizes = np.count_nonzero(self.wrong[places] != _NONE, axis=1)
-        found: NDArray[np.int64] = self.wrong[places, (draw.random(len(places)) * sizes).astype(np.int64)]
-        return found
+        return np.asarray(self.wrong[places, (draw.random(len(places)) * sizes).astype(np.int64)])
 
 
 def find_hard(pairs: Pairs, same_file: SameFile, config: HardConfig, seed: int) -> HardNegatives:

@@ -314,8 +314,7 @@ def masks(
 
 def _same(values: NDArray[Any], rows: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
     number = np.unique(values[codes], return_inverse=True)[1].astype(np.int32)
-    found: NDArray[np.bool_] = number[: len(rows), None] == number[None, :]
-    return found
+    return np.asarray(number[: len(rows), None] == number[None, :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,5 +414,4 @@ def evaluate_held_out(pairs: Pairs, test: HeldOutTest, own: Parameters, products
 def _rank(answer: Floats, others: Floats, right: NDArray[np.bool_]) -> NDArray[np.float64]:
     above = ((others > answer[:, None]) & ~right).sum(axis=1)
     beside = ((others == answer[:, None]) & ~right).sum(axis=1)
-    found: NDArray[np.float64] = 1.0 + above + beside / 2
-    return found
+    return np.asarray(1.0 + above + beside / 2)
