@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import random
 import re
@@ -19,11 +18,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http.client import HTTPException, IncompleteRead, LineTooLong
 from typing import Any, Final, Self
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urldefrag, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import urllib3
@@ -41,7 +38,6 @@ class HttpLimits:
     """Limits of a response, and the waits between attempts."""
 
     body_bytes: int = 32_000_000  # 256 embeddings of 3,072 numbers, the largest useful response, are 17 MB; doubled
-    piece_bytes: int = 65_536  # per read, after which the size is checked
     secret_chars: int = 8  # shorter values in the query of a URL are API versions or flags, not secrets
     backoff_seconds: float = 0.5  # first wait, doubled each time; outlasts a limit per second
     longest_backoff: float = 8.0  # a restarting server loads its model for some ten seconds
@@ -57,7 +53,6 @@ _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _RESERVED_HEADERS: Final = frozenset({"connection", "content-length", "host", "transfer-encoding"})
 #: Statuses of invalid requests.
 _REJECTIONS: Final = frozenset({400, 413, 422})
-_DENIALS: Final = frozenset({401, 403, 404})
 #: Ollama and llama.cpp send 500 for a text that is too long; a retry is useless.
 _TOO_MUCH: Final = re.compile(rb"too large to process|context (?:length|size|window)", re.IGNORECASE)
 #: Ten digits are a time in seconds since 1970; fewer are a duration, which some servers send.
@@ -84,12 +79,21 @@ class HttpRequest:
     """A request checked by `make_request`; its repr contains no secret."""
 
     url: str = field(repr=False)
-    address: SplitResult = field(repr=False)
     method: str
     body: bytes | None = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     token_env: str | None
     secrets: frozenset[str] = field(repr=False)  # redacted in messages
+
+    def redact(self, text: str) -> str:
+        """Return a text as one line without control characters and secrets."""
+        line = " ".join("".join(char for char in text if char.isprintable() or char.isspace()).split())
+        return Redactor(self.secrets).text(line)
+
+    def excerpt(self, body: bytes) -> str:
+        """Return the beginning of a response for a message."""
+        text = self.redact(body.decode("utf-8", "replace"))
+        return text if len(text) <= _EXCERPT_CHARS else text[: _EXCERPT_CHARS - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +115,8 @@ class HttpResponse:
             if not constants:
                 return value
             why, hint = f" (it holds {constants[0]})", "check the server log: the model behind the address failed"
-        sentence = f"answered {self.status} without JSON{why}: {_excerpt(self.body, self.request)}"
-        raise EngineError(sentence, file=_clean(redact_url(self.request.url), self.request), hint=hint)
+        message = f"answered {self.status} without JSON{why}: {self.request.excerpt(self.body)}"
+        raise EngineError(message, file=self.request.redact(redact_url(self.request.url)), hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +130,10 @@ class FailedAttempt:
     retry: bool = False  # a retry may succeed
     retry_after: float | None = None  # seconds, as the server requests
 
-    def delay(self, attempt: int, limits: HttpLimits = DEFAULT_HTTP, chance: random.Random = _RANDOM) -> float | None:
+    def delay(self, attempt: int, limits: HttpLimits = DEFAULT_HTTP) -> float | None:
         """Return the seconds to wait before the next attempt; None when a retry is useless."""
         longest = min(limits.backoff_seconds * 2**attempt, limits.longest_backoff)
-        backoff = longest * (1 - limits.jitter * chance.random())
-        wait = backoff if self.retry_after is None else self.retry_after
+        wait = longest * (1 - limits.jitter * _RANDOM.random()) if self.retry_after is None else self.retry_after
         return wait if self.retry and wait <= limits.longest_wait else None
 
     def error(self, request: HttpRequest, failures: Sequence[str] = ()) -> AssayError:
@@ -138,7 +141,7 @@ class FailedAttempt:
         after = f" ({describe_attempts(failures)})" if failures else ""
         if set(failures) == {self.message}:
             after = f" ({len(failures) + 1} attempts)"
-        return self.kind(self.message + after, file=_clean(redact_url(request.url), request), hint=self.hint)
+        return self.kind(self.message + after, file=request.redact(redact_url(request.url)), hint=self.hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,6 @@ def post_json(
     timeout: float = 30.0,
     retries: int = 2,
     limits: HttpLimits = DEFAULT_HTTP,
-    chance: random.Random = _RANDOM,
 ) -> object:
     """Send a JSON value and return the JSON value of the response.
 
@@ -180,8 +182,7 @@ def post_json(
         secrets={query, *(value for _, value in parse_qsl(query) if len(value) >= limits.secret_chars)},
     )
     with HttpClient(limits=limits) as client:
-        response = client.send(request, RetryPolicy(timeout, retries), chance=chance)
-    return response.json()
+        return client.send(request, RetryPolicy(timeout, retries)).json()
 
 
 def make_request(
@@ -194,7 +195,7 @@ def make_request(
     secrets: Iterable[str] = (),
 ) -> HttpRequest:
     """Validate and build a request; the token goes into the Authorization header."""
-    address = web_address(url)
+    web_address(url)
     if not _NAME.fullmatch(method):
         raise ConfigError(f"invalid HTTP method {method!r:.20}", hint="use GET, POST or PUT")
     for name, value in (headers or {}).items():
@@ -208,7 +209,7 @@ def make_request(
     if token:
         given["Authorization"] = f"Bearer {token}"
     once = {name.lower(): (name, value) for name, value in given.items()}  # the last spelling of a name wins
-    return HttpRequest(url, address, method, body, dict(once.values()), token_env, frozenset({token, *secrets} - {""}))
+    return HttpRequest(url, method, body, dict(once.values()), token_env, frozenset({token, *secrets} - {""}))
 
 
 def read_token(name: str | None) -> str:
@@ -219,8 +220,7 @@ def read_token(name: str | None) -> str:
     if not token:
         raise ConfigError(f"the environment variable {name} is not set", hint=f"export {name}=... with the API's token")
     if not _is_word(token):
-        hint = "use one word of ASCII characters"
-        raise ConfigError(f"the environment variable {name} holds no token", hint=hint)
+        raise ConfigError(f"the environment variable {name} holds no token", hint="use one word of ASCII characters")
     return token
 
 
@@ -250,16 +250,16 @@ def _is_word(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
 
-@dataclass(slots=True)
 class _Line:
-    """A connection in use, and its socket, which is open while a response is read."""
+    """The connection of an attempt, its socket once the request is sent, and whether it was used before."""
 
     connection: Any = None
     sock: Any = None
-    reused: bool = False
+    reused = False
 
     def shut_down(self) -> None:
-        for sock in {self.sock, getattr(self.connection, "sock", None)} - {None}:
+        sock = self.sock or getattr(self.connection, "sock", None)
+        if sock is not None:
             with suppress(OSError):
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)  # SSLSocket.shutdown is not safe during a read
 
@@ -274,7 +274,7 @@ class HttpClient:
     def __init__(self, keep: int = 0, limits: HttpLimits = DEFAULT_HTTP) -> None:
         self.limits = limits
         self._keep = keep
-        self._managers: dict[tuple[str, str], urllib3.PoolManager] = {}
+        self._managers: dict[str, urllib3.PoolManager] = {}  # by proxy
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -291,12 +291,7 @@ class HttpClient:
             manager.clear()
 
     def send(
-        self,
-        request: HttpRequest,
-        policy: RetryPolicy,
-        *,
-        turn: Callable[[], float] = lambda: 0.0,
-        chance: random.Random = _RANDOM,
+        self, request: HttpRequest, policy: RetryPolicy, *, turn: Callable[[], float] = lambda: 0.0
     ) -> HttpResponse:
         """Return the response to a request, or raise an error for the user.
 
@@ -304,36 +299,35 @@ class HttpClient:
         wait that would exceed the whole time is not begun. `turn` waits for a rate limiter and returns the seconds
         that it took, which do not count.
         """
-        clock, waited = Deadline(policy.whole), 0.0
-        failures: tuple[str, ...] = ()
+        clock, waited, failures = Deadline(policy.whole), 0.0, list[str]()
         while True:
-            pause = turn()
-            clock.extend(pause)
+            clock.extend(pause := turn())
             waited += pause
             outcome = self.attempt(request, clock.within(policy.attempt))
             if isinstance(outcome, HttpResponse):
-                return replace(outcome, failures=failures, waited=waited)
-            wait = outcome.delay(len(failures), self.limits, chance) if len(failures) < policy.retries else None
+                return replace(outcome, failures=tuple(failures), waited=waited)
+            wait = outcome.delay(len(failures), self.limits) if len(failures) < policy.retries else None
             if wait is None or not clock.allows(wait):
                 raise outcome.error(request, failures)
-            failures = (*failures, outcome.reason or outcome.message)
+            failures.append(outcome.reason or outcome.message)
             time.sleep(wait)
 
     def attempt(self, request: HttpRequest, clock: Deadline) -> HttpResponse | FailedAttempt:
         """Send a request once and read the response."""
-        proxy = _find_proxy(request.address)
+        address = urlsplit(request.url)
+        # the environment is read each time, as by curl
+        proxy = getproxies().get(address.scheme, "")
+        if proxy and proxy_bypass(f"{address.hostname}:{address.port or (443 if address.scheme == 'https' else 80)}"):
+            proxy = ""
         with self._lock:
-            key = (request.address.scheme, proxy)
-            if key not in self._managers:
-                self._managers[key] = _make_manager(*key, max(1, self._keep))
-            manager = self._managers[key]
+            if proxy not in self._managers:
+                self._managers[proxy] = _make_manager(address.scheme, proxy, max(1, self._keep))
+            manager = self._managers[proxy]
         line = _Line()
         try:
             return call_within(clock.left(), lambda: self._exchange(manager, request, clock, line), name=_THREAD)
-        except TimeoutError as error:
+        except _ERRORS as error:  # TimeoutError too
             line.shut_down()
-            return _explain(error, clock, proxied=bool(proxy))
-        except _ERRORS as error:
             return _explain(error, clock, proxied=bool(proxy))
 
     def _exchange(
@@ -345,7 +339,7 @@ class HttpClient:
             try:
                 response = manager.urlopen(
                     request.method,
-                    request.address._replace(fragment="").geturl(),
+                    urldefrag(request.url).url,
                     body=request.body,
                     headers=headers,
                     retries=False,
@@ -354,44 +348,35 @@ class HttpClient:
                     preload_content=False,
                     decode_content=False,
                 )
+                break
             except _ERRORS as error:
                 # a reused connection that the server closes as the request arrives does not count as an attempt
                 if not (line.reused and any(isinstance(cause, ConnectionError) for cause in _causes(error))):
                     raise
-            else:
-                break
-        ok = 200 <= response.status < 300
-        body: bytes | FailedAttempt = b""
+        ok, limit, body = 200 <= response.status < 300, self.limits.body_bytes, b""
+        too_long = (getattr(response, "length_remaining", None) or 0) > limit
         try:
-            body = self._read_body(response)
+            while not too_long and len(body) <= limit and (piece := response.read(limit + 1 - len(body))):
+                body += piece
         except _ERRORS:
             response.close()
             if ok:
                 raise
-        if isinstance(body, FailedAttempt):
-            response.close()
-            if ok:
-                return body
-            body = b""  # the status of a failure is enough
-        response.release_conn()
-        return HttpResponse(request, response.status, body) if ok else _classify(request, response, body)
-
-    def _read_body(self, response: urllib3.BaseHTTPResponse) -> bytes | FailedAttempt:
+        failed: FailedAttempt | None = None
         coding = response.headers.get("Content-Encoding", "").strip().lower()
         if coding not in ("", "identity"):
             named = coding if coding in _CODINGS else "an unknown coding"  # whose name may be a token
             message = f"answered in {named}, which was not requested"
-            return FailedAttempt(message, EngineError, "turn off compression on the server")
-        pieces: list[bytes] = []
-        size = 0
-        while max(size, getattr(response, "length_remaining", None) or 0) <= self.limits.body_bytes:
-            piece = response.read1(self.limits.piece_bytes)
-            if not piece:
-                return b"".join(pieces)
-            pieces.append(piece)
-            size += len(piece)
-        message = f"answered with more than {self.limits.body_bytes:,} bytes"
-        return FailedAttempt(message, EngineError, "request less at a time")
+            failed = FailedAttempt(message, EngineError, "turn off compression on the server")
+        elif too_long or len(body) > limit:
+            failed = FailedAttempt(f"answered with more than {limit:,} bytes", EngineError, "request less at a time")
+        if failed:
+            response.close()
+        else:
+            response.release_conn()
+        if ok:
+            return failed or HttpResponse(request, response.status, body)
+        return _classify(request, response, b"" if failed else body)
 
 
 def _classify(request: HttpRequest, response: urllib3.BaseHTTPResponse, body: bytes) -> FailedAttempt:
@@ -403,87 +388,51 @@ def _classify(request: HttpRequest, response: urllib3.BaseHTTPResponse, body: by
     # GitHub sends 403 with the time to wait or the number of remaining requests
     limited = status == 429 or (status == 403 and (spent or wait is not None))
     rejected = status in _REJECTIONS or (status >= 500 and _TOO_MUCH.search(body) is not None)
-    kind: type[AssayError] = EngineError
-    if rejected:
-        kind = RequestRejected
-    elif status in _DENIALS and not limited:
-        kind = AccessDenied
+    denied = status in (401, 403, 404) and not limited
     if 300 <= status < 400:
-        where = _clean(redact_url(headers.get("Location") or ""), request)
+        where = request.redact(redact_url(headers.get("Location") or ""))
         hint = f"redirects are not followed; use the target if you trust it: {where}"
     elif limited:
-        requested = f" (Retry-After: {_clean(wait, request):.40})" if wait else ""
+        requested = f" (Retry-After: {request.redact(wait):.40})" if wait else ""
         hint = f"wait until the rate limit is reset{requested}, or send less at a time"
     elif status in (401, 403):
         hint = f"check the token in {request.token_env}" if request.token_env else "set the variable with the token"
     else:
         hint = "check the server log" if status >= 500 else "check the address and the names in the request"
-    excerpt = _excerpt(body, request)
+    excerpt, retry_after = request.excerpt(body), None
+    with suppress(exceptions.InvalidHeader):
+        retry_after = urllib3.Retry().parse_retry_after(wait or "")
     return FailedAttempt(
         f"answered {status}" + (f": {excerpt}" if excerpt else ""),
-        kind,
+        RequestRejected if rejected else AccessDenied if denied else EngineError,
         hint,
         str(status),
         retry=not rejected and (limited or status >= 500),
-        retry_after=_parse_retry_after(wait),
+        retry_after=retry_after,
     )
 
 
-def _parse_retry_after(value: str | None) -> float | None:
-    # seconds or a date (RFC 9110, 10.2.3); invalid values are ignored
-    if value is None:
-        return None
-    with suppress(ValueError):
-        seconds = float(value)
-        return seconds if math.isfinite(seconds) and seconds >= 0 else None
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())
-
-
-def _find_proxy(address: SplitResult) -> str:
-    # `http_proxy`, `https_proxy` and `no_proxy` are read each time, as curl does
-    port = address.port or (443 if address.scheme == "https" else 80)
-    proxy = getproxies().get(address.scheme)
-    if not proxy or proxy_bypass(f"{address.hostname}:{port}"):
-        return ""
-    url = proxy if "://" in proxy else f"http://{proxy}"
-    with suppress(ValueError):
-        parts = urlsplit(url)
-        if parts.scheme == "http" and parts.hostname and parts.port != 0:
-            return url
-    raise ConfigError(f"{address.scheme}_proxy is not a usable proxy", hint="write it as http://host:port")
-
-
 def _make_manager(scheme: str, proxy: str, keep: int) -> urllib3.PoolManager:
-    context = ssl.create_default_context() if scheme == "https" else None
-    if proxy:
-        parts = urlsplit(proxy)
-        headers = {}
-        if parts.username is not None:
-            login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            headers = urllib3.make_headers(proxy_basic_auth=login)
-        bare = f"http://{parts.netloc.rpartition('@')[2]}"
-        manager: urllib3.PoolManager = urllib3.ProxyManager(
-            bare, proxy_headers=headers, maxsize=keep, ssl_context=context
-        )
-    else:
-        manager = urllib3.PoolManager(maxsize=keep, ssl_context=context)
+    manager: urllib3.PoolManager | None = None if proxy else urllib3.PoolManager(maxsize=keep)
+    with suppress(ValueError):
+        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+        if parts.scheme == "http" and parts.hostname and parts.port != 0:
+            login, _, host = parts.netloc.rpartition("@")
+            login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}" if login else ""
+            headers = urllib3.make_headers(proxy_basic_auth=login or None)
+            manager = urllib3.ProxyManager(f"http://{host}", proxy_headers=headers, maxsize=keep)
+    if manager is None:
+        raise ConfigError(f"{scheme}_proxy is not a usable proxy", hint="write it as http://host:port")
     manager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
     return manager
 
 
 class _Connection(HTTPConnection):
     def request(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as urllib3 calls it
-        _attempt.line.connection, _attempt.line.reused = self, self.sock is not None
+        line = _attempt.line
+        line.connection, line.sock, line.reused = self, None, self.sock is not None
         super().request(*args, **options)
-
-    def getresponse(self) -> Any:  # noqa: ANN401 - of the library
-        _attempt.line.sock = self.sock
-        return super().getresponse()
+        line.sock = self.sock
 
 
 class _TlsConnection(_Connection, HTTPSConnection):
@@ -506,8 +455,7 @@ logging.getLogger("urllib3.connectionpool").addFilter(lambda record: record.thre
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
     yield error
-    inner = [error.__cause__, getattr(error, "reason", None), *error.args]
-    for cause in inner:
+    for cause in (error.__cause__, getattr(error, "reason", None), *error.args):
         if isinstance(cause, BaseException):
             yield from _causes(cause)
 
@@ -538,13 +486,3 @@ def _explain(error: Exception, clock: Deadline, *, proxied: bool) -> FailedAttem
         reason = "no such host"
     way = " through the proxy" if proxied else ""
     return FailedAttempt(f"cannot be reached{way} ({reason or type(causes[-1]).__name__})", retry=True)
-
-
-def _excerpt(body: bytes, request: HttpRequest) -> str:
-    text = _clean(body.decode("utf-8", "replace"), request)
-    return text if len(text) <= _EXCERPT_CHARS else text[: _EXCERPT_CHARS - 1] + "…"
-
-
-def _clean(text: str, request: HttpRequest) -> str:
-    line = " ".join("".join(char for char in text if char.isprintable() or char.isspace()).split())
-    return Redactor(request.secrets).text(line)

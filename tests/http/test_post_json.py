@@ -1,5 +1,4 @@
 import logging
-import random
 import socket
 import threading
 import traceback
@@ -136,7 +135,7 @@ def test_post_json_waits_as_long_as_the_server_asks(form, naps):
 def test_post_json_waits_longer_each_time_and_never_quite_as_long(naps):
     limits = HttpLimits(backoff_seconds=1.0, longest_backoff=8.0, jitter=0.5)
     with serving(in_turn(Reply("busy", 503))) as server, pytest.raises(EngineError):
-        post_json(server.url, {}, retries=6, limits=limits, chance=random.Random(4))
+        post_json(server.url, {}, retries=6, limits=limits)
     longest = [1, 2, 4, 8, 8, 8]
     assert all(most / 2 <= wait <= most for wait, most in zip(naps, longest, strict=True))
     assert len({wait / most for wait, most in zip(naps, longest, strict=True)}) == len(longest)

@@ -53,6 +53,7 @@ _CODE: Final = (
     "training/miners.py",
     "training/shards.py",
     "training/config.py",
+    "redaction.py",
     "syntax",
     "search/query.py",
     "search/chunking.py",
