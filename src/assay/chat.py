@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from dataclasses import dataclass
+from importlib import resources
 from typing import Final
 
 from assay.errors import ConfigError, EngineError
@@ -23,6 +26,7 @@ class ChatConfig:
 
 
 DEFAULT_CHAT: Final = ChatConfig()
+_CODE_BLOCK: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
 _FENCE_CHARS: Final = 16  # of 64 hexadecimal digits; 2^64 fences cannot be guessed in advance
 
 
@@ -91,3 +95,24 @@ def fence(*texts: str) -> str:
 def prompt_version(*prompts: str) -> str:
     """Return a version that changes with the text of prompts."""
     return fence(*prompts)
+
+
+def load_prompt(name: str) -> str:
+    """Load a prompt that is shipped with Assay."""
+    return resources.files("assay.data").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+
+
+def quote(text: str, tag: str, *context: str) -> str:
+    """Quote an untrusted text between unpredictable marks, which it cannot close."""
+    mark = fence(*context, text)
+    return f"<{tag} {mark}>\n{text}\n</{tag} {mark}>"
+
+
+def parse_json(answer: str, *, prose: bool = False) -> object:
+    """Parse an answer that is JSON, bare or in a code block; with `prose`, text around the block is ignored."""
+    block = _CODE_BLOCK.search(answer) if prose else _CODE_BLOCK.fullmatch(answer.strip())
+    try:
+        value: object = json.loads(block[1] if block else answer.strip())
+    except RecursionError as error:
+        raise ValueError("too many nested values") from error
+    return value

@@ -2,9 +2,9 @@
 
 import pytest
 
-from assay.chat import Endpoint
+from assay.chat import Endpoint, load_prompt
 from assay.corpus import open_corpus
-from assay.gold.review.reviewers import ask_model, prompt, question, read_answer, version
+from assay.gold.review.reviewers import ask_model, read_answer, version
 from assay.gold.review.views import ItemViewer
 from assay.types import CorpusSpec
 from tests.gold.review.conftest import target_item
@@ -57,14 +57,16 @@ def test_a_reason_is_cut_and_cannot_act_on_a_terminal():
 
 def test_the_item_is_fenced_by_a_mark_that_stands_nowhere_in_it(queue):
     viewer = ItemViewer(open_corpus(CorpusSpec("path", "."), base=queue.gold_file.parent))
-    asked = question(viewer.view(target_item(queue, engines=("secret-engine",))))
-    first = next(line for line in asked.text.splitlines() if line.startswith("<item "))
+    with serving(in_turn(Reply({"choices": [{"message": {"content": "no vote"}}]}))) as server:
+        ask_model(Endpoint(server.url, "m"), viewer.view(target_item(queue, engines=("secret-engine",))))
+    task, text = (message["content"] for message in server.asked[0].payload["messages"])
+    first = next(line for line in text.splitlines() if line.startswith("<item "))
     mark = first.removeprefix("<item ").removesuffix(">")
-    inside = asked.text.split(first + "\n")[1].split(f"\n</item {mark}>")[0]
+    inside = text.split(first + "\n")[1].split(f"\n</item {mark}>")[0]
     assert mark not in inside
     assert "def with_tax" in inside
-    assert "secret-engine" not in asked.text
-    assert asked.task == prompt()
+    assert "secret-engine" not in text
+    assert task == load_prompt("review")
     assert len(version()) == 16
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
 from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
+from assay.chat import Endpoint, Prompt, complete, load_prompt, parse_json, prompt_version, quote
 from assay.errors import GoldError
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation
@@ -41,8 +38,6 @@ class ProposalRules:
 
 PROPOSING: Final = ProposalRules()
 _INDENT: Final = "  "  # of a definition, below its file
-_PROMPT: Final = "propose"
-_FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,7 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
             return
         module, count = known[int(index)], min(left, PROPOSING.each)
         lead = f"Write at most {count} questions about the folder that is shown."
-        entries = read_queries(complete(endpoint, _prompt(_PROMPT, lead, module.digest)))
+        entries = read_queries(_ask(endpoint, "propose", lead, module.digest))
         where = f"{endpoint.name}, directory {module.folder}"
         cut = f"directory {module.folder}: {module.cut} definitions did not fit into the prompt"
         notes = (cut,) if module.cut else ()
@@ -91,18 +86,16 @@ def modules(code: CodeIndex) -> tuple[Module, ...]:
     for folder, files in sorted(folders.items()):
         if sum(map(len, files.values())) < PROPOSING.fewest:
             continue
-        share = PROPOSING.chars // len(files)
         lines: list[str] = []
         count = 0
         for path in sorted(files):
             own: list[str] = []
             for ref in sorted(files[path], key=lambda ref: (len(ref.names), ref.position)):
-                target = code.anchor(ref)
-                if target is not None:
+                if (target := code.anchor(ref)) is not None:
                     doc = next(sentences(ref.definition.doc), "")[: PROPOSING.doc]
                     signature = ref.definition.signature[: PROPOSING.signature]
                     own.append(f"{_INDENT}{target.anchor} | {signature}" + (f" | {doc}" if doc else ""))
-            lines += [path, *_cut(own, share - len(path) - 1)]
+            lines += [path, *_cut(own, PROPOSING.chars // len(files) - len(path) - 1)]
             count += len(own)
         shown = _cut(lines, PROPOSING.chars)
         left_out = count - sum(line.startswith(_INDENT) for line in shown)
@@ -115,26 +108,19 @@ def _cut(lines: list[str], chars: int) -> list[str]:
     return [line for line, end in zip(lines, ends, strict=True) if end <= chars]
 
 
-def _prompt(name: str, lead: str, text: str) -> Prompt:
-    """Return a prompt that quotes a text between unpredictable marks, which the text cannot close."""
-    mark = fence(lead, text)
-    return Prompt(_instructions(name), f"{lead}\n<shown {mark}>\n{text}\n</shown {mark}>")
+def _ask(endpoint: Endpoint, prompt: str, lead: str, text: str) -> str:
+    return complete(endpoint, Prompt(load_prompt(prompt), f"{lead}\n{quote(text, 'shown', lead)}"))
 
 
-def _instructions(name: str) -> str:
-    return resources.files("assay.data").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
-
-
-def _origin(endpoint: Endpoint, name: str) -> Origin:
-    return Origin("endpoint", f"{endpoint.name} prompt {name} {prompt_version(_instructions(name))}")
+def _origin(endpoint: Endpoint, prompt: str) -> Origin:
+    return Origin("endpoint", f"{endpoint.name} prompt {prompt} {prompt_version(load_prompt(prompt))}")
 
 
 def read_queries(answer: str) -> list[Mapping[str, object]] | str:
-    """Return the list of queries in an answer, bare or in a code fence, or an error message."""
-    fenced = _FENCED.search(answer)
+    """Return the list of queries in an answer, or an error message."""
     try:
-        value = json.loads(fenced[1] if fenced else answer)
-    except (ValueError, RecursionError):
+        value = parse_json(answer, prose=True)
+    except ValueError:
         return "the answer is not JSON"
     entries = value.get("queries") if isinstance(value, dict) else value
     if not isinstance(entries, list):
@@ -167,7 +153,7 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
         targets[target.anchor] = target
     notes = (f"the model's reason: {why}",) if why and private_part(why, known=code.names) is None else ()
     forms = {"keyword": keyword} if keyword else {}
-    return Intent(human, tuple(targets.values()), _origin(endpoint, _PROMPT), notes=notes, forms=forms)
+    return Intent(human, tuple(targets.values()), _origin(endpoint, "propose"), notes=notes, forms=forms)
 
 
 def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator[IntakeResult]:
@@ -180,11 +166,10 @@ def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator
             if form in query.forms or (form == "wrong_terminology" and "human" not in query.forms):
                 continue
             name = f"phrase-{form}"
-            answer = complete(endpoint, _prompt(name, f"Write the form called {form}.", shown)).strip()
+            answer = _ask(endpoint, name, f"Write the form called {form}.", shown).strip()
             problem = answer_problem(query, form, answer, intake.code.names)
             if problem is None:
-                phrase = Phrase(form, answer)
-                yield IntakeResult((phrasing_item(intake, query, phrase, _origin(endpoint, name)),))
+                yield IntakeResult((phrasing_item(intake, query, Phrase(form, answer), _origin(endpoint, name)),))
             else:
                 yield IntakeResult(refused=(Rejection(f"{endpoint.name}, {form} of {query.id}", problem),))
 

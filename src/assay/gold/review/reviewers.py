@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from typing import Final
 
-from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
+from assay.chat import Endpoint, Prompt, complete, load_prompt, parse_json, prompt_version, quote
 from assay.clock import today
 from assay.errors import ConfigError, GoldError
 from assay.gold.anchors import AnchorIndex, UnresolvedTarget, parse_target
@@ -38,7 +35,6 @@ from assay.gold.review.votes import (
 )
 from assay.types import GoldSet, Query, Target
 
-_FENCED: Final = re.compile(r"\A```(?:json)?\s*\n(?P<inside>.*)\n\s*```\Z", re.DOTALL)
 _LONGEST_REASON: Final = 600  # characters of a model's reason: a sentence or two
 
 
@@ -110,33 +106,25 @@ class ModelVote:
     problem: str = ""
 
 
-def prompt() -> str:
-    return resources.files("assay.data").joinpath("prompts", "review.md").read_text(encoding="utf-8")
-
-
 def version() -> str:
     """Return the version of the prompt, a hash of its text."""
-    return prompt_version(prompt())
+    return prompt_version(load_prompt("review"))
 
 
 def ask_model(endpoint: Endpoint, view: ItemView) -> ModelVote:
-    return read_answer(complete(endpoint, question(view)), values_for(view.item.kind))
-
-
-def question(view: ItemView) -> Prompt:
-    """Return the prompt for an item, quoted between unpredictable marks."""
-    text = "\n".join(describe(view))
-    mark = fence(text)
-    return Prompt(prompt(), f"{question_for(view.item.kind)}\n<item {mark}>\n{text}\n</item {mark}>")
+    """Request a vote on an item, which the prompt quotes as untrusted text."""
+    kind = view.item.kind
+    item = quote("\n".join(describe(view)), "item")
+    return read_answer(
+        complete(endpoint, Prompt(load_prompt("review"), f"{question_for(kind)}\n{item}")), values_for(kind)
+    )
 
 
 def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
-    """Parse a JSON object with a vote and a reason, bare or in a code fence; anything else is a problem."""
-    bare = text.strip()
-    fenced = _FENCED.match(bare)
+    """Parse a JSON object with a vote and a reason; anything else is a problem."""
     try:
-        answer = json.loads(fenced["inside"] if fenced else bare)
-    except (ValueError, RecursionError):
+        answer = parse_json(text)
+    except ValueError:
         return ModelVote(problem="the answer is not a JSON object")
     match answer:
         case {"vote": str() | int() as vote, "reason": str(reason)} if reason.strip():
