@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.errors import InputError
 from assay.gold.mining.log_queries import mine_shell, mine_transcript, questions
-from assay.gold.mining.logs import OpenedFile, Search, parse_command, read_shell, read_transcript, search
+from assay.gold.mining.logs import OpenedFile, Search, parse_command, parse_pattern, read_shell, read_transcript
 from tests.gold.mining.conftest import anchors
 
 
@@ -54,8 +54,8 @@ def test_commands_tell_what_was_searched_and_opened(command, found):
 def test_no_command_is_an_exception(command):
     list(parse_command(command))
     list(parse_command(f"grep {command}"))
-    search(command)
-    search(command, words=True)
+    list(parse_pattern(command))
+    list(parse_pattern(command, words=True))
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_no_command_is_an_exception(command):
 def test_histories_of_three_shells_are_read(tmp_path, content, commands):
     file = tmp_path / "history"
     file.write_bytes(content)
-    assert [(command.line, command.text) for command in read_shell(file)[0]] == commands
+    assert read_shell(file)[0] == commands
 
 
 def test_zsh_writes_some_bytes_otherwise(tmp_path):
     text = "grep 'größe'"
     meta = b"".join(bytes([0x83, byte ^ 32]) if 0x83 <= byte <= 0x9F else bytes([byte]) for byte in text.encode())
     (tmp_path / "h").write_bytes(b": 1700000000:0;" + meta + b"\n")
-    assert read_shell(tmp_path / "h")[0][0].text == text
+    assert read_shell(tmp_path / "h")[0][0] == (1, text)
 
 
 @pytest.mark.parametrize("read", [read_shell, read_transcript])

@@ -10,17 +10,7 @@ from typing import Final
 
 from assay.gold.codebase import CodeIndex, DefinitionRef, name_key, stems
 from assay.gold.mining.intake import MAX_TARGET_LINES, Intent, MinedItems, Rejection, UnlocatedQuery, normalize
-from assay.gold.mining.logs import (
-    LOGS,
-    Command,
-    OpenedFile,
-    Search,
-    TranscriptStep,
-    UserMessage,
-    parse_command,
-    read_shell,
-    read_transcript,
-)
+from assay.gold.mining.logs import LOGS, OpenedFile, Search, parse_command, read_shell, read_transcript
 from assay.gold.mining.privacy import private_names, private_part
 from assay.gold.mining.questions import is_query_length
 from assay.gold.review.items import How, Origin
@@ -44,23 +34,27 @@ _POLITE: Final = re.compile(
 _MARKED: Final = re.compile(r"^\s*<|```")
 
 
+#: The actions of a command, or one action of a transcript, with its line; a text is a message of the user.
+_Step = tuple[int, Iterable[str | Search | OpenedFile]]
+
+
 @dataclass(slots=True)
 class _LoggedQuery:
-    """A question or search, and the files opened after it."""
+    """A question or search, and the files opened in the steps after it."""
 
     text: str
     form: str
     line: int
     raw: str  # the original text
+    left: int  # steps
     opened: list[OpenedFile] = field(default_factory=list)
-    steps: int = 0
 
 
 def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
     """Propose the searches of a shell history, located by the file opened next or by the name itself."""
     commands, too_long = read_shell(path)
-    names = private_names("\n".join(command.text for command in commands))
-    found = _locate_all(code, _shell_queries(commands), "shell", path.name, names)
+    names = private_names("\n".join(text for _, text in commands))
+    found = _mine(code, "shell", path.name, [(line, parse_command(text)) for line, text in commands], names)
     return _with_notes(found, path, too_long, empty=not commands)
 
 
@@ -68,7 +62,7 @@ def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
     """Propose the questions and searches of a transcript, located by the files opened next."""
     steps, malformed, too_long = read_transcript(path)
     names = private_names("\n".join(step.path for _, step in steps if isinstance(step, OpenedFile)))
-    found = _locate_all(code, _transcript_queries(steps), "transcript", path.name, names)
+    found = _mine(code, "transcript", path.name, [(line, [step]) for line, step in steps], names)
     return _with_notes(found, path, too_long, malformed, empty=not steps)
 
 
@@ -81,40 +75,44 @@ def _with_notes(found: MinedItems, path: Path, too_long: int, malformed: int = 0
     return replace(found, notes=tuple(f"{path.name}: {note}" for note, holds in notes.items() if holds))
 
 
-def _shell_queries(commands: Sequence[Command]) -> Iterator[_LoggedQuery]:
-    current: _LoggedQuery | None = None
-    for command in commands:
-        if current is not None:
-            current.steps += 1
-        for action in parse_command(command.text):
-            if isinstance(action, Search):
-                yield from [current] if current else []
-                current = _LoggedQuery(action.text, action.form, command.line, action.raw)
-            elif current is not None and current.steps <= LOGS.after:
-                current.opened.append(action)
-    yield from [current] if current else []
+def _mine(code: CodeIndex, how: How, file: str, steps: Iterable[_Step], names: frozenset[str]) -> MinedItems:
+    locator = _Locator(code)
+    intents: dict[str, Intent] = {}
+    unlocated: dict[str, UnlocatedQuery] = {}
+    refused: list[Rejection] = []
+    for one in _read_queries(steps):
+        where, key = f"line {one.line} of {file}", normalize(one.text)
+        private = private_part(f"{one.raw}\n{one.text}", names, code.names)
+        if private is not None:
+            refused.append(Rejection(where, f"contains {private}"))
+        elif targets := locator.locate(one.text, one.opened):
+            intents.setdefault(key, Intent(one.text, targets, Origin(how, where), one.form))
+        else:
+            unlocated.setdefault(key, UnlocatedQuery(one.text, where))
+    lost = tuple(one for text, one in unlocated.items() if text not in intents)
+    return MinedItems(tuple(intents.values()), lost, tuple(refused))
 
 
-def _transcript_queries(steps: Sequence[TranscriptStep]) -> Iterator[_LoggedQuery]:
-    pending: list[_LoggedQuery] = []
-    search: list[_LoggedQuery] = []  # at most one
-    for line, step in steps:
-        if isinstance(step, UserMessage):
-            yield from (*pending, *search)
-            paragraphs = step.text.split("\n") if not _MARKED.search(step.text) else ()
-            pending = [_LoggedQuery(q, "human", line, whole) for whole in paragraphs for q in questions(whole)]
-            search = []
-            continue
-        for one in (*pending, *search):
-            one.steps += 1
-        if isinstance(step, Search):
-            yield from search
-            search = [_LoggedQuery(step.text, step.form, line, step.raw)]
-            continue
-        for one, most in (*((one, LOGS.steps) for one in pending), *((one, LOGS.after) for one in search)):
-            if one.steps <= most:
-                one.opened.append(step)
-    yield from (*pending, *search)
+def _read_queries(steps: Iterable[_Step]) -> Iterator[_LoggedQuery]:
+    asked: list[_LoggedQuery] = []
+    searched: list[_LoggedQuery] = []  # at most one
+    for line, actions in steps:
+        for one in (*asked, *searched):
+            one.left -= 1
+        for action in actions:
+            if isinstance(action, str):
+                yield from (*asked, *searched)
+                paragraphs = action.split("\n") if not _MARKED.search(action) else ()
+                texts = [(text, whole) for whole in paragraphs for text in questions(whole)]
+                asked = [_LoggedQuery(text, "human", line, whole, LOGS.steps) for text, whole in texts]
+                searched = []
+            elif isinstance(action, Search):
+                yield from searched
+                searched = [_LoggedQuery(action.text, action.form, line, action.raw, LOGS.after)]
+            else:
+                for one in (*asked, *searched):
+                    one.opened += [action] if one.left >= 0 else []
+    yield from (*asked, *searched)
 
 
 def questions(paragraph: str) -> Iterator[str]:
@@ -123,28 +121,6 @@ def questions(paragraph: str) -> Iterator[str]:
         plain = _POLITE.sub("", " ".join(sentence.split()))
         if _ASKING.search(plain) and is_query_length(plain):
             yield plain.rstrip(".!")
-
-
-def _locate_all(
-    code: CodeIndex, queries: Iterable[_LoggedQuery], how: How, file: str, names: frozenset[str]
-) -> MinedItems:
-    locator = _Locator(code)
-    intents: dict[str, Intent] = {}
-    unlocated: dict[str, UnlocatedQuery] = {}
-    refused: list[Rejection] = []
-    for one in queries:
-        where = f"line {one.line} of {file}"
-        private = private_part(f"{one.raw}\n{one.text}", names, code.names)
-        if private is not None:
-            refused.append(Rejection(where, f"contains {private}"))
-            continue
-        targets = locator.locate(one.text, one.opened)
-        if targets:
-            intents.setdefault(normalize(one.text), Intent(one.text, targets, Origin(how, where), one.form))
-        else:
-            unlocated.setdefault(normalize(one.text), UnlocatedQuery(one.text, where))
-    lost = tuple(one for text, one in unlocated.items() if text not in intents)
-    return MinedItems(tuple(intents.values()), lost, tuple(refused))
 
 
 class _Locator:
@@ -192,26 +168,14 @@ class _Locator:
         ref = min(same, key=lambda ref: (-ref.lines, ref.key), default=None)
         ref = ref or (self.code.definition_at(path, line) if line else None)
         if ref is None or ref.lines > MAX_TARGET_LINES:
-            ref = self._by_partial_name(text, path) or self._by_content(text, path)
+            short = [ref for ref in self.code.definitions_in(path) if ref.lines <= MAX_TARGET_LINES]
+            ref = _by_partial_name(text, short) or self._by_content(text, short)
         return (self.code.anchor(ref) if ref else None) or Target(Span(path))
 
-    def _by_partial_name(self, text: str, path: str) -> DefinitionRef | None:
-        """Return the definition with the fewest other words in its name; unlike a caller, its body may lack them."""
-        wanted = split(text.replace(" ", "_"))
-
-        def matches(name: str) -> bool:
-            has = split(name)
-            return bool(wanted) and any(has[i : i + len(wanted)] == wanted for i in range(len(has) - len(wanted) + 1))
-
-        own = [ref for ref in self.code.definitions_in(path) if ref.lines <= MAX_TARGET_LINES and matches(ref.name)]
-        return min(own, key=lambda ref: (len(split(ref.name)), ref.lines, ref.key), default=None)
-
-    def _by_content(self, text: str, path: str) -> DefinitionRef | None:
+    def _by_content(self, text: str, refs: Sequence[DefinitionRef]) -> DefinitionRef | None:
         wanted = stems(parts(" ".join(content(text))))
-        if not wanted:
-            return None
-        shares = {ref: len(wanted & self.code.stems_of(ref)) / len(wanted) for ref in self.code.definitions_in(path)}
-        fitting = [ref for ref, share in shares.items() if share >= LOGS.fitting and ref.lines <= MAX_TARGET_LINES]
+        shares = {ref: len(wanted & self.code.stems_of(ref)) / len(wanted) for ref in refs if wanted}
+        fitting = [ref for ref, share in shares.items() if share >= LOGS.fitting]
 
         def rank(ref: DefinitionRef) -> tuple[object, ...]:
             return -shares[ref], ref.lines, ref.key
@@ -221,6 +185,18 @@ class _Locator:
         best = min(fitting, key=rank)
         inner = [ref for ref in fitting if ref.is_inside(best) and shares[ref] >= LOGS.inner * shares[best]]
         return min(inner, key=rank, default=best)
+
+
+def _by_partial_name(text: str, refs: Sequence[DefinitionRef]) -> DefinitionRef | None:
+    """Return the definition with the fewest other words in its name; unlike a caller, its body may lack them."""
+    wanted = split(text.replace(" ", "_"))
+
+    def matches(name: str) -> bool:
+        has = split(name)
+        return bool(wanted) and any(has[i : i + len(wanted)] == wanted for i in range(len(has) - len(wanted) + 1))
+
+    own = [ref for ref in refs if matches(ref.name)]
+    return min(own, key=lambda ref: (len(split(ref.name)), ref.lines, ref.key), default=None)
 
 
 def _is_definition(target: Target) -> bool:

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from itertools import groupby
@@ -55,20 +55,8 @@ class OpenedFile:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UserMessage:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    line: int
-    text: str
-
-
-#: A step of a transcript, with its line (1 in a single JSON document).
-TranscriptStep = tuple[int, UserMessage | Search | OpenedFile]
-
+#: A step of a transcript, with its line (1 in a single JSON document): a message of the user, a search or a file.
+TranscriptStep = tuple[int, str | Search | OpenedFile]
 
 #: zsh escapes some bytes as this one followed by the byte XOR 32.
 _META: Final = re.compile(rb"\x83(.)", re.DOTALL)
@@ -77,19 +65,30 @@ _FISH: Final = re.compile(rb"^- cmd: ")
 _STAMP: Final = re.compile(rb"^#\d{9,}\s*$")
 
 
-def read_shell(path: Path) -> tuple[tuple[Command, ...], int]:
-    """Read a history of bash, zsh or fish; return its commands and the number of those that are too long."""
+def read_shell(path: Path) -> tuple[list[tuple[int, str]], int]:
+    """Read a history of bash, zsh or fish; return its commands with their lines, and the number that is too long."""
     lines = _read_text(path, "a shell history").split(b"\n")
     first = next((line for line in lines if line.strip() and not _STAMP.match(line)), b"")
-    every: list[Command] = []
-    if _FISH.match(first):
-        for number, line in enumerate(lines, 1):
-            if _FISH.match(line):
-                text = _FISH.sub(b"", line).decode("utf-8", "replace")
-                every.append(Command(number, re.sub(r"\\(n|\\)", lambda m: "\n" if m[1] == "n" else "\\", text)))
-    else:
-        every += _plain_commands(lines, zsh=any(_ZSH.match(line) for line in lines[: LOGS.first_lines]))
-    commands = tuple(command for command in every if len(command.text) <= LOGS.command)
+    fish, zsh = _FISH.match(first), any(_ZSH.match(line) for line in lines[: LOGS.first_lines])
+    every: list[tuple[int, str]] = []
+    start, parts = 0, list[bytes]()
+    for number, raw in enumerate(lines, 1):
+        if fish:
+            if _FISH.match(raw):
+                text = _FISH.sub(b"", raw).decode("utf-8", "replace")
+                every.append((number, re.sub(r"\\(n|\\)", lambda m: "\n" if m[1] == "n" else "\\", text)))
+            continue
+        start = start if parts else number
+        line = raw if parts else _ZSH.sub(b"", raw)
+        if zsh and line.endswith(b"\\"):
+            parts.append(line[:-1])
+            continue
+        command = b"\n".join([*parts, line])
+        parts = []
+        if command.strip() and not _STAMP.match(command):
+            plain = _META.sub(lambda m: bytes([m[1][0] ^ 32]), command) if zsh else command
+            every.append((start, plain.decode("utf-8", "replace")))
+    commands = [(line, text) for line, text in every if len(text) <= LOGS.command]
     return commands, len(every) - len(commands)
 
 
@@ -105,25 +104,9 @@ def _read_text(path: Path, what: str) -> bytes:
         hint = "check the path and its permissions"
         raise InputError(f"cannot be read: {error.strerror or error}", file=path, hint=hint) from error
     if b"\0" in raw[: LOGS.sniffed]:
-        raise InputError(
-            f"expected {what}, got a binary file", file=path, hint="use the text file that your tool writes"
-        )
+        hint = "use the text file that your tool writes"
+        raise InputError(f"expected {what}, got a binary file", file=path, hint=hint)
     return raw
-
-
-def _plain_commands(lines: list[bytes], *, zsh: bool) -> Iterator[Command]:
-    start, parts = 0, list[bytes]()
-    for number, raw in enumerate(lines, 1):
-        start = start if parts else number
-        line = raw if parts else _ZSH.sub(b"", raw)
-        if zsh and line.endswith(b"\\"):
-            parts.append(line[:-1])
-            continue
-        text = b"\n".join([*parts, line])
-        parts = []
-        if text.strip() and not _STAMP.match(text):
-            plain = _META.sub(lambda m: bytes([m[1][0] ^ 32]), text) if zsh else text
-            yield Command(start, plain.decode("utf-8", "replace"))
 
 
 _USERS: Final = ("user", "human")
@@ -174,7 +157,7 @@ def _parse_json(raw: bytes | str) -> object:
     return value
 
 
-def _walk(value: object, depth: int) -> Iterator[UserMessage | Search | OpenedFile]:
+def _walk(value: object, depth: int) -> Iterator[str | Search | OpenedFile]:
     """Yield the user messages and tool calls of a value of any shape."""
     if depth > LOGS.depth:
         return
@@ -184,14 +167,13 @@ def _walk(value: object, depth: int) -> Iterator[UserMessage | Search | OpenedFi
         if value.get("isMeta") is True:
             return
         if value.get("role") in _USERS and "content" in value:
-            yield from map(UserMessage, _texts(value["content"]))
+            yield from _texts(value["content"])
         elif value.get("sender") in _USERS or value.get("type") == "user_message":
-            yield from map(UserMessage, _texts(value.get("text") or value.get("message")))
+            yield from _texts(value.get("text") or value.get("message"))
         elif isinstance(name, str) and isinstance(arguments, str | dict):
             yield from _tool_call(name, arguments)
         else:
-            for entry in value.values():
-                yield from _walk(entry, depth + 1)
+            yield from _walk(list(value.values()), depth)
     elif isinstance(value, list):
         for entry in value:
             yield from _walk(entry, depth + 1)
@@ -224,8 +206,7 @@ def _tool_call(name: str, arguments: str | Mapping[str, object]) -> Iterator[Sea
         for key in _PATTERN_KEYS:
             pattern = arguments.get(key)
             if isinstance(pattern, str) and pattern.strip():
-                found = search(pattern, words=key not in ("pattern", "regex"))
-                yield from [found] if found else []
+                yield from parse_pattern(pattern, words=key not in ("pattern", "regex"))
                 return
     elif _OPENING.search(name):
         path = next((arguments[key] for key in _PATH_KEYS if isinstance(arguments.get(key), str)), None)
@@ -235,28 +216,20 @@ def _tool_call(name: str, arguments: str | Mapping[str, object]) -> Iterator[Sea
             yield OpenedFile(path.removeprefix("file://"), line)
 
 
-class _SearchTool:
-    """The command-line syntax of a search tool, from `data/mining/commands.toml`."""
-
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        self.pattern = word_set(fields.get("pattern", ""))
-        self.valued = word_set(fields.get("valued", ""))
-        self.subcommands = word_set(fields.get("subcommands", ""))
-        self.positional: bool = fields.get("positional", True)
-        self.words: bool = fields.get("words", False)
-
-
 _COMMANDS: Final = tomllib.loads(
     resources.files("assay.data").joinpath("mining", "commands.toml").read_text(encoding="utf-8")
 )
-_TOOLS: Final = {name: _SearchTool(fields) for fields in _COMMANDS["search"] for name in fields["names"].split()}
+_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = {
+    name: fields for fields in _COMMANDS["search"] for name in fields["names"].split()
+}
 _READERS: Final = word_set(_COMMANDS["readers"])
 _PREFIXES: Final = frozenset(
     ["sudo", "time", "command", "nohup", "env", "exec", "builtin", "xargs", "noglob", "nice", "doas", "\\"]
 )
 _ASSIGNED: Final = re.compile(r"^[A-Za-z_]\w*=")
 _LINE_AT_END: Final = re.compile(r"^(.+?):(\d+)(?::\d+)?$")
-_SED_LINES: Final = re.compile(r"^(\d+)(?:,\d+)?p$")
+#: `vim +12`, `sed -n 10,20p`
+_SHOWN_LINE: Final = re.compile(r"^(?:\+(\d+)|(\d+)(?:,\d+)?p)$")
 _SEPARATORS: Final = frozenset(";|&()<>")
 #: Syntax of regular expressions: classes, groups, escapes, quantifiers, anchors.
 _SYNTAX: Final = re.compile(
@@ -284,14 +257,19 @@ def parse_command(command: str) -> Iterator[Search | OpenedFile]:
         name, arguments = ("", []) if separator else _split_name(list(group))
         if name in _TOOLS:
             pattern = _pattern(_TOOLS[name], arguments)
-            found = search(pattern, words=_TOOLS[name].words) if pattern else None
-            yield from [found] if found else []
+            yield from parse_pattern(pattern, words=_TOOLS[name].get("words", False)) if pattern else ()
         elif name in _READERS or name == "sed":
-            yield from _opened_files(arguments)
+            line: int | None = None
+            for word in arguments:
+                at, shown = _LINE_AT_END.match(word), _SHOWN_LINE.match(word)
+                if shown:
+                    line = int(shown[1] or shown[2])
+                elif not word.startswith(("-", "+", "$")):
+                    yield OpenedFile(at[1], int(at[2])) if at else OpenedFile(word, line)
 
 
-def search(pattern: str, *, words: bool = False) -> Search | None:
-    """Turn a search pattern into a query without regular expression syntax, or return None if no word is left."""
+def parse_pattern(pattern: str, *, words: bool = False) -> Iterator[Search]:
+    """Yield a search pattern as a query without regular expression syntax; nothing if no word is left."""
     if words:
         found = pattern.split()
     else:
@@ -300,11 +278,11 @@ def search(pattern: str, *, words: bool = False) -> Search | None:
             found = found[1:]
     unique = list(dict.fromkeys(found))
     meaningful = [word for word in unique if word.lower() not in _MARKS]
-    if not any(sum(c.isalpha() for c in word) >= TEXTS.shortest_word for word in meaningful):
-        return None
-    text = " ".join(unique)
+    long = any(sum(c.isalpha() for c in word) >= TEXTS.shortest_word for word in meaningful)
     is_question = len(unique) > TEXTS.fewest and not STOP_WORDS.isdisjoint(word.lower() for word in unique)
-    return Search(text, "human" if is_question else "keyword", pattern) if len(text) <= TEXTS.longest else None
+    text = " ".join(unique)
+    if long and len(text) <= TEXTS.longest:
+        yield Search(text, "human" if is_question else "keyword", pattern)
 
 
 def _split_name(rest: list[str]) -> tuple[str, list[str]]:
@@ -321,53 +299,33 @@ def _split_name(rest: list[str]) -> tuple[str, list[str]]:
         while len(rest) > 1 and rest[0] in ("-C", "-c"):
             rest = rest[2:]
         return (f"git-{rest[0]}", rest[1:]) if rest else ("git", [])
-    tool = _TOOLS.get(name)
-    if tool and tool.subcommands:
-        return (name, rest[1:]) if rest and rest[0] in tool.subcommands else ("", [])
+    subcommands = _TOOLS.get(name, {}).get("subcommands")
+    if subcommands:
+        return (name, rest[1:]) if rest and rest[0] in subcommands.split() else ("", [])
     return name, rest
 
 
-def _pattern(tool: _SearchTool, words: Sequence[str]) -> str | None:
+def _pattern(tool: Mapping[str, Any], words: list[str]) -> str | None:
+    searching, valued = tool.get("pattern", "").split(), tool.get("valued", "").split()
     pending, given, plain = "", list[str](), list[str]()
     options = True
     for word in words:
+        name, equals, value = word.partition("=")
         if pending:
-            given += [word] if pending in tool.pattern else []
+            given += [word] if pending in searching else []
             pending = ""
         elif options and word == "--":
             options = False
-        elif options and word.startswith("-") and len(word) > 1:
-            pending = _read_option(tool, word, given)
-        else:
+        elif not options or not word.startswith("-") or word == "-":
             plain.append(word)
+        elif equals and name.startswith("--"):
+            given += [value] if name in searching else []
+        elif word in searching or word in valued:
+            pending = word
+        elif word[:2] in searching:  # -Sname, -e'pattern'
+            given.append(word[2:])
+        elif f"-{word[-1]}" in searching and word[1:].isalpha():
+            pending = f"-{word[-1]}"
     if given:
         return " ".join(given)
-    return plain[0] if plain and tool.positional else None
-
-
-def _read_option(tool: _SearchTool, word: str, given: list[str]) -> str:
-    """Append the pattern of an option to `given`, or return the option that takes the next word as its value."""
-    name, equals, value = word.partition("=")
-    if equals and name.startswith("--"):
-        given += [value] if name in tool.pattern else []
-        return ""
-    if word in tool.pattern or word in tool.valued:
-        return word
-    if word.startswith("--") or len(word) < 3:
-        return ""
-    if word[:2] in tool.pattern:  # -Sname, -e'pattern'
-        given.append(word[2:])
-        return ""
-    short = f"-{word[-1]}"
-    return short if short in tool.pattern and word[1:].isalpha() else ""
-
-
-def _opened_files(words: Sequence[str]) -> Iterator[OpenedFile]:
-    line: int | None = None
-    for word in words:
-        sed = _SED_LINES.match(word)
-        if re.fullmatch(r"\+\d+", word) or sed:
-            line = int(sed[1] if sed else word[1:])
-        elif not word.startswith(("-", "+", "$")):
-            at = _LINE_AT_END.match(word)
-            yield OpenedFile(at[1], int(at[2])) if at else OpenedFile(word, line)
+    return plain[0] if plain and tool.get("positional", True) else None
