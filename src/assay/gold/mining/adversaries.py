@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -27,9 +26,6 @@ class AdversaryRules:
     each: int = 3  # per relationship and query; a set needs a few good ones, not a list
     total: int = 6  # per query
     alike: float = 0.6  # minimum share of common words in two similar names
-    strong_share: float = 0.2  # minimum share of the query's words in a strong adversary ...
-    medium_share: float = 0.4  # ... a medium one ...
-    weak_share: float = 0.6  # ... and a weak one: without common words it is not plausible
     siblings: int = 6  # subclasses of a base; one with more is a mixin, which does not relate them
     rank: int = 5  # that the best ranking of a confusion must reach
     engines: int = 2  # minimum number that ranks a confusion above the target, if the run has as many
@@ -40,11 +36,8 @@ class AdversaryRules:
 
 ADVERSARIES: Final = AdversaryRules()
 _JUDGE: Final = "the engines may be right: check first whether it is relevant to the query"
-_LEAST_SHARE: Final = {
-    "strong": ADVERSARIES.strong_share,
-    "medium": ADVERSARIES.medium_share,
-    "weak": ADVERSARIES.weak_share,
-}
+#: Minimum share of the query's words in an adversary, by strength: without common words it is not plausible.
+_LEAST_SHARE: Final = {"strong": 0.2, "medium": 0.4, "weak": 0.6}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +87,7 @@ class _Selection:
         span = Span(ref.path, ref.definition.start, ref.definition.end)
         if any(span.common_lines(other) for other in self._spans):
             return
-        target = self._intake.code.anchor(ref)
-        if target is not None:
+        if (target := self._intake.code.anchor(ref)) is not None:
             self._counts[kind] += 1
             self._spans.append(span)
             self._names.add((ref.path, ref.names))
@@ -111,33 +103,20 @@ _COMMON: Final = re.compile(r"^(?:__\w+__|new|get|set|run|main|init|default|clon
 
 
 class CodeRelations:
-    """Inheritance, tests and callers in a corpus, computed on first use."""
+    """Inheritance, tests and callers in a corpus."""
 
     def __init__(self, code: CodeIndex) -> None:
         self.code = code
-
-    @cached_property
-    def subclasses(self) -> dict[str, tuple[DefinitionRef, ...]]:
-        """Classes and impl blocks by the name of each base."""
-        found: dict[str, list[DefinitionRef]] = {}
-        for ref in self.code.definitions:
-            if self.code.can_be_target(ref):
+        self.tests: list[DefinitionRef] = []  # by name and location
+        self.directories: dict[str, list[DefinitionRef]] = defaultdict(list)
+        self.subclasses: dict[str, list[DefinitionRef]] = defaultdict(list)  # and impl blocks, by the name of a base
+        for ref in code.definitions:
+            self.directories[str(PurePosixPath(ref.path).parent)].append(ref)
+            if code.can_be_target(ref):
                 for base in _bases(ref):
-                    found.setdefault(base, []).append(ref)
-        return {name: tuple(refs) for name, refs in found.items()}
-
-    @cached_property
-    def directories(self) -> dict[str, list[DefinitionRef]]:
-        found: dict[str, list[DefinitionRef]] = {}
-        for ref in self.code.definitions:
-            found.setdefault(str(PurePosixPath(ref.path).parent), []).append(ref)
-        return found
-
-    @cached_property
-    def tests(self) -> tuple[DefinitionRef, ...]:
-        """The definitions that are tests by name and location."""
-        every = self.code.definitions
-        return tuple(ref for ref in every if name_key(ref.name).startswith("test") and not self.code.can_be_target(ref))
+                    self.subclasses[base].append(ref)
+            elif name_key(ref.name).startswith("test"):
+                self.tests.append(ref)
 
     def similar(self, target: DefinitionRef) -> list[SimilarCode]:
         """Return the definitions that may be confused with a target, the strongest first."""
@@ -160,19 +139,17 @@ class CodeRelations:
 
     def _relatives(self, target: DefinitionRef) -> Iterator[SimilarCode]:
         """Yield the relatives of a class, or the same method of the relatives of its class."""
-        parent = target.definition.parent
         if target.name in _CONSTRUCTORS:
             return
         if target.definition.kind in _CLASSES:
             for ref, relationship, text in self._related_classes(target):
                 yield SimilarCode(ref, relationship, "medium", f"{ref.name}: {ref.name} is {text} {target.name}")
-        elif parent >= 0:
-            owner = self.code.definition(target.path, parent)
+        elif target.definition.parent >= 0:
+            owner = self.code.definition(target.path, target.definition.parent)
             for relative, relationship, text in self._related_classes(owner):
                 for ref in self.code.by_name.get(name_key(target.name), ()):
                     if ref.path == relative.path and ref.definition.parent == relative.position:
-                        method = ".".join(ref.names[-2:])
-                        confusion = f"{method}: {relative.name} is {text} {owner.name}"
+                        confusion = f"{'.'.join(ref.names[-2:])}: {relative.name} is {text} {owner.name}"
                         yield SimilarCode(ref, relationship, "strong", confusion)
 
     def _related_classes(self, owner: DefinitionRef) -> Iterator[tuple[DefinitionRef, str, str]]:
@@ -197,12 +174,8 @@ class CodeRelations:
         for ref in self.directories[str(PurePosixPath(target.path).parent)]:
             words = set(split(ref.name))
             share = len(own & words) / len(own | words) if own | words else 0.0
-            if (
-                share >= ADVERSARIES.alike
-                and name_key(ref.name) != name_key(target.name)
-                and self.code.can_be_target(ref)
-                and not _overlaps(ref, target)
-            ):
+            other = name_key(ref.name) != name_key(target.name) and not _overlaps(ref, target)
+            if share >= ADVERSARIES.alike and other and self.code.can_be_target(ref):
                 found.append((share, ref))
         for share, ref in sorted(found, key=lambda one: (-one[0], one[1].key)):
             text = f"{ref.name} shares {share:.0%} of its words with {target.name} in the same directory"
@@ -275,9 +248,8 @@ def base_names(signature: str) -> list[str]:
 
 def confusions(code: CodeIndex, run: Run, gold: str, query: Query) -> Iterator[tuple[SimilarCode, tuple[str, ...]]]:
     """Yield definitions that engines rank above the targets, with the engines, by their number and the best rank."""
-    engines: dict[
-        tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]
-    ] = {}  # by results, so that identical ones count once
+    # By results, so that identical ones count once.
+    engines: dict[tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]] = {}
     for engine in run.engines:
         if engine.role in ("contestant", "yardstick"):
             rankings = [one for one in engine.rankings if one.gold == gold and one.query == query.id]
@@ -290,8 +262,7 @@ def confusions(code: CodeIndex, run: Run, gold: str, query: Query) -> Iterator[t
             for rank, hit in enumerate(ranking.hits, 1):
                 if any(hit.span.common_lines(target.span) for target in targets):
                     break
-                ref = _definition_of(code, hit)
-                if ref is not None:
+                if (ref := _definition_of(code, hit)) is not None:
                     best = ranks.setdefault(ref, {})
                     best[engine_name] = min(rank, best.get(engine_name, rank))
     needed = min(ADVERSARIES.engines, len(engines))
@@ -309,8 +280,7 @@ def _definition_of(code: CodeIndex, hit: Hit) -> DefinitionRef | None:
         return None
     start, end = hit.start, hit.end
     inside = [ref for ref in code.definitions_in(hit.path) if start <= ref.definition.name_line <= end]
-    around = code.definition_at(hit.path, start)
-    small = [ref for ref in (*inside, *([around] if around else [])) if ref.lines <= ADVERSARIES.longest]
+    small = [ref for ref in (*inside, code.definition_at(hit.path, start)) if ref and ref.lines <= ADVERSARIES.longest]
 
     def common(ref: DefinitionRef) -> int:
         return min(ref.definition.end, end) - max(ref.definition.start, start)
