@@ -8,7 +8,7 @@ import pytest
 
 from assay.corpus import open_corpus
 from assay.gold.codebase import CodeIndex
-from assay.gold.mining.intake import Intake, ProposalInfo
+from assay.gold.mining.intake import Intake
 from assay.types import CorpusSpec
 
 NET = '''\
@@ -179,7 +179,7 @@ def ground(tree, make_ground):
 @pytest.fixture
 def intake(ground):
     """Makes items of proposals for a set that is not there yet."""
-    return Intake(ground, None, stamp=ProposalInfo("2026-11-16", "0" * 40))
+    return Intake(ground, None, on="2026-11-16", commit="0" * 40)
 
 
 def anchors(intent):

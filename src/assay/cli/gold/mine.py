@@ -185,7 +185,7 @@ def _work(
     from assay.corpus import open_corpus
     from assay.gold.codebase import CodeIndex
     from assay.gold.history import commit_of
-    from assay.gold.mining.intake import Intake, ProposalInfo, check_same_corpus, lint_check
+    from assay.gold.mining.intake import Intake, check_same_corpus, lint_check
     from assay.gold.review.items import Queue
 
     info(args, f"reading {args.repo}")
@@ -195,9 +195,8 @@ def _work(
         info(args, warning)
     ground = CodeIndex(corpus)
     queue = Queue(Path(args.set))
-    stamp = ProposalInfo(today(), commit_of(corpus))
-    tools = lint_dependencies(gold.name if gold else "proposals", spec, None)
-    intake = Intake(ground, gold, queue.items(), stamp=stamp, check=lint_check(gold, corpus, tools))
+    check = lint_check(gold, corpus, lint_dependencies(gold.name if gold else "proposals", spec, None))
+    intake = Intake(ground, gold, queue.items(), on=today(), commit=commit_of(corpus), check=check)
     return _Work(args, ground, gold, intake, queue, wanted, run)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -53,7 +54,6 @@ _VERBATIM: Final = (
     "its words are copied from the corpus, so lexical search finds it easily: "
     "after acceptance, rephrase the query in the gold file"
 )
-_LANGUAGES: Final = frozenset({"markdown", "rst"})
 #: Documents about the project, not about its code.
 _NOT_ABOUT_CODE: Final = re.compile(
     r"(?:^|/)(?:change(?:s|log)|history|news|releases?|licen[cs]e|contributing|contributors|authors|security|funding"
@@ -93,7 +93,7 @@ def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose sentences and headings of documents that name a definition."""
     found: dict[str, Intent] = {}
     for file in code.corpus.files:
-        if file.language not in _LANGUAGES or file.size > DOCS.largest or _NOT_ABOUT_CODE.search(file.path):
+        if file.language not in ("markdown", "rst") or file.size > DOCS.largest or _NOT_ABOUT_CODE.search(file.path):
             continue
         lines = read_text(code.corpus, file.path).split("\n")
         starts, prose = list(headings(lines)), dict(unfenced(lines))
@@ -153,14 +153,12 @@ def sentence_question(sentence: str) -> str | None:
         found = pattern.search(plain)
         if found and found[1].lower() in VERBS and "\x00" not in found[2]:
             return question(f"{found[1].lower()} {found[2]}")
-    thing = _IS.match(plain)
+    thing, does = _IS.match(plain), _DOES.match(plain)
     if thing and "\x00" not in thing[1]:
         return f"where is the {lower_first(thing[1])}?"
-    does = _DOES.match(plain)
-    if does and "\x00" not in does[2]:
-        verb = does[1].lower()
-        if base_form(verb) in VERBS and base_form(verb) != verb:
-            return f"which code {verb} {does[2]}?"
+    verb = does[1].lower() if does else ""
+    if does and "\x00" not in does[2] and base_form(verb) in VERBS and base_form(verb) != verb:
+        return f"which code {verb} {does[2]}?"
     return None
 
 
@@ -189,54 +187,45 @@ def _named_targets(code: CodeIndex, spans: Sequence[str]) -> tuple[Target, ...]:
 _ABSTRACT: Final = re.compile(r"@(?:abc\.)?abstract|\babstract\b|raise NotImplementedError")
 
 
-@dataclass(frozen=True, slots=True)
-class _DocComment:
-    ref: DefinitionRef
-    text: str
-    line: int
-    stems: frozenset[str]
-
-
 def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose sentences that document exactly one definition."""
-    every: list[_DocComment] = []
-    by_stem: dict[str, list[_DocComment]] = {}
+    found: list[tuple[DefinitionRef, str, int]] = []  # with the sentence and its line
+    words: list[frozenset[str]] = []  # stems of each sentence
+    by_stem: dict[str, list[int]] = defaultdict(list)
     for path, file in sorted(code.files.items()):
         documents = documentation(file.definitions, file.comments)
         for position, (definition, comments) in enumerate(zip(file.definitions, documents, strict=True)):
             known = definition.kind in TARGET_KINDS and comments
             text = doc_sentence(comments, definition, file.language) if known else None
             if text:
-                words = stems(parts(" ".join(content(text))))
-                every.append(_DocComment(code.definition(path, position), text, comments[0].start, words))
-                for word in words:
-                    by_stem.setdefault(word, []).append(every[-1])
+                words.append(stems(parts(" ".join(content(text)))))
+                for word in words[-1]:
+                    by_stem[word].append(len(found))
+                found.append((code.definition(path, position), text, comments[0].start))
 
-    def has_similar(one: _DocComment) -> bool:
+    def has_similar(nth: int) -> bool:
         # Prefix filter: two sets with this Jaccard similarity share one of that many of their rarest words.
-        rare = sorted(one.stems, key=lambda word: (len(by_stem[word]), word))
-        for word in rare[: 1 + int((1 - DOCS.alike) * len(rare))]:
-            for other in by_stem[word]:
-                if other is not one and len(one.stems & other.stems) >= DOCS.alike * len(one.stems | other.stems):
-                    return True
-        return False
+        own = words[nth]
+        rare = sorted(own, key=lambda word: (len(by_stem[word]), word))[: 1 + int((1 - DOCS.alike) * len(own))]
+        others = (words[other] for word in rare for other in by_stem[word] if other != nth)
+        return any(len(own & other) >= DOCS.alike * len(own | other) for other in others)
 
     fitting: list[Intent] = []
-    for one in every:
-        ref, query_text = one.ref, question(one.text)
+    for nth, (ref, text, line) in enumerate(found):
+        query_text = question(text)
         body = ref.definition.end - ref.definition.name_line + 1
         if (
-            is_query_length(one.text)
-            and stands_alone(one.text)
-            and query_text != one.text
+            is_query_length(text)
+            and stands_alone(text)
+            and query_text != text
             and code.can_be_target(ref)
             and DOCS.shortest <= body <= MAX_TARGET_LINES
-            and not has_similar(one)
+            and not has_similar(nth)
             and (target := code.anchor(ref)) is not None
             and leakage(query_text, (target,)) < MAX_LEAKAGE
             and not _ABSTRACT.search(code.text(ref))
         ):
-            origin = Origin("comments", f"the comment in line {one.line} of {ref.path}")
+            origin = Origin("comments", f"the comment in line {line} of {ref.path}")
             fitting.append(Intent(query_text, (target,), origin, notes=(_VERBATIM,)))
     return _draw(fitting, wanted, "comments", "no definition has a comment with a usable sentence")
 

@@ -73,14 +73,6 @@ Check = Callable[[Sequence[Query]], Iterable[LintFinding]]
 
 
 @dataclass(frozen=True, slots=True)
-class ProposalInfo:
-    """The date and commit of all proposals of one call."""
-
-    on: str = ""
-    commit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class IntakeResult:
     """New items, rejections, the number of known proposals, and notes for the user."""
 
@@ -91,7 +83,7 @@ class IntakeResult:
 
 
 class Intake:
-    """Converter of mined queries to items; skips those in the set, in its queue or from an earlier call."""
+    """Converter of mined queries to items of a date and commit; skips those in the set, in its queue or converted."""
 
     def __init__(
         self,
@@ -99,11 +91,12 @@ class Intake:
         gold: GoldSet | None,
         queued: Iterable[Item] = (),
         *,
-        stamp: ProposalInfo,
+        on: str = "",
+        commit: str = "",
         check: Check | None = None,
     ) -> None:
         self.code = code
-        self._stamp, self._check = stamp, check
+        self._on, self._commit, self._check = on, commit, check
         queries = [*(gold.queries if gold else ()), *(item.query for item in queued if item.kind == "query")]
         self._texts = {normalize(text) for query in queries for text in query.forms.values()}
         self._ids = {query.id for query in queries}
@@ -117,13 +110,13 @@ class Intake:
             if normalize(text) in self._texts:
                 known += 1
                 continue
-            outcome = self._query(intent, text)
-            if isinstance(outcome, Rejection):
-                refused.append(outcome)
+            query = self._query(intent, text)
+            if isinstance(query, Rejection):
+                refused.append(query)
             else:
-                made.append((outcome, intent))
+                made.append((query, intent))
                 self._texts.add(normalize(text))
-                self._ids.add(outcome.id)
+                self._ids.add(query.id)
         findings = list(self._check([query for query, _ in made])) if made and self._check else []
         items: list[Item] = []
         for query, intent in made:
@@ -157,9 +150,7 @@ class Intake:
             return Rejection(intent.origin.source, error.message, text)
 
     def item(self, kind: ItemKind, query: Query, origin: Origin, notes: Sequence[str] = ()) -> Item:
-        """Make an item with the date and commit of this call."""
-        bare = replace(query, line=None)
-        return make_item(kind, bare, origin, on=self._stamp.on, commit=self._stamp.commit, notes=notes)
+        return make_item(kind, query, origin, on=self._on, commit=self._commit, notes=notes)
 
 
 def normalize(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -35,6 +35,8 @@ PHRASINGS: Final = PhrasingRules()
 #: Phrasings in the order in which rules make them: a later one is made from an earlier one.
 MADE: Final = ("human", "keyword", "ai_optimized", "wrong_terminology")
 _TOKEN: Final = re.compile(r"[A-Za-z]+")
+#: A word that is no part of a name, path or quote.
+_FREE: Final = re.compile(r"""(?<![-_./:`"'#@\\\d])[A-Za-z]++(?![-_/:(`\\\d])""")
 _UNDERSCORED: Final = re.compile(r"(?<!\w)_+[^\W_]\w*")
 #: Words that fit any code.
 _IDLE: Final = word_set(
@@ -135,12 +137,8 @@ def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
     about += sorted(_content(sentence), key=lambda word: code.file_counts[stem(word)])
     own = {stem(word) for word in split(ref.name)}
     query_words = _distinctive_words(text)
-    added = [
-        word
-        for word in about
-        if not own & {stem(part) for part in split(word)}
-        and name_key(word) != name_key(ref.name)  # in a sentence the parts of a name are not separated
-    ]
+    # In a sentence the parts of a name are not separated, so the whole is compared too.
+    added = [w for w in about if own.isdisjoint(map(stem, split(w))) and name_key(w) != name_key(ref.name)]
     fresh: dict[str, str] = {}
     for word in (*query_words, *added):
         if base_form(word.lower()) not in _IDLE:
@@ -163,41 +161,32 @@ def wrong_term(code: CodeIndex, query: Query) -> Phrase | None:
     lower = [match[0].lower() for match in tokens]
     for place, word in enumerate(lower):
         term = confusable_terms().get(word)
-        if term is None or lower.count(word) != 1 or _is_in_name(text, tokens[place]):
+        if term is None or lower.count(word) != 1 or not _FREE.match(text, tokens[place].start()):
             continue
         before_verb = place > 0 and lower[place - 1] in _VERB_NEXT
         fits = not before_verb if term.kind == "noun" else before_verb or word.endswith(("ed", "ing"))
         if not fits and term.kind != "word":
             continue
         if stem(word) not in names and stem(term.wrong) not in names and term.wrong not in lower:
-            wrong = _replace_word(text, tokens, place, term.wrong)
+            wrong = _replace_word(text, tokens[place], term.wrong)
+            if replacements(text, wrong) != 1:  # `byte byte string`, where a word was only added
+                continue
             own, refs = stem(term.wrong), filter(code.can_be_target, code.definitions)
             found = sum(own in {stem(part) for part in parts(ref.name)} for ref in refs)
-            notes = [f"'{word}' became '{term.wrong}': {term.why}"]
-            if found:
-                check = "check that none of them is relevant"
-                notes.append(f"{found} definitions have '{term.wrong}' in their names: {check}")
-            if replacements(text, wrong) == 1:  # not `byte byte string`, where a word was only added
-                return Phrase("wrong_terminology", wrong, tuple(notes))
+            check = f"{found} definitions have '{term.wrong}' in their names: check that none of them is relevant"
+            notes = (f"'{word}' became '{term.wrong}': {term.why}", *([check] if found else []))
+            return Phrase("wrong_terminology", wrong, notes)
     return None
 
 
-def _replace_word(text: str, tokens: Sequence[re.Match[str]], place: int, wrong: str) -> str:
-    match = tokens[place]
+def _replace_word(text: str, match: re.Match[str], wrong: str) -> str:
     new = wrong.capitalize() if match[0][0].isupper() else wrong
-    before = tokens[place - 1] if place else None
-    if before is not None and before[0].lower() in ("a", "an") and before.end() + 1 == match.start():
-        article = "an" if wrong[0] in "aeiou" else "a"
-        article = article.capitalize() if before[0][0].isupper() else article
-        return f"{text[: before.start()]}{article} {new}{text[match.end() :]}"
-    return f"{text[: match.start()]}{new}{text[match.end() :]}"
-
-
-def _is_in_name(text: str, match: re.Match[str]) -> bool:
-    before, after = text[: match.start()][-1:], text[match.end() :][:1]
-    return bool(
-        (before and before in "_-./:`\"'#@\\") or before.isdigit() or (after and after in "_-/:(`\\") or after.isdigit()
-    )
+    before = text[: match.start()]
+    article = re.search(r"(?<![A-Za-z])an?[^A-Za-z]\Z", before, re.IGNORECASE)
+    if article is not None:
+        fitting = "an" if wrong[0] in "aeiou" else "a"
+        before = before[: article.start()] + (fitting.capitalize() if article[0][0].isupper() else fitting) + " "
+    return f"{before}{new}{text[match.end() :]}"
 
 
 @dataclass(frozen=True, slots=True)
