@@ -131,19 +131,3 @@ def test_names_are_known():
 def test_unknown_name_is_refused_with_the_known(text):
     with pytest.raises(ConfigError, match="relative, max, zscore, rrf"):
         parse_fusion(text)
-
-
-@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, np.nan], [1.0, np.inf]])
-def test_impossible_weights_are_refused(weights):
-    with pytest.raises(ConfigError):
-        Fusion("relative")([np.zeros(2), np.zeros(2)], weights)
-
-
-def test_signals_over_different_candidates_are_refused():
-    with pytest.raises(ConfigError, match=r"\[2, 3\]"):
-        Fusion("max")([np.zeros(2), np.zeros(3)], [1, 1])
-
-
-def test_negative_k_is_refused():
-    with pytest.raises(ConfigError, match="-1"):
-        Fusion("rrf", -1)

@@ -100,8 +100,8 @@ def prune_arguments(parser: argparse.ArgumentParser) -> None:
 def prune_command(args: argparse.Namespace) -> int:
     """Remove cache entries that are old, or the least recently used until the rest fits.
 
-    Without --kind, cells, indexes, tables and vectors are pruned; other kinds only when named. Entries in use stay.
-    Fetched trees are not locked while a run reads them, so do not prune trees during a run.
+    Without --kind, cells, indexes, tables, vectors and embeddings are pruned; other kinds only when named. Entries in
+    use stay. Fetched trees are not locked while a run reads them, so do not prune trees during a run.
     """
     from assay.report.render.document import Document, Paragraph
     from assay.store import KINDS, LIMITED, Store, parse_age, parse_size

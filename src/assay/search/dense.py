@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,27 +18,26 @@ from assay.digests import digest_of
 from assay.errors import ConfigError, SetupError, did_you_mean
 from assay.search.query import Per, QueryKind
 from assay.search.table import FILE_KINDS, IndexTable, LongArray, Values, own_names, scope_text, unit_text
-from assay.store import Store
-from assay.store.array_file import JSON, IndexFormatError, Stored, read_store, write_store
+from assay.search.vectors import Columns, Kind, Matrix, Vectors, VectorScanConfig, best_rows
+from assay.store import Store, writer_lock
+from assay.store.array_file import IndexFormatError, Stored, read_store, write_store
 from assay.store.kinds import EMBEDDINGS
-from assay.store.store import writer_lock
 
 if TYPE_CHECKING:
     from assay.search.config import DenseSettings, Feedback
     from assay.search.embedders import Embedder, Role
-    from assay.search.static import ChunkVectors, PathWords
-    from assay.search.vectors import Kind, Vectors
+    from assay.search.static import PathWords
     from assay.search.view import Memo
-    from assay.types import FloatArray
 
 Vector = NDArray[np.float32]
-Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
 #: After feedback, this many times `reach` chunks are scored again; they include the nearest of the moved query.
 _AGAIN: Final = 4
 #: Increment when `passage` changes, so that stored vectors are recomputed.
 _PASSAGE: Final = 1
-_KEY_BYTES: Final = hashlib.sha256().digest_size
+#: Texts embedded before they are stored, the most that an interruption loses: half a minute with a network of six
+#: layers, 64 requests to an API.
+_BATCH: Final = 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +94,12 @@ class DenseIndex:
 
     def move(self, query: Vector, found: Values, feedback: Feedback) -> Vector:
         """Move a query towards its first results (Rocchio, 1971), which use the words of the corpus."""
-        from assay.search.vectors import best_rows
-
         first = best_rows(found, feedback.units)
         total = (self.vectors.rows.vectors(first) * found[first, None]).sum(axis=0, dtype=np.float64)
         return _unit(query + feedback.weight * _unit(total))
 
     def rescore(self, query: Vector, similarity: Vector, most: int) -> Vector:
         """Compare a moved query with the previously nearest chunks; a second full scan costs more."""
-        from assay.search.vectors import best_rows
-
         if most >= len(similarity):
             return self.vectors.rows.scores(query, slice(None))
         rows = best_rows(similarity, most)
@@ -171,11 +164,10 @@ def _embed_group(table: IndexTable, settings: DenseSettings, group: ModelGroup, 
             stored = read_store(place)
     if stored and stored.meta.get("digest") == digest:
         return dense_index(table, settings, group, embedder, stored.arrays)
-    columns = embed_units(embedder, table, group, settings.vectors, stored, cached=place is not None)
+    columns = embed_units(embedder, table, group, settings.vectors, stored, Store() if place else None)
     if place:
-        meta: dict[str, JSON] = {"digest": digest, "model": embedder.identity}
         with suppress(SetupError, OSError), writer_lock(place.parent):  # a read-only directory only costs time
-            write_store(place, meta, columns)
+            write_store(place, {"digest": digest, "model": embedder.identity}, columns)
     return dense_index(table, settings, group, embedder, columns)
 
 
@@ -193,33 +185,45 @@ def embed_units(
     group: ModelGroup,
     kind: Kind,
     stored: Stored | None = None,
-    *,
-    cached: bool = False,
+    store: Store | None = None,
 ) -> Columns:
     """Return the vectors of chunks as columns, with the extra columns of static models."""
-    from assay.search.static import StaticEmbedder, unit_vectors
-    from assay.search.vectors import Vectors
+    from assay.search.static import ChunkVectors, StaticEmbedder, unit_vectors
 
     if isinstance(embedder, StaticEmbedder):
-        made = unit_vectors(embedder, table, _reusable(embedder, stored)).of(group.rows)
+        known = None
+        if stored and stored.meta.get("model") == embedder.identity and "float32" in stored.arrays:
+            known = ChunkVectors.from_columns(stored.arrays["float32"], stored.arrays)
+        made = unit_vectors(embedder, table, known if known and known.is_consistent else None).of(group.rows)
         return {**Vectors.build(made.matrix, kind).columns(), **made.columns()}
-    embed = partial(EmbeddingCache(Store()).embed, embedder) if cached else embedder.embed
     docs = table.files.kind[table.units.file[group.rows]] == FILE_KINDS.index("docs")
     matrix = np.zeros((len(group.rows), embedder.dimension), dtype=np.float32)
-    if not docs.all():
-        matrix[~docs] = embed([passage(table, row) for row in group.rows[~docs].tolist()], "code")
-    if docs.any():
-        matrix[docs] = embed([passage(table, row) for row in group.rows[docs].tolist()], "docs")
+    roles: tuple[tuple[Role, NDArray[np.bool_]], ...] = (("code", ~docs), ("docs", docs))
+    for role, mask in roles:
+        files = groupby(group.rows[mask].tolist(), key=table.units.file.__getitem__)
+        matrix[mask] = embed_parts(embedder, [[passage(table, row) for row in rows] for _, rows in files], role, store)
     return Vectors.build(matrix, kind).columns()
 
 
-def _reusable(embedder: Embedder, stored: Stored | None) -> ChunkVectors | None:
-    from assay.search.static import ChunkVectors
-
-    if stored is None or stored.meta.get("model") != embedder.identity or "float32" not in stored.arrays:
-        return None
-    units = ChunkVectors.from_columns(stored.arrays["float32"], stored.arrays)
-    return units if units and units.is_consistent else None
+def embed_parts(
+    embedder: Embedder, parts: Sequence[Sequence[str]], role: Role, store: Store | None, batch: int = _BATCH
+) -> Matrix:
+    """Return one row per text; a part, such as the texts of a file, is embedded once and cached as one value."""
+    keys = [digest_of([embedder.identity, embedder.dimension, role, *texts]) for texts in parts]
+    known = {key: store and store.get(EMBEDDINGS.name, key) for key in keys}
+    missing = {key: texts for key, texts in zip(keys, parts, strict=True) if known[key] is None}
+    ends = accumulate(len(texts) for texts in missing.values())
+    for _, some in groupby(zip(missing, ends, strict=True), key=lambda part: (part[1] - 1) // batch):
+        held = [key for key, _ in some]
+        rows = embedder.embed([text for key in held for text in missing[key]], role)
+        sizes = [len(missing[key]) for key in held]
+        for key, made in zip(held, np.split(rows, np.cumsum(sizes)[:-1]), strict=True):
+            known[key] = data = made.astype(np.float32).tobytes()
+            if store:
+                with suppress(SetupError):  # a read-only store only costs time
+                    store.put(EMBEDDINGS.name, key, data)
+    data = b"".join(known[key] or b"" for key in keys)
+    return np.frombuffer(data, dtype=np.float32).reshape(-1, embedder.dimension)
 
 
 def dense_index(
@@ -227,7 +231,6 @@ def dense_index(
 ) -> DenseIndex:
     """Return the dense index of a model from the stored vectors of its chunks."""
     from assay.search.static import ChunkVectors, path_words
-    from assay.search.vectors import Vectors, VectorScanConfig
 
     scan = VectorScanConfig(rescored=max(VectorScanConfig().rescored, 2 * settings.reach))
     units = ChunkVectors.from_columns(np.zeros((0, 0), np.float32), columns) if settings.path else None
@@ -245,84 +248,6 @@ def passage(table: IndexTable, unit: int) -> str:
 def _readable(text: str) -> str:
     # tokenizers reject lone surrogates, which come from undecodable paths and broken terminals
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-@dataclass(frozen=True, slots=True)
-class CacheConfig:
-    """Limits of the embedding cache."""
-
-    #: A million vectors of 256 float32 numbers, enough for the repositories of one person.
-    max_bytes: int = 1_000_000_000
-    #: Files per model and role before they are merged; each refresh that embeds something writes one.
-    max_segments: int = 16
-    #: Texts embedded before they are stored, the most that an interruption loses: half a minute with a network of six
-    #: layers, 64 requests to an API.
-    batch: int = 2_048
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingCache:
-    """Vectors of texts, shared by all processes and repositories.
-
-    Each model and role has a directory of segments, one per batch of texts, merged when there are many.
-    """
-
-    store: Store
-    config: CacheConfig = CacheConfig()
-
-    def embed(self, embedder: Embedder, texts: Sequence[str], role: Role) -> Vector:
-        """Return one row per text, cached or embedded now; equal texts are embedded once."""
-        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        space = f"{role}\0{embedder.identity}"
-        known = self._read(self.store.path(EMBEDDINGS.name, space), frozenset(keys), embedder.dimension)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        for start in range(0, len(missing), self.config.batch):
-            batch = list(missing)[start : start + self.config.batch]
-            made = dict(zip(batch, embedder.embed([missing[key] for key in batch], role), strict=True))
-            with suppress(SetupError, OSError):  # a read-only store only costs time
-                self._write(space, made)
-            known.update(made)
-        rows = np.zeros((len(texts), embedder.dimension), dtype=np.float32)
-        for row, key in enumerate(keys):
-            rows[row] = known[key]
-        return rows
-
-    def _read(self, folder: Path, wanted: frozenset[bytes], dimension: int) -> dict[bytes, Vector]:
-        found: dict[bytes, Vector] = {}
-        for path in sorted(folder.glob("*.assay")):
-            segment = {key: row for key, row in _read_segment(path) if key in wanted and len(row) == dimension}
-            if segment:
-                with suppress(OSError):  # removed meanwhile, or a read-only directory
-                    os.utime(path)
-                found.update(segment)
-        return found
-
-    def _write(self, space: str, made: dict[bytes, Vector]) -> None:
-        with self.store.workspace(EMBEDDINGS.name, space) as folder:
-            paths = sorted(folder.glob("*.assay"))
-            merged = paths if len(paths) >= self.config.max_segments else []
-            rows = {key: row for path in merged for key, row in _read_segment(path)} | made
-            keys = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), _KEY_BYTES)
-            vectors = np.array(list(rows.values()), dtype=np.float32)
-            write_store(folder / f"{secrets.token_hex(8)}.assay", {}, {"keys": keys, "vectors": vectors})
-            for path in merged:
-                path.unlink(missing_ok=True)
-        segments = self.store.kind_dir(EMBEDDINGS.name).glob("*/*.assay")
-        facts = sorted((path.stat().st_mtime_ns, path, path.stat().st_size) for path in segments)
-        total = sum(size for _, _, size in facts)
-        for _, path, size in facts:
-            if total <= self.config.max_bytes:
-                break
-            path.unlink(missing_ok=True)
-            total -= size
-
-
-def _read_segment(path: Path) -> Iterator[tuple[bytes, Vector]]:
-    try:
-        arrays = read_store(path).arrays
-    except IndexFormatError:
-        return iter(())
-    return zip((row.tobytes() for row in arrays["keys"]), arrays["vectors"], strict=True)
 
 
 Method = Literal["relative", "max", "zscore", "rrf"]
@@ -345,31 +270,20 @@ class Fusion:
     method: Method
     k: int = 60  # for rrf, as in the paper; a smaller k favors the first ranks
 
-    def __post_init__(self) -> None:
-        if self.k < 0:
-            raise ConfigError(f"invalid fusion {self!r}: expected k >= 0", hint="use rrf(k=60)")
-
     def __repr__(self) -> str:
         return f"rrf(k={self.k})" if self.method == "rrf" else self.method
 
-    def __call__(self, signals: Sequence[FloatArray], weights: Sequence[float]) -> FloatArray:
+    def __call__(self, signals: Sequence[Values], weights: Sequence[float]) -> Values:
         """Return one score per candidate."""
-        if len(signals) != len(weights) or len({len(signal) for signal in signals}) > 1:
-            shapes = [len(signal) for signal in signals]
-            hint = "pass one weight per signal, and signals of equal length"
-            raise ConfigError(f"cannot fuse signals of lengths {shapes} with {len(weights)} weights", hint=hint)
-        if any(not 0 <= weight < np.inf for weight in weights):
-            raise ConfigError(f"invalid fusion weights {list(weights)}", hint="use finite weights of 0 or more")
         total = np.zeros(len(signals[0]) if signals else 0)
         for signal, weight in zip(signals, weights, strict=True):
             if weight and len(signal):
-                total += weight * self._normalize(np.asarray(signal, dtype=np.float64))
+                total += weight * self._normalize(signal)
         return total
 
-    def _normalize(self, signal: FloatArray) -> FloatArray:
+    def _normalize(self, signal: Values) -> Values:
         if self.method == "rrf":
-            ranks = np.asarray(len(signal) - np.searchsorted(np.sort(signal), signal, side="left"), dtype=np.float64)
-            return 1 / (self.k + ranks)
+            return 1 / (self.k + (len(signal) - np.searchsorted(np.sort(signal), signal)).astype(np.float64))
         if self.method == "max":
             shifted, scale = np.maximum(signal, 0), signal.max()
         elif self.method == "relative":

@@ -17,10 +17,11 @@ from assay.digests import code_digest, digest_of
 from assay.errors import SetupError
 from assay.search.building import build_table, index_key, is_stale, timeout_notes
 from assay.search.config import SHIPPED, DenseSettings, SearchConfig
-from assay.search.dense import Columns, DenseScores, ModelGroup, dense_index, embed_units, groups, open_embedder
+from assay.search.dense import DenseScores, ModelGroup, dense_index, embed_units, groups, open_embedder
 from assay.search.index import Index
 from assay.search.query import Per
 from assay.search.table import IndexTable, read_table, table_arrays
+from assay.search.vectors import Columns
 from assay.search.view import CorpusView, Memo, make_translator
 from assay.store import Store
 from assay.store.array_file import IndexFormatError, read_store, write_store

@@ -41,7 +41,7 @@ INDEXES: Final = ArtifactKind("indexes", "third-party indexes, for --reuse-index
 TABLES: Final = ArtifactKind("tables", "built-in engine's index of a corpus", "parsing the corpus: seconds to minutes")
 VECTORS: Final = ArtifactKind("vectors", "vectors of the chunks of a table", "embedding: seconds to hours")
 DESCRIPTIONS: Final = ArtifactKind("descriptions", "model-written descriptions of chunks", "querying the model again")
-EMBEDDINGS: Final = ArtifactKind("embeddings", "embedded texts", "embedding them again", workspace=True)
+EMBEDDINGS: Final = ArtifactKind("embeddings", "embedded texts", "embedding them again")
 INDEX: Final = ArtifactKind("index", "indexes for `assay search`", "indexing the directory again", workspace=True)
 MIRRORS: Final = ArtifactKind("mirrors", "clones of git repositories of corpora", "cloning again", workspace=True)
 TREES: Final = ArtifactKind("trees", "fetched corpora", "fetching and unpacking again")
@@ -54,9 +54,11 @@ UNFINISHED: Final = ArtifactKind(
 OLD: Final = ArtifactKind("old", "files of earlier versions of Assay", "not needed")
 
 #: Kinds that are counted and pruned by the size limit; others are pruned only when named.
-LIMITED: Final = (CELLS, INDEXES, TABLES, VECTORS)
-_UNLIMITED: Final = (DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, REFS, RATES, SEATS, UNFINISHED, OLD)
-KINDS: Final = (*LIMITED, *_UNLIMITED)
+LIMITED: Final = (CELLS, INDEXES, TABLES, VECTORS, EMBEDDINGS)
+KINDS: Final = (
+    CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, REFS, RATES, SEATS, UNFINISHED,
+    OLD,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
