@@ -48,7 +48,7 @@ def _values(reply):
         ({"query": "cart", "form": "other"}, 404, "no such query"),
         ({"text": "a", "changes": [1]}, 400, "table of settings"),
         ({"text": "a", "changes": {"search.stem.file": 1}}, 400, "is no setting"),
-        ({"text": "a", "changes": {"search.stem.files": -1}}, 400, "stem.files must be"),
+        ({"text": "a", "changes": {"search.stem.files": -1}}, 400, "stem.files: expected a number"),
         ({"text": "a", "changes": {"search.stem.files": "much"}}, 400, "much"),
         ({"text": "a", "changes": {"per": "page"}}, 400, "page"),
         ({"text": "a", "changes": {"kind": "command"}}, 400, "is no setting"),
