@@ -13,10 +13,10 @@ import pytest
 
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError
-from assay.search import Index, Per, SearchConfig
+from assay.search import Index, Per, SearchConfig, embedders
 from assay.search.config import DenseSettings
 from assay.search.dense import parse_fusion, passage
-from assay.search.embedders import Model2Vec
+from assay.search.embedders import EmbedderConfig, ModelEmbedder, Role
 from assay.search.pipeline import retrieve
 from assay.search.query import parse_query
 from assay.search.vectors import Kind
@@ -70,13 +70,18 @@ def model(tmp_path: Path) -> str:
 def embedded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """Every text that was embedded, with its role."""
     seen: list[tuple[str, str]] = []
-    embed = Model2Vec.embed
+    opened = embedders.open_model2vec
 
-    def watched(self: Model2Vec, texts: Sequence[str], role: Any) -> Any:
-        seen.extend((role, text) for text in texts)
-        return embed(self, texts, role)
+    def watched(path: str, config: EmbedderConfig) -> ModelEmbedder:
+        embedder = opened(path, config)
 
-    monkeypatch.setattr(Model2Vec, "embed", watched)
+        def encode(texts: Sequence[str], role: Role) -> Any:
+            seen.extend((role, text) for text in texts)
+            return embedder.encode(texts, role)
+
+        return replace(embedder, encode=encode)
+
+    monkeypatch.setattr(embedders, "open_model2vec", watched)
     return seen
 
 
