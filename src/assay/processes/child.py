@@ -47,11 +47,10 @@ class Child:
         self._buffer = bytearray()  # unread stdout
         self._stdout_closed = False
         self._stderr_tail = b""
-        self._stderr_closed = False  # it is at its end, or must not be read any more
+        self._stderr_closed = False  # it is at its end, or must not be read any more, which ends the stderr thread
         self._exited: float | None = None  # time when its exit was noticed
         self._ended = False
         self._io_lock, self._stderr_lock, self._end_lock = threading.Lock(), threading.Lock(), threading.Lock()
-        self._stop_reader, self._stop_writer = os.pipe()  # stops the stderr thread
         for stream in (self._stdin, self._group.stderr):
             os.set_blocking(stream.fileno(), False)
         self._listener = threading.Thread(target=self._listen, name="assay-stderr", daemon=True)
@@ -154,10 +153,10 @@ class Child:
                     self._group.end(self._limits.grace)
                     self._group.kill_pipe_holders()
                     self._listener.join(self._limits.drain)
-                    os.close(self._stop_writer)
+                    with self._stderr_lock:
+                        self._stderr_closed = True
                     self._listener.join()
                     self._group.close_pipes()
-                    os.close(self._stop_reader)
 
     def _read(self, marker: re.Pattern[bytes], overlap: int, deadline: float | None) -> bytes:
         searched = 0
@@ -203,17 +202,12 @@ class Child:
         return writing and self._stdin.fileno() in ready
 
     def _listen(self) -> None:
-        handle, poll = self._group.stderr.fileno(), select.poll()
-        poll.register(handle, select.POLLIN)
-        poll.register(self._stop_reader, select.POLLIN)
+        poll = select.poll()
+        poll.register(self._group.stderr, select.POLLIN)
         while not self._stderr_closed:
-            ready = {one for one, _ in poll.poll(self._group.memory.pause(self._limits.tick) * 1000)}
-            self._group.memory.sample()  # no other thread samples between two requests
-            if handle in ready:
+            if poll.poll(self._group.memory.pause(self._limits.tick) * 1000):
                 self._read_stderr()
-            elif self._stop_reader in ready:
-                with self._stderr_lock:
-                    self._stderr_closed = True
+            self._group.memory.sample()  # no other thread samples between two requests
 
     def _read_stderr(self) -> None:
         with self._stderr_lock, contextlib.suppress(BlockingIOError):

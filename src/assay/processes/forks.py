@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -38,7 +38,15 @@ class Fork(Generic[T]):
             os.close(writer)
             return
         try:
-            _prepare_child(parent, cpu_seconds)
+            import ctypes
+            import resource
+
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent:  # killed before the call
+                os._exit(1)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            if cpu_seconds is not None:
+                resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
             outcome: tuple[T | None, Exception | None]
             try:
                 outcome = work(), None
@@ -79,25 +87,22 @@ def run_forked(tasks: Mapping[str, Callable[[], T]], workers: int) -> Iterator[t
     if workers < 2 or not can_fork():
         yield from ((name, _outcome(work)) for name, work in tasks.items())
         return
-    import selectors
+    from multiprocessing.connection import wait
 
-    running: dict[int, tuple[str, Fork[T]]] = {}
+    running: dict[int, tuple[str, Fork[T]]] = {}  # by pipe
     waiting = list(tasks.items())[::-1]
-    with selectors.DefaultSelector() as selector:
-        try:
-            while waiting or running:
-                while waiting and len(running) < workers:
-                    name, work = waiting.pop()
-                    fork = Fork(work)
-                    running[fork.pipe] = name, fork
-                    selector.register(fork.pipe, selectors.EVENT_READ)
-                for key, _ in selector.select():
-                    selector.unregister(key.fd)
-                    name, fork = running.pop(key.fd)
-                    yield name, _outcome(fork.result)
-        finally:
-            for _, fork in running.values():
-                fork.end()
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                name, work = waiting.pop()
+                fork = Fork(work)
+                running[fork.pipe] = name, fork
+            for pipe in wait(list(running)):
+                name, fork = running.pop(cast(int, pipe))
+                yield name, _outcome(fork.result)
+    finally:
+        for _, fork in running.values():
+            fork.end()
 
 
 def _outcome(work: Callable[[], T]) -> Future[T]:
@@ -109,15 +114,3 @@ def _outcome(work: Callable[[], T]) -> Future[T]:
     except Exception as error:
         future.set_exception(error)
     return future
-
-
-def _prepare_child(parent: int, cpu_seconds: int | None) -> None:
-    import ctypes
-    import resource
-
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # killed before the call
-        os._exit(1)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if cpu_seconds is not None:
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))

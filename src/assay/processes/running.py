@@ -241,10 +241,7 @@ class ProcessGroup:
 
     def close_pipes(self) -> None:
         """Close our ends of the pipes."""
-        for stream in (self.stdin, self.stdout, self.stderr):
-            if stream is not None:
-                with contextlib.suppress(OSError):  # unwritten input of an exited program
-                    stream.close()
+        _close_pipes(self._process)
 
 
 @contextlib.contextmanager
@@ -271,9 +268,14 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    _close_pipes(process)
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
-            stream.close()
+            with contextlib.suppress(OSError):  # unwritten input of an exited program
+                stream.close()
 
 
 def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes]:
@@ -292,12 +294,11 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
         if task.cwd is not None and not task.cwd.is_dir():
             message = f"cannot start {task.argv[0]}: no directory {task.cwd}"
             raise SetupError(message, hint="create the directory") from error
+        hint = "shorten or clean its arguments"  # argument list too long, NUL byte, lone surrogate
         if isinstance(error, FileNotFoundError):
             hint = "install it, or use its full path"
         elif isinstance(error, PermissionError):
             hint = "make it executable: chmod +x"
-        else:  # argument list too long, NUL byte, lone surrogate
-            hint = "shorten or clean its arguments"
         raise SetupError(f"cannot start {task.argv[0]}: {error}", hint=hint) from error
 
 

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 #: The environment variable with the markers of all programs that a process descends from, outermost first.
 VARIABLE: Final = "ASSAY_RUN"
@@ -104,35 +104,6 @@ _REAPED_FAULTS = 8  # proc(5): cminflt, counted from the field after the name
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessMemory:
-    """Memory of a process in kB."""
-
-    parent: int
-    virtual: int
-    peak: int
-    resident: int
-    reaped_faults: int  # page faults of reaped children, a sign that there were some
-
-
-def read_memory(pid: int) -> ProcessMemory | None:
-    """Return the memory of a process; None for a zombie or a missing process."""
-    fields = {name: int(value) for name, value in _STATUS.findall(_read_proc(f"{pid}/status"))}
-    if len(fields) < 4:  # a zombie has no sizes
-        return None
-    rest = _read_proc(f"{pid}/stat").rpartition(b")")[2].split()
-    faults = int(rest[_REAPED_FAULTS]) if rest else 0
-    return ProcessMemory(fields[b"PPid"], fields[b"VmSize"], fields[b"VmHWM"], fields[b"VmRSS"], faults)
-
-
-def _read_proc(name: str) -> bytes:
-    try:
-        with open(f"/proc/{name}", "rb", buffering=0) as file:
-            return file.readall()
-    except OSError:
-        return b""
-
-
-@dataclass(frozen=True, slots=True)
 class Sampling:
     """Intervals of memory sampling."""
 
@@ -148,17 +119,47 @@ class Sampling:
 SAMPLING = Sampling()
 
 
+class _Memory(NamedTuple):
+    """Memory of a process in kB."""
+
+    parent: int
+    virtual: int
+    peak: int
+    resident: int
+    reaped_faults: int  # page faults of reaped children, a sign that there were some
+
+
+def _read_memory(pid: int) -> _Memory | None:
+    fields = {name: int(value) for name, value in _STATUS.findall(_read_proc(f"{pid}/status"))}
+    if len(fields) < 4:  # a zombie has no sizes
+        return None
+    rest = _read_proc(f"{pid}/stat").rpartition(b")")[2].split()
+    faults = int(rest[_REAPED_FAULTS]) if rest else 0
+    return _Memory(fields[b"PPid"], fields[b"VmSize"], fields[b"VmHWM"], fields[b"VmRSS"], faults)
+
+
+def _read_proc(name: str) -> bytes:
+    try:
+        with open(f"/proc/{name}", "rb", buffering=0) as file:
+            return file.readall()
+    except OSError:
+        return b""
+
+
 class ProgramMemory:
-    """The peak memory of a program and its descendants; thread-safe."""
+    """The peak memory of a program and its descendants, found by session and marker; thread-safe."""
 
     def __init__(self, session: int, marker: str) -> None:
         # ru_maxrss of a child includes our own memory at the fork, which was just now
         ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         self._floor = ours + SAMPLING.slack if _LINUX else 0
-        self._family = _Family(session, marker)
+        self._session, self._marker = session, marker
+        self._known, self._unrelated = {session}, set[int]()
+        self._members: dict[int, _Memory] = {}  # at the last sample, without forks that share all memory
         self._lock = threading.Lock()
         self._started = self._last = time.monotonic()
         self._next = self._next_sum = self._started + SAMPLING.first
+        self._next_listing = self._started + SAMPLING.listing
         self._gap = 0.0  # the longest interval between samples in which a process ended
         self._ended: float | None = None
         self._sampled = 0  # kB
@@ -192,12 +193,12 @@ class ProgramMemory:
     def peak_bytes(self) -> int | None:
         """The peak memory; None if the program was too short and too small to be sampled."""
         observed = self._gap <= SAMPLING.blind * ((self._ended or self._last) - self._started)
-        sampled = self._sampled * 1024 if self._sampled and observed else None
-        return max((value for value in (self._final, sampled) if value is not None), default=None)
+        sampled = self._sampled * 1024 if observed else 0
+        return max(self._final or 0, sampled) or None
 
     def _sample(self, begin: float, *, at_once: bool) -> None:
-        lost = self._family.update(begin)
-        members = self._family.members
+        lost = self._update(begin)
+        members = self._members
         if not members:
             self._end(time.monotonic())
             return
@@ -208,59 +209,33 @@ class ProgramMemory:
         self._next = now + max(min(pause, SAMPLING.longest), (now - begin) * SAMPLING.cost)
         resident = sum(one.resident for one in members.values())
         if (at_once or now >= self._next_sum) and resident > self._sampled:
-            self._sampled = max(self._sampled, self._family.proportional())
+            self._sampled = max(self._sampled, sum(_proportional(pid, one) for pid, one in members.items()))
             end = time.monotonic()
             self._next_sum = end + (end - now) * SAMPLING.cost
 
-    def _end(self, now: float) -> None:
-        if self._ended is None:
-            self._ended = now
-            self._gap = max(self._gap, now - self._last)
-
-
-class _Family:
-    """The processes of a program: those in its session or with its marker."""
-
-    def __init__(self, session: int, marker: str) -> None:
-        self._session = session
-        self._marker = marker
-        self._known = {session}
-        self._unrelated: set[int] = set()
-        self._next = time.monotonic() + SAMPLING.listing
-        self.members: dict[int, ProcessMemory] = {}  # at the last sample, without forks that share all memory
-
-    def update(self, now: float) -> bool:
+    def _update(self, now: float) -> bool:
         """Read the memory of all members; return whether a process has ended since the last sample."""
-        if now >= self._next:
-            self._list()
-            self._next = now + SAMPLING.listing
-        found: dict[int, ProcessMemory] = {}
+        if now >= self._next_listing:
+            self._list_processes()
+            self._next_listing = now + SAMPLING.listing
+        found: dict[int, _Memory] = {}
         left = sorted(self._known)
         while left:
             pid = left.pop()
-            memory = read_memory(pid)
+            memory = _read_memory(pid)
             if memory is not None:
                 found[pid] = memory
                 children = map(int, _read_proc(f"{pid}/task/{pid}/children").split())
                 left += [child for child in children if child not in self._known]
                 self._known.update(left)
-        before = self.members
-        self.members = {pid: one for pid, one in found.items() if not _is_twin(one, found.get(one.parent))}
+        before, self._members = self._members, {}
+        for pid, one in found.items():
+            parent = found.get(one.parent)
+            if parent is None or one[1:4] != parent[1:4]:  # equal sizes: it shares all memory until it runs a program
+                self._members[pid] = one
         return any(pid not in found or found[pid].reaped_faults > one.reaped_faults for pid, one in before.items())
 
-    def proportional(self) -> int:
-        """Return the sum of the proportional set sizes in kB, in which shared memory counts once."""
-        import psutil
-
-        total = 0
-        for pid, one in self.members.items():
-            try:
-                total += psutil.Process(pid).memory_full_info().pss // 1024
-            except (psutil.Error, OSError):
-                total += one.resident
-        return total
-
-    def _list(self) -> None:
+    def _list_processes(self) -> None:
         import psutil
 
         pids = {pid for pid in psutil.pids() if pid >= self._session or session_of(pid) == self._session}
@@ -271,10 +246,17 @@ class _Family:
         self._known |= found
         self._unrelated |= new - found
 
+    def _end(self, now: float) -> None:
+        if self._ended is None:
+            self._ended = now
+            self._gap = max(self._gap, now - self._last)
 
-def _is_twin(one: ProcessMemory, parent: ProcessMemory | None) -> bool:
-    return parent is not None and (one.virtual, one.peak, one.resident) == (
-        parent.virtual,
-        parent.peak,
-        parent.resident,
-    )
+
+def _proportional(pid: int, memory: _Memory) -> int:
+    """Return the proportional set size in kB; in a sum of them shared memory counts once."""
+    import psutil
+
+    try:
+        return int(psutil.Process(pid).memory_full_info().pss // 1024)
+    except (psutil.Error, OSError):
+        return memory.resident
