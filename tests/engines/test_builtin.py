@@ -14,7 +14,7 @@ from assay.engines.base import FilteringSession, SearchFilter, SharedCache, Upda
 from assay.engines.builtin import BuiltinEngine, BuiltinSession
 from assay.engines.runner import open_session, query_filtered, query_session, update_session
 from assay.errors import ConfigError, SetupError
-from assay.search import Index, SearchConfig
+from assay.search import Index
 from assay.search.config import STAGES, setting_hints
 from assay.search.dense import embed_table
 from assay.search.view import CorpusView, make_translator
@@ -229,7 +229,7 @@ def test_identity_of_what_may_change_unseen_is_not_known(search):
     assert len(engine.steps()) == 4, "and nobody was asked for that"
 
 
-NUMBERS = sorted(key for key, hint in setting_hints(SearchConfig).items() if hint in (int, float))
+NUMBERS = sorted(key for key, hint in setting_hints().items() if hint in (int, float))
 CHOICES = {
     "index.chunks.kind": ("ast", "lines", "file"),
     "dense.vectors": ("float32", "int8", "binary"),
@@ -291,7 +291,7 @@ def every_setting_has_its_say(per, folder, queries, values):
     session = made(per=per).open_shared(corpus, shelf, None)
     table = Index.build(corpus).table
     said = 0
-    for key in (key for key in setting_hints(SearchConfig) if not key.startswith("index.")):
+    for key in (key for key in setting_hints() if not key.startswith("index.")):
         for value in CHOICES.get(key, values):
             try:
                 variant = made(per=per, search=nested({key: value}))

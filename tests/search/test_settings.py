@@ -28,7 +28,7 @@ from assay.search.config import (
 from assay.search.signals import Bm25, FileStem
 from assay.toml import line_of
 
-NUMBERS = sorted(key for key, hint in setting_hints(SearchConfig).items() if hint in (int, float))
+NUMBERS = sorted(key for key, hint in setting_hints().items() if hint in (int, float))
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -164,7 +164,7 @@ def test_shown_configuration_has_every_setting_and_reads_back(tmp_path):
     made = load_config(["stem.files=0.25", "without=noise", "index.chunks.kind=lines"])
     text = config_text(made)
     assert load_config((), written(tmp_path, text)) == made
-    for key in setting_hints(SearchConfig):
+    for key in setting_hints():
         assert line_of(text, f"search.{key}") is not None, key
 
 

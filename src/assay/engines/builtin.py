@@ -18,7 +18,7 @@ from assay.engines.base import (
 from assay.engines.fingerprints import fingerprint_of
 from assay.engines.kinds import Component
 from assay.search import Index, Per, SearchConfig
-from assay.search.config import STAGES, TABLE, flatten, from_environment
+from assay.search.config import STAGES, TABLE, flatten, from_environment, redact_settings
 from assay.search.sharing import (
     PartKeys,
     candidates_digest,
@@ -66,7 +66,7 @@ class BuiltinEngine(EngineDefaults):
 
     def steps(self) -> tuple[SharedStep, ...]:
         search, per = self.settings.search, self.settings.per
-        dense = search.dense.redacted()
+        dense = redact_settings(search.dense)
         model = " and ".join(filter(None, (dense.model, dense.docs_model))) or "no model"
         return (
             SharedStep(

@@ -11,6 +11,7 @@ Each overrides the one before it, setting by setting. Unknown keys are errors.
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
@@ -19,7 +20,7 @@ from functools import cache
 from math import inf, isfinite
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from assay.errors import ConfigError, did_you_mean
 from assay.search.chunking import ChunkConfig
@@ -41,6 +42,8 @@ from assay.search.vectors import Kind
 from assay.search.view import GraphConfig
 from assay.settings import apply_overrides, coerce, leaves, read_settings, setting
 from assay.toml import line_of, read_toml, write_key
+
+T = TypeVar("T")
 
 #: The bundled model.
 SHIPPED: Final = "static"
@@ -93,10 +96,6 @@ class DenseSettings:
     code_prefix: str = setting("", "prefix of code")
     docs_prefix: str = setting("", "prefix of documentation")
 
-    def redacted(self) -> Self:
-        """Return the settings with redacted URLs."""
-        return replace(self, model=_redact_spec(self.model), docs_model=_redact_spec(self.docs_model))
-
 
 @dataclass(frozen=True, slots=True)
 class TranslationSettings:
@@ -119,17 +118,12 @@ class TranslationSettings:
 class RerankSettings:
     """A model that reorders the first results."""
 
+    # repr=False: a URL may contain a token
     model: str = setting(
-        "",
-        "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL, with {env:NAME}; empty for none",
-        repr=False,
+        "", "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL, with {env:NAME}; empty for none", repr=False
     )
     depth: int = setting(20, "number of results to reorder")  # independent of k, so that the top 5 prefixes the top 10
     token_env: str = setting("", "environment variable with the API token")
-
-    def redacted(self) -> Self:
-        """Return the settings with redacted URLs."""
-        return replace(self, model=_redact_spec(self.model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +139,6 @@ class DescriptionSettings:
     def enabled(self) -> bool:
         """Whether chunks are described."""
         return bool(self.url and self.weight)
-
-    def redacted(self) -> Self:
-        """Return the settings with redacted URLs."""
-        return replace(self, url=_redact_url(self.url)) if self.url else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +190,25 @@ class SearchConfig:
     without: tuple[str, ...] = setting((), "names of signals to disable")
 
     def __post_init__(self) -> None:
-        violation = _find_violation(flatten(self))
-        if violation:
-            raise ConfigError(f"search setting {violation.message}", hint=violation.hint)
+        if violation := _find_violation(flatten(self)):
+            _, message, hint = violation
+            raise ConfigError(f"search setting {message}", hint=hint)
 
     def as_dict(self) -> Mapping[str, Any]:
         """Return the settings by name, for records and hashes, with redacted URLs."""
-        index = replace(self.index, description=self.index.description.redacted())
-        return asdict(replace(self, index=index, dense=self.dense.redacted(), rerank=self.rerank.redacted()))
+        return asdict(redact_settings(self))
+
+
+def redact_settings(record: T) -> T:
+    """Return settings with redacted URLs; fields that may contain one are hidden from the repr."""
+    changes: dict[str, object] = {}
+    for one in fields(cast(Any, record)):
+        value = getattr(record, one.name)
+        if is_dataclass(value):
+            changes[one.name] = redact_settings(value)
+        elif not one.repr:
+            changes[one.name] = _redact_url(value) if one.name == "url" else _redact_spec(value)
+    return cast(T, replace(cast(Any, record), **changes))
 
 
 def _redact_spec(spec: str) -> str:
@@ -219,38 +220,30 @@ def _redact_spec(spec: str) -> str:
 
 
 def _redact_url(url: str) -> str:
-    if url.startswith("{env:") and url.endswith("}"):
+    if not url or (url.startswith("{env:") and url.endswith("}")):
         return url
     from assay.http import redact_url
 
     return redact_url(url)
 
 
-def setting_hints(record: type[object]) -> Mapping[str, Any]:
-    """Return the types of all settings of a record class, by dotted name."""
-    return _setting_hints(cast(Any, record))
-
-
 @cache
-def _setting_hints(record: Any) -> Mapping[str, Any]:  # noqa: ANN401 - mypy takes no class for hashable
-    found: dict[str, Any] = {}
-    hints = get_type_hints(record)
-    for one in fields(record):
-        hint = hints[one.name]
-        inner = setting_hints(cast(type, hint)) if is_dataclass(hint) else None
-        found |= {one.name: hint} if inner is None else {f"{one.name}.{k}": v for k, v in inner.items()}
-    return found
+def setting_hints() -> Mapping[str, Any]:
+    """Return the types of all settings by dotted name."""
+
+    def collect(record: Any, prefix: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - a settings record
+        for name, hint in get_type_hints(record).items():
+            if is_dataclass(hint):
+                yield from collect(hint, f"{prefix}{name}.")
+            else:
+                yield f"{prefix}{name}", hint
+
+    return dict(collect(SearchConfig, ""))
 
 
-def flatten(config: object) -> dict[str, object]:
+def flatten(config: SearchConfig) -> dict[str, object]:
     """Return the settings of a configuration by dotted name."""
-    return {name: attrgetter(name)(config) for name in setting_hints(type(config))}
-
-
-class _Violation(NamedTuple):
-    keys: tuple[str, ...]  # the conflicting settings, the most likely cause first
-    message: str
-    hint: str
+    return {name: attrgetter(name)(config) for name in setting_hints()}
 
 
 #: Bounds by name pattern; the first match wins. Other floats are at least 0, other integers at least 1.
@@ -271,29 +264,28 @@ _BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
 }
 
 
-def _find_violation(values: Mapping[str, object]) -> _Violation | None:
-    hints = setting_hints(SearchConfig)
-    for name, value in values.items():
-        if expected := _expected(name, value, hints[name]):
-            return _Violation((name,), f"{name}: expected {expected}, got {value!r}", _LIST_ALL)
+def _find_violation(values: Mapping[str, Any]) -> tuple[tuple[str, ...], str, str] | None:
+    """Return the conflicting settings, the most likely cause first, a message and a hint."""
+    for name, hint in setting_hints().items():
+        if expected := _expected(name, values[name], hint):
+            return (name,), f"{name}: expected {expected}, got {values[name]!r}", _LIST_ALL
     names = ("index.chunks.overlap", "index.chunks.size")
-    overlap, size = (cast(int, values[name]) for name in names)
+    overlap, size = (values[name] for name in names)
     if overlap >= size:
         message = f"{names[0]} = {overlap} is not smaller than {names[1]} = {size}"
-        return _Violation(names, message, f"set {names[0]} to less than {size}")
-    for stage in cast(tuple[str, ...], values["without"]):
+        return names, message, f"set {names[0]} to less than {size}"
+    for stage in values["without"]:
         if stage not in STAGES:
             hint = did_you_mean(stage, STAGES) or f"use one of {', '.join(STAGES)}"
-            return _Violation(("without",), f"without: unknown stage {stage!r}", hint)
+            return ("without",), f"without: unknown stage {stage!r}", hint
     try:
-        parse_fusion(str(values["dense.fusion"]))
+        parse_fusion(values["dense.fusion"])
     except ConfigError as error:
-        return _Violation(("dense.fusion",), f"dense.fusion: {error.message}", error.hint or "")
-    name = "translation.model"
-    spec = str(values[name])
+        return ("dense.fusion",), f"dense.fusion: {error.message}", error.hint or ""
+    spec = values["translation.model"]
     if spec and spec.partition(":")[0] != SHIPPED:
         hint = f"use {SHIPPED}, {SHIPPED}:DIRECTORY, or an empty text for none"
-        return _Violation((name,), f"{name}: unknown model {spec!r}", hint)
+        return ("translation.model",), f"translation.model: unknown model {spec!r}", hint
     return None
 
 
@@ -302,7 +294,7 @@ def _expected(name: str, value: Any, hint: Any) -> str | None:  # noqa: ANN401 -
         return None if value in get_args(hint) else "one of " + ", ".join(map(str, get_args(hint)))
     if hint not in (int, float):
         return None
-    low, high = _bounds(name, 1 if hint is int else 0)
+    low, high = _bounds(name) or (1 if hint is int else 0, inf)
     number = isinstance(value, hint | int) and not isinstance(value, bool)
     if number and isfinite(value) and low <= value <= high:
         return None
@@ -311,17 +303,14 @@ def _expected(name: str, value: Any, hint: Any) -> str | None:  # noqa: ANN401 -
 
 
 @cache
-def _bounds(name: str, least: int) -> tuple[float, float]:
-    return next((bounds for pattern, bounds in _BOUNDS.items() if fnmatchcase(name, pattern)), (least, inf))
+def _bounds(name: str) -> tuple[float, float] | None:
+    return next((bounds for pattern, bounds in _BOUNDS.items() if fnmatchcase(name, pattern)), None)
 
 
 def find_config(folder: Path) -> Path | None:
     """Return the settings file of a directory, if it has one."""
     path = folder / FILE
-    try:
-        return path if path.is_file() else None
-    except OSError:  # the walk reports unreadable directories
-        return None
+    return path if os.path.isfile(path) else None  # an unreadable directory is reported by the walk
 
 
 def load_config(
@@ -348,15 +337,8 @@ class _Given:
     text: str = field(default="", repr=False)  # of the file
 
     def error(self, message: str, hint: str) -> ConfigError:
-        line = _line(self.text, f"{TABLE}.{self.key}") if self.file else None
         shown = f"{self.where}: {message}" if self.where else f"[{TABLE}] {message}"
-        return ConfigError(shown, file=self.file, line=line, hint=hint)
-
-
-class _Text(str):
-    """An unparsed value from the environment or a flag."""
-
-    __slots__ = ()
+        return ConfigError(shown, file=self.file, line=_line(self.text, f"{TABLE}.{self.key}"), hint=hint)
 
 
 def _from_file(path: Path | None) -> Iterator[_Given]:
@@ -372,18 +354,17 @@ def _from_file(path: Path | None) -> Iterator[_Given]:
 
 
 def _line(text: str, dotted: str) -> int | None:
-    while dotted:
-        line = line_of(text, dotted)
-        if line is not None:
-            return line
+    """Return the line of a key, or of the innermost table around it."""
+    while dotted and (line := line_of(text, dotted)) is None:
         dotted = dotted.rpartition(".")[0]
-    return None
+    return line if dotted else None
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[_Given]:
     for name in sorted(environ):
         if name.startswith(PREFIX):
-            yield _Given(name.removeprefix(PREFIX).replace("__", ".").lower(), _Text(environ[name]), name)
+            key = name.removeprefix(PREFIX).replace("__", ".").lower()
+            yield _Given(key, _parse_text(environ[name], key), name)
         elif name.startswith(PREFIX[:-1]):
             hint = f"write two underscores for each dot: {PREFIX}STEM__FILES=0.4"
             raise ConfigError(f"{name}: unknown setting", hint=hint)
@@ -394,19 +375,32 @@ def _from_flags(overrides: Sequence[str]) -> Iterator[_Given]:
         key, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"--set {text}: expected KEY=VALUE", hint="write --set stem.files=0.4")
-        yield _Given(key.strip(), _Text(value), f"--set {key.strip()}")
+        key = key.strip()
+        yield _Given(key, _parse_text(value, key), f"--set {key}")
+
+
+def _parse_text(text: str, key: str) -> object:
+    hint = setting_hints().get(key)
+    try:
+        value: object = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text if hint is str else text.strip()
+    if hint is str and not isinstance(value, str):
+        return text
+    if get_origin(hint) is tuple and isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return text.strip() if get_origin(hint) is Literal and not isinstance(value, str) else value
 
 
 def _read_values(sources: Iterable[_Given]) -> dict[str, object]:
-    hints = setting_hints(SearchConfig)
+    hints = setting_hints()
     values: dict[str, object] = {}
     origin: dict[str, _Given] = {}
     for given in sources:
         key = given.key
         if key in hints:
-            value = _parse_text(given.value, hints[key]) if isinstance(given.value, _Text) else given.value
             try:
-                values[key] = coerce(value, hints[key], key)
+                values[key] = coerce(given.value, hints[key], key)
             except ConfigError as error:
                 raise given.error(error.message, error.hint or _LIST_ALL) from error
             origin[key] = given
@@ -416,45 +410,29 @@ def _read_values(sources: Iterable[_Given]) -> dict[str, object]:
             raise given.error(f"{key} is a table", f"set one of its settings: {', '.join(inside)}")
         if not inside:
             raise given.error(f"unknown setting {key!r}", did_you_mean(key, hints) or _LIST_ALL)
-    violation = _find_violation(flatten(SearchConfig()) | values)
-    if violation:
-        culprit = next(origin[key] for key in violation.keys if key in origin)
-        raise culprit.error(violation.message, violation.hint)
+    if violation := _find_violation(flatten(SearchConfig()) | values):
+        keys, message, hint = violation
+        raise next(origin[key] for key in keys if key in origin).error(message, hint)
     return values
-
-
-def _parse_text(text: str, hint: Any) -> object:  # noqa: ANN401 - a type hint is any object
-    try:
-        value: object = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = str(text) if hint is str else text.strip()
-    if hint is str and not isinstance(value, str):
-        return str(text)
-    if get_origin(hint) is tuple and isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    if get_origin(hint) is Literal and not isinstance(value, str):
-        return text.strip()
-    return value
 
 
 def config_text(config: SearchConfig) -> str:
     """Return a configuration as TOML with comments, readable by `load_config`."""
-    return "\n\n".join("\n".join(table) for table in _tables(config, TABLE)) + "\n"
+    return "\n\n".join("\n".join(table) for table in _tables(redact_settings(config), TABLE)) + "\n"
 
 
 def _tables(record: Any, name: str) -> Iterator[list[str]]:  # noqa: ANN401 - any dataclass
-    shown = record.redacted() if hasattr(record, "redacted") else record
-    inner = [one for one in fields(record) if is_dataclass(getattr(record, one.name))]
-    lines = []
-    for one in fields(record):
-        if one not in inner:
-            value, about = getattr(shown, one.name), one.metadata.get("about")
-            text = json.dumps(value, ensure_ascii=False)
-            lines.append(f"{one.name} = {text}" + (f"  # {about}" if about else ""))
+    values = {one: getattr(record, one.name) for one in fields(record)}
+    lines = [
+        f"{one.name} = {json.dumps(value, ensure_ascii=False)}  # {one.metadata['about']}"
+        for one, value in values.items()
+        if not is_dataclass(value)
+    ]
     if lines:
         yield [f"# {_summary(record)}", f"[{name}]", *lines]
-    for one in inner:
-        yield from _tables(getattr(record, one.name), f"{name}.{one.name}")
+    for one, value in values.items():
+        if is_dataclass(value):
+            yield from _tables(value, f"{name}.{one.name}")
 
 
 def _summary(record: object) -> str:
@@ -472,10 +450,11 @@ def _schema(record: object) -> dict[str, Any]:
     properties = {}
     for one in fields(cast(Any, record)):
         value = getattr(record, one.name)
-        described = {"description": one.metadata["about"]} if "about" in one.metadata else {}
-        properties[one.name] = (
-            _schema(value) if is_dataclass(value) else _json_type(hints[one.name]) | {"default": value} | described
-        )
+        if is_dataclass(value):
+            properties[one.name] = _schema(value)
+        else:
+            described = {"default": value, "description": one.metadata["about"]}
+            properties[one.name] = _json_type(hints[one.name]) | described
     return {"type": "object", "description": _summary(record), "additionalProperties": False, "properties": properties}
 
 
