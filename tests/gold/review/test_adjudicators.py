@@ -13,7 +13,6 @@ from assay.gold.review.views import ReviewWorkspace
 from assay.gold.review.votes import (
     VoteLog,
     adjudicates,
-    adjudicator_file,
     all_votes,
     become_adjudicator,
     check_may_vote,
@@ -45,7 +44,7 @@ def test_a_word_given_outlives_a_kill(queue):
 def test_it_is_a_file_of_their_own_that_readers_of_votes_do_not_see(queue):
     for _ in range(2):
         become_adjudicator(VoteLog(queue, "cy"))
-    lines = adjudicator_file(queue, "cy").read_text().splitlines()
+    lines = queue.file("adjudicators", "cy").read_text().splitlines()
     assert [json.loads(line)["by"] for line in lines] == ["cy"], "said twice is said once"
     assert reviewers(queue) == ()
     assert all_votes(queue) == ()
@@ -53,7 +52,7 @@ def test_it_is_a_file_of_their_own_that_readers_of_votes_do_not_see(queue):
 
 def test_half_a_line_is_no_word(queue):
     become_adjudicator(VoteLog(queue, "cy"))
-    path = adjudicator_file(queue, "cy")
+    path = queue.file("adjudicators", "cy")
     path.write_bytes(path.read_bytes()[:-5])
     assert not adjudicates(queue, "cy")
 
@@ -64,5 +63,5 @@ def test_no_record_of_a_vote_is_made_for_them(queue):
     become_adjudicator(VoteLog(queue, "cy"))
     with pytest.raises(ConfigError, match="cy adjudicates this set") as caught:
         make_vote(ReviewWorkspace(queue.gold_file), "cy", item, VoteInput(item.id, "2", "now I know"))
-    assert str(adjudicator_file(queue, "cy")) in str(caught.value.hint)
+    assert str(queue.file("adjudicators", "cy")) in str(caught.value.hint)
     assert make_vote(ReviewWorkspace(queue.gold_file), "ada", item, VoteInput(item.id, "2", "blind")).value == "2"

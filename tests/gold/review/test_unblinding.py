@@ -8,7 +8,6 @@ from assay.gold.review.votes import (
     log_unblinding,
     mark_unblinded,
     read_unblindings,
-    unblinding_file,
 )
 from tests.gold.review.conftest import cast, target_item
 
@@ -28,7 +27,7 @@ def test_votes_on_what_was_seen_are_marked_and_no_others():
 def test_a_look_is_written_once_until_there_is_more_to_see(queue):
     ballot, item = VoteLog(queue, "ada"), target_item(queue)
     log_unblinding(ballot)
-    assert not unblinding_file(queue, "ada").exists(), "who has not voted has nothing to change"
+    assert not queue.file("looks", "ada").exists(), "who has not voted has nothing to change"
     cast(queue, "ada", item, "2")
     for items in ((), (), ["x", item.id], ["x"]):
         log_unblinding(ballot, items)
@@ -39,7 +38,7 @@ def test_a_vote_from_a_machine_that_did_not_know_of_the_look_is_told_apart_after
     item = target_item(queue)
     cast(queue, "ada", item, "2", on="2026-01-01")
     cast(queue, "ada", item, "0", on="2026-01-03")
-    path = unblinding_file(queue, "ada")
+    path = queue.file("looks", "ada")
     path.parent.mkdir()
     path.write_text('{"by": "ada", "on": "2026-01-02"}\n' * 2)
     assert [(vote.value, vote.after) for vote in all_votes(queue)] == [("2", ""), ("0", "look")]

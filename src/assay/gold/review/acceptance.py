@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from assay.errors import GoldError
@@ -11,7 +12,7 @@ from assay.files import write_atomic
 from assay.gold.anchors import AnchorProblem
 from assay.gold.build import GoldLocation, build_query
 from assay.gold.journal import open_journal, read_rows
-from assay.gold.review.items import Queue, make_item
+from assay.gold.review.items import Item, Queue, make_item
 from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, all_votes, item_statuses, read_decisions
 from assay.gold.yaml_nodes import MappingKeys
 from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query
@@ -128,41 +129,31 @@ def preview(
     before = {_problem_key(problem) for problem in check(gold)} if gold.queries else set()
     refused: dict[str, Refusal] = {}
     while True:
-        made, applied = gold, dict[str, _Applied]()
+        made, applied = gold, dict[str, str]()  # item -> query
         # A query comes before its targets, adversaries and phrasings.
         for status in sorted(settled, key=lambda status: status.item.kind != "query"):
             if status.item.id in refused:
                 continue
             try:
                 apply = _apply_query if status.item.kind == "query" else _apply_part
-                applied[status.item.id] = apply(made, status)
-                made = applied[status.item.id].gold
+                made, applied[status.item.id] = apply(made, status)
             except GoldError as error:
                 refused[status.item.id] = _refusal(status, error.message)
         found = check(made) if made != gold else ()
-        blamed = _blame([one for one in found if _problem_key(one) not in before], applied, settled)
-        if not blamed:
+        new = [problem for problem in found if _problem_key(problem) not in before]
+        every = [status for status in settled if status.item.id in applied]
+        for problem in new:  # blame items by anchor, else by query, else all
+            same = [s for s in every if s.value not in AGAINST and applied[s.item.id] == problem.query]
+            exact = [s for s in same if problem.anchor and problem.anchor in _proposed_anchors(s.item)]
+            for status in exact or same or every:
+                refused.setdefault(status.item.id, _refusal(status, problem.message))
+        if not new:
             break
-        refused |= blamed
     return Acceptance(
         gold=None if old is None and not made.queries else made,
         taken=tuple(status for status in settled if status.item.id in applied),
         refused=tuple(refused[status.item.id] for status in settled if status.item.id in refused),
     )
-
-
-def _blame(
-    problems: Sequence[AnchorProblem], applied: Mapping[str, _Applied], settled: Sequence[ItemStatus]
-) -> dict[str, Refusal]:
-    """Return refusals of the items that caused problems: by anchor, else by query, else all."""
-    blamed: dict[str, Refusal] = {}
-    every = [status for status in settled if status.item.id in applied]
-    for problem in problems:
-        same = [s for s in every if s.value not in AGAINST and applied[s.item.id].query == problem.query]
-        exact = [s for s in same if problem.anchor and problem.anchor in applied[s.item.id].anchors]
-        for status in exact or same or every:
-            blamed.setdefault(status.item.id, _refusal(status, problem.message))
-    return blamed
 
 
 def _problem_key(problem: AnchorProblem) -> tuple[str, str, str, str]:
@@ -173,70 +164,61 @@ def _refusal(status: ItemStatus, reason: str) -> Refusal:
     return Refusal(status.item.id, status.item.query.id, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class _Applied:
-    """A gold set with one item applied, and the query and anchors of the item."""
-
-    gold: GoldSet
-    query: str
-    anchors: frozenset[str]
+def _proposed_anchors(item: Item) -> list[str]:
+    if item.kind == "query":
+        return _anchors(item.query)
+    return [item.anchor] if item.kind != "phrasing" else []
 
 
 # Applying an item twice equals applying it once, so that a kill before it is recorded is harmless.
 
 
-def _apply_query(gold: GoldSet, status: ItemStatus) -> _Applied:
+def _apply_query(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
+    """Return the set with a query, unless it has the query or reviewers rejected it, and the id of the query."""
     item = status.item
-    anchors = _anchors(item.query)
     known = next((query for query in gold.queries if make_item("query", query, item.origin).id == item.id), None)
     if status.value in AGAINST or known is not None:
-        return _Applied(gold, known.id if known else item.query.id, frozenset(anchors))
+        return gold, known.id if known else item.query.id
     ids = {query.id for query in gold.queries}
-    number, name = 1, item.query.id
-    while name in ids:
-        number += 1
-        name = f"{item.query.id}-{number}"
-    query = replace(item.query, id=name, labels=tuple(_label(status, anchor) for anchor in anchors))
-    return _Applied(replace(gold, queries=(*gold.queries, query)), name, frozenset(anchors))
+    numbered = (f"{item.query.id}-{number}" for number in count(2))
+    name = next(name for name in chain([item.query.id], numbered) if name not in ids)
+    labels = tuple(_label(status, anchor) for anchor in _anchors(item.query))
+    return replace(gold, queries=(*gold.queries, replace(item.query, id=name, labels=labels))), name
 
 
-def _apply_part(gold: GoldSet, status: ItemStatus) -> _Applied:
-    """Add a target, adversary or phrasing to its query, or remove it."""
+def _apply_part(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
+    """Return the set with a target, adversary or phrasing added to its query or removed, and the id of the query."""
     item, against = status.item, status.value in AGAINST
     before = next((query for query in gold.queries if query.id == item.query.id), None)
     if before is None:
         raise GoldError(f"the set has no query '{item.query.id}'", hint="accept the query first, or reject the item")
     query, anchor = before, item.anchor
     if item.kind == "phrasing":
-        anchors, form, text = frozenset[str](), item.form, item.query.headline
+        form, text = item.form, item.query.headline
         known = query.forms.get(form) == text
         if not against and not known and form in query.forms:
             message = f"query '{query.id}' already has another {form} phrasing"
             raise GoldError(message, hint="edit the set, or reject this one")
-        if against:
-            query = replace(query, forms={name: t for name, t in query.forms.items() if (name, t) != (form, text)})
-        else:
-            query = replace(query, forms={**query.forms, form: text})
+        forms = {name: other for name, other in query.forms.items() if not known or name != form}
+        query = replace(query, forms=forms if against else {**query.forms, form: text})
         if not query.forms:
             raise GoldError(f"query '{query.id}' would have no phrasing left", hint="add another one first")
+    elif item.kind == "target":
+        grade = int(status.value or 0)
+        others = tuple(target for target in query.targets if target.anchor != anchor)
+        known = len(others) < len(query.targets)
+        targets = tuple(replace(t, grade=grade) if t.anchor == anchor else t for t in query.targets)
+        changed = others if against else targets if known else (*targets, replace(item.target, grade=grade))
+        irrelevant = tuple(target for target in query.irrelevant if target.anchor != anchor)
+        labels = _update_labels(query, status, anchor)
+        query = replace(query, targets=changed, irrelevant=irrelevant, labels=labels)
     else:
-        anchors = frozenset({anchor})
-        if item.kind == "target":
-            others = tuple(target for target in query.targets if target.anchor != anchor)
-            known = len(others) < len(query.targets)
-            new = replace(item.target, grade=int(status.value or 0))
-            targets = tuple(replace(t, grade=new.grade) if t.anchor == anchor else t for t in query.targets)
-            changed = others if against else targets if known else (*targets, new)
-            irrelevant = tuple(target for target in query.irrelevant if target.anchor != anchor)
-            labels = _update_labels(query, status, anchor)
-            query = replace(query, targets=changed, irrelevant=irrelevant, labels=labels)
-        else:
-            rest = tuple(adversary for adversary in query.adversaries if adversary.target.anchor != anchor)
-            known = len(rest) < len(query.adversaries)
-            adversaries = rest if against else query.adversaries if known else (*rest, item.adversary)
-            query = replace(query, adversaries=adversaries, labels=_update_labels(query, status, anchor))
+        rest = tuple(adversary for adversary in query.adversaries if adversary.target.anchor != anchor)
+        known = len(rest) < len(query.adversaries)
+        adversaries = rest if against else query.adversaries if known else (*rest, item.adversary)
+        query = replace(query, adversaries=adversaries, labels=_update_labels(query, status, anchor))
     if against and not known:
-        return _Applied(gold, query.id, anchors)
+        return gold, query.id
     checked = build_query(
         query.id,
         query.forms,
@@ -249,8 +231,7 @@ def _apply_part(gold: GoldSet, status: ItemStatus) -> _Applied:
         labels=query.labels,
         least=min(PRIMARY, *(target.grade for target in before.primaries)),
     )
-    queries = tuple(checked if other.id == query.id else other for other in gold.queries)
-    return _Applied(replace(gold, queries=queries), query.id, anchors)
+    return replace(gold, queries=tuple(checked if other.id == query.id else other for other in gold.queries)), query.id
 
 
 def _anchors(query: Query) -> list[str]:

@@ -87,15 +87,13 @@ def make_item(
     parts = {"target": bare.targets, "adversary": bare.adversaries, "phrasing": bare.forms}
     if kind != "query" and len(parts[kind]) != 1:
         raise GoldError(f"expected one {kind} in an item, got {len(parts[kind])}", hint="make one item for each")
-    content: list[object]
+    content: list[object] = [bare.id, bare.headline]
     if kind == "query":
         content = [dict(bare.forms), sorted([target.anchor, target.grade] for target in bare.targets)]
-    elif kind == "target":
-        content = [bare.id, bare.headline, bare.targets[0].anchor]
-    elif kind == "adversary":
-        content = [bare.id, bare.headline, bare.adversaries[0].target.anchor]
-    else:
+    elif kind == "phrasing":
         content = [bare.id, bare.ordered_forms[0], bare.headline]
+    else:
+        content.append((bare.targets[0] if kind == "target" else bare.adversaries[0].target).anchor)
     text = json.dumps([kind, *content], ensure_ascii=True, sort_keys=True)
     digest = hashlib.sha256(text.encode("ascii")).hexdigest()[:ID_DIGITS]
     return Item(digest, kind, bare, origin, on, commit, tuple(note for note in notes if note.strip()))
@@ -122,19 +120,12 @@ def read_item(row: YamlNode, number: int) -> Item:
 
     fields = row.mapping(_ITEM)
     kind = cast(ItemKind, fields["kind"].one_of(KINDS))
-    query = replace(read_query(fields["query"], number), line=None)
+    query = read_query(fields["query"], number)
     source = fields["origin"].mapping(_ORIGIN)
-    how = cast(How, source["how"].one_of(HOWS))
-    origin = Origin(how, optional_text(source, "source"), _optional_texts(source, "shown_by"))
+    origin = Origin(cast(How, source["how"].one_of(HOWS)), _text(source, "source"), _texts(source, "shown_by"))
+    on, commit, notes = _text(fields, "on"), _text(fields, "commit"), _texts(fields, "notes")
     try:
-        item = make_item(
-            kind,
-            query,
-            origin,
-            on=optional_text(fields, "on"),
-            commit=optional_text(fields, "commit"),
-            notes=_optional_texts(fields, "notes"),
-        )
+        item = make_item(kind, query, origin, on=on, commit=commit, notes=notes)
     except GoldError as error:
         raise row.place.error(error.message, error.hint) from error
     if item.id != fields["id"].text():
@@ -143,12 +134,11 @@ def read_item(row: YamlNode, number: int) -> Item:
     return item
 
 
-def optional_text(fields: Mapping[str, YamlNode], key: str) -> str:
-    """Return the text of a key, or an empty string without the key."""
+def _text(fields: Mapping[str, YamlNode], key: str) -> str:
     return fields[key].text() if key in fields else ""
 
 
-def _optional_texts(fields: Mapping[str, YamlNode], key: str) -> tuple[str, ...]:
+def _texts(fields: Mapping[str, YamlNode], key: str) -> tuple[str, ...]:
     return fields[key].texts() if key in fields else ()
 
 
@@ -167,15 +157,12 @@ class Queue:
     def __init__(self, gold_file: Path) -> None:
         self.gold_file = gold_file
         self.folder = gold_file.with_name(gold_file.stem + REVIEW_SUFFIX)
-        self._items = JournalCache(self.path, self._read)
+        self.path = self.folder / "items.jsonl"
+        self.items = JournalCache(self.path, self._read)  # all proposals, in the order in which they were added
 
-    @property
-    def path(self) -> Path:
-        return self.folder / "items.jsonl"
-
-    def items(self) -> tuple[Item, ...]:
-        """Return all proposals in the order in which they were added."""
-        return self._items()
+    def file(self, kind: Literal["votes", "looks", "adjudicators"], name: str) -> Path:
+        """Return the journal of a person."""
+        return self.folder / kind / f"{name}.jsonl"
 
     def _read(self) -> tuple[Item, ...]:
         found: dict[str, Item] = {}
@@ -188,9 +175,8 @@ class Queue:
         """Append new proposals; concurrent processes add each once."""
         self.prepare()
         with open_journal(self.path) as journal:
-            rows = journal.rows()
+            rows, given = journal.rows(), list(items)
             known = {row.mapping()["id"].text() for row in rows}
-            given = list(items)
             new: dict[str, Item] = {}
             for item in given:
                 if item.id not in known:

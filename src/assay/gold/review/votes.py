@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast, get_args
 
 from assay.errors import ConfigError, GoldError
 from assay.gold.history import now
 from assay.gold.journal import JournalCache, open_journal, read_row, read_rows
-from assay.gold.review.items import Item, ItemKind, Queue, optional_text
+from assay.gold.review.items import Item, ItemKind, Queue
 from assay.gold.yaml_nodes import MappingKeys
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from assay.gold.yaml_nodes import YamlNode
 
 Reader = Literal["human", "model"]
-READERS: tuple[Reader, ...] = get_args(Reader)
-
 UNSURE = "unsure"
 GRADES = ("2", "1", "0")  # primary, secondary, wrong
 PROPOSED = ("2", "1")  # values for a location that the reviewer proposes
@@ -132,16 +128,12 @@ class VoteLog:
     def __init__(self, queue: Queue, reviewer: str) -> None:
         self.reviewer = check_name(reviewer)
         self.queue = queue
-        self.path = queue.folder / "votes" / f"{reviewer}.jsonl"
-        self._history = JournalCache(self.path, self._read)
+        self.path = queue.file("votes", reviewer)
+        self.history = JournalCache(self.path, self._read)  # all votes, in order
 
     def votes(self) -> dict[str, Vote]:
         """Return the reviewer's last vote on each item."""
         return {vote.item: vote for vote in self.history()}
-
-    def history(self) -> tuple[Vote, ...]:
-        """Return all votes of the reviewer, in order."""
-        return self._history()
 
     def _read(self) -> tuple[Vote, ...]:
         votes = [_read_vote(row, self.reviewer) for row in read_rows(self.path)]
@@ -149,7 +141,7 @@ class VoteLog:
 
     def cast(self, votes: Sequence[Vote]) -> None:
         """Append votes and sync them to disk."""
-        self._append(lambda: votes, votes)
+        self._append(votes, lambda: votes)
 
     def cast_once(self, vote: Vote, seen: str | None) -> Vote:
         """Cast a vote unless it was sent before, and return the recorded one.
@@ -169,11 +161,11 @@ class VoteLog:
                 raise StaleVoteError(message, hint="save again to replace that vote")
             return (vote,)
 
-        cast = self._append(choose, [vote])
+        cast = self._append([vote], choose)
         return cast[0] if cast else self.votes()[vote.item]
 
-    def _append(self, choose: Callable[[], Sequence[Vote]], candidates: Sequence[Vote]) -> tuple[Vote, ...]:
-        """Append the votes that are chosen under the lock; all candidates must be readable."""
+    def _append(self, candidates: Sequence[Vote], choose: Callable[[], Sequence[Vote]]) -> tuple[Vote, ...]:
+        """Append the candidates that are chosen under the lock; all must be readable."""
         self.prepare()
         for number, vote in enumerate(candidates, 1):
             _read_vote(read_row(vote_mapping(vote), self.path, number), self.reviewer)
@@ -223,35 +215,26 @@ def _read_vote(row: YamlNode, reviewer: str) -> Vote:
     name = fields["reviewer"].text()
     if name != reviewer:
         raise row.place.error(f"expected a vote of '{reviewer}', got one of '{name}'", f"move it to {name}.jsonl")
+    plain = ("item", "reviewer", "reason", "on", "prompt", "commit")
     return Vote(
-        item=fields["item"].text(),
-        reviewer=reviewer,
+        **{key: fields[key].text() for key in plain if key in fields},
         value=fields["value"].one_of((*GRADES, ACCEPT, REJECT, UNSURE)),
-        reason=fields["reason"].text(),
-        on=fields["on"].text(),
-        reader=cast(Reader, fields["reader"].one_of(READERS)),
-        prompt=optional_text(fields, "prompt"),
-        commit=optional_text(fields, "commit"),
+        reader=cast(Reader, fields["reader"].one_of(get_args(Reader))),
         shown=fields["shown"].texts() if "shown" in fields else (),
         after=fields["after"].one_of((LOOK,)) if "after" in fields else "",
     )
 
 
-@dataclass(frozen=True, slots=True)
-class UnblindedView:
+class UnblindedView(NamedTuple):
     """An access to other votes: on all items that the reviewer had voted on by then, and on `items`."""
 
     on: str  # ISO time, UTC
     items: tuple[str, ...] = ()
 
 
-def unblinding_file(queue: Queue, name: str) -> Path:
-    return queue.folder / "looks" / f"{name}.jsonl"
-
-
 def read_unblindings(queue: Queue, name: str) -> tuple[UnblindedView, ...]:
     """Return a reviewer's accesses to other votes."""
-    rows = [row.mapping(_UNBLINDING) for row in read_rows(unblinding_file(queue, name))]
+    rows = [row.mapping(_UNBLINDING) for row in read_rows(queue.file("looks", name))]
     return tuple(UnblindedView(row["on"].text(), row["items"].texts() if "items" in row else ()) for row in rows)
 
 
@@ -263,7 +246,7 @@ def log_unblinding(log: VoteLog, items: Iterable[str] = ()) -> None:
     if not new and voted <= max((view.on for view in views), default=""):
         return
     log.prepare()
-    with open_journal(unblinding_file(log.queue, log.reviewer)) as journal:
+    with open_journal(log.queue.file("looks", log.reviewer)) as journal:
         journal.append([{"by": log.reviewer, "on": now(), **({"items": new} if new else {})}])
 
 
@@ -282,15 +265,11 @@ def mark_unblinded(votes: Sequence[Vote], views: Sequence[UnblindedView]) -> tup
     return tuple(marked)
 
 
-def adjudicator_file(queue: Queue, name: str) -> Path:
-    return queue.folder / "adjudicators" / f"{name}.jsonl"
-
-
 def become_adjudicator(log: VoteLog) -> None:
     """Record on disk that a reviewer adjudicates and no longer votes."""
     log.prepare()
     if not adjudicates(log.queue, log.reviewer):
-        with open_journal(adjudicator_file(log.queue, log.reviewer)) as journal:
+        with open_journal(log.queue.file("adjudicators", log.reviewer)) as journal:
             journal.append([{"by": log.reviewer, "on": now()}])
 
 
@@ -304,7 +283,7 @@ def adjudicates(queue: Queue, name: str) -> bool:
 def check_may_vote(queue: Queue, name: str) -> None:
     """Raise if a person adjudicates and therefore may not vote."""
     if adjudicates(queue, name):
-        hint = f"decide disputed items, or vote as another person (recorded in {adjudicator_file(queue, name)})"
+        hint = f"decide disputed items, or vote as another person (recorded in {queue.file('adjudicators', name)})"
         raise ConfigError(f"{name} adjudicates this set and cannot vote", hint=hint)
 
 
@@ -341,14 +320,8 @@ def decide(queue: Queue, decisions: Sequence[Adjudication]) -> None:
 
 def _read_decision(row: YamlNode) -> Adjudication:
     fields = row.mapping(_DECISION)
-    return Adjudication(
-        item=fields["item"].text(),
-        by=fields["by"].text(),
-        value=fields["value"].one_of((*GRADES, ACCEPT, REJECT)),
-        reason=fields["reason"].text(),
-        on=fields["on"].text(),
-        commit=optional_text(fields, "commit"),
-    )
+    fields["value"].one_of((*GRADES, ACCEPT, REJECT))
+    return Adjudication(**{key: field.text() for key, field in fields.items()})
 
 
 @dataclass(frozen=True, slots=True)
