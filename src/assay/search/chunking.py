@@ -192,7 +192,7 @@ def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig
             settled[-1] = replace(settled[-1], end=unit.end)
         else:
             settled.append(unit)
-    depths = {each.line: each.depth for each in reversed(outline.breaks)}  # the shallowest break of a line wins
+    depths = dict(reversed(outline.breaks))  # the shallowest break of a line wins
 
     def cost(line: int) -> tuple[bool, int]:
         text = lines[line - 1]

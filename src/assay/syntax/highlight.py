@@ -17,7 +17,7 @@ from assay.syntax.parsing import ParsingLimits, has_too_many_errors, is_malforme
 from assay.syntax.text import split_lines
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
+    from tree_sitter import Node
 
 
 Color = Literal["plain", "comment", "string", "number", "keyword", "definition", "type"]
@@ -133,27 +133,24 @@ def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None
     tree = parse(source, grammar, _PARSING)
     if tree is None or has_too_many_errors(tree, _PARSING):
         return None
+    from tree_sitter import QueryCursor
+
     marks = bytearray(len(source))
-    _paint_nodes(tree, grammar, source, marks)
-    _paint_names(tree, grammar, marks)
-    return marks
-
-
-def _paint_nodes(tree: Tree, grammar: str, source: bytes, marks: bytearray) -> None:
-    cursor = tree.walk()
-    entered = True
-    while True:
-        node = cursor.node
-        color = None
+    cursor, entered = tree.walk(), True
+    while entered or cursor.goto_parent():
+        node, color = cursor.node, None
         if entered and node is not None and node.end_byte > node.start_byte:
             color = _color(node, grammar, source, marks[node.start_byte])
-        if color is not None and node is not None:
-            marks[node.start_byte : node.end_byte] = bytes((color,)) * (node.end_byte - node.start_byte)
-        if entered and color != _COMMENT and cursor.goto_first_child():
-            continue
-        entered = cursor.goto_next_sibling()
-        if not entered and not cursor.goto_parent():
-            return
+            if color is not None:
+                marks[node.start_byte : node.end_byte] = bytes((color,)) * (node.end_byte - node.start_byte)
+        if not (entered and color != _COMMENT and cursor.goto_first_child()):
+            entered = cursor.goto_next_sibling()
+    query = QueryCursor(load_grammar(grammar).query, match_limit=_PARSING.open_matches)
+    for _, captures in query.matches(tree.root_node):
+        if any(capture.startswith("definition.") for capture in captures):
+            for node in captures.get("name", ()):
+                marks[node.start_byte : node.end_byte] = bytes((_DEFINITION,)) * (node.end_byte - node.start_byte)
+    return marks
 
 
 def _color(node: Node, grammar: str, source: bytes, around: int) -> int | None:
@@ -175,13 +172,3 @@ def _type_color(type_: str, grammar: str) -> int | None:
     if grammar == "sql" and type_.startswith("keyword_"):
         return _KEYWORD
     return own if own is not None else next((color for known, color in _TYPES if known.fullmatch(type_)), None)
-
-
-def _paint_names(tree: Tree, grammar: str, marks: bytearray) -> None:
-    from tree_sitter import QueryCursor
-
-    cursor = QueryCursor(load_grammar(grammar).query, match_limit=_PARSING.open_matches)
-    for _, captures in cursor.matches(tree.root_node):
-        if any(capture.startswith("definition.") for capture in captures):
-            for node in captures.get("name", ()):
-                marks[node.start_byte : node.end_byte] = bytes((_DEFINITION,)) * (node.end_byte - node.start_byte)

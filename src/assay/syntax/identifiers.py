@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 from unicodedata import normalize
@@ -128,24 +128,10 @@ def _snowball() -> Callable[[str], str]:
     return stem_word
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def stem(word: str) -> str:
     """Return the stem of a lower-case word; only words of ASCII letters are stemmed."""
-    return _STEMS[word]
-
-
-class _Stems(dict[str, str]):
-    """A bounded cache of stems."""
-
-    def __missing__(self, word: str) -> str:
-        if len(word) < 3 or not word.isascii() or not word.isalpha():
-            return word
-        root = _snowball()(word)
-        if len(root) > _SHORTEST and root.endswith(("er", "or")):
-            root = root[:-2]
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        self[word] = root
-        return root
-
-
-_STEMS = _Stems()
+    if len(word) < 3 or not word.isascii() or not word.isalpha():
+        return word
+    root = _snowball()(word)
+    return root[:-2] if len(root) > _SHORTEST and root.endswith(("er", "or")) else root

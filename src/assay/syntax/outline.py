@@ -78,14 +78,6 @@ class LineSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitPoint:
-    """A line at which a part of a long node begins, and its depth."""
-
-    line: int
-    depth: int
-
-
-@dataclass(frozen=True, slots=True)
 class Outline:
     """Definitions, comments, imports, references and split points of a file."""
 
@@ -93,7 +85,7 @@ class Outline:
     comments: tuple[LineSpan, ...]
     imports: tuple[str, ...]
     references: tuple[str, ...]  # names, each once
-    breaks: tuple[SplitPoint, ...]
+    breaks: tuple[tuple[int, int], ...]  # line and depth at which a part of a long node begins
     broken: bool  # there is a syntax error
     problem: str | None = None  # why it was not parsed; then the rest is empty
 
@@ -221,6 +213,7 @@ def _definitions(matches: list[_Match], headers: list[_Header], source: bytes, g
     ordered = sorted(matches, key=lambda one: (one.node.start_byte, -one.end_byte, one.name.start_byte))
     made: list[Definition] = []
     open_: list[tuple[int, int]] = []  # (last byte, position) of the definitions around the next one
+    latest: dict[int, int] = {}  # parent -> its latest child, which ends before the next one
     for one in ordered:
         while open_ and (open_[-1][0] < one.end_byte or ordered[open_[-1][1]].node == one.node):
             open_.pop()
@@ -229,6 +222,10 @@ def _definitions(matches: list[_Match], headers: list[_Header], source: bytes, g
         start, doc = header(row)
         if one.doc is not None:
             doc = f"{doc} {_plain(_text(one.doc, source))}".strip()[: LIMITS.doc]
+        before = latest.get(parent)
+        if before is not None and made[before].end >= start > made[before].start:
+            made[before] = replace(made[before], end=start - 1)
+        latest[parent] = len(made)
         made.append(
             Definition(
                 _flat(_text(one.name, source), LIMITS.signature),
@@ -242,7 +239,6 @@ def _definitions(matches: list[_Match], headers: list[_Header], source: bytes, g
             )
         )
         open_.append((one.end_byte, len(made) - 1))
-    made = _clip(made)
     if grammar in _CLAUSES:
         made = _join_clauses(made)
     order = sorted(range(len(made)), key=lambda i: (made[i].start, -made[i].end, i))
@@ -262,34 +258,16 @@ def _signature(one: _Match, source: bytes) -> str:
     return _flat(source[start : min(stop, start + 2 * LIMITS.signature)].decode("utf-8", "replace"), LIMITS.signature)
 
 
-def _clip(made: list[Definition]) -> list[Definition]:
-    """End each definition before the next one of the same parent."""
-    last: dict[int, int] = {}  # parent -> its latest child so far
-    clipped = list(made)
-    for position, one in enumerate(made):
-        before = last.get(one.parent)
-        if before is not None and clipped[before].end >= one.start > clipped[before].start:
-            clipped[before] = replace(clipped[before], end=one.start - 1)
-        last[one.parent] = position
-    return clipped
-
-
 def _join_clauses(made: list[Definition]) -> list[Definition]:
     place: dict[int, int] = {-1: -1}
     joined: list[Definition] = []
     last: dict[int, int] = {}  # parent -> its latest child so far, after joining
     for position, one in enumerate(made):
         parent = place[one.parent]
-        before = last.get(parent)
-        old = joined[before] if before is not None else None
-        if (
-            before is not None
-            and old is not None
-            and old.kind == one.kind == "function"
-            and old.name == one.name
-            and one.start <= old.end + 2
-            and not one.doc
-        ):
+        before = last.get(parent, -1)
+        old = joined[before] if before >= 0 else None
+        same = old is not None and old.kind == one.kind == "function" and old.name == one.name
+        if old is not None and same and one.start <= old.end + 2 and not one.doc:
             joined[before] = replace(old, end=max(one.end, old.end))
         else:
             joined.append(replace(one, parent=parent))
@@ -298,8 +276,8 @@ def _join_clauses(made: list[Definition]) -> list[Definition]:
     return joined
 
 
-def _breaks(node: Node, depth: int) -> Iterator[SplitPoint]:
+def _breaks(node: Node, depth: int) -> Iterator[tuple[int, int]]:
     for child in node.children:
-        yield SplitPoint(child.start_point[0] + 1, depth)
+        yield child.start_point[0] + 1, depth
         if depth < LIMITS.deep and child.end_point[0] - child.start_point[0] > LIMITS.long_lines:
             yield from _breaks(child, depth + 1)

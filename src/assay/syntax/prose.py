@@ -65,7 +65,8 @@ def sentences(comment: str) -> Iterator[str]:
     """Yield the sentences of a comment's first paragraph, without markers and markup."""
     rest = without_markup(_first_paragraph(_EDGES.sub("", comment)))
     while rest:
-        end = _sentence_end(rest)
+        stops = (stop.start() for stop in _STOP.finditer(rest))
+        end = next((stop for stop in stops if not _ABBREVIATION.search(rest[:stop])), len(rest))
         sentence = rest[:end].strip(" \t*-–—:;")
         rest = rest[end + 1 :].lstrip()
         if sentence:
@@ -142,13 +143,6 @@ def _paragraph_end(lines: Sequence[str]) -> int:
     return len(lines)
 
 
-def _sentence_end(text: str) -> int:
-    for stop in _STOP.finditer(text):
-        if not _ABBREVIATION.search(text[: stop.start()]):
-            return stop.start()
-    return len(text)
-
-
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$")
 _ASCIIDOC = re.compile(r"^(={1,6})[ \t]+(\S.*)$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*(.*)")
@@ -170,9 +164,11 @@ def headings(lines: Sequence[str]) -> Iterator[DocHeading]:
     for number, line in unfenced(lines):
         if found := _ATX.match(line) or _ASCIIDOC.match(line):
             yield DocHeading(number, len(found.group(1)), found.group(2).strip())
-        elif number < len(lines) and (under := _UNDERLINE.match(lines[number])) and _is_title(line, lines[number]):
-            level = signs.setdefault(under.group(1), len(signs) + 1)
-            yield DocHeading(number, level, line.strip())
+        elif number < len(lines) and (under := _UNDERLINE.match(lines[number])):
+            title = line.strip()
+            wide = len(lines[number].strip()) >= min(len(title), 4)
+            if title and title[0].isalnum() and "|" not in title and wide:
+                yield DocHeading(number, signs.setdefault(under.group(1), len(signs) + 1), title)
 
 
 def unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -189,8 +185,3 @@ def unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
             fence = mark
         elif mark[0] == fence[0] and len(mark) >= len(fence) and not found.group(2):  # as CommonMark closes it
             fence = None
-
-
-def _is_title(line: str, under: str) -> bool:
-    title = line.strip()
-    return bool(title) and title[0].isalnum() and "|" not in title and len(under.strip()) >= min(len(title), 4)
