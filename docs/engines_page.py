@@ -9,7 +9,7 @@ from typing import get_type_hints
 from assay.engines import as_engine, templates
 from assay.engines.base import FilteringSession, FullEngine, MeasuredSession, Session, TimedSession, UpdatingSession
 from assay.engines.config_files import ConfigSettings
-from assay.engines.kinds import describe_kinds
+from assay.engines.kinds import KINDS
 from assay.engines.python import DECLARED
 from assay.experiment.spec import Spec
 from assay.settings import type_text
@@ -31,10 +31,10 @@ def engines() -> str:
         _python_engines(),
         "# Kinds",
     ]
-    for page in describe_kinds():
-        parts.append(f"## {page.name}\n\n{page.about}")
-        if page.settings:
-            rows = [f"| `{s.name}` | {s.type} | {_code(s.default)} | {s.about} |" for s in page.settings]
+    for kind in KINDS.values():
+        parts.append(f"## {kind.name}\n\n{kind.about}")
+        if settings := kind.describe_settings():
+            rows = [f"| `{s.name}` | {s.type} | {_code(s.default)} | {s.about} |" for s in settings]
             parts.append("\n".join(["| setting | type | default | meaning |", "|---|---|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.engines import KINDS, as_engine, describe_kinds, make_engine
+from assay.engines import KINDS, as_engine, make_engine
 from assay.engines.output import read_reply
 from assay.engines.runner import open_session, query_session
 from assay.errors import ConfigError
@@ -145,19 +145,18 @@ def test_as_engine_refuses_an_engine_that_asks_for_nothing() -> None:
 
 
 def test_describe_shows_every_kind_with_every_setting() -> None:
-    pages = {page.name: page for page in describe_kinds()}
-    assert sorted(pages) == sorted(KINDS)
-    for page in pages.values():
-        assert page.about == KINDS[page.name].about
-        assert page.main is None or page.main in {setting.name for setting in page.settings}
-        for setting in page.settings:
-            assert setting.about, f"{page.name}.{setting.name} says nothing of itself"
+    assert list(KINDS) == sorted(KINDS)
+    for kind in KINDS.values():
+        settings = kind.describe_settings()
+        assert kind.main is None or kind.main in {setting.name for setting in settings}
+        for setting in settings:
+            assert setting.about, f"{kind.name}.{setting.name} says nothing of itself"
             assert "\n" not in setting.about
             assert setting.type
 
 
 def test_describe_writes_types_and_defaults_for_people() -> None:
-    shown = {(page.name, s.name): (s.type, s.default) for page in describe_kinds() for s in page.settings}
+    shown = {(page.name, s.name): (s.type, s.default) for page in KINDS.values() for s in page.describe_settings()}
     assert shown["command", "argv"] == ("a string or a list of strings", None)
     assert shown["command", "index"] == ("a string or a list of strings", "[]")
     assert shown["command", "ok_codes"] == ("a list of integers", "none")
@@ -169,10 +168,10 @@ def test_describe_writes_types_and_defaults_for_people() -> None:
 
 
 def test_describe_names_what_make_engine_takes() -> None:
-    for page in describe_kinds():
+    for page in KINDS.values():
         with pytest.raises(ConfigError) as caught:
             make_engine({"kind": page.name, "no such": 1}, suite=SUITE)
-        named = {setting.name.partition(".")[0] for setting in page.settings}
+        named = {setting.name.partition(".")[0] for setting in page.describe_settings()}
         assert caught.value.hint == f"settings: {', '.join(sorted(named)) or 'none'}"
 
 

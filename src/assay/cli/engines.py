@@ -22,8 +22,9 @@ from assay.errors import ConfigError, CorpusError, EngineError
 
 if TYPE_CHECKING:
     from assay.audit.sessions import AuditRanking, AuditSessions
-    from assay.engines import FullEngine, KindPage, SettingPage
+    from assay.engines import FullEngine
     from assay.engines.base import SearchFilter
+    from assay.engines.kinds import EngineKind, SettingPage
     from assay.engines.presets import InstalledTool, Preset
     from assay.experiment.engine_check import EngineCheck, ParsedReply
     from assay.experiment.spec.model import EngineFactory
@@ -180,23 +181,22 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
 def _toml(name: str) -> tuple[str, str | None]:
     from pathlib import Path
 
-    from assay.engines import KINDS, describe_kinds
+    from assay.engines import KINDS
     from assay.engines.presets import load_preset, preset_names
 
     if name in KINDS:
-        page = next(page for page in describe_kinds() if page.name == name)
-        return "\n".join(_skeleton(page)) + "\n", None
+        return "\n".join(_skeleton(KINDS[name])) + "\n", None
     preset = load_preset(name, Path())
     # A copy lies elsewhere, and the small programs that some presets run stay where they are.
     text = preset.text.replace("{preset}", str(preset.path.parent)) if name in preset_names() else preset.text
     return text, str(preset.path)
 
 
-def _skeleton(page: KindPage) -> Iterator[str]:
-    yield f"# {page.about}"
-    yield f"[engines.my-{page.name}]"
-    yield f'kind = "{page.name}"'
-    yield from (_line(setting) for setting in page.settings)
+def _skeleton(kind: EngineKind) -> Iterator[str]:
+    yield f"# {kind.about}"
+    yield f"[engines.my-{kind.name}]"
+    yield f'kind = "{kind.name}"'
+    yield from (_line(setting) for setting in kind.describe_settings())
 
 
 def _line(setting: SettingPage) -> str:

@@ -7,23 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.engines.base import EngineContext, FullEngine, Handle
-from assay.engines.kinds import KINDS, KindPage, SettingPage, describe_kinds
+from assay.engines.kinds import KINDS
 from assay.engines.python import as_engine
 from assay.errors import ConfigError
 from assay.redaction import declare
 from assay.settings import unknown_name
 from assay.types import Suite
 
-__all__ = [
-    "KINDS",
-    "FullEngine",
-    "KindPage",
-    "SettingPage",
-    "as_engine",
-    "describe_kinds",
-    "engine_table",
-    "make_engine",
-]
+__all__ = ["KINDS", "FullEngine", "as_engine", "engine_table", "make_engine"]
 
 
 def make_engine(

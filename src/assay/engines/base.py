@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from assay.digests import digest_of
@@ -53,6 +52,10 @@ class SearchFilter:
 
     paths: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+
+
+class EngineCrash(EngineError):
+    """The process of an engine was killed by a signal."""
 
 
 class Session(Protocol):
@@ -114,6 +117,19 @@ class FullEngine(Engine, Protocol):
     @property
     def fingerprint(self) -> str:
         """Digest of everything visible about it, such as its files; other changes go unnoticed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSession:
+    """A session that only searches."""
+
+    function: Callable[[str, int], SearchReply]
+
+    def search(self, query: str, k: int) -> SearchReply:
+        return self.function(query, k)
+
+    def close(self) -> None:
+        pass
 
 
 @runtime_checkable
@@ -241,10 +257,6 @@ class Handle:
         return self.inner.open(corpus)
 
 
-class EngineCrash(EngineError):
-    """The process of an engine was killed by a signal."""
-
-
 @dataclass(frozen=True, slots=True)
 class EngineContext:
     """Context of an engine factory, in addition to the settings."""
@@ -313,17 +325,6 @@ def sharing_engine(engine: object) -> SharingEngine | None:
     while type(engine) is Handle:
         engine = engine.inner
     return engine if isinstance(engine, SharingEngine) else None
-
-
-def with_cache(engine: FullEngine, cache: SharedCache | None) -> Engine:
-    """Return an engine that is opened with cached steps; unchanged if it cannot share any."""
-    shares = sharing_engine(engine)
-    if cache is None or shares is None:
-        return engine
-    cached = SimpleNamespace(config=engine.config, open=lambda corpus: shares.open_shared(corpus, cache, None))
-    if isinstance(shares, TimedEngine):
-        cached.open_within = lambda corpus, seconds: shares.open_shared(corpus, cache, seconds)
-    return cast(Engine, cached)
 
 
 def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:

@@ -42,6 +42,10 @@ class EngineKind:
         """Return the record of its settings."""
         return cast(type[object], self.load(self.settings))
 
+    def describe_settings(self) -> tuple[SettingPage, ...]:
+        """Return the documentation of its settings."""
+        return tuple(_describe_fields(self.settings_class(), ""))
+
     def load(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the module
         """Import an attribute of its module; None if there is none."""
         return getattr(import_module(f"assay.engines.{self.module}"), name, None)
@@ -49,11 +53,7 @@ class EngineKind:
 
 _ALL = (
     EngineKind(
-        "builtin",
-        "builtin",
-        "BuiltinSettings",
-        "per",
-        "the reference engine; builtin:span returns spans, not files",
+        "builtin", "builtin", "BuiltinSettings", "per", "the reference engine; builtin:span returns spans, not files"
     ),
     EngineKind("command", "command", "CommandSettings", "argv", "any command-line tool: command:tool {query} {k}"),
     EngineKind("http", "http", "HttpSettings", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
@@ -102,24 +102,6 @@ class SettingPage:
     type: str
     default: str | None  # as in TOML, or "none"; None if it is required
     about: str
-
-
-@dataclass(frozen=True, slots=True)
-class KindPage:
-    """Documentation of a kind; `main` is the setting of `kind:value`."""
-
-    name: str
-    main: str | None
-    about: str
-    settings: tuple[SettingPage, ...]
-
-
-def describe_kinds() -> tuple[KindPage, ...]:
-    """Return the documentation of every kind, by name; imports them all."""
-    return tuple(
-        KindPage(name, kind.main, kind.about, tuple(_describe_fields(kind.settings_class(), "")))
-        for name, kind in sorted(KINDS.items())
-    )
 
 
 def _describe_fields(record: Any, prefix: str) -> Iterator[SettingPage]:  # noqa: ANN401 - a settings class or instance

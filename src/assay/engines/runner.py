@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
@@ -31,9 +32,11 @@ from assay.engines.base import (
     Session,
     SessionUsage,
     SessionWithNotes,
+    SharedCache,
     TimedEngine,
     TimedSession,
     UpdatingSession,
+    sharing_engine,
 )
 from assay.engines.output import read_reply
 from assay.errors import AssayError, EngineError, EngineTimeoutError
@@ -71,33 +74,41 @@ class QueryOutcome:
 class OpenEngine:
     """A session that is ready for queries, and the time it took to open."""
 
-    session: TimedSession
+    session: Session
     seconds: float
 
 
-def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -> OpenEngine:
-    """Open an engine on a corpus; every failure is an EngineError or the AssayError that it raised."""
+def open_session(
+    engine: Engine, corpus: Corpus, timeout: float | None = None, *, cache: SharedCache | None = None
+) -> OpenEngine:
+    """Open an engine on a corpus, with cached steps if it shares them; raise an AssayError for every failure."""
+    shares = None if cache is None else sharing_engine(engine)
+    opening: Callable[[], Session] = partial(engine.open, corpus)
+    if cache is not None and shares is not None:
+        opening = partial(shares.open_shared, corpus, cache, timeout)
+    elif isinstance(engine, TimedEngine):
+        opening = partial(engine.open_within, corpus, timeout)
     if isinstance(engine, TimedEngine):  # in this thread, so that an interrupt reaches it
-        timed = _run_here(lambda: engine.open_within(corpus, timeout))
-        if timed.value is None:
-            raise _opening_error(timed) from timed.problem
-        return OpenEngine(timed.value, timed.seconds)
-    thread = _EngineThread()
-    done = thread.call(lambda: engine.open(corpus), timeout)
-    if done.value is None:
-        thread.end()
-        raise _opening_error(done) from done.problem
-    if isinstance(done.value, TimedSession):
-        thread.end()
+        done = _run_here(opening)
+        if done.value is None:
+            raise _opening_error(done.problem) from done.problem
         return OpenEngine(done.value, done.seconds)
-    return OpenEngine(_ThreadedSession(done.value, thread), done.seconds)
+    threaded = _ThreadedSession()
+    done = threaded.call(opening, timeout)
+    if done.value is None:
+        threaded.end()
+        raise _opening_error(done.problem, abandoned=threaded.abandoned) from done.problem
+    if isinstance(done.value, TimedSession):
+        threaded.end()
+        return OpenEngine(done.value, done.seconds)
+    threaded.inner = done.value
+    return OpenEngine(threaded, done.seconds)
 
 
-def _opening_error(done: _CallResult[T]) -> AssayError:
-    problem = done.problem
+def _opening_error(problem: BaseException | None, *, abandoned: bool = False) -> AssayError:
     if isinstance(problem, EngineTimeoutError):
-        message = f"cannot be opened: {problem.message}{'; it may still be running' if done.abandoned else ''}"
-        hint = None if done.abandoned else problem.hint
+        message = f"cannot be opened: {problem.message}{'; it may still be running' if abandoned else ''}"
+        hint = None if abandoned else problem.hint
         late = EngineTimeoutError(message, hint=hint or "raise index_timeout or choose a smaller corpus")
         late.stderr = problem.stderr
         return late
@@ -114,11 +125,12 @@ def query_session(session: Session, query: str, k: int, timeout: float | None = 
         return _outcome(session.call(lambda: read_reply(session.inner.search(query, k)), timeout))
     if isinstance(session, TimedSession):
         return _outcome(_run_here(lambda: read_reply(session.search_within(query, k, timeout))))
-    thread = _EngineThread()
+    threaded = _ThreadedSession()
+    threaded.inner = session
     try:
-        return query_session(_ThreadedSession(session, thread), query, k, timeout)
+        return query_session(threaded, query, k, timeout)
     finally:
-        thread.end()
+        threaded.end()
 
 
 def query_filtered(
@@ -186,21 +198,18 @@ class _CallResult(Generic[T]):
     value: T | None
     problem: BaseException | None
     seconds: float
-    abandoned: bool = False
 
 
 def _outcome(done: _CallResult[EngineReply]) -> QueryOutcome:
-    reply, problem = done.value, done.problem
-    if reply is None:
-        waited = problem.waited if isinstance(problem, EngineError) else 0.0
-        return QueryOutcome(_status(problem), (), max(done.seconds - waited, 0.0), summarize(problem))
-    return QueryOutcome(Status.OK, reply.hits, max(done.seconds - reply.waited, 0.0), None, reply.cost, reply.notes)
-
-
-def _status(problem: BaseException | None) -> Status:
+    reply, problem, status = done.value, done.problem, Status.ERROR
+    if reply is not None:
+        return QueryOutcome(Status.OK, reply.hits, max(done.seconds - reply.waited, 0.0), None, reply.cost, reply.notes)
     if isinstance(problem, EngineTimeoutError):
-        return Status.TIMEOUT
-    return Status.CRASH if isinstance(problem, EngineCrash) else Status.ERROR
+        status = Status.TIMEOUT
+    elif isinstance(problem, EngineCrash):
+        status = Status.CRASH
+    waited = problem.waited if isinstance(problem, EngineError) else 0.0
+    return QueryOutcome(status, (), max(done.seconds - waited, 0.0), summarize(problem))
 
 
 def _inner(session: Session) -> Session:
@@ -227,10 +236,13 @@ def _run(function: Callable[[], T]) -> _CallResult[T]:
     return _CallResult(value, None, time.perf_counter() - begin)
 
 
-class _EngineThread:
-    """A thread that makes calls one after the other."""
+class _ThreadedSession:
+    """A session whose calls are made in one thread, one after the other."""
+
+    inner: Session  # once it is open
 
     def __init__(self) -> None:
+        self.abandoned = False  # whether a call was abandoned
         self._start()
 
     def _start(self) -> None:
@@ -249,40 +261,26 @@ class _EngineThread:
         try:
             return outcome.get(timeout=timeout)
         except queue.Empty:
+            self.abandoned = True
             self.end()
             self._start()
             late = EngineTimeoutError(f"no answer after {format_duration(timeout)}", hint="raise timeout")
-            return _CallResult(None, late, timeout or 0.0, abandoned=True)
+            return _CallResult(None, late, timeout or 0.0)
 
     def end(self) -> None:
         self._calls.put(None)
 
-
-class _ThreadedSession:
-    """A session whose calls are made in one thread."""
-
-    def __init__(self, session: Session, thread: _EngineThread) -> None:
-        self.inner = session
-        self.abandoned = False  # whether a call was abandoned
-        self._thread = thread
-
-    def call(self, function: Callable[[], T], timeout: float | None) -> _CallResult[T]:
-        done = self._thread.call(function, timeout)
-        self.abandoned = self.abandoned or done.abandoned
-        return done
-
     def search(self, query: str, k: int) -> SearchReply:
-        return self.search_within(query, k, None)
-
-    def search_within(self, query: str, k: int, seconds: float | None) -> SearchReply:
-        done = self.call(lambda: read_reply(self.inner.search(query, k)), seconds)
+        done = self.call(lambda: read_reply(self.inner.search(query, k)), None)
         if done.problem is not None:
             raise done.problem
         return cast(EngineReply, done.value)
 
     def close(self) -> None:
-        problem = self._thread.call(self.inner.close, CALL_LIMITS.close).problem
-        self._thread.end()
+        abandoned = self.abandoned
+        problem = self.call(self.inner.close, CALL_LIMITS.close).problem
+        self.end()
+        self.abandoned = abandoned  # no query was: `close_session` reports the timeout
         if problem is not None:
             raise problem
 

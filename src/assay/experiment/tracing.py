@@ -141,12 +141,14 @@ class _Tracer:
     def _asked(
         self, gold: GoldSet, corpus: Corpus, wanted: Sequence[TraceQuery], artefacts: Store
     ) -> dict[TraceQuery, Waterfall]:
-        from assay.engines.base import SharedCache, with_cache
+        from assay.engines.base import SharedCache, sharing_engine
 
         queries = {query.id: query for query in gold.queries}
         shelf = SharedCache(corpus, artefacts)
         try:
-            session = _explaining(with_cache(self.engine, shelf).open(corpus))
+            shares = sharing_engine(self.engine)
+            opened = shares.open_shared(corpus, shelf, None) if shares else self.engine.open(corpus)
+            session = _explaining(opened)
             return {one: _explained(session, queries[one.query], one.form, self.run.k) for one in wanted}
         finally:
             shelf.close()

@@ -18,7 +18,6 @@ from assay.engines.base import (
     Session,
     SharedCache,
     sharing_engine,
-    with_cache,
 )
 from assay.experiment.corpora import PreparedGold, check_home, reopen
 from assay.experiment.tracing import choose_explainable, rebuild_engine
@@ -99,7 +98,7 @@ class RerunService:
         with desk.lock, Store() as artefacts:
             desk.shelf.artifacts = artefacts if keep else None
             try:
-                session = with_cache(engine, desk.shelf).open(place.corpus)
+                session = shares.open_shared(place.corpus, desk.shelf, None) if shares else engine.open(place.corpus)
             finally:
                 desk.shelf.artifacts = None
         return _Locked(session, desk.lock)

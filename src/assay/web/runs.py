@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.digests import text_digest
-from assay.engines.kinds import SettingPage, describe_kinds
+from assay.engines.kinds import KINDS, SettingPage
 from assay.errors import AssayError, ConfigError, closest_match
 from assay.experiment import read_run
 from assay.experiment.records.folder import (
@@ -42,8 +42,8 @@ _CHOICES = "one of "
 @cache
 def pages() -> Mapping[str, SettingPage]:
     """Describe every setting of the builtin engine that a page may change, by dotted name."""
-    builtin = next(kind for kind in describe_kinds() if kind.name == "builtin")
-    return {page.name: page for page in builtin.settings if page.name.rpartition(".")[2] not in _CLOSED}
+    builtin = KINDS["builtin"].describe_settings()
+    return {page.name: page for page in builtin if page.name.rpartition(".")[2] not in _CLOSED}
 
 
 def described() -> list[dict[str, Any]]:

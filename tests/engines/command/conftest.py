@@ -34,8 +34,10 @@ def opened(corpus: Corpus) -> Iterator[Opener]:
 
     def open_engine(argv: object, on: Corpus | None = None, **settings: object) -> TimedSession:
         engine = make_engine({"kind": "command", "argv": argv, **settings})
-        sessions.append(open_session(engine, on or corpus, WATCHDOG).session)
-        return sessions[-1]
+        session = open_session(engine, on or corpus, WATCHDOG).session
+        assert isinstance(session, TimedSession)
+        sessions.append(session)
+        return session
 
     yield open_engine
     for session in sessions:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from assay.corpus.copying import folder_bytes
-from assay.engines.base import FullEngine, Session, SessionUsage, SharedCache, TimedEngine, sharing_engine, with_cache
+from assay.engines.base import FullEngine, Session, SessionUsage, SharedCache, TimedEngine, sharing_engine
 from assay.engines.normalize import Normalizer
 from assay.engines.runner import (
     AddedMemory,
@@ -150,7 +150,7 @@ class _EngineSlot:
         before = folder_bytes(self._corpus.root) if measured else 0
         try:
             with self._watching():
-                opened = open_session(with_cache(self.engine, self._shelf), self._corpus, self._limits.index)
+                opened = open_session(self.engine, self._corpus, self._limits.index, cache=self._shelf)
         except (EngineError, SetupError) as error:
             self._problem = self._clean(summarize(error)).removeprefix("cannot be opened: ")
             self._last_words = error.stderr if isinstance(error, EngineError) else ""
