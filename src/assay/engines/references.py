@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.corpus import read_text
-from assay.engines.base import EngineContext, EngineDefaults, Session
+from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session
 from assay.engines.fingerprints import identity_of
 from assay.errors import ConfigError, EngineError
 from assay.settings import check_counts, read_settings, setting
@@ -48,29 +48,20 @@ class RandomEngine(EngineDefaults):
         return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
-        return RandomSession(self.settings, corpus, tuple(sorted(file.path for file in corpus.files)))
+        """Open a session whose rankings are determined by seed and query; the top 5 are a prefix of the top 10."""
+        paths, window = sorted(file.path for file in corpus.files), self.settings.window
 
+        def search(query: str, k: int) -> tuple[Hit, ...]:
+            keys = {path: random_keys(self.settings.seed, query, path) for path in paths}
+            first = heapq.nsmallest(max(k, 0), paths, key=lambda path: (keys[path][0], path))
+            return tuple(random_window(path, keys[path][1]) for path in first)
 
-@dataclass(frozen=True, slots=True)
-class RandomSession:
-    """Random rankings on one corpus, determined by seed and query; the top 5 are a prefix of the top 10."""
+        def random_window(path: str, number: int) -> Hit:
+            lines = len(line_bytes(read_text(corpus, path)))
+            start = 1 + number % (max(lines - window, 0) + 1)
+            return Hit(path, start, min(start + window - 1, lines)) if lines else Hit(path)
 
-    settings: RandomSettings
-    corpus: Corpus
-    paths: tuple[str, ...]
-
-    def search(self, query: str, k: int) -> Sequence[Hit]:
-        keys = {path: random_keys(self.settings.seed, query, path) for path in self.paths}
-        first = heapq.nsmallest(max(k, 0), self.paths, key=lambda path: (keys[path][0], path))
-        return tuple(self._hit(path, keys[path][1]) for path in first)
-
-    def _hit(self, path: str, number: int) -> Hit:
-        lines, window = len(line_bytes(read_text(self.corpus, path))), self.settings.window
-        start = 1 + number % (max(lines - window, 0) + 1)
-        return Hit(path, start, min(start + window - 1, lines)) if lines else Hit(path)
-
-    def close(self) -> None:
-        pass
+        return FunctionSession(search)
 
 
 def random_keys(seed: int, query: str, path: str) -> tuple[int, int]:
@@ -106,41 +97,30 @@ class OracleEngine(EngineDefaults):
         return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
+        """Open a session that returns existing targets, highest grade first, then in gold order, without repeats."""
+        languages = {file.path: file.language for file in corpus.files}
         targets: dict[str, list[Target]] = {}
-        for gold in self.suite.golds:
-            if gold.corpus == corpus.spec:
-                for query in gold.queries:
-                    for text in query.forms.values():
-                        targets.setdefault(text, []).extend(query.targets)
-        return OracleSession(corpus, {file.path: file.language for file in corpus.files}, targets)
+        for query in (query for gold in self.suite.golds if gold.corpus == corpus.spec for query in gold.queries):
+            for text in query.forms.values():
+                targets.setdefault(text, []).extend(query.targets)
 
+        def search(query: str, k: int) -> tuple[Hit, ...]:
+            if query not in targets:
+                message = "the oracle has no such query on this corpus"
+                raise EngineError(message, hint="search only queries of the gold set")
+            existing = [target for target in targets[query] if target.span.path in languages]
+            ranked = sorted(existing, key=lambda target: -target.grade)  # stable: gold order decides ties
+            spans = dict.fromkeys(span for target in ranked for span in target_spans(target))
+            return tuple(Hit(span.path, span.start, span.end) for span in list(spans)[: max(k, 0)])
 
-@dataclass(frozen=True, slots=True)
-class OracleSession:
-    """The targets on one corpus, by the text of the query."""
+        def target_spans(target: Target) -> list[Span]:
+            if target.symbol is None or target.span.start is not None:
+                return [target.span]
+            path = target.span.path
+            found = symbols(path, read_text(corpus, path), languages[path])
+            return [Span(path, symbol.start, symbol.end) for symbol in found if symbol.name == target.symbol]
 
-    corpus: Corpus
-    languages: Mapping[str, str | None]  # by path
-    targets: Mapping[str, Sequence[Target]]
-
-    def search(self, query: str, k: int) -> Sequence[Hit]:
-        """Return existing targets, highest grade first, then in gold order, without repeats."""
-        if query not in self.targets:
-            raise EngineError("the oracle has no such query on this corpus", hint="search only queries of the gold set")
-        existing = [target for target in self.targets[query] if target.span.path in self.languages]
-        ranked = sorted(existing, key=lambda target: -target.grade)  # stable: gold order decides ties
-        spans = dict.fromkeys(span for target in ranked for span in self._spans(target))
-        return tuple(Hit(span.path, span.start, span.end) for span in list(spans)[: max(k, 0)])
-
-    def _spans(self, target: Target) -> list[Span]:
-        if target.symbol is None or target.span.start is not None:
-            return [target.span]
-        path = target.span.path
-        found = symbols(path, read_text(self.corpus, path), self.languages[path])
-        return [Span(path, symbol.start, symbol.end) for symbol in found if symbol.name == target.symbol]
-
-    def close(self) -> None:
-        pass
+        return FunctionSession(search)
 
 
 def make_oracle(settings: Mapping[str, object], context: EngineContext) -> OracleEngine:

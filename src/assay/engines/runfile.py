@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote
 
 from assay.corpus.spec import find_document
 from assay.digests import text_digest
-from assay.engines.base import EngineContext, EngineDefaults, Session
+from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session
 from assay.engines.fingerprints import identity_of
 from assay.engines.output import read_hit
 from assay.engines.text_output import parse_location
@@ -56,15 +56,8 @@ def to_docno(hit: Hit) -> str:
     return path if hit.start is None else f"{path}:{hit.start}-{hit.end}"
 
 
-def from_column(text: str) -> str:
-    """Unescape a column."""
+def _unescape(text: str) -> str:
     return "" if text == "%" else unquote(text, errors="surrogatepass")
-
-
-def from_docno(text: str) -> Hit:
-    """Parse `path` or `path:start-end`."""
-    place = parse_location(text)
-    return Hit(from_column(place.path), place.start, place.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +98,7 @@ class RunFileEngine(EngineDefaults):
         return identity_of(self.config, "engines/runfile.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Map the queries on this corpus to their names in the file."""
+        """Map the queries on this corpus to their names in the file; other queries raise EngineError."""
         names: dict[str, list[str]] = {}
         for gold in self.suite.golds:
             for query in gold.queries if gold.corpus == corpus.spec else ():
@@ -120,37 +113,26 @@ class RunFileEngine(EngineDefaults):
                     others += own
         if names and not any(name in self.rankings for text, known in names.items() for name in (text, *known)):
             raise EngineError(f"{self.path} has no query of this gold set", hint=_NAMING)
-        return RunFileSession(self.path, self.rankings, names, {file.path for file in corpus.files})
+        files = {file.path for file in corpus.files}
+
+        def search(query: str, k: int) -> tuple[Hit, ...]:
+            known = (*names.get(query, ()), query)
+            for name in known:
+                if name in self.rankings:
+                    return tuple([_locate(hit, files) for hit in self.rankings[name][: max(k, 0)]])
+            raise EngineError(f"{self.path} has no ranking for {known[0]}", hint=_NAMING)
+
+        return FunctionSession(search)
 
 
-@dataclass(frozen=True, slots=True)
-class RunFileSession:
-    """A run file on one corpus."""
-
-    path: str
-    rankings: Rankings
-    names: Mapping[str, Sequence[str]]
-    files: Set[str]
-
-    def search(self, query: str, k: int) -> Sequence[Hit]:
-        """Return the ranking; raise EngineError for a query that is not in the file."""
-        names = (*self.names.get(query, ()), query)
-        for name in names:
-            if name in self.rankings:
-                return tuple([self._locate(hit) for hit in self.rankings[name][: max(k, 0)]])
-        raise EngineError(f"{self.path} has no ranking for {names[0]}", hint=_NAMING)
-
-    def _locate(self, found: Hit | Docno) -> Hit:
-        if isinstance(found, Hit):
-            return found._replace(path=find_document(found.path, self.files) or found.path)
-        place = parse_location(found.text)
-        if found.text in self.files or place.path not in self.files:
-            path = find_document(found.text, self.files)
-            place = place if path is None else Hit(path)
-        return place._replace(score=found.score)
-
-    def close(self) -> None:
-        pass
+def _locate(found: Hit | Docno, files: Set[str]) -> Hit:
+    if isinstance(found, Hit):
+        return found._replace(path=find_document(found.path, files) or found.path)
+    place = parse_location(found.text)
+    if found.text in files or place.path not in files:
+        path = find_document(found.text, files)
+        place = place if path is None else Hit(path)
+    return place._replace(score=found.score)
 
 
 def _names(gold: GoldSet, query: Query, form: str) -> Iterator[str]:
@@ -171,11 +153,8 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
     rankings, notes = (read_jsonl(text, str(path)), ()) if is_json else read_trec(text, str(path))
     if not rankings:
         raise InputError("the run file is empty", file=path, hint="write one line per result")
-    known: set[str] = set()
-    for gold in context.suite.golds:
-        for query in gold.queries:
-            for form, words in query.forms.items():
-                known.update((words, *_names(gold, query, form)))
+    forms = [(gold, query, form) for gold in context.suite.golds for query in gold.queries for form in query.forms]
+    known = {name for gold, query, form in forms for name in (query.forms[form], *_names(gold, query, form))}
     unknown = [name for name in rankings if name not in known]
     if unknown:
         count = f"{len(unknown)} query ids" if len(unknown) > 1 else "1 query id"
@@ -186,12 +165,11 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
 class _Entry(NamedTuple):
     """A line of a TREC run."""
 
-    query: str
     docno: str
     rank: int
     score: float
     line: int
-    escaped: bool  # written by Assay
+    hit: Hit | Docno
 
 
 def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]], tuple[str, ...]]:
@@ -199,10 +177,10 @@ def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]],
     entries: dict[str, dict[str, _Entry]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            entry = _parse_entry(line, file, number)
-            first = entries.setdefault(entry.query, {}).setdefault(entry.docno, entry)
+            query, entry = _parse_entry(line, file, number)
+            first = entries.setdefault(query, {}).setdefault(entry.docno, entry)
             if first is not entry:
-                message = f"duplicate result {entry.docno} for {entry.query}, first in line {first.line}"
+                message = f"duplicate result {entry.docno} for {query}, first in line {first.line}"
                 raise InputError(message, file=file, line=number, hint="remove one of the two lines")
     rankings: dict[str, tuple[Hit | Docno, ...]] = {}
     ties = []
@@ -211,10 +189,7 @@ def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]],
         ranking = sorted(by_docno, key=lambda entry: -entry.score)
         if any(one.score == other.score and one.rank > other.rank for one, other in pairwise(ranking)):
             ties.append(query)
-        rankings[query] = tuple(
-            from_docno(one.docno)._replace(score=one.score) if one.escaped else Docno(one.docno, one.score)
-            for one in ranking
-        )
+        rankings[query] = tuple(entry.hit for entry in ranking)
     if not ties:
         return rankings, ()
     note = (
@@ -224,25 +199,25 @@ def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]],
     return rankings, (note,)
 
 
-def _parse_entry(line: str, file: str, number: int) -> _Entry:
+def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
     columns = line.split()
+    hint = "write qid Q0 docno rank score tag"
     if len(columns) != len(("qid", "Q0", "docno", "rank", "score", "tag")):
-        raise InputError(
-            f"expected 6 columns, got {len(columns)}",
-            file=file,
-            line=number,
-            hint="write qid Q0 docno rank score tag, or use JSON lines for paths with spaces",
-        )
+        hint += ", or use JSON lines for paths with spaces"
+        raise InputError(f"expected 6 columns, got {len(columns)}", file=file, line=number, hint=hint)
     query, _, docno, rank, score, tag = columns
-    escaped = tag.startswith(TAG)
     try:
-        entry = _Entry(from_column(query) if escaped else query, docno, int(rank), float(score), number, escaped)
+        place, value = int(rank), float(score)
     except ValueError as problem:
         message = f"expected numbers as rank and score, got {rank!r} and {score!r}"
-        raise InputError(message, file=file, line=number, hint="write qid Q0 docno rank score tag") from problem
-    if not math.isfinite(entry.score):
+        raise InputError(message, file=file, line=number, hint=hint) from problem
+    if not math.isfinite(value):
         raise InputError(f"expected a finite score, got {score}", file=file, line=number, hint="write a number")
-    return entry
+    if tag.startswith(TAG):  # written by Assay, with escapes
+        hit = parse_location(docno)
+        hit = hit._replace(path=_unescape(hit.path), score=value)
+        return _unescape(query), _Entry(docno, place, value, number, hit)
+    return query, _Entry(docno, place, value, number, Docno(docno, value))
 
 
 def read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:

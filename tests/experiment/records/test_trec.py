@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay import load_gold, run
 from assay.engines.base import EngineContext
-from assay.engines.runfile import Docno, from_column, from_docno, make, read_trec, to_column, to_docno
+from assay.engines.runfile import TAG, Docno, make, read_trec, to_column, to_docno
 from assay.experiment.records.trec import trec_files
 from assay.scoring import score
 from assay.types import EngineRun, Hit, Ranking, Run, Span, Status, Suite, Target
@@ -23,10 +23,8 @@ spans = st.tuples(st.integers(1, 99), st.integers(0, 9)).map(lambda it: (it[0], 
 @given(texts, st.none() | spans)
 def test_any_place_fits_into_a_column_and_comes_back(path, span):
     hit = Hit(path, *(span or (None, None)))
-    written = to_docno(hit)
-    assert len(written.split()) == 1
-    assert from_docno(written) == hit
-    assert from_column(to_column(path)) == path
+    rankings, _ = read_trec(f"{to_column(path)} Q0 {to_docno(hit)} 1 0.5 {TAG}engine\n", "run.trec")
+    assert rankings == {path: (hit._replace(score=0.5),)}
 
 
 def lines_engine(query: str, k: int) -> list[Hit]:
