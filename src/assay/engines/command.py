@@ -58,9 +58,9 @@ from assay.engines.tool import (
 )
 from assay.errors import ConfigError, EngineError
 from assay.processes.running import CompletedProgram, ProgramSpec
-from assay.settings import read_settings
+from assay.settings import read_settings, setting
 from assay.store import scratch
-from assay.types import Corpus, Role
+from assay.types import Corpus
 
 WHERE = "engine command"
 Mode = Literal["once", "lines", "prompt"]
@@ -99,68 +99,45 @@ class CommandSettings(OutputSettings):
     argv: Argv = field(
         metadata={"about": "program and arguments, with {query}; a string is split like a shell command"}
     )
-    mode: Mode = field(
-        default="once",
-        metadata={"about": "once: run for each query; lines, prompt: start once and send each request to stdin"},
+    mode: Mode = setting("once", "once: run for each query; lines, prompt: start once and send each request to stdin")
+    index: Argv = setting((), "command that builds the index, without {query} and {k}")
+    update: Argv = setting(
+        (),
+        'command to run after files change, or "index" for the index command; interactive programs are '
+        'also restarted, with "restart" without a command',
     )
-    index: Argv = field(default=(), metadata={"about": "command that builds the index, without {query} and {k}"})
-    update: Argv = field(
-        default=(),
-        metadata={
-            "about": 'command to run after files change, or "index" for the index command; interactive programs are '
-            'also restarted, with "restart" without a command'
-        },
+    version: Argv = setting((), "command whose first output line is recorded as the version")
+    request: str | Mapping[str, object] = setting(
+        "",
+        "line sent to an interactive program, with {query}, {k} and {id} (a counter); a table is sent as "
+        "JSON; default in mode prompt: {query}",
     )
-    version: Argv = field(default=(), metadata={"about": "command whose first output line is recorded as the version"})
-    request: str | Mapping[str, object] = field(
-        default="",
-        metadata={
-            "about": "line sent to an interactive program, with {query}, {k} and {id} (a counter); a table is sent as "
-            "JSON; default in mode prompt: {query}"
-        },
+    answer_id: str = setting("", "mode lines: selector of the {id} in an answer; other answers are skipped")
+    prompt: str = setting("", "mode prompt: regular expression that matches the prompt")
+    ready: str = setting(
+        "",
+        "regular expression that matches the output of an interactive program when it is ready; by "
+        "default, startup ends at the first prompt, or is part of the first query in mode lines",
     )
-    answer_id: str = field(
-        default="", metadata={"about": "mode lines: selector of the {id} in an answer; other answers are skipped"}
+    path_filter: Argv | Mapping[str, object] = setting(
+        (),
+        "arguments added for each path glob, such as --include={path}, before a -- in argv; mode lines: "
+        'table merged into the request, such as { paths = ["{path}"] }',
     )
-    prompt: str = field(default="", metadata={"about": "mode prompt: regular expression that matches the prompt"})
-    ready: str = field(
-        default="",
-        metadata={
-            "about": "regular expression that matches the output of an interactive program when it is ready; by "
-            "default, startup ends at the first prompt, or is part of the first query in mode lines"
-        },
+    language_filter: Argv | Mapping[str, object] = setting((), "like path_filter, for each language, with {language}")
+    startup_timeout: float = setting(
+        STARTUP_SECONDS, "seconds until an interactive program is ready, including indexing at startup"
     )
-    path_filter: Argv | Mapping[str, object] = field(
-        default=(),
-        metadata={
-            "about": "arguments added for each path glob, such as --include={path}, before a -- in argv; mode lines: "
-            'table merged into the request, such as { paths = ["{path}"] }'
-        },
+    restarts: int = setting(RESTARTS, "maximum consecutive restarts without a successful query between them")
+    git: bool = setting(False, "make the copy of the corpus a Git repository")
+    ok_codes: tuple[int, ...] | None = setting(
+        None, "exit codes that mean no results; default: 0, and 1 without any output"
     )
-    language_filter: Argv | Mapping[str, object] = field(
-        default=(), metadata={"about": "like path_filter, for each language, with {language}"}
+    env: Mapping[str, str] = setting(
+        {}, "environment variables, without {query} and {k}; only the names are recorded", repr=False
     )
-    startup_timeout: float = field(
-        default=STARTUP_SECONDS,
-        metadata={"about": "seconds until an interactive program is ready, including indexing at startup"},
-    )
-    restarts: int = field(
-        default=RESTARTS, metadata={"about": "maximum consecutive restarts without a successful query between them"}
-    )
-    git: bool = field(default=False, metadata={"about": "make the copy of the corpus a Git repository"})
-    ok_codes: tuple[int, ...] | None = field(
-        default=None,
-        metadata={"about": "exit codes that mean no results; default: 0, and 1 without any output"},
-    )
-    env: Mapping[str, str] = field(
-        default_factory=dict,
-        repr=False,
-        metadata={"about": "environment variables, without {query} and {k}; only the names are recorded"},
-    )
-    config: ConfigSettings | None = field(
-        default=None, metadata={"about": "configuration file {config} rendered from a template"}
-    )
-    index_keys: tuple[str, ...] | None = field(default=None, metadata={"about": INDEX_KEYS_HELP})
+    config: ConfigSettings | None = setting(None, "configuration file {config} rendered from a template")
+    index_keys: tuple[str, ...] | None = setting(None, INDEX_KEYS_HELP)
 
     def __post_init__(self) -> None:
         OutputSettings.__post_init__(self)
@@ -207,6 +184,8 @@ def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngin
         indexing=make_index_settings(WHERE, read, always, builder, fixed, template, about),
         layout=make_layout(read, WHERE),
         protocol=_make_protocol(read),
+        oversample=read.oversample,
+        git=read.git,
         secrets=(*secret_values(templates.all(), env=read.env), *(template.secrets if template else ())),
     )
 
@@ -325,20 +304,10 @@ class CommandEngine(SharedIndexEngine):
     indexing: IndexSettings
     layout: OutputLayout
     protocol: WireProtocol | None  # None: the program runs once per query
+    oversample: int
+    git: bool
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    role: Role = "contestant"
-    notes: tuple[str, ...] = ()
-    identity: str | None = None  # a program may change without notice
     private: bool = True  # a tool may write its index anywhere
-    parallel: int = 1  # concurrent runs would slow each other down
-
-    @property
-    def oversample(self) -> int:
-        return self.settings.oversample
-
-    @property
-    def git(self) -> bool:
-        return self.settings.git
 
     @property
     def texts(self) -> tuple[object, ...]:
@@ -349,10 +318,6 @@ class CommandEngine(SharedIndexEngine):
         """A digest of the templates and of the programs, files and variables that they name."""
         inputs = EngineInputs(self.placeholders, self.templates.commands(), self.settings.env, self.texts)
         return fingerprint_of(self.config, fingerprint_inputs(inputs))
-
-    @property
-    def wants_store(self) -> bool:
-        return has_placeholder(self.texts, "store")
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -382,7 +347,6 @@ class CommandEngine(SharedIndexEngine):
         return session
 
     def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
-        """Build the index with the settings that belong to it, and return stderr."""
         clock = Deadline(seconds, self.settings.index_timeout)
         session = self.for_index()._make_session(index)
         with session.closed_on_failure():

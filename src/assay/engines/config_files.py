@@ -21,7 +21,7 @@ from assay.engines.templates import QUERY_PLACEHOLDERS, check_template, fill, fi
 from assay.errors import ConfigError, closest_match
 from assay.files import read_utf8
 from assay.redaction import declare_values
-from assay.settings import split_key
+from assay.settings import setting, split_key
 from assay.toml import write_key, write_value
 
 Key = tuple[str, ...]  # names of tables, numbers of list items
@@ -37,17 +37,15 @@ class ConfigSettings:
     """`[engines.NAME.config]`: a configuration file for the tool, available as {config}."""
 
     template: str = field(metadata={"about": "template file, relative to the directory of assay.toml"})
-    format: Literal["auto", "toml", "json", "yaml", "ini", "text"] = field(
-        default="auto", metadata={"about": "auto: by the file name extension, text if it is unknown"}
+    format: Literal["auto", "toml", "json", "yaml", "ini", "text"] = setting(
+        "auto", "auto: by the file name extension, text if it is unknown"
     )
-    edits: Mapping[str, object] = field(
-        default_factory=dict,
-        metadata={
-            "about": 'new values by key, such as { "search.weight" = 0.7 }; other values are kept, comments are '
-            "dropped; in text, the value of weight replaces @weight@ or @weight=0.5@, where 0.5 is the default"
-        },
+    edits: Mapping[str, object] = setting(
+        {},
+        'new values by key, such as { "search.weight" = 0.7 }; other values are kept, comments are '
+        "dropped; in text, the value of weight replaces @weight@ or @weight=0.5@, where 0.5 is the default",
     )
-    new_keys: bool = field(default=False, metadata={"about": "allow edits of keys that the template does not have"})
+    new_keys: bool = setting(False, "allow edits of keys that the template does not have")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +80,12 @@ class ConfigTemplate:
         return tuple(dict.fromkeys((*named_secrets(self.texts), *literal)))
 
     @property
-    def effect(self) -> str:
-        """The text of the file before placeholders are filled."""
+    def effect(self) -> list[str]:
+        """Name, format and digest of the template, and the text of the file before placeholders are filled."""
         tree = self.tree
         with self._located_errors("correct config.edits"):
-            return self._write(tree, _real_changes(tree, dict(sorted(self._changes(tree).items()))))
+            text = self._write(tree, _real_changes(tree, dict(sorted(self._changes(tree).items()))))
+        return [self.file.name, self.format, text_digest(self.text), text]
 
     def only(self, wanted: Callable[[Key], bool]) -> ConfigTemplate:
         return replace(self, edits={key: value for key, value in self.edits.items() if wanted(key)})

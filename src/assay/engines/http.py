@@ -51,7 +51,7 @@ from assay.engines.templates import (
     merge,
     named_secrets,
 )
-from assay.engines.tool import EngineWorkspace, ExternalSession, fixed_placeholders, placeholder_names
+from assay.engines.tool import ExternalSession, fixed_placeholders, placeholder_names
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.http import (
     HttpClient,
@@ -225,14 +225,7 @@ class HttpSession(ExternalSession):
         self._redactor = make_redactor(self._secrets)
         self._known = frozenset(file.path for file in index.corpus.files)
         self._limiter = RateLimiter(engine.settings.rate)
-        self._folders = EngineWorkspace(
-            engine.placeholders,
-            index.corpus.root,
-            engine.texts,
-            store=index.store,
-            config=engine.template,
-            index_config=index_config(engine.template, engine.indexing.named),
-        )
+        self._folders = engine.make_workspace(index)
         self.placeholders = self._folders.placeholders
         self._client = HttpClient(keep=engine.settings.concurrency)
 

@@ -35,7 +35,7 @@ from assay.engines.text_output import (
     suggest_setting,
 )
 from assay.errors import ConfigError, EngineError
-from assay.settings import check_counts
+from assay.settings import check_counts, setting
 from assay.types import TIME_LIMITS, Cost, Hit
 
 Format = Literal["auto", "json", "jsonl", "text"]
@@ -53,37 +53,27 @@ class OutputSettings:
 
     where: ClassVar[str] = "engine"  # prefix of messages
 
-    format: Format = field(default="auto", metadata={"about": "output format; text has one location per line"})
-    path: str = field(default="", metadata={"about": "JSON: selector of the path, such as results[].file_path"})
-    start: str = field(default="", metadata={"about": "JSON: selector of the first line"})
-    end: str = field(default="", metadata={"about": "JSON: selector of the last line"})
-    score: str = field(default="", metadata={"about": "JSON: selector of the score"})
-    snippet: str = field(default="", metadata={"about": "JSON: selector of the code of the result"})
-    tokens: str = field(default="", metadata={"about": "JSON: selector of the billed tokens, such as usage.tokens"})
-    calls: str = field(default="", metadata={"about": "JSON: selector of the billed API calls"})
-    pattern: str = field(
-        default="",
-        metadata={
-            "about": "text: regular expression that matches a result, with the group path and optionally start, end "
-            "and score; a ``` fence after a result is its snippet"
-        },
+    format: Format = setting("auto", "output format; text has one location per line")
+    path: str = setting("", "JSON: selector of the path, such as results[].file_path")
+    start: str = setting("", "JSON: selector of the first line")
+    end: str = setting("", "JSON: selector of the last line")
+    score: str = setting("", "JSON: selector of the score")
+    snippet: str = setting("", "JSON: selector of the code of the result")
+    tokens: str = setting("", "JSON: selector of the billed tokens, such as usage.tokens")
+    calls: str = setting("", "JSON: selector of the billed API calls")
+    pattern: str = setting(
+        "",
+        "text: regular expression that matches a result, with the group path and optionally start, end "
+        "and score; a ``` fence after a result is its snippet",
     )
-    nothing: str = field(default="", metadata={"about": "regular expression that matches output without results"})
-    failed: str = field(
-        default="",
-        metadata={
-            "about": "regular expression that matches the output of a failure; applied to output without results"
-        },
+    nothing: str = setting("", "regular expression that matches output without results")
+    failed: str = setting(
+        "", "regular expression that matches the output of a failure; applied to output without results"
     )
-    oversample: int = field(
-        default=1, metadata={"about": "multiple of k results to request, so that k distinct files remain"}
-    )
-    timeout: float | None = field(
-        default=None, metadata={"about": "seconds per query; the limit of the run applies too"}
-    )
-    index_timeout: float = field(
-        default=TIME_LIMITS.index,
-        metadata={"about": "seconds for indexing and startup; the limit of the run applies too"},
+    oversample: int = setting(1, "multiple of k results to request, so that k distinct files remain")
+    timeout: float | None = setting(None, "seconds per query; the limit of the run applies too")
+    index_timeout: float = setting(
+        TIME_LIMITS.index, "seconds for indexing and startup; the limit of the run applies too"
     )
 
     def __post_init__(self) -> None:

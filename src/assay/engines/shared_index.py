@@ -7,16 +7,18 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from assay.clock import Deadline, today
 from assay.corpus.copying import copy_corpus, folder_bytes
-from assay.digests import digest_of, text_digest
+from assay.digests import digest_of
 from assay.engines.base import (
+    EngineDefaults,
     EngineReply,
     MeasuredSession,
     SearchFilter,
@@ -29,14 +31,19 @@ from assay.engines.base import (
 )
 from assay.engines.config_files import ConfigTemplate, Key, nodes
 from assay.engines.output import read_reply
-from assay.engines.tool import STORE, ExternalSession
+from assay.engines.templates import has_placeholder
+from assay.engines.tool import STORE, EngineWorkspace, ExternalSession
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
+from assay.redaction import Redactor
 from assay.settings import split_key
 from assay.store import scratch
 from assay.store.entries import writing
 from assay.store.kinds import INDEXES
 from assay.toml import write_key
 from assay.types import Corpus
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 # ---------------------------------------------------------------------------------------------- index settings
 
@@ -77,29 +84,33 @@ def make_index_settings(
 ) -> IndexSettings:
     """Return the settings of the index; raise ConfigError for an unknown name in `index_keys`."""
     names = [field.name for field in fields(settings) if field.name not in ("index_keys", "config")]
-    plain = json.dumps({name: getattr(settings, name) for name in names}, default=_to_json)
-    table: dict[str, Any] = json.loads(plain)
+    table = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=_to_json))
     if config is not None:
         table["config"] = {**config.recorded(), "format": config.format}
-    whole = digest_of([where, {**table, "config": _effect(config)}, dict(fixed)])
+    whole = digest_of([where, {**table, "config": config and config.effect}, dict(fixed)])
     if settings.index_keys is None:
         return IndexSettings(builder, None, whole, whole, about, address)
     if builder == "none":
         raise ConfigError(
             f"{where}: index_keys is set, but the engine builds no index", hint="remove index_keys, or set index"
         )
-    named = tuple(_parse_index_key(key, table, config, where) for key in settings.index_keys)
+    known = {key for key in nodes(table) if key[:2] != ("config", "edits")}
+    for name in config.known if config else ():
+        edit = ("config", "edits", *split_key(name))
+        known |= {edit[:cut] for cut in range(2, len(edit) + 1)}
+    named = tuple(_parse_index_key(key, known, where) for key in settings.index_keys)
     inputs = {name: table[name] for name in always if name in table}
     inputs |= {write_key(key): nodes(table)[key] for key in named if key[0] != "config"}
     if "env" in table and not _variables(named):
         inputs["env"] = table["env"]
-    inputs["config"] = _effect(index_config(config, named))
+    only = index_config(config, named)
+    inputs["config"] = only and only.effect
     return IndexSettings(builder, named, digest_of([where, inputs, dict(fixed)]), whole, about, address)
 
 
 def index_env(env: Mapping[str, str], named: tuple[Key, ...] | None) -> Mapping[str, str]:
     """Return the variables for indexing: all, unless `index_keys` names some."""
-    wanted = None if named is None else _variables(named)
+    wanted = _variables(named or ())
     return {name: env[name] for name in env if name in wanted} if wanted else env
 
 
@@ -115,17 +126,12 @@ def _variables(named: tuple[Key, ...]) -> frozenset[str]:
     return frozenset(key[1] for key in named if key[0] == "env" and len(key) > 1)
 
 
-def _parse_index_key(text: str, table: Mapping[str, Any], config: ConfigTemplate | None, where: str) -> Key:
+def _parse_index_key(text: str, known: set[Key], where: str) -> Key:
     key = split_key(text)
     if key[0] == "config" and key[1:2] != ("edits",):
         key = ("config", "edits", *key[1:])
-    known = {one for one in nodes(table) if one[:2] != ("config", "edits")}
-    for name in config.known if config else ():
-        edit = ("config", "edits", *split_key(name))
-        known |= {edit[:cut] for cut in range(2, len(edit) + 1)}
     if key not in known:
-        names = sorted(write_key(one).replace("config.edits.", "config.", 1) for one in known)
-        close = closest_match(text, names)
+        close = closest_match(text, sorted(write_key(one).replace("config.edits.", "config.", 1) for one in known))
         raise ConfigError(
             f"{where}: unknown setting {text!r} in index_keys",
             hint=f"did you mean {close[0]!r}?" if close else "use settings such as argv, env.NAME or config.KEY",
@@ -137,10 +143,6 @@ def _to_json(value: Any) -> object:  # noqa: ANN401 - a value of a setting
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return dict(value) if isinstance(value, Mapping) else str(value)
-
-
-def _effect(config: ConfigTemplate | None) -> list[str] | None:
-    return None if config is None else [config.file.name, config.format, text_digest(config.text), config.effect]
 
 
 # ---------------------------------------------------------------------------------------------- engines and sessions
@@ -162,40 +164,55 @@ class IndexWorkspace:
     store: Path | None = None
 
 
-class Indexed(Protocol):
-    """An engine whose index can be built apart from searching."""
-
-    @property
-    def indexing(self) -> IndexSettings: ...
-    @property
-    def private(self) -> bool: ...
-    @property
-    def git(self) -> bool: ...
-    @property
-    def wants_store(self) -> bool: ...
-    def tool_identity(self, corpus: Corpus) -> list[object]: ...
-    def build_index(self, index: IndexWorkspace, seconds: float | None) -> str: ...
-    def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession: ...
-
-
-class SharedIndexEngine:
-    """Mixin of engines that share their index."""
+class SharedIndexEngine(EngineDefaults, ABC):
+    """An external engine whose index can be built apart from searching and shared by its variants."""
 
     __slots__ = ()
+    placeholders: Mapping[str, str]
+    template: ConfigTemplate | None
+    indexing: IndexSettings
 
-    def open(self: Indexed, corpus: Corpus) -> ExternalSession:
-        return self.open_at(IndexWorkspace(corpus), None, indexed=False)
+    @property
+    @abstractmethod
+    def texts(self) -> Sequence[object]:
+        """Everything that may contain a placeholder."""
 
-    def open_within(self: Indexed, corpus: Corpus, seconds: float | None) -> ExternalSession:
+    @abstractmethod
+    def tool_identity(self, corpus: Corpus) -> list[object]:
+        """Return facts about the tool that its index depends on."""
+
+    @abstractmethod
+    def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
+        """Build the index with only the settings that belong to it, and return stderr."""
+
+    @abstractmethod
+    def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession:
+        """Open on an existing index, or build it first."""
+
+    @property
+    def wants_store(self) -> bool:
+        return has_placeholder(self.texts, "store")
+
+    def make_workspace(self, index: IndexWorkspace) -> EngineWorkspace:
+        """Create the directories and the configuration file that the templates name."""
+        only = index_config(self.template, self.indexing.named)
+        root, store = index.corpus.root, index.store
+        return EngineWorkspace(
+            self.placeholders, root, self.texts, store=store, config=self.template, index_config=only
+        )
+
+    def open(self, corpus: Corpus) -> ExternalSession:
+        return self.open_within(corpus, None)
+
+    def open_within(self, corpus: Corpus, seconds: float | None) -> ExternalSession:
         """Open within the shorter of this and the configured time limit."""
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
-    def steps(self: Indexed) -> tuple[SharedStep, ...]:
-        indexing = self.indexing
-        ranking = SharedStep("ranking", indexing.whole, "all settings")
-        return (SharedStep("index", indexing.digest, indexing.about), ranking)
+    def steps(self) -> tuple[SharedStep, ...]:
+        ranking = SharedStep("ranking", self.indexing.whole, "all settings")
+        return (SharedStep("index", self.indexing.digest, self.indexing.about), ranking)
 
-    def open_shared(self: Indexed, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
+    def open_shared(self, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
         """Open on the index that the variants share; the first one builds it."""
         indexing, clock = self.indexing, Deadline(seconds)
         index = cache.once(f"index {indexing.digest}", lambda: SharedIndex(self, corpus, cache), SharedIndex.close)
@@ -247,7 +264,7 @@ class SharedSession(ExternalSession):
             self._notes = self._index.release(self._directory)
 
 
-class PathMask:
+class PathMask(Redactor):
     """Replaces paths of an index directory: in messages by placeholders, in results by paths of the corpus."""
 
     def __init__(self, corpus: Corpus, workspace: IndexWorkspace, config: str = "") -> None:
@@ -266,21 +283,6 @@ class PathMask:
     def path(self, path: str) -> str:
         root = next((root for root in self._roots if path.startswith(f"{root}/")), None)
         return path if root is None else f"{self._corpus_root}/{path[len(root) + 1 :]}"
-
-    @contextmanager
-    def cleaning(self) -> Iterator[None]:
-        """Replace paths in every AssayError of a block."""
-        try:
-            yield
-        except AssayError as error:
-            raise _rewrite(error, self.text) from None
-
-
-def _rewrite(error: AssayError, change: Callable[[str], str]) -> AssayError:
-    copy = error.rewrite(change)
-    if isinstance(copy, EngineError):
-        copy.stderr = change(copy.stderr)
-    return copy
 
 
 # ---------------------------------------------------------------------------------------------- index directories
@@ -313,84 +315,73 @@ class IndexDirectory:
         """Restore the directory from its backup; return whether that succeeded."""
         if self._backup is None:
             return False
-        try:
-            for entry in list(os.scandir(self.path)):
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path)
-                else:
-                    os.unlink(entry.path)
+        with suppress(OSError):
+            shutil.rmtree(self.path)
             _copy_tree(self._backup, self.path)
-        except OSError:
-            return False
         return self.is_unchanged()
 
 
 class SharedIndex:
     """One index on one corpus, for all variants that share it."""
 
-    def __init__(self, engine: Indexed, corpus: Corpus, cache: SharedCache) -> None:
+    def __init__(self, engine: SharedIndexEngine, corpus: Corpus, cache: SharedCache) -> None:
         self._shared = engine.indexing.shared and engine.indexing.builder != "none"
         self._corpus = corpus
         self._cache = cache
         self._lock = threading.Lock()
         self._current: IndexDirectory | None = None
-        self._retired: list[IndexDirectory] = []
+        self._closing = ExitStack()  # closes all directories
         self._error: AssayError | None = None
+        #: Digest of the last index of each server, by address.
+        self._servers: dict[str, str] = cache.once("servers of indexes", dict)
 
-    def acquire(self, engine: Indexed, seconds: float | None) -> IndexDirectory:
+    def acquire(self, engine: SharedIndexEngine, seconds: float | None) -> IndexDirectory:
         """Return the directory of the index, which is built if necessary; a failed build is not repeated."""
         with self._lock:
             if self._error is not None:
-                raise _rewrite(self._error, str)
-            if self._current is not None and not self._is_usable(self._current, engine.indexing):
-                if self._current.users:
-                    self._retired.append(self._current)
-                else:
-                    self._current.close()
-                self._current = None
+                raise self._error.rewrite(str)
+            current, self._current = self._current, None
+            if current is not None and self._is_usable(current, engine.indexing):
+                self._current = current
+            elif current is not None and not current.users:
+                current.close()
             if self._current is None:
                 try:
                     self._current = self._make(engine, seconds)
                 except AssayError as error:
                     self._error = error
                     raise
+                self._closing.callback(self._current.close)
             self._current.users += 1
             return self._current
 
     def release(self, directory: IndexDirectory) -> tuple[str, ...]:
-        """End the use of a directory and return its notes; remove a retired one without users."""
+        """End the use of a directory and return its notes; remove a replaced one without users."""
         notes = (*directory.notes, WROTE) if self._shared and not directory.is_unchanged() else directory.notes
         with self._lock:
             directory.users -= 1
-            if directory in self._retired and not directory.users:
-                self._retired.remove(directory)
+            if directory is not self._current and not directory.users:
                 directory.close()
         return notes
 
     def close(self) -> None:
         with self._lock:
-            for directory in (*self._retired, *([self._current] if self._current else [])):
-                directory.close()
-            self._retired, self._current = [], None
+            self._current = None
+            self._closing.close()
 
     def _is_usable(self, directory: IndexDirectory, indexing: IndexSettings) -> bool:
-        if indexing.address and self._servers().get(indexing.address) != indexing.digest:
+        if indexing.address and self._servers.get(indexing.address) != indexing.digest:
             return False
         return directory.is_unchanged() or (not directory.users and directory.restore())
 
-    def _servers(self) -> dict[str, str]:
-        """Return the digest of the last index of each server, by address."""
-        return self._cache.once("servers of indexes", dict)
-
-    def _make(self, engine: Indexed, seconds: float | None) -> IndexDirectory:
-        builder, shared = engine.indexing.builder, engine.indexing.shared
+    def _make(self, engine: SharedIndexEngine, seconds: float | None) -> IndexDirectory:
         if not engine.private:
             directory = IndexDirectory(self._corpus.root, IndexWorkspace(self._corpus), is_copy=False)
             self._build(directory, engine, seconds)
             return directory
-        is_local = builder == "command" or (builder == "session" and shared)
-        reusable = self._cache.reuse_index and self._cache.artifacts is not None and is_local
-        cached = self._make_cached(engine, seconds) if reusable else None
+        is_local = engine.indexing.builder == "command" or (engine.indexing.builder == "session" and self._shared)
+        store = self._cache.artifacts if self._cache.reuse_index and is_local else None
+        cached = self._make_cached(engine, seconds, store) if store else None
         if cached is not None:
             return cached
         with ExitStack() as stack:
@@ -398,17 +389,18 @@ class SharedIndex:
             directory = self._create(path, engine)
             self._build(directory, engine, seconds)
             directory.freeze(_back_up(path) if self._shared else None)
-            directory.notes = (BUSY,) if reusable else ()
+            directory.notes = (BUSY,) if store else ()
             directory.close = stack.pop_all().close
         return directory
 
-    def _create(self, path: Path, engine: Indexed) -> IndexDirectory:
-        copied = copy_corpus(self._corpus, path / _CORPUS, commit=engine.git)
-        if engine.wants_store:
-            (path / _STORE).mkdir()
-        return IndexDirectory(path, IndexWorkspace(copied, path / _STORE if engine.wants_store else None))
+    def _create(self, path: Path, engine: SharedIndexEngine, copied: Corpus | None = None) -> IndexDirectory:
+        copied = copied or copy_corpus(self._corpus, path / _CORPUS, commit=engine.git)
+        store = path / _STORE if engine.wants_store else None
+        if store is not None:
+            store.mkdir(exist_ok=True)
+        return IndexDirectory(path, IndexWorkspace(copied, store))
 
-    def _build(self, directory: IndexDirectory, engine: Indexed, seconds: float | None) -> bool:
+    def _build(self, directory: IndexDirectory, engine: SharedIndexEngine, seconds: float | None) -> bool:
         """Build the index, unless the session does; return whether that changed the directory."""
         indexing = engine.indexing
         if indexing.builder == "none" or (indexing.builder in ("session", "server") and not indexing.shared):
@@ -419,7 +411,7 @@ class SharedIndex:
             directory.stderr = mask.text(engine.build_index(directory.workspace, seconds))
         self._cache.made["index"] += 1
         if indexing.address:
-            self._servers()[indexing.address] = indexing.digest
+            self._servers[indexing.address] = indexing.digest
         after = _snapshot(directory.path) if engine.private else {}
         directory.added_bytes = _corpus_bytes(after) - _corpus_bytes(before)
         if indexing.builder == "session" and before == after:
@@ -429,19 +421,18 @@ class SharedIndex:
             )
         return before != after
 
-    def _make_cached(self, engine: Indexed, seconds: float | None) -> IndexDirectory | None:
+    def _make_cached(self, engine: SharedIndexEngine, seconds: float | None, store: Store) -> IndexDirectory | None:
         """Return the index of an earlier run, or build and store it; None while another process uses it."""
-        store, corpus = self._cache.artifacts, self._corpus
-        assert store is not None
+        corpus = self._corpus
         name = corpus.root.resolve().name or "corpus"  # copy_corpus keeps the name of the root
         facts = [engine.indexing.digest, engine.tool_identity(corpus), engine.git, engine.wants_store]
         key = digest_of([corpus.digest, name, *facts])
-        built: list[IndexDirectory] = []
+        directory: IndexDirectory | None = None
 
         def create(content: Path) -> None:
+            nonlocal directory
             shutil.rmtree(path, ignore_errors=True)
             directory = self._create(path, engine)
-            built.append(directory)
             if not self._build(directory, engine, seconds):
                 raise _NothingBuiltError
             _copy_tree(path, content / "place")
@@ -460,24 +451,19 @@ class SharedIndex:
             stack.callback(store.release, INDEXES.name, key)
             path = temporary.resolve()
             try:
-                content = store.directory(INDEXES.name, key, create)
+                backup: Path | None = store.directory(INDEXES.name, key, create) / "place"
             except _NothingBuiltError:
-                directory = built[0]
-                directory.freeze(None)
+                backup = None
+            if directory is None:
+                assert backup is not None
+                _copy_tree(backup, path)
+                directory = self._create(path, engine, replace(corpus, root=path / _CORPUS / name))
+                about = json.loads(backup.with_name("about.json").read_text("utf-8"))
+                directory.stderr, directory.added_bytes = about["stderr"], about["left"]
+                directory.notes = (f"reused the index built on {about['day']}",)
+            elif backup is None:
                 directory.notes = (OUTSIDE,)
-            else:
-                if built:
-                    directory = built[0]
-                else:
-                    _copy_tree(content / "place", path)
-                    about = json.loads((content / "about.json").read_text("utf-8"))
-                    copied = replace(corpus, root=path / _CORPUS / name)
-                    workspace = IndexWorkspace(copied, path / _STORE if engine.wants_store else None)
-                    notes = (f"reused the index built on {about['day']}",)
-                    directory = IndexDirectory(
-                        path, workspace, notes=notes, stderr=about["stderr"], added_bytes=about["left"]
-                    )
-                directory.freeze(content / "place")
+            directory.freeze(backup)
             directory.close = stack.pop_all().close
             return directory
 
@@ -506,20 +492,16 @@ def _copy_tree(source: Path, target: Path) -> None:
     """Copy all files with their times; symbolic links are kept, pipes and sockets are skipped."""
 
     def special(directory: str, names: list[str]) -> list[str]:
-        modes = {name: os.lstat(os.path.join(directory, name)).st_mode for name in names}
-        return [
-            name for name, mode in modes.items() if stat.S_IFMT(mode) not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
-        ]
+        copied = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
+        return [name for name in names if stat.S_IFMT(os.lstat(os.path.join(directory, name)).st_mode) not in copied]
 
     shutil.copytree(source, target, symlinks=True, ignore=special, dirs_exist_ok=True)
 
 
 def _back_up(directory: Path) -> Path | None:
-    if folder_bytes(directory) > MAX_BACKUP_BYTES:
-        return None
     backup = directory.with_name(f"{directory.name}-backup")
-    try:
-        _copy_tree(directory, backup)
-    except OSError:
-        return None
-    return backup
+    with suppress(OSError):
+        if folder_bytes(directory) <= MAX_BACKUP_BYTES:
+            _copy_tree(directory, backup)
+            return backup
+    return None

@@ -389,16 +389,8 @@ class ToolSession(ExternalSession):
         self.tracker = UsageTracker()
         self.orphans = OrphanTracker()
         self.redactor = make_redactor(engine.secrets)
-        for_index = engine.for_index()
-        self._index_env = for_index.settings.env
-        self._directories = EngineWorkspace(
-            engine.placeholders,
-            index.corpus.root,
-            engine.texts,
-            store=index.store,
-            config=engine.template,
-            index_config=for_index.template,
-        )
+        self._index_env = engine.for_index().settings.env
+        self._directories = engine.make_workspace(index)
         self.placeholders = self._directories.placeholders
 
     def use_corpus(self, corpus: Corpus) -> None:

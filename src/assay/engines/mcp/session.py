@@ -24,7 +24,7 @@ from assay.clock import Deadline, format_duration
 from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
 from assay.engines.mcp.transport import HttpTransport, McpConnection, StdioTransport
 from assay.engines.output import OutputLayout, parse_document, parse_output
-from assay.engines.shared_index import IndexWorkspace, index_config, index_env
+from assay.engines.shared_index import IndexWorkspace, index_env
 from assay.engines.templates import fill, fill_json, fill_url, merge
 from assay.engines.text_output import find_failure
 from assay.engines.tool import (
@@ -230,14 +230,7 @@ class McpSession(ExternalSession):
         self._known = frozenset(file.path for file in index.corpus.files)
         self._indexed = indexed  # whether the index exists
         self._index_env = index_env(engine.settings.env, engine.indexing.named)
-        self._folders = EngineWorkspace(
-            engine.placeholders,
-            index.corpus.root,
-            engine.texts,
-            store=index.store,
-            config=engine.template,
-            index_config=index_config(engine.template, engine.indexing.named),
-        )
+        self._folders = engine.make_workspace(index)
         self.placeholders = self._folders.placeholders
         self._tracker = UsageTracker()
         self._server = McpServer(engine, self._folders, self._tracker, indexed=indexed)
