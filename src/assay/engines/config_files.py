@@ -10,7 +10,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -64,9 +64,9 @@ class ConfigTemplate:
             return _parse(self.text, self.format)
 
     @property
-    def known(self) -> tuple[str, ...]:
-        """The dotted keys of the template and of the edits."""
-        return tuple(dict.fromkeys([*map(write_key, nodes(self.tree)), *map(write_key, self.edits)]))
+    def known(self) -> tuple[Key, ...]:
+        """The keys of the template and of the edits."""
+        return tuple(dict.fromkeys((*nodes(self.tree), *self.edits)))
 
     @property
     def texts(self) -> list[object]:
@@ -103,17 +103,12 @@ class ConfigTemplate:
             self._check_keys(tree, changes)
             if self.format == "text":
                 return fill(self._write(tree, changes), values)
-            filled: dict[Key, object] = {
-                key: fill(text, values) for key, text in leaves(tree).items() if isinstance(text, str)
-            }
-            filled |= {key: fill_json(value, values) for key, value in changes.items()}
-            wanted = _real_changes(tree, filled)
+            filled = {key: fill(text, values) for key, text in leaves(tree).items() if isinstance(text, str)}
+            wanted = _real_changes(tree, filled | {key: fill_json(value, values) for key, value in changes.items()})
             rendered = self._write(tree, wanted)
-        try:
+        with suppress(ValueError):
             if same(_parse(rendered, self.format), apply_changes(tree, wanted)):
                 return rendered
-        except ValueError:
-            pass
         keys = ", ".join(map(write_key, wanted))
         raise ConfigError(f"cannot set {keys}", file=self.file, hint="remove anchors from the template")
 
@@ -134,23 +129,22 @@ class ConfigTemplate:
 
     def _write(self, tree: Tree, changes: Mapping[Key, object]) -> str:
         if self.format == "text":
-            return _write_marks(self.text, changes)
+            return _MARK.sub(lambda match: _write_mark(match, changes), self.text)
         if not changes:
             return self.text
-        if self.format == "yaml":
-            return _write_yaml(self.text, changes)
-        return _WRITERS[self.format](apply_changes(tree, changes))
+        changed = apply_changes(tree, changes)
+        return _write_yaml(self.text, changes) if self.format == "yaml" else _WRITERS[self.format](changed)
 
     def _check_keys(self, tree: Tree, changes: Mapping[Key, object]) -> None:
         known = nodes(tree)
-        unknown = None if self.new_keys else next((key for key in changes if key not in known), None)
+        unknown = None if self.new_keys else next((write_key(key) for key in changes if key not in known), None)
         if unknown is None:
             return
         names = [write_key(key) for key in known]
-        close = closest_match(write_key(unknown), names)
+        close = closest_match(unknown, names)
         shown = ", ".join(names[:_SHOWN_KEYS]) + (", ..." if len(names) > _SHOWN_KEYS else "")
         raise ConfigError(
-            f"unknown key {write_key(unknown)!r}" + (f"; did you mean {close[0]!r}?" if close else ""),
+            f"unknown key {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""),
             file=self.file,
             hint=f"keys: {shown or 'none'}" + ("" if self.format == "text" else "; to add keys, set new_keys = true"),
         )
@@ -159,7 +153,7 @@ class ConfigTemplate:
     def _located_errors(self, hint: str) -> Iterator[None]:
         try:
             yield
-        except (ValueError, IndexError, TypeError, RecursionError) as error:
+        except (ValueError, IndexError, TypeError) as error:
             line = re.search(r"line (\d+)", str(error))
             raise ConfigError(str(error), file=self.file, line=int(line[1]) if line else None, hint=hint) from error
 
@@ -233,13 +227,15 @@ def same(left: object, right: object) -> bool:
 
 def apply_changes(tree: Any, changes: Mapping[Key, object]) -> Any:  # noqa: ANN401 - a value of any format
     """Return a copy of a tree with values set by key; missing tables are created."""
-    changed = _copy(tree)
-    for (*parents, last), value in changes.items():
-        node = changed
-        for name in parents:
+    root = {"": _copy(tree)}
+    for key, value in changes.items():
+        node: Any = root
+        for depth, name in enumerate(("", *key[:-1])):
             node = node.setdefault(name, {}) if isinstance(node, dict) else node[int(name)]
-        node[int(last) if isinstance(node, list) else last] = value
-    return changed
+            if not isinstance(node, dict | list):
+                raise ValueError(f"cannot set {write_key(key)}: {write_key(key[:depth])} is not a table")
+        node[int(key[-1]) if isinstance(node, list) else key[-1]] = value
+    return root[""]
 
 
 def _copy(tree: Any) -> Any:  # noqa: ANN401 - a value of any format
@@ -264,7 +260,10 @@ def _real_changes(tree: Tree, changes: Mapping[Key, object]) -> dict[Key, object
 
 def _parse(text: str, form: str) -> Tree:
     """Parse a text; raise ValueError if it is invalid."""
-    tree = _PARSERS[form](text)
+    try:
+        tree = _PARSERS[form](text)
+    except Exception as error:  # each library has its own exceptions
+        raise ValueError(" ".join(str(error).split())) from error
     if not isinstance(tree, dict):
         raise ValueError(f"expected a table at the top level, got {type(tree).__name__}")
     return tree
@@ -282,36 +281,31 @@ def _parse_yaml(text: str) -> object:
                     key.tag = "tag:yaml.org,2002:str"
             return super().construct_mapping(node, deep)
 
-    try:
-        tree = yaml.load(text, Loader=Loader)  # noqa: S506 - a subclass of the safe loader
-        return {} if tree is None else tree
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(" ".join(str(error).split())) from error
+    tree = yaml.load(text, Loader=Loader)  # noqa: S506 - a subclass of the safe loader
+    return {} if tree is None else tree
 
 
 def _write_yaml(text: str, changes: Mapping[Key, object]) -> str:
     """Replace nodes instead of values: `yes`, `0o17` and `1e-5` depend on the YAML version and stay as written."""
     import yaml
 
+    def replaced(node: Any, key: Key, value: object) -> Any:  # noqa: ANN401 - a node of any type
+        if not key:
+            return yaml.compose(yaml.safe_dump(value), Loader=yaml.SafeLoader)
+        if isinstance(node, yaml.SequenceNode):
+            node.value[int(key[0])] = replaced(node.value[int(key[0])], key[1:], value)
+            return node
+        places = {child.value: place for place, (child, _) in enumerate(node.value)}
+        if key[0] not in places:
+            places[key[0]] = len(node.value)
+            node.value.append((yaml.compose(yaml.safe_dump(key[0])), yaml.MappingNode("tag:yaml.org,2002:map", [])))
+        name, inner = node.value[places[key[0]]]
+        node.value[places[key[0]]] = (name, replaced(inner, key[1:], value))
+        return node
+
     root = yaml.compose(text, Loader=yaml.SafeLoader) or yaml.MappingNode("tag:yaml.org,2002:map", [])
     for key, value in changes.items():
-        new = yaml.compose(yaml.safe_dump(value), Loader=yaml.SafeLoader)
-        node: Any = root
-        for depth, name in enumerate(key, start=1):
-            is_last = depth == len(key)
-            if isinstance(node, yaml.SequenceNode):
-                if is_last:
-                    node.value[int(name)] = new
-                node = node.value[int(name)]
-                continue
-            if not isinstance(node, yaml.MappingNode):
-                raise ValueError(f"cannot set {write_key(key)}: {write_key(key[: depth - 1])} is not a mapping")
-            at = {child.value: at for at, (child, _) in enumerate(node.value)}.get(name, len(node.value))
-            if at == len(node.value):
-                node.value.append((yaml.compose(yaml.safe_dump(name)), yaml.MappingNode("tag:yaml.org,2002:map", [])))
-            if is_last:
-                node.value[at] = (node.value[at][0], new)
-            node = node.value[at][1]
+        replaced(root, key, value)
     return yaml.serialize(root, Dumper=yaml.SafeDumper, width=sys.maxsize, allow_unicode=True)
 
 
@@ -323,17 +317,13 @@ def _ini_parser() -> configparser.RawConfigParser:
 
 def _parse_ini(text: str) -> Tree:
     parser = _ini_parser()
-    try:
-        parser.read_string(text)
-    except configparser.Error as error:
-        raise ValueError(" ".join(str(error).split())) from error
+    parser.read_string(text)
     return {section: dict(parser.items(section)) for section in parser.sections()}
 
 
 def _write_ini(tree: Tree) -> str:
-    parser = _ini_parser()
+    parser, stream = _ini_parser(), io.StringIO()
     parser.read_dict(tree)
-    stream = io.StringIO()
     parser.write(stream)
     return stream.getvalue()
 
@@ -358,14 +348,11 @@ def _write_toml(tree: Tree, prefix: Key = ()) -> str:
     return lines + "".join(f"\n[{write_key(key)}]\n{_write_toml(table, key)}" for key, table in tables)
 
 
-def _write_marks(text: str, changes: Mapping[Key, object]) -> str:
-    def write(match: re.Match[str]) -> str:
-        value = changes.get((match["name"],), match["value"])
-        if value is None:
-            raise ValueError(f"@{match['name']}@ has no value: set it in edits, or write @{match['name']}=VALUE@")
-        return str(value)
-
-    return _MARK.sub(write, text)
+def _write_mark(match: re.Match[str], changes: Mapping[Key, object]) -> str:
+    value = changes.get((match["name"],), match["value"])
+    if value is None:
+        raise ValueError(f"@{match['name']}@ has no value: set it in edits, or write @{match['name']}=VALUE@")
+    return str(value)
 
 
 _PARSERS: Mapping[str, Callable[[str], object]] = {

@@ -96,7 +96,7 @@ def make_index_settings(
         )
     known = {key for key in nodes(table) if key[:2] != ("config", "edits")}
     for name in config.known if config else ():
-        edit = ("config", "edits", *split_key(name))
+        edit = ("config", "edits", *name)
         known |= {edit[:cut] for cut in range(2, len(edit) + 1)}
     named = tuple(_parse_index_key(key, known, where) for key in settings.index_keys)
     inputs = {name: table[name] for name in always if name in table}
