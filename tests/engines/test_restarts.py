@@ -12,8 +12,7 @@ def test_restart_gets_a_time_of_its_own_that_follows_the_first_start() -> None:
     limits: list[float] = []
     restarts = Restarts(5, "the tool")
     restarts.restart(limits.append)
-    restarts.note_start(100.0)
-    restarts.note_start(1.0)  # only the first counts
+    restarts.first_start = 100.0
     restarts.restart(limits.append)
     assert limits == [RESTART_SECONDS, 300.0]
 
@@ -27,12 +26,12 @@ def test_restart_tells_its_seconds(naps: list[float]) -> None:
 
 def test_restarts_are_bounded_in_a_row_and_an_answer_begins_a_new_row() -> None:
     restarts = Restarts(1, "the tool")
-    restarts.note_loss()
+    restarts.losses += 1
     restarts.restart(lambda _: None)
-    restarts.note_answer()
-    restarts.note_loss()
+    restarts.losses = 0
+    restarts.losses += 1
     restarts.restart(lambda _: None)
-    restarts.note_loss()
+    restarts.losses += 1
     with pytest.raises(EngineError, match="the tool failed 2 times in a row and is not restarted") as caught:
         restarts.restart(lambda _: pytest.fail("started once too often"))
     assert caught.value.hint == "fix it, or raise restarts"

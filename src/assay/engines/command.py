@@ -15,9 +15,7 @@ from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_con
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.interactive import (
     InteractiveSession,
-    JsonLinesProtocol,
     OutputMarker,
-    PromptProtocol,
     UpdatableInteractiveSession,
     WireProtocol,
 )
@@ -57,7 +55,7 @@ from assay.engines.tool import (
     stat_files,
 )
 from assay.errors import ConfigError, EngineError
-from assay.processes.running import CompletedProgram, ProgramSpec
+from assay.processes.running import ProgramSpec
 from assay.settings import read_settings, setting
 from assay.store import scratch
 from assay.types import Corpus
@@ -262,26 +260,22 @@ def _check_modes(settings: CommandSettings) -> None:
 
 
 def _make_protocol(settings: CommandSettings) -> WireProtocol | None:
-    if settings.mode == "lines":
-        return JsonLinesProtocol(
-            request=settings.request,
-            layout=make_layout(replace(settings, format="json"), WHERE),
-            # the rest of the line is not an answer
-            ready=_make_marker(settings.ready, "ready", after=rb"[^\n]*\n") if settings.ready else None,
-            answer_id=parse_selector(settings.answer_id, f"{WHERE}: answer_id") if settings.answer_id else None,
-        )
-    if settings.mode == "prompt":
-        return PromptProtocol(
-            request=settings.request or "{query}",
-            layout=make_layout(settings, WHERE),
-            ready=_make_marker(settings.ready, "ready") if settings.ready else None,
-            # spaces and colors may follow a prompt; anything else belongs to the answer
-            prompt=_make_marker(settings.prompt, "prompt", after=rb"(?:\x1b\[[0-?]*[ -/]*[@-~]|\s)*\Z"),
-        )
-    return None
+    if settings.mode == "once":
+        return None
+    lines = settings.mode == "lines"
+    after = rb"[^\n]*\n" if lines else b""  # in mode lines, the rest of the line is not an answer
+    # spaces and colors may follow a prompt; anything else belongs to the answer
+    end = rb"(?:\x1b\[[0-?]*[ -/]*[@-~]|\s)*\Z"
+    return WireProtocol(
+        request=settings.request or "{query}",
+        layout=make_layout(replace(settings, format="json") if lines else settings, WHERE),
+        ready=_make_marker(settings.ready, "ready", after) if settings.ready else None,
+        prompt=_make_marker(settings.prompt, "prompt", end) if settings.prompt else None,
+        answer_id=parse_selector(settings.answer_id, f"{WHERE}: answer_id") if settings.answer_id else None,
+    )
 
 
-def _make_marker(text: str, name: str, *, after: bytes = b"") -> OutputMarker:
+def _make_marker(text: str, name: str, after: bytes) -> OutputMarker:
     try:
         marker = re.compile(text.encode(), re.MULTILINE)
     except (re.error, ValueError) as error:
@@ -398,23 +392,21 @@ class CommandSession(ToolSession):
         return replace(reply, notes=tuple(map(self.redactor.text, reply.notes)))
 
     def _run(self, program: ProgramSpec, seconds: float | None) -> EngineReply:
-        settings = self.engine.settings
-        limit = min_timeout(seconds, settings.timeout)
+        ok_codes, limit = self.engine.settings.ok_codes, min_timeout(seconds, self.engine.settings.timeout)
         finished = run_tool(program, limit, hint="raise timeout", seen=self.tracker.record_query_run)
-        failed = not _is_ok(finished, settings.ok_codes)
-        if finished.code and not failed and not finished.stdout.strip():
-            return EngineReply(())
+        silent = not finished.stdout.strip()
+        if ok_codes is None:
+            ok_codes = (0, _NO_MATCH) if silent and not finished.stderr.strip() else (0,)
+        if finished.code in ok_codes:
+            is_empty = silent and finished.code != 0
+            return EngineReply(()) if is_empty else parse_output(finished.stdout, self.engine.layout, self.known)
+        self.tracker.record_failure(finished.stderr)
+        failure = describe_failure(program, finished)
         problem: EngineError | None = None
         try:
             reply = parse_output(finished.stdout, self.engine.layout, self.known)
         except EngineError as error:
-            if not failed:
-                raise
             reply, problem = EngineReply(()), error
-        if not failed:
-            return reply
-        self.tracker.record_failure(finished.stderr)
-        failure = describe_failure(program, finished)
         if not reply.hits:
             hint = f"if this means no results, add {finished.code} to ok_codes; {repro_command(program)}"
             raise EngineError(failure, hint=hint) from problem
@@ -433,10 +425,3 @@ class UpdatableCommandSession(CommandSession):
             limit = min_timeout(seconds, self.engine.settings.index_timeout)
             with self.redactor.cleaning():
                 self.run_index_command(self.engine.templates.update, limit, "updating")
-
-
-def _is_ok(finished: CompletedProgram, ok_codes: Sequence[int] | None) -> bool:
-    if ok_codes is not None:
-        return finished.code in ok_codes
-    silent = not finished.stdout.strip() and not finished.stderr.strip()
-    return finished.code == 0 or (finished.code == _NO_MATCH and silent)

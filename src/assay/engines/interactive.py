@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchRep
 from assay.engines.json_output import Documents, Selector, clean, find_documents, parse_json, select, strip_ansi
 from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.templates import fill, fill_json, merge
-from assay.engines.tool import RestartCost, Restarts, ToolSession, display_name, repro_command, start_tool
+from assay.engines.tool import RestartCost, Restarts, ToolSession, corpus_checked, display_name, repro_command
 from assay.errors import EngineError, EngineTimeoutError
 from assay.processes.child import Child, ChildExited, ChildTimeout, OutputLimitExceeded
 from assay.processes.running import ANSWER_BYTES, last_line
@@ -32,17 +31,6 @@ _SHOWN = 60  # characters at the end of the output in a message
 FLATTENED = "line breaks in the query were replaced by spaces"
 
 
-class StartupTimeout(ChildTimeout):
-    """A program did not print `ready` or its prompt in time."""
-
-    def __init__(self, marker: OutputMarker, printed: str) -> None:
-        # cut at a space, because redaction does not recognize a part of a secret
-        end = re.sub(r"^\S+", "…", printed[-_SHOWN:]) if len(printed) > _SHOWN else printed
-        output = repr(end) if printed.strip() else "no output"
-        super().__init__(f"expected {marker.setting} {marker.text!r}, got {output}")
-        self.setting = marker.setting
-
-
 @dataclass(frozen=True, slots=True)
 class OutputMarker:
     """Output to wait for: a pattern and the setting that it comes from."""
@@ -51,110 +39,66 @@ class OutputMarker:
     text: str  # as written in the settings
     pattern: re.Pattern[bytes]
 
-    def wait(self, child: Child, deadline: float | None) -> None:
-        """Wait for the marker; raise StartupTimeout with the output so far."""
-        try:
-            child.read_until(self.pattern, deadline)
-        except ChildTimeout as error:
-            raise StartupTimeout(self, strip_ansi(child.skip().decode(errors="replace"))) from error
 
+class StartupTimeout(ChildTimeout):
+    """A program did not print `ready` or its prompt in time."""
 
-@dataclass(frozen=True, slots=True)
-class ToolRequest:
-    """One query: the values of all placeholders, the paths of the corpus, and the additions of filters."""
-
-    values: Mapping[str, object]
-    known: frozenset[str]
-    added: Mapping[str, object]
-
-    def encode(self, template: str | Mapping[str, object]) -> tuple[bytes, tuple[str, ...]]:
-        """Encode the query as one line, with notes: JSON from a table, else text without line breaks."""
-        if not isinstance(template, str):
-            return json.dumps(merge(fill_json(template, self.values), self.added)).encode() + b"\n", ()
-        query = str(self.values["query"])
-        flat = _LINE_BREAKS.sub(" ", query)
-        try:
-            line = fill(template, {**self.values, "query": flat}).encode() + b"\n"
-        except UnicodeEncodeError as error:
-            raise EngineError(f"cannot send the query: {error}", hint="remove the invalid characters") from error
-        return line, (FLATTENED,) if flat != query else ()
+    def __init__(self, marker: OutputMarker, output: bytes) -> None:
+        printed = strip_ansi(output.decode(errors="replace"))
+        # cut at a space, because redaction does not recognize a part of a secret
+        end = re.sub(r"^\S+", "…", printed[-_SHOWN:]) if len(printed) > _SHOWN else printed
+        got = repr(end) if printed.strip() else "no output"
+        super().__init__(f"expected {marker.setting} {marker.text!r}, got {got}")
+        self.setting = marker.setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireProtocol(ABC):
-    """Exchange of requests and answers with a program; each request is a line."""
+class WireProtocol:
+    """Exchange with a program: each request is a line; each answer is the output up to the next prompt, else JSON."""
 
     request: str | Mapping[str, object]
     layout: OutputLayout
     ready: OutputMarker | None = None
-
-    @property
-    def waits(self) -> bool:
-        """Whether the program prints something when it has started."""
-        return self.ready is not None
-
-    def begin(self, child: Child, deadline: float | None) -> None:
-        """Wait until the program has started."""
-        if self.ready is not None:
-            self.ready.wait(child, deadline)
-
-    @abstractmethod
-    def query(self, child: Child, request: ToolRequest, deadline: float | None) -> EngineReply:
-        """Send a request and read the answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonLinesProtocol(WireProtocol):
-    """Each answer is a line of JSON."""
-
+    prompt: OutputMarker | None = None
     answer_id: Selector | None = None
 
-    def query(self, child: Child, request: ToolRequest, deadline: float | None) -> EngineReply:
-        """Send a request; skip lines without JSON or with the answer to another request."""
-        early = () if self.answer_id else _early_output_notes(child.skip())
-        line, notes = request.encode(self.request)
-        child.write(line, deadline)
-        other: list[str] = []
-        size = 0
+    @property
+    def markers(self) -> tuple[OutputMarker, ...]:
+        """The output at the end of startup."""
+        return tuple(marker for marker in (self.ready, self.prompt) if marker)
+
+    def encode(self, values: Mapping[str, object], added: Mapping[str, object]) -> tuple[bytes, tuple[str, ...]]:
+        """Encode a query as one line, with notes: JSON from a table, else text without line breaks."""
+        if not isinstance(self.request, str):
+            return json.dumps(merge(fill_json(self.request, values), added)).encode() + b"\n", ()
+        query = str(values["query"])
+        flat = _LINE_BREAKS.sub(" ", query)
+        try:
+            line = fill(self.request, {**values, "query": flat}).encode() + b"\n"
+        except UnicodeEncodeError as error:
+            raise EngineError(f"cannot send the query: {error}", hint="remove the invalid characters") from error
+        return line, (FLATTENED,) if flat != query else ()
+
+    def read(self, child: Child, number: str, known: frozenset[str], deadline: float | None) -> EngineReply:
+        """Read an answer; skip lines without JSON or with the answer to another request than `number`."""
+        if self.prompt:
+            return parse_output(child.read_until(self.prompt.pattern, deadline), self.layout, known)
+        other, size = list[str](), 0
         while True:
             line = child.read_line(deadline)
             found = _find_answers(line)
             values = found.values if found else ()
             if self.answer_id is not None:
-                number = str(request.values["id"])
                 values = tuple(value for value in values if _read_id(value, self.answer_id) == number)
             if found and values:
                 reply = parse_document(values[-1], self.layout)
                 skipped = Documents((), tuple(filter(None, other))).notes
-                return replace(reply, notes=(*notes, *early, *skipped, *found.notes, *reply.notes))
+                return replace(reply, notes=(*skipped, *found.notes, *reply.notes))
             size += len(line) + 1
             if size > ANSWER_BYTES:
                 raise OutputLimitExceeded(f"more than {ANSWER_BYTES:,} bytes")
             if not (self.answer_id and found):
                 other.append(clean(line))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptProtocol(WireProtocol):
-    """Each answer is the output up to the next prompt."""
-
-    prompt: OutputMarker
-
-    @property
-    def waits(self) -> bool:
-        return True
-
-    def begin(self, child: Child, deadline: float | None) -> None:
-        """Wait for `ready`, if it is set, and for the first prompt."""
-        WireProtocol.begin(self, child, deadline)
-        self.prompt.wait(child, deadline)
-
-    def query(self, child: Child, request: ToolRequest, deadline: float | None) -> EngineReply:
-        early = _early_output_notes(child.skip())
-        line, notes = request.encode(self.request)
-        child.write(line, deadline)
-        reply = parse_output(child.read_until(self.prompt.pattern, deadline), self.layout, request.known)
-        return replace(reply, notes=(*notes, *early, *reply.notes))
 
 
 def _find_answers(line: bytes) -> Documents | None:
@@ -181,10 +125,6 @@ def _read_id(document: object, selector: Selector) -> str | None:
     return None if len(rows) != 1 or rows[0][0] is None else str(rows[0][0])
 
 
-def _early_output_notes(unread: bytes) -> tuple[str, ...]:
-    return (f"ignored {len(unread):,} bytes printed before the query",) if unread.strip() else ()
-
-
 class InteractiveSession(ToolSession):
     """A running program on one corpus."""
 
@@ -196,7 +136,6 @@ class InteractiveSession(ToolSession):
         self._child: Child | None = None
         self._queries = 0
         self._restarts = Restarts(engine.settings.restarts, self._name)
-        self._startup: float | None = None  # seconds of the first start
 
     def start(self, seconds: float | None) -> None:
         begin = time.monotonic()
@@ -204,38 +143,47 @@ class InteractiveSession(ToolSession):
         whole = Deadline(seconds, settings.index_timeout)
         clock = whole.within(settings.startup_timeout)
         limit = "startup_timeout" if whole.allows(settings.startup_timeout) else "index_timeout"
-        self._child = start_tool(self._program)
+        with corpus_checked(self._program):
+            self._child = Child(self._program)
         with self._guarded(self._child, clock, f"raise {limit}"):
-            self._protocol.begin(self._child, clock.deadline)
-        if self._startup is None:
-            self._startup = time.monotonic() - begin
-            self._restarts.note_start(self._startup)
+            for marker in self._protocol.markers:
+                try:
+                    self._child.read_until(marker.pattern, clock.deadline)
+                except ChildTimeout as error:
+                    raise StartupTimeout(marker, self._child.skip()) from error
+        if self._restarts.first_start is None:
+            self._restarts.first_start = time.monotonic() - begin
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         """Send a query; if the program is not running, restart it first."""
+        protocol, restart = self._protocol, RestartCost()
         with self.redactor.cleaning():
-            restart = RestartCost()
             if self._child is None or not self._child.alive:
                 if self._child is not None:
-                    self._restarts.note_loss()
+                    self._restarts.losses += 1
                     self.drop()
                 restart = self._restarts.restart(self.start)
             clock = Deadline(seconds, self.engine.settings.timeout)
-            assert self._child is not None
+            child = self._child
+            assert child is not None
             self._queries += 1
             values = {**self.placeholders, "query": query, "k": k, "id": self._queries}
-            with restart.excluded(), self._guarded(self._child, clock, "raise timeout"):
-                request = ToolRequest(values, self.known, self.filtering.table(wanted, values))
-                reply = self._protocol.query(self._child, request, clock.deadline)
-            self._restarts.note_answer()
-        notes = tuple(map(self.redactor.text, (*restart.notes, *reply.notes)))
+            with restart.excluded(), self._guarded(child, clock, "raise timeout"):
+                early = b"" if protocol.answer_id else child.skip()
+                line, notes = protocol.encode(values, self.filtering.table(wanted, values))
+                child.write(line, clock.deadline)
+                reply = protocol.read(child, str(self._queries), self.known, clock.deadline)
+            self._restarts.losses = 0
+        if early.strip():
+            notes = (*notes, f"ignored {len(early):,} bytes printed before the query")
+        notes = tuple(map(self.redactor.text, (*restart.notes, *notes, *reply.notes)))
         return replace(reply, notes=notes, waited=restart.seconds)
 
     def usage(self) -> SessionUsage:
         if self._child is not None:
             self.tracker.record_peak(self._child.peak_bytes())
             self.tracker.record_stderr(self._child.stderr)
-        return replace(super().usage(), startup_seconds=self._startup if self._protocol.waits else None)
+        return replace(super().usage(), startup_seconds=self._restarts.first_start if self._protocol.markers else None)
 
     def close(self) -> None:
         try:
@@ -259,15 +207,12 @@ class InteractiveSession(ToolSession):
             yield
         except EngineError:  # the answer was read, but cannot be parsed
             raise
-        except StartupTimeout as error:
-            suffix = self._fail()
-            raise EngineTimeoutError(
-                f"{self._name} is not ready after {format_duration(clock.limit)}: {error}{suffix}",
-                hint=f"correct {error.setting}, or {hint}",
-            ) from error
         except ChildTimeout as error:
-            suffix = self._fail()
-            raise EngineTimeoutError(f"no answer after {format_duration(clock.limit)}{suffix}", hint=hint) from error
+            message = f"no answer after {format_duration(clock.limit)}"
+            if isinstance(error, StartupTimeout):
+                message = f"{self._name} is not ready after {format_duration(clock.limit)}: {error}"
+                hint = f"correct {error.setting}, or {hint}"
+            raise EngineTimeoutError(f"{message}{self._fail()}", hint=hint) from error
         except OutputLimitExceeded as error:
             self._fail()
             raise EngineError(f"{self._name} printed {error}", hint="limit its output, as with {k}") from error
@@ -281,7 +226,7 @@ class InteractiveSession(ToolSession):
 
     def _fail(self) -> str:
         stderr = self.drop()
-        self._restarts.note_loss()
+        self._restarts.losses += 1
         self.tracker.record_failure(stderr)
         last = last_line(stderr)
         return f": {last}" if last else ""

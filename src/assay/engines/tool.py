@@ -21,7 +21,6 @@ from assay.engines.config_files import ConfigTemplate
 from assay.engines.presets import PROBE_LIMITS
 from assay.engines.templates import INTERPRETER, Filters, check_template, fill, has_placeholder
 from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeoutError, SetupError
-from assay.processes.child import Child
 from assay.processes.running import (
     PROCESS_LIMITS,
     CompletedProgram,
@@ -201,7 +200,7 @@ def run_tool(
     `seen` is called after every run, even if it fails.
     """
     name = program.argv[0]
-    with _corpus_checked(program):
+    with corpus_checked(program):
         finished = run_process(program, seconds, limits)
     if seen is not None:
         seen(finished)
@@ -225,13 +224,9 @@ def run_index_command(
         raise EngineError(f"{what} failed: {describe_failure(program, finished)}", hint=repro_command(program))
 
 
-def start_tool(program: ProgramSpec) -> Child:
-    with _corpus_checked(program):
-        return Child(program)
-
-
 @contextmanager
-def _corpus_checked(program: ProgramSpec) -> Iterator[None]:
+def corpus_checked(program: ProgramSpec) -> Iterator[None]:
+    """Raise CorpusError if a program cannot start because the corpus was removed."""
     try:
         yield
     except SetupError as error:
@@ -291,29 +286,19 @@ class Restarts:
     def __init__(self, limit: int, name: str) -> None:
         self._limit = limit
         self._name = name
-        self._losses = 0  # since the last answer
-        self._first_start: float | None = None  # seconds
-
-    def note_start(self, seconds: float) -> None:
-        if self._first_start is None:
-            self._first_start = seconds
-
-    def note_loss(self) -> None:
-        self._losses += 1
-
-    def note_answer(self) -> None:
-        self._losses = 0
+        self.losses = 0  # since the last answer
+        self.first_start: float | None = None  # seconds
 
     def restart(self, start: Callable[[float], None]) -> RestartCost:
         """Call `start` with its time limit; raise EngineError if the program was lost too often in a row."""
-        if self._losses > self._limit:
+        if self.losses > self._limit:
             raise EngineError(
-                f"{self._name} failed {self._losses} times in a row and is not restarted",
+                f"{self._name} failed {self.losses} times in a row and is not restarted",
                 hint="fix it, or raise restarts",
             )
         begin = time.monotonic()
         try:
-            start(max(RESTART_SECONDS, RESTART_FACTOR * (self._first_start or 0.0)))
+            start(max(RESTART_SECONDS, RESTART_FACTOR * (self.first_start or 0.0)))
         except EngineError as error:
             error.waited = time.monotonic() - begin
             raise

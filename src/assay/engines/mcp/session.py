@@ -95,7 +95,8 @@ class McpServer:
             if self._connection is not None:  # it runs, but is useless without its index
                 self._drop()
             raise
-        self.restarts.note_start(time.monotonic() - begin)
+        if self.restarts.first_start is None:
+            self.restarts.first_start = time.monotonic() - begin
 
     def restore(self) -> RestartCost:
         """Restart a lost server, with a separate time limit."""
@@ -187,7 +188,7 @@ class McpServer:
         return HttpTransport(fill_url(settings.url, placeholders), headers)
 
     def _drop(self) -> None:
-        self.restarts.note_loss()
+        self.restarts.losses += 1
         transport = self._transport
         self.end(politely=False)
         if isinstance(transport, StdioTransport):
@@ -263,7 +264,7 @@ class McpSession(ExternalSession):
             restart = self._server.restore()
             with restart.excluded():
                 result = self._server.call(call, Deadline(seconds, self._settings.timeout), "timeout")
-                self._server.restarts.note_answer()
+                self._server.restarts.losses = 0
                 reply = parse_result(result, self._settings.content, self._layout, self._known)
         notes = (*restart.notes, *reply.notes, *self._server.notes())
         return EngineReply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), restart.seconds)
