@@ -41,27 +41,9 @@ _NAMES = {
 }
 
 __all__ = [
-    "AssayError",
-    "CorpusSpec",
-    "Engine",
-    "GoldSet",
-    "Hit",
-    "Index",
-    "Query",
-    "Run",
-    "Scores",
-    "Session",
-    "Span",
-    "Suite",
-    "Target",
-    "__version__",
-    "compare",
-    "load_gold",
-    "measures",
-    "run",
-    "run_experiment",
-    "score",
-]
+    "AssayError", "CorpusSpec", "Engine", "GoldSet", "Hit", "Index", "Query", "Run", "Scores", "Session", "Span",
+    "Suite", "Target", "__version__", "compare", "load_gold", "measures", "run", "run_experiment", "score",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -24,24 +24,6 @@ from assay.scoring import (
 )
 
 __all__ = [
-    "AP",
-    "RR",
-    "All",
-    "Any",
-    "Displacement",
-    "Drop",
-    "Hit",
-    "Judged",
-    "LineP",
-    "LineR",
-    "P",
-    "R",
-    "RankGap",
-    "RecallAtTokens",
-    "SpanR",
-    "Spread",
-    "TokensToHit",
-    "Worst",
-    "nDCG",
-    "parse_measure",
-]
+    "AP", "RR", "All", "Any", "Displacement", "Drop", "Hit", "Judged", "LineP", "LineR", "P", "R", "RankGap",
+    "RecallAtTokens", "SpanR", "Spread", "TokensToHit", "Worst", "nDCG", "parse_measure",
+]  # fmt: skip

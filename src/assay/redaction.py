@@ -30,8 +30,6 @@ _VARIABLE: Final = re.compile(r"\{env:(\w+)\}")
 #: print them.
 _DECLARED: Final[set[str]] = set()
 MARK: Final = "***"
-
-
 _SHORTEST: Final = 6  # a shorter value is a word, not a secret; redacting it would obscure messages
 
 
@@ -110,20 +108,15 @@ def is_place(value: str) -> bool:
 
 
 def _forms(value: str) -> set[str]:
-    plain = {value, *value.split()}
-    quoted = {quote(value, safe=""), quote(value), quote_plus(value)}
-    escaped = {json.dumps(value)[1:-1], json.dumps(value)[1:-1].replace("/", r"\/"), repr(value)[1:-1]}
-    return plain | quoted | escaped | set(_base64(value.encode()))
-
-
-def _base64(data: bytes) -> list[str]:
-    found = []
-    for before in range(3):  # three bytes are four characters, so there are three alignments
-        text = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
-        first = -(-before * 8 // 6)
-        sure = (before + len(data)) * 8 // 6
-        found += [text[first:sure], text[first:sure].translate(str.maketrans("+/", "-_"))]
-    return found
+    escaped = json.dumps(value)[1:-1]
+    forms = {value, *value.split(), escaped, escaped.replace("/", r"\/"), repr(value)[1:-1]}
+    forms |= {quote(value, safe=""), quote(value), quote_plus(value)}
+    data = value.encode()
+    for before in range(3):  # three bytes are four characters of base64, so there are three alignments
+        first, sure = -(-before * 8 // 6), (before + len(data)) * 8 // 6
+        text = base64.b64encode(b"\0" * before + data).decode()[first:sure]
+        forms |= {text, text.translate(str.maketrans("+/", "-_"))}
+    return forms
 
 
 # False positives are better than a password in a vocabulary or a gold set.

@@ -98,42 +98,30 @@ def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a 
     """Check a value against a type hint and convert lists to tuples, tables to records."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
         problems = []
         for argument in arguments:
-            if argument is type(None):
-                if value is None:
-                    return None
-                continue
-            try:
-                return coerce(value, argument, where)
-            except ConfigError as problem:
-                problems.append(problem)
+            if argument is not type(None):
+                try:
+                    return coerce(value, argument, where)
+                except ConfigError as problem:
+                    problems.append(problem)
         raise problems[0]
-    if origin is Literal:
-        if value not in arguments:
-            raise _misfit(value, where, hint)
+    if hint is object or (origin is Literal and value in arguments):
         return value
-    if origin is tuple:
-        if not isinstance(value, list | tuple):
-            raise _misfit(value, where, hint)
+    if origin is tuple and isinstance(value, list | tuple):
         return tuple(coerce(item, arguments[0], f"{where}[{n}]") for n, item in enumerate(value))
-    if origin is not None and issubclass(origin, Mapping):
-        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            raise _misfit(value, where, hint)
-        return {key: coerce(item, arguments[1], f"{where}.{key}") for key, item in value.items()}
-    if is_dataclass(hint) and isinstance(value, Mapping):
-        return _read_record(hint, None, value, where, ".")
-    if hint is object:
-        return value
+    if isinstance(value, Mapping):
+        if is_dataclass(hint):
+            return _read_record(hint, None, value, where, ".")
+        if isinstance(origin, type) and issubclass(origin, Mapping) and all(isinstance(key, str) for key in value):
+            return {key: coerce(item, arguments[1], f"{where}.{key}") for key, item in value.items()}
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise _misfit(value, where, hint)
-    return value
-
-
-def _misfit(value: object, where: str, hint: Any) -> ConfigError:  # noqa: ANN401 - a type hint is any object
-    return ConfigError(f"{where}: expected {type_text(hint)}, got {value!r}")
+    if origin is None and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
+        return value
+    raise ConfigError(f"{where}: expected {type_text(hint)}, got {value!r}")
 
 
 _NAMES: dict[Any, tuple[str, str]] = {
