@@ -11,7 +11,7 @@ from dataclasses import asdict
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 from assay.digests import code_digest, digest_of
 from assay.errors import SetupError
@@ -30,8 +30,6 @@ from assay.types import Corpus
 
 if TYPE_CHECKING:
     from assay.search.embedders import Embedder
-
-    _Embedded: TypeAlias = tuple[ModelGroup, Embedder, Columns]
 
 T = TypeVar("T")
 
@@ -56,15 +54,21 @@ class PartKeys(NamedTuple):
 
 def share_index(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: PartKeys) -> Index:
     """Return the same index as `Index.build`, with shared parts."""
-    table = shared.once(f"table {keys.table}", lambda: _table(corpus, config, shared, keys))
+    table = shared.once(f"table {keys.table}", lambda: _table(corpus, config, shared, keys.table))
     known: dict[Hashable, Any] = shared.once(f"known {keys.table}", dict)
     memo = shared.once(f"memo {keys.table}", Memo)
-    dense = _dense(table, config.dense, shared, keys, memo)
+    dense, settings = None, config.dense
+    if settings.model:
+        embedded = shared.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shared, keys.vectors))
+        # the query settings that the dense index depends on
+        key = f"dense {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
+        parts = shared.once(key, lambda: tuple(dense_index(table, settings, *one) for one in embedded))
+        dense = DenseScores(settings, parts, len(table.units), memo)
     view = CorpusView(table, config.graph, dense, make_translator(config.translation), known, memo)
     return Index.around(corpus, view, config)
 
 
-def _table(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: PartKeys) -> IndexTable:
+def _table(corpus: Corpus, config: SearchConfig, shared: BuildCache, key: str) -> IndexTable:
     def make() -> IndexTable:
         return build_table(corpus, corpus.files, config.index, workers=1)
 
@@ -83,83 +87,64 @@ def _table(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: PartK
             raise _KeyMismatch
         return table
 
-    return _obtain(shared, _Part("chunks", TABLES.name, keys.table), make, write, read)
+    return _obtain(shared, "chunks", (TABLES.name, key), make, write, read)
 
 
-def _dense(
-    table: IndexTable, settings: DenseSettings, shared: BuildCache, keys: PartKeys, memo: Memo
-) -> DenseScores | None:
-    if not settings.model:
-        return None
-    embedded = shared.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shared, keys))
-    # the query settings that the dense index depends on
-    key = f"dense {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
-    parts = shared.once(key, lambda: tuple(dense_index(table, settings, *one) for one in embedded))
-    return DenseScores(settings, parts, len(table.units), memo)
-
-
-def _vectors(table: IndexTable, settings: DenseSettings, shared: BuildCache, keys: PartKeys) -> tuple[_Embedded, ...]:
-    among = groups(table, settings)
-    embedders = [open_embedder(settings, group.model) for group in among]
+def _vectors(
+    table: IndexTable, settings: DenseSettings, shared: BuildCache, key: str
+) -> list[tuple[ModelGroup, Embedder, Columns]]:
+    pairs = [(group, open_embedder(settings, group.model)) for group in groups(table, settings)]
 
     def make() -> list[Columns]:
-        pairs = zip(among, embedders, strict=True)
         return [embed_units(embedder, table, group, settings.vectors) for group, embedder in pairs]
 
     def write(folder: Path, made: list[Columns]) -> None:
-        for group, columns in zip(among, made, strict=True):
+        for (group, _), columns in zip(pairs, made, strict=True):
             write_store(folder / f"{group.name}.assay", {}, columns)
 
     def read(folder: Path) -> list[Columns]:
-        return [read_store(folder / f"{group.name}.assay").arrays for group in among]
+        return [read_store(folder / f"{group.name}.assay").arrays for group, _ in pairs]
 
-    columns = _obtain(shared, _Part("vectors", VECTORS.name, keys.vectors), make, write, read)
-    return tuple(zip(among, embedders, columns, strict=True))
+    columns = _obtain(shared, "vectors", (VECTORS.name, key), make, write, read)
+    return [(*pair, made) for pair, made in zip(pairs, columns, strict=True)]
 
 
 class _KeyMismatch(Exception):
     """A part does not match its key."""
 
 
-class _Part(NamedTuple):
-    step: str
-    kind: str
-    key: str
-
-
 def _obtain(
     shared: BuildCache,
-    part: _Part,
+    step: str,
+    entry: tuple[str, str],
     make: Callable[[], T],
     write: Callable[[Path, T], None],
     read: Callable[[Path], T],
 ) -> T:
-    """Return a part from the store, or make and store it."""
+    """Return a part from the store, or make and store it; `entry` is its kind and key."""
     made: list[T] = []
 
     def build() -> T:
-        shared.made[part.step] += 1
-        return make()
+        shared.made[step] += 1
+        made.append(make())
+        return made[0]
 
-    def fill(folder: Path) -> None:
-        made.append(build())
-        write(folder, made[0])
-
-    if shared.artifacts is None:
+    store = shared.artifacts
+    if store is None:
         return build()
-    before = shared.made[part.step]
+    before = shared.made[step]
     try:
-        folder = shared.artifacts.directory(part.kind, part.key, fill)
+        folder = store.directory(*entry, lambda folder: write(folder, build()))
         return made[0] if made else read(folder)
     except (_KeyMismatch, IndexFormatError, KeyError, TypeError, ValueError):
         return made[0] if made else build()
     except SetupError as failure:
-        if not made and shared.made[part.step] > before:
+        if not made and shared.made[step] > before:
             raise  # making the part failed, not storing it
-        shared.artifacts.troubles.append(f"{failure.message} ({failure.file}); the {part.step} are not cached")
+        store.troubles.append(f"{failure.message} ({failure.file}); the {step} are not cached")
         return made[0] if made else build()
     finally:
-        shared.artifacts.release(part.kind, part.key)  # mapped files stay readable after pruning
+        store.release(*entry)  # mapped files stay readable after pruning
 
 
 #: The code that determines a ranking, without that of the caller.
@@ -167,12 +152,7 @@ _CODE: Final = ("search", "syntax", "corpus")
 #: The code that determines the stored bytes of a table, given its contents.
 _STORING: Final = ("corpus", "search/table.py", "store/array_file.py", "search/building.py")
 #: The code that makes vectors.
-_EMBEDDING: Final = (
-    "search/static.py",
-    "search/vectors.py",
-    "search/embedders.py",
-    "search/dense.py",
-)
+_EMBEDDING: Final = ("search/static.py", "search/vectors.py", "search/embedders.py", "search/dense.py")
 #: Packages that compute vectors, if installed.
 _PACKAGES: Final = ("numpy", "onnxruntime", "tokenizers", "fastembed", "sentence-transformers", "torch", "transformers")
 #: Settings that determine the candidates, not their order.
@@ -208,17 +188,11 @@ def ranking_digest(config: SearchConfig, per: Per) -> str:
 
 def search_identity(config: SearchConfig, per: Per) -> str | None:
     """Return a digest of everything that determines a ranking; None with a remote model, which may change."""
-    described = config.index.description
     models = (config.dense.model, config.dense.docs_model, config.translation.model, config.rerank.model)
-    if (described.url and described.weight) or any(model_digest(spec) is None for spec in models):
+    if config.index.description.enabled or any(model_digest(spec) is None for spec in models):
         return None
-    steps = (
-        table_digest(config),
-        vectors_digest(config.dense),
-        candidates_digest(config, per),
-        ranking_digest(config, per),
-    )
-    return digest_of([*steps, platform.python_version()])
+    before = [table_digest(config), vectors_digest(config.dense), candidates_digest(config, per)]
+    return digest_of([*before, ranking_digest(config, per), platform.python_version()])
 
 
 def model_digest(spec: str) -> str | None:
@@ -227,16 +201,14 @@ def model_digest(spec: str) -> str | None:
     if not spec:
         return ""
     if kind == SHIPPED and not target:
-        with resources.as_file(resources.files("assay.data").joinpath("model")) as shipped:
-            return _folder_digest(str(shipped))
-    folder = Path(target).expanduser()
-    return _folder_digest(str(folder.resolve())) if target and "://" not in target and folder.is_dir() else None
-
-
-def _folder_digest(folder: str) -> str:
+        folder = Path(str(resources.files("assay.data").joinpath("model")))
+    else:
+        folder = Path(target).expanduser().resolve()
+        if not target or "://" in target or not folder.is_dir():
+            return None
     found = sorted(os.path.join(path, name) for path, _, names in os.walk(folder) for name in names)
     facts = tuple((path, (stat := os.stat(path)).st_size, stat.st_mtime_ns) for path in found)
-    return _files_digest(folder, facts)
+    return _files_digest(str(folder), facts)
 
 
 @cache
@@ -251,10 +223,4 @@ def _files_digest(folder: str, facts: tuple[tuple[str, int, int], ...]) -> str:
 
 @cache
 def _versions() -> dict[str, str]:
-    found = {}
-    for name in _PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return {name: metadata.version(name) for name in _PACKAGES if any(metadata.distributions(name=name))}

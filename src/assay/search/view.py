@@ -42,13 +42,13 @@ class TableCache(Generic[T]):
 
     def __init__(self, make: Callable[[CorpusView], T]) -> None:
         self._make = make
-        self._name = make.__name__
         self.__doc__ = make.__doc__
 
+    def __set_name__(self, _owner: type[CorpusView], name: str) -> None:
+        self._name = name
+
     def __get__(self, view: CorpusView, _owner: type[CorpusView]) -> T:
-        if self._name not in view.known:
-            view.known[self._name] = self._make(view)
-        found: T = view.known[self._name]
+        found = view.cached(self._name, lambda: self._make(view))
         view.__dict__[self._name] = found  # later reads bypass this descriptor
         return found
 
@@ -79,13 +79,14 @@ class CorpusView:
         self.memo = memo
         self.files = len(table.files)
         self.units = len(table.units)
-        self.known: dict[Hashable, Any] = {} if known is None else known
+        self._known: dict[Hashable, Any] = {} if known is None else known
         self._graph = graph
-        self._terms: dict[str, int] = self.known.setdefault("terms", {})
-        self._norms: dict[tuple[float, float], NDArray[np.float32]] = self.known.setdefault("norms", {})
-        self._lookups: dict[tuple[str, QueryKind | None], Lookup] = self.known.setdefault(
-            ("lookups", translator and translator.settings), {}
-        )
+
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return a value of the table, computed by the first view that needs it."""
+        if key not in self._known:
+            self._known[key] = make()
+        return cast(T, self._known[key])
 
     def recall(self, query: str, key: Hashable, make: Callable[[], T]) -> T:
         """Return a memoized value of a query, or compute it; `key` must cover all inputs of `make`."""
@@ -93,10 +94,7 @@ class CorpusView:
 
     def term(self, term: str) -> int:
         """Return the number of a term; -1 if no chunk contains it."""
-        found = self._terms.get(term)
-        if found is None:
-            found = self._terms[term] = self.number(term_hash(term))
-        return found
+        return self.cached(("term", term), lambda: self.number(term_hash(term)))
 
     def number(self, wanted: int) -> int:
         """Return the number of a term by its hash; -1 if no chunk contains it."""
@@ -106,16 +104,16 @@ class CorpusView:
 
     def lookup(self, term: str, kind: QueryKind | None) -> Lookup:
         """Return a term with its translations for a kind of query; without a kind, the term alone."""
-        known = self._lookups.get((term, kind))
-        if known is not None:
-            return known
-        others = self.translator(term, kind) if self.translator and kind else ()
-        number = np.array([self.term(term), *(self.number(one.term) for one in others)], dtype=np.int64)
-        idf = np.array([self.idf(one) for one in number.tolist()])
-        share = np.array([1.0, *(one.strength for one in others)])
-        weight = (share * np.minimum(idf, idf[0])).astype(np.float32)
-        found = self._lookups[term, kind] = Lookup(number[number >= 0], weight[number >= 0])
-        return found
+
+        def find() -> Lookup:
+            others = self.translator(term, kind) if self.translator and kind else ()
+            number = np.array([self.term(term), *(self.number(one.term) for one in others)], dtype=np.int64)
+            idf = np.array([self.idf(one) for one in number.tolist()])
+            share = np.array([1.0, *(one.strength for one in others)])
+            weight = (share * np.minimum(idf, idf[0])).astype(np.float32)
+            return Lookup(number[number >= 0], weight[number >= 0])
+
+        return self.cached(("lookup", term, kind, self.translator and self.translator.settings), find)
 
     def idf(self, number: int) -> float:
         """Return the inverse document frequency ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative."""
@@ -125,46 +123,28 @@ class CorpusView:
 
     def holds(self, unit: int, term: str) -> bool:
         """Return whether a chunk contains a term."""
-        number = self.term(term)
-        if number < 0:
-            return False
-        begin, end = self.table.postings.offset[number : number + 2].tolist()
-        at = begin + int(self.table.postings.unit[begin:end].searchsorted(unit))
-        return at < end and int(self.table.postings.unit[at]) == unit
+        number, postings = self.term(term), self.table.postings
+        return number >= 0 and unit in postings.unit[slice(*postings.offset[number : number + 2].tolist())]
 
     def norm(self, k1: float, b: float) -> NDArray[np.float32]:
         """Return the length normalization of BM25 per chunk: k1 · (1 - b + b · length / mean length)."""
-        found = self._norms.get((k1, b))
-        if found is None:
+
+        def compute() -> NDArray[np.float32]:
             length = self.table.units.length
             mean = float(length.mean(dtype=np.float64)) if self.units else 1.0
-            relative = length / np.float32(mean or 1.0)
-            found = self._norms[k1, b] = np.float32(k1) * (np.float32(1 - b) + np.float32(b) * relative)
-        return found
+            return np.float32(k1) * (np.float32(1 - b) + np.float32(b) * (length / np.float32(mean or 1.0)))
 
-    @TableCache
-    def own(self) -> NameIndex:
-        """Names that chunks define."""
-        return NameIndex(self.table.own)
+        return self.cached(("norm", k1, b), compute)
 
-    @TableCache
-    def scope(self) -> NameIndex:
-        """Names of the scopes around chunks."""
-        return NameIndex(self.table.scope)
-
-    @TableCache
-    def stem(self) -> NameIndex:
-        """Names of files."""
-        return NameIndex(self.table.stem)
+    own = TableCache(lambda view: NameIndex(view.table.own))  # names that chunks define
+    scope = TableCache(lambda view: NameIndex(view.table.scope))  # names of the scopes around chunks
+    stem = TableCache(lambda view: NameIndex(view.table.stem))  # names of files
 
     @property
     def graph(self) -> Graph:
         """References between files."""
-        key = ("graph", self._graph)
-        if key not in self.known:
-            self.known[key] = build_graph(self.table.defined, self.table.used, self.files, self._graph)
-        found: Graph = self.known[key]
-        return found
+        table, config = self.table, self._graph
+        return self.cached(("graph", config), lambda: build_graph(table.defined, table.used, self.files, config))
 
     @TableCache
     def docs(self) -> NDArray[np.bool_]:
