@@ -17,7 +17,7 @@ def answer_of(entries):
 def test_endpoint_reads_both_forms(key):
     with serving(in_turn(Reply({"id": "x", key: ENTRIES}))) as server:
         ranker = make_reranker(f"rerank:{server.url}/v1/rerank#some/model", token_env="SHOP_TOKEN")
-        assert ranker.order("tax", PASSAGES) == (0.5, -0.25, 0.9, 0.0)
+        assert ranker.order("tax", PASSAGES) == [0.5, -0.25, 0.9, 0.0]
     (asked,) = server.asked
     assert (asked.path, asked.token) == ("/v1/rerank", f"Bearer {TOKEN}")
 

@@ -1,23 +1,14 @@
-from dataclasses import dataclass, field
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import EngineError
-from assay.search.rerank import RerankPassage, rerank
+from assay.search.rerank import Reranker, RerankPassage, rerank
 
 
-@dataclass
-class Fake:
-    """Scores a passage by its text and records what it reads."""
-
-    identity: str = "fake"
-    read: list[tuple[RerankPassage, ...]] = field(default_factory=list)
-
-    def order(self, query, passages):
-        self.read.append(tuple(passages))
-        return tuple(float(passage.text) for passage in passages)
+def score(query, passages):
+    """Score a passage by its text."""
+    return [float(passage.text) for passage in passages]
 
 
 def passages_of(values):
@@ -26,22 +17,17 @@ def passages_of(values):
 
 @given(st.lists(st.integers(0, 3), max_size=12))
 def test_rerank_orders_by_score_and_keeps_ties(values):
-    order = rerank("q", passages_of(values), Fake())
+    order = rerank("q", passages_of(values), Reranker("fake", score))
     assert list(order) == sorted(range(len(values)), key=lambda index: (-values[index], index))
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_rerank_runs_no_model_when_nothing_can_move(count):
-    fake = Fake()
+    fake = Reranker("fake", lambda query, passages: pytest.fail("the model ran"))
     assert rerank("q", passages_of([1, 2][:count]), fake) == tuple(range(count))
-    assert not fake.read
 
 
 @pytest.mark.parametrize("scores", [(), (1.0,), (1.0, 2.0, 3.0), (1.0, float("nan")), (float("inf"), 1.0)])
 def test_rerank_refuses_scores_that_order_nothing(scores):
-    class Wrong(Fake):
-        def order(self, query, passages):
-            return scores
-
     with pytest.raises(EngineError, match="fake returned"):
-        rerank("q", passages_of([1, 2]), Wrong())
+        rerank("q", passages_of([1, 2]), Reranker("fake", lambda query, passages: scores))
