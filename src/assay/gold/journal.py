@@ -67,8 +67,10 @@ class Journal:
         return read_rows(self.path)
 
     def append(self, values: Iterable[Mapping[str, object]]) -> None:
-        """Append lines in one write and sync them to disk."""
-        self._file.write(b"".join(_line(value, self.path) for value in values))
+        """Append lines and sync them to disk."""
+        data = b"".join(_line(value, self.path) for value in values)
+        while data:  # a nearly full disk takes a part
+            data = data[os.write(self._file.fileno(), data) :]
         os.fsync(self._file.fileno())
 
 
