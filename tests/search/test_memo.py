@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from assay.search.view import Memo, MemoLimits
+from assay.search.view import Memo
 
 
 def counting(calls, value):
@@ -28,7 +28,7 @@ def test_value_is_made_once_for_each_question_and_key():
 
 
 def test_question_that_was_asked_longest_ago_is_forgotten():
-    memo = Memo(MemoLimits(queries=2))
+    memo = Memo(queries=2)
     calls: list[object] = []
     for question in ("a", "b", "a", "c", "a", "b"):
         memo.get(question, 1, counting(calls, question))
@@ -36,7 +36,7 @@ def test_question_that_was_asked_longest_ago_is_forgotten():
 
 
 def test_what_has_no_room_is_made_every_time():
-    memo = Memo(MemoLimits(bytes=2_000))
+    memo = Memo(most_bytes=2_000)
     calls: list[object] = []
     for _ in range(2):
         memo.get("a", "small", counting(calls, np.zeros(100)))
@@ -58,7 +58,7 @@ def test_maker_that_fails_leaves_nothing():
 
 
 def test_threads_may_ask_at_once():
-    memo = Memo(MemoLimits(queries=1))
+    memo = Memo(queries=1)
     wrong = []
 
     def ask(name):

@@ -36,7 +36,6 @@ WEIGHTS: Final = "weights.assay"
 VOCABULARY: Final = "vocabulary.txt"
 #: Increment when the meaning of the arrays changes.
 FORMAT: Final = 1
-_ARRAYS: Final = ("term", "vector", "scale", "asked", "said", "source", "offset", "target", "strength")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,46 +69,37 @@ class StaticModel:
 
 def read_words(folder: str | Path | None = None) -> dict[int, str]:
     """Return the words of a model by hash; empty if it has no vocabulary file."""
-    path = Path(folder).expanduser() if folder else resources.files("assay.data").joinpath("model")
-    vocabulary = path.joinpath(VOCABULARY)
+    path = Path(folder).expanduser() if folder else resources.files("assay.data") / "model"
+    vocabulary = path / VOCABULARY
     words = vocabulary.read_text(encoding="utf-8").splitlines() if vocabulary.is_file() else []
     return {term_hash(word): word for word in words}
 
 
 def open_static(folder: str | Path | None = None) -> StaticModel:
     """Open the model of a directory, by default the bundled one."""
-    return _open(str(Path(folder).expanduser().resolve()) if folder else "")
+    path = Path(folder).expanduser().resolve() if folder else Path(str(resources.files("assay.data") / "model"))
+    return _open(path / WEIGHTS)
 
 
 @lru_cache(maxsize=4)  # the bundled model and others in a comparison
-def _open(folder: str) -> StaticModel:
-    if folder:
-        return _read(Path(folder) / WEIGHTS)
-    with resources.as_file(resources.files("assay.data").joinpath("model", WEIGHTS)) as shipped:
-        return _read(shipped)
-
-
-def _read(path: Path) -> StaticModel:
+def _open(path: Path) -> StaticModel:
     hint = "pass a directory that `assay train` wrote, or reinstall Assay if it is the bundled model"
     try:
         stored = read_store(path)
     except IndexFormatError as problem:
         reason = "no model found" if problem.kind == "missing" else f"invalid model file ({problem.kind})"
         raise ConfigError(reason, file=path, hint=hint) from problem
-    if stored.meta.get("format") != FORMAT:
-        raise ConfigError(
-            f"expected model format {FORMAT}, got {stored.meta.get('format')!r}",
-            file=path,
-            hint="train the model again",
-        )
-    if missing := [name for name in _ARRAYS if name not in stored.arrays]:
+    if (found := stored.meta.get("format")) != FORMAT:
+        message = f"expected model format {FORMAT}, got {found!r}"
+        raise ConfigError(message, file=path, hint="train the model again")
+    names = [one.name for one in fields(StaticModel)[1:]]
+    if missing := [name for name in names if name not in stored.arrays]:
         raise ConfigError(f"the model lacks {', '.join(missing)}", file=path, hint=hint)
-    arrays: dict[str, NDArray[Any]] = {name: stored.arrays[name] for name in _ARRAYS}
-    model = StaticModel(f"static/{FORMAT} {stored.meta.get('identity')}", **arrays)
+    model = StaticModel(f"static/{FORMAT} {stored.meta.get('identity')}", *(stored.arrays[name] for name in names))
     words = len(model.term)
     fits = all(len(each) == words for each in (model.vector, model.scale, model.asked, model.said))
     fits = fits and model.vector.ndim == 2 and words > 0 and len(model.offset) == len(model.source) + 1
-    if not fits or len(model.target) != len(model.strength) or int(model.offset[-1]) != len(model.target):
+    if not fits or not int(model.offset[-1]) == len(model.target) == len(model.strength):
         raise ConfigError("the arrays of the model have inconsistent shapes", file=path, hint="train the model again")
     return model
 
@@ -196,16 +186,10 @@ class Translator:
 
     def __call__(self, term: str, kind: QueryKind) -> tuple[Translation, ...]:
         """Return the translations of a term of a query, the strongest first."""
-        weight = {
-            "symbol": self.settings.symbol,
-            "keywords": self.settings.keywords,
-            "language": self.settings.language,
-        }[kind]
-        if not weight:
-            return ()
+        weight: float = getattr(self.settings, kind)
         model, wanted = self.model, np.uint64(term_hash(term))
         at = int(model.source.searchsorted(wanted))
-        if at >= len(model.source) or model.source[at] != wanted:
+        if not weight or at >= len(model.source) or model.source[at] != wanted:
             return ()
         begin, end = model.offset[at : at + 2].tolist()
         rows = slice(begin, min(end, begin + self.settings.most))

@@ -218,8 +218,13 @@ def pick(table: IndexTable, files: LongArray) -> IndexTable:
     units = ranges(begin[files], begin[files + 1])
     place = _places(files, len(table.files))
     unit_place = _places(units, len(table.units))
+    texts = table.files.text_offset[files[:, None] + [0, 1]].tolist()
     return IndexTable(
-        _pick_files(table.files, files),
+        FileTable(
+            **{column.name: _take(getattr(table.files, column.name), files) for column in fields(FileTable)[:-2]},
+            text=np.concatenate([table.files.text[:0], *(table.files.text[start:stop] for start, stop in texts)]),
+            text_offset=offsets(np.diff(table.files.text_offset)[files]),
+        ),
         ChunkTable(
             place[table.units.file[units]].astype(np.int32),
             *(getattr(table.units, column.name)[units] for column in fields(ChunkTable)[1:]),
@@ -239,20 +244,8 @@ def _places(rows: LongArray, size: int) -> LongArray:
     return place
 
 
-def _pick_files(files: FileTable, wanted: LongArray) -> FileTable:
-    slices = zip(files.text_offset[wanted].tolist(), files.text_offset[wanted + 1].tolist(), strict=True)
-    texts = (files.paths, files.languages, files.hashes, files.problems)
-    paths, languages, hashes, problems = (tuple(column[row] for row in wanted.tolist()) for column in texts)
-    return FileTable(
-        paths,
-        languages,
-        hashes,
-        problems,
-        files.kind[wanted],
-        files.noise[wanted],
-        np.concatenate([files.text[:0], *(files.text[start:stop] for start, stop in slices)]),
-        offsets(np.diff(files.text_offset)[wanted]),
-    )
+def _take(column: Any, rows: NDArray[Any]) -> Any:  # noqa: ANN401 - a column of texts or numbers
+    return tuple(column[row] for row in rows.tolist()) if isinstance(column, tuple) else column[rows]
 
 
 def _pick_postings(postings: Postings, place: LongArray) -> Postings:
@@ -279,14 +272,14 @@ def _pick_names(names: NameTable, place: LongArray) -> NameTable:
     part = names.part[ranges(names.offset[rows], names.offset[rows + 1])]
     used = np.unique(part)
     return NameTable(
-        tuple(names.texts[i] for i in rows.tolist()) if names.texts else (),
+        _take(names.texts, rows) if names.texts else (),
         owner[rows].astype(np.int32),
         names.start[rows],
         names.end[rows],
         names.whole[rows],
         offsets(np.diff(names.offset)[rows]),
         np.searchsorted(used, part).astype(np.int32),
-        tuple(names.parts[i] for i in used.tolist()),
+        _take(names.parts, used),
     )
 
 

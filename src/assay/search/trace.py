@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -72,17 +72,9 @@ class Trace:
         yield json.dumps(head, ensure_ascii=False)
         for candidate in self.candidates():
             for step in candidate.steps:
-                row = {
-                    "path": candidate.path,
-                    "start": candidate.start,
-                    "end": candidate.end,
-                    "stage": step.stage,
-                    "score": round(step.score, 6),
-                    "change": round(step.change, 6),
-                    "rank": step.rank,
-                    "before": step.before,
-                }
-                yield json.dumps(row, ensure_ascii=False)
+                place = {"path": candidate.path, "start": candidate.start, "end": candidate.end}
+                rounded = replace(step, score=round(step.score, 6), change=round(step.change, 6))
+                yield json.dumps(place | asdict(rounded), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ Bytes per vector of d numbers (D is d padded to a power of two, at least 64):
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, Self
 
 import numpy as np
@@ -24,12 +24,15 @@ Kind = Literal["float32", "int8", "binary"]
 Exact = Literal["float32", "int8"]
 Columns = Mapping[str, NDArray[Any]]
 Words = NDArray[np.uint64]
+Signs = NDArray[np.int8]  # (rounds, size); size is a power of two
 
 #: int8 without -128, so that a row and its negative are stored symmetrically.
 _LEVELS: Final = 127
 _ROUNDS: Final = 3
 #: Codes are read as words of 64 bits, so shorter vectors are padded to one word.
 _LEAST: Final = 64
+#: Names of the columns of codes.
+_CODES: Final = ("codes", "slope", "offset", "centre", "signs")
 
 
 def unit_rows(rows: ArrayLike) -> Matrix:
@@ -81,24 +84,22 @@ DEFAULT_VECTORS: Final = VectorScanConfig()
 class Vectors:
     """A matrix of vectors to score against queries."""
 
-    rows: FloatRows | ByteRows
+    rows: VectorRows
     codes: Codes | None = None
     config: VectorScanConfig = DEFAULT_VECTORS
 
     @classmethod
     def build(cls, matrix: Matrix, kind: Kind, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
         """Store a float32 matrix; binary codes depend on all rows, so a changed index is rebuilt."""
-        stored = config.exact if kind == "binary" else kind
-        rows = FloatRows(np.ascontiguousarray(matrix)) if stored == "float32" else ByteRows.of(matrix)
+        rows = VectorRows.of(matrix, config.exact if kind == "binary" else kind)
         return cls(rows, encode(matrix, config) if kind == "binary" else None, config)
 
     @classmethod
     def from_columns(cls, columns: Columns, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
         """Read vectors from stored arrays, without copying."""
         codes = Codes.from_columns(columns) if "codes" in columns else None
-        if "float32" in columns:
-            return cls(FloatRows(np.asarray(columns["float32"])), codes, config)
-        return cls(ByteRows(np.asarray(columns["int8"]), np.asarray(columns["scale"])), codes, config)
+        values = columns["float32"] if "float32" in columns else columns["int8"]
+        return cls(VectorRows(values, columns.get("scale")), codes, config)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to store; their names imply the kind."""
@@ -106,10 +107,10 @@ class Vectors:
 
     @property
     def dimension(self) -> int:
-        return self.rows.shape[1]
+        return int(self.rows.values.shape[1])
 
     def __len__(self) -> int:
-        return self.rows.shape[0]
+        return len(self.rows.values)
 
     def scores(self, query: Matrix) -> Matrix:
         """Return the score of every row for a query.
@@ -146,57 +147,35 @@ class Vectors:
 
 
 @dataclass(frozen=True, slots=True)
-class FloatRows:
-    """Vectors stored exactly."""
+class VectorRows:
+    """Vectors stored exactly, or with one byte per number: `values * scale[:, None]`.
 
-    matrix: Matrix
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.matrix.shape[0], self.matrix.shape[1]
-
-    def scores(self, query: Matrix, rows: slice | NDArray[np.int64]) -> Matrix:
-        """Return the inner products of rows with the query."""
-        return np.asarray(np.vecdot(self.matrix[rows], query), dtype=np.float32)
-
-    def vectors(self, rows: NDArray[np.int64]) -> Matrix:
-        return self.matrix[rows]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        return {"float32": self.matrix}
-
-
-@dataclass(frozen=True, slots=True)
-class ByteRows:
-    """Vectors of one byte per number: `values * scale[:, None]`.
-
-    A number is off by at most half a scale, so a score by at most `scale / 2 * |query|₁`.
+    A byte is off by at most half a scale, so a score by at most `scale / 2 * |query|₁`.
     """
 
-    values: NDArray[np.int8]
-    scale: Matrix  # (n,)
+    values: Matrix | NDArray[np.int8]
+    scale: Matrix | None = None  # (n,), of bytes
 
     @classmethod
-    def of(cls, matrix: Matrix) -> Self:
-        """Round each row to bytes on a separate scale."""
+    def of(cls, matrix: Matrix, kind: Exact) -> Self:
+        """Store a matrix; bytes are rounded on a separate scale for each row."""
+        if kind == "float32":
+            return cls(np.ascontiguousarray(matrix))
         scale = np.abs(matrix).max(axis=1, initial=0).astype(np.float32) / np.float32(_LEVELS)
         steps = np.rint(matrix / np.where(scale > 0, scale, 1)[:, None])
         return cls(np.clip(steps, -_LEVELS, _LEVELS).astype(np.int8), scale)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.values.shape[0], self.values.shape[1]
-
     def scores(self, query: Matrix, rows: slice | NDArray[np.int64]) -> Matrix:
         """Return the inner products of rows with the query, which keeps full precision."""
-        products = np.vecdot(self.values[rows].astype(np.float32), query)
-        return np.asarray(products * self.scale[rows], dtype=np.float32)
+        products = np.vecdot(self.values[rows].astype(np.float32, copy=False), query)
+        return np.asarray(products if self.scale is None else products * self.scale[rows], dtype=np.float32)
 
     def vectors(self, rows: NDArray[np.int64]) -> Matrix:
-        return np.asarray(self.values[rows] * self.scale[rows, None], dtype=np.float32)
+        chosen = self.values[rows]
+        return np.asarray(chosen if self.scale is None else chosen * self.scale[rows, None], dtype=np.float32)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        return {"int8": self.values, "scale": self.scale}
+        return {"float32": self.values} if self.scale is None else {"int8": self.values, "scale": self.scale}
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,46 +186,39 @@ class Codes:
     slope: Matrix  # (n,)
     offset: Matrix  # (n,)
     center: Matrix  # (dimension,)
-    rotation: Rotation
+    signs: Signs  # of the rotation
 
     def estimate(self, query: Matrix, config: VectorScanConfig) -> Matrix:
         """Estimate the inner product of every row with the query."""
-        rotated = self.rotation((query - self.center)[:, None])[:, 0]
+        rotated = rotate(self.signs, (query - self.center)[:, None])[:, 0]
         planes, step = _planes(rotated, config.query_bits)
         counted = _count(self.words, planes, config.block)
-        total = np.float32(step / 2) * (self.rotation.size * (2**config.query_bits - 1) - 2 * counted)
+        total = np.float32(step / 2) * (self.signs.shape[1] * (2**config.query_bits - 1) - 2 * counted)
         constant = np.vecdot(self.center, query) - np.vecdot(self.center, self.center)
         return np.asarray(self.slope * total + (self.offset + constant), dtype=np.float32)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        return {
-            "codes": self.words,
-            "slope": self.slope,
-            "offset": self.offset,
-            "centre": self.center,
-            "signs": self.rotation.signs,
-        }
+        return {name: getattr(self, field.name) for name, field in zip(_CODES, fields(self), strict=True)}
 
     @classmethod
     def from_columns(cls, columns: Columns) -> Self:
         """Read codes from stored arrays, without copying."""
-        words, slope, offset, center = (np.asarray(columns[name]) for name in ("codes", "slope", "offset", "centre"))
-        return cls(words, slope, offset, center, Rotation(np.asarray(columns["signs"])))
+        return cls(*(columns[name] for name in _CODES))
 
 
 def encode(matrix: Matrix, config: VectorScanConfig) -> Codes:
     """Return the codes of all rows, computed block by block."""
-    rotation = draw_rotation(matrix.shape[1], np.random.default_rng(config.seed))
+    signs = draw_signs(matrix.shape[1], np.random.default_rng(config.seed))
     center = np.asarray(matrix.mean(axis=0, dtype=np.float64) if len(matrix) else np.zeros(matrix.shape[1]), np.float32)
-    words = np.zeros((rotation.size // 64, len(matrix)), dtype=np.uint64)
+    words = np.zeros((signs.shape[1] // 64, len(matrix)), dtype=np.uint64)
     slope = np.zeros(len(matrix), dtype=np.float32)
     rows = max(1, config.block // 16)  # a scan needs 8 bytes per row, encoding a thousand and more
     for start in range(0, len(matrix), rows):
         part = slice(start, start + rows)
-        rotated = rotation((matrix[part] - center).T)
+        rotated = rotate(signs, (matrix[part] - center).T)
         words[:, part] = _pack(rotated > 0)
         slope[part] = _slopes(rotated)
-    return Codes(words, slope, np.vecdot(matrix, center), center, rotation)
+    return Codes(words, slope, np.vecdot(matrix, center), center, signs)
 
 
 def _slopes(rotated: Matrix) -> Matrix:
@@ -285,31 +257,20 @@ def _count(words: Words, planes: Words, block: int) -> NDArray[np.int32]:
     return total
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
-    """A random rotation: signs of shape (rounds, size) between Hadamard transforms; size is a power of two."""
-
-    signs: NDArray[np.int8]
-
-    @property
-    def size(self) -> int:
-        return int(self.signs.shape[1])
-
-    def __call__(self, columns: Matrix) -> Matrix:
-        """Rotate the columns of a (dimension, n) matrix, padded with zeros; return (size, n)."""
-        rotated = np.zeros((self.size, columns.shape[1]), dtype=np.float32)
-        rotated[: len(columns)] = columns
-        scale = np.float32(self.size**-0.5)
-        for signs in self.signs:
-            rotated = _hadamard(rotated * signs[:, None].astype(np.float32)) * scale
-        return rotated
-
-
-def draw_rotation(dimension: int, rng: np.random.Generator) -> Rotation:
-    """Draw the rotation for vectors of a dimension."""
+def draw_signs(dimension: int, rng: np.random.Generator) -> Signs:
+    """Draw the rotation for vectors of a dimension: signs between Hadamard transforms."""
     size = max(_LEAST, 1 << max(0, dimension - 1).bit_length())
-    signs = rng.integers(0, 2, size=(_ROUNDS, size)) * 2 - 1
-    return Rotation(signs.astype(np.int8))
+    return (rng.integers(0, 2, size=(_ROUNDS, size)) * 2 - 1).astype(np.int8)
+
+
+def rotate(signs: Signs, columns: Matrix) -> Matrix:
+    """Rotate the columns of a (dimension, n) matrix, padded with zeros; return (size, n)."""
+    size = signs.shape[1]
+    rotated = np.zeros((size, columns.shape[1]), dtype=np.float32)
+    rotated[: len(columns)] = columns
+    for row in signs:
+        rotated = _hadamard(rotated * row[:, None].astype(np.float32)) * np.float32(size**-0.5)
+    return rotated
 
 
 def _hadamard(columns: Matrix) -> Matrix:

@@ -146,10 +146,8 @@ class CorpusView:
         table, config = self.table, self._graph
         return self.cached(("graph", config), lambda: build_graph(table.defined, table.used, self.files, config))
 
-    @TableCache
-    def docs(self) -> NDArray[np.bool_]:
-        """Mask of the chunks of documentation."""
-        return np.asarray(self.table.files.kind[self.table.units.file] == 1)
+    #: Mask of the chunks of documentation.
+    docs = TableCache(lambda view: np.asarray(view.table.files.kind[view.table.units.file] == 1))
 
     @TableCache
     def declares(self) -> NDArray[np.bool_]:
@@ -180,10 +178,8 @@ class CorpusView:
         role = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
         return np.where(self.docs, 2 * ROLES.index("docs"), role).astype(np.uint8)  # regardless of its directory
 
-    @TableCache
-    def first_unit(self) -> LongArray:
-        """First chunk of each file, and the number of chunks."""
-        return np.searchsorted(self.table.units.file, np.arange(self.files + 1))
+    #: First chunk of each file, and the number of chunks.
+    first_unit = TableCache(lambda view: np.searchsorted(view.table.units.file, np.arange(view.files + 1)))
 
     def units_of(self, file: int) -> tuple[int, int]:
         """Return the range of the chunks of a file: the first, and the one after the last."""
@@ -226,19 +222,15 @@ def make_translator(settings: TranslationSettings) -> Translator | None:
     return Translator(settings, open_static(settings.folder))
 
 
-@dataclass(frozen=True, slots=True)
-class MemoLimits:
-    """Limits of the memo; no effect on results."""
-
-    queries: int = 2  # the current one, and one that an abandoned thread may still compute
-    bytes: int = 256_000_000  # per query: 30 arrays of a million chunks; values beyond it are not memoized
-
-
 class Memo:
-    """Intermediate values of current queries, shared by engines that differ in a few settings; thread-safe."""
+    """Intermediate values of current queries, shared by engines that differ in a few settings; thread-safe.
 
-    def __init__(self, limits: MemoLimits | None = None) -> None:
-        self._limits = limits or MemoLimits()
+    Two queries are the current one, and one that an abandoned thread may still compute. The bytes of a query are 30
+    arrays of a million chunks; values beyond them are not memoized.
+    """
+
+    def __init__(self, queries: int = 2, most_bytes: int = 256_000_000) -> None:
+        self._queries, self._most_bytes = queries, most_bytes
         self._values: OrderedDict[str, dict[Hashable, object]] = OrderedDict()
         self._bytes: dict[str, int] = {}
         self._lock = threading.Lock()
@@ -248,7 +240,7 @@ class Memo:
         with self._lock:
             if query not in self._values:
                 self._values[query], self._bytes[query] = {}, 0
-                if len(self._values) > self._limits.queries:
+                if len(self._values) > self._queries:
                     del self._bytes[self._values.popitem(last=False)[0]]
             self._values.move_to_end(query)
             known = self._values[query]
@@ -257,7 +249,7 @@ class Memo:
         made = make()
         size = _freeze(made)
         with self._lock:
-            if query in self._bytes and self._bytes[query] + size <= self._limits.bytes:
+            if query in self._bytes and self._bytes[query] + size <= self._most_bytes:
                 self._values[query][key] = made
                 self._bytes[query] += size
         return made

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.search.vectors import Vectors, VectorScanConfig, best_rows, draw_rotation, encode, unit_rows
+from assay.search.vectors import Vectors, VectorScanConfig, best_rows, draw_signs, encode, rotate, unit_rows
 from assay.store.array_file import read_store, write_store
 
 KINDS = ("float32", "int8", "binary")
@@ -190,14 +190,14 @@ def test_rows_that_are_all_alike_are_scored():
 
 def test_rotation_keeps_lengths_and_angles():
     columns = np.random.default_rng(1).standard_normal((100, 7)).astype(np.float32)
-    rotated = draw_rotation(100, np.random.default_rng(2))(columns)
+    rotated = rotate(draw_signs(100, np.random.default_rng(2)), columns)
     assert rotated.shape == (128, 7)
     assert np.allclose(rotated.T @ rotated, columns.T @ columns, atol=1e-3)
 
 
 @pytest.mark.parametrize(("dimension", "size"), [(1, 64), (64, 64), (65, 128), (256, 256), (384, 512), (768, 1024)])
 def test_rotation_fills_up_to_a_power_of_two(dimension, size):
-    assert draw_rotation(dimension, np.random.default_rng(0)).size == size
+    assert draw_signs(dimension, np.random.default_rng(0)).shape[1] == size
 
 
 def test_query_of_another_model_is_refused():
