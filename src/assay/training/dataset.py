@@ -22,7 +22,7 @@ from assay.training.shards import KINDS, Bags, PairShard
 
 def take_rows(bags: Bags, rows: NDArray[np.int64]) -> Bags:
     places = entries_of(bags.offset, rows)
-    return Bags(_offsets(bags.offset[rows + 1] - bags.offset[rows]), bags.term[places], bags.count[places])
+    return Bags(make_offsets(bags.offset[rows + 1] - bags.offset[rows]), bags.term[places], bags.count[places])
 
 
 def entries_of(offset: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -34,13 +34,13 @@ def entries_of(offset: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np
 
 def keep_entries(bags: Bags, keep: NDArray[np.bool_]) -> Bags:
     """Return bags with only the marked entries; the number of rows stays."""
-    return Bags(_offsets(sums(keep, bags.offset)), bags.term[keep], bags.count[keep])
+    return Bags(make_offsets(sums(keep, bags.offset)), bags.term[keep], bags.count[keep])
 
 
 def join_bags(parts: Sequence[Bags]) -> Bags:
     """Concatenate the rows of several bags."""
     return Bags(
-        _offsets(np.concatenate([np.diff(part.offset) for part in parts])),
+        make_offsets(np.concatenate([np.diff(part.offset) for part in parts])),
         np.concatenate([part.term for part in parts]),
         np.concatenate([part.count for part in parts]),
     )
@@ -89,7 +89,7 @@ def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def make_offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)))
 
 

@@ -19,7 +19,7 @@ from assay.files import write_atomic
 from assay.processes.forks import run_forked
 from assay.syntax.parsing import GRAMMARS, load_grammar, packages
 from assay.training.config import MiningConfig
-from assay.training.miners import CommitMiner, mine_definitions, mine_headings, mine_path
+from assay.training.miners import mine_commits, mine_definitions, mine_headings, mine_path
 from assay.training.repositories import (
     PUBLIC,
     GitRepo,
@@ -199,7 +199,7 @@ def mine_repository(
         else:
             mine_headings(source, config, collection)
     numbered = {entry.path: (number, entry) for number, entry in enumerate(entries)}
-    CommitMiner(repository, numbered, scripts, unread, excluded.windows, folders, config, collection, scope).mine()
+    mine_commits(repository, numbered, scripts, unread, excluded.windows, folders, config, collection, scope)
     pairs = collection.pairs()
     report = RepoReport(
         repository.name,

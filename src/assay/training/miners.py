@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
+from functools import cache
+from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import IO, Final, NamedTuple
 
@@ -218,107 +218,76 @@ _PATCH: Final = (
 _RESTARTS: Final = 50  # restarts of git after missing objects
 
 
-class _Commit(NamedTuple):
-    """A commit with an informative subject."""
+def mine_commits(
+    repository: GitRepo,
+    entries: Mapping[str, tuple[int, TreeEntry]],  # the files of the newest commit, with their numbers
+    scripts: Mapping[str, FileType],  # programs without an extension
+    unread: Mapping[str, str | None],  # reason why an opened file was not read, None if it was
+    known: Windows,
+    folders: LicensedFolders,
+    config: MiningConfig,
+    collection: Collection,
+    scope: LearningScope = PUBLIC,
+) -> None:
+    """Offer the subjects of commits that changed a few code files with the lines they changed, in draw order."""
 
-    id: str
-    query: str
-    rank: int
-    paths: tuple[str, ...] = ()  # changed files
+    @cache
+    def code_language(path: str) -> str:
+        """Return an empty string for tests, foreign code and other files."""
+        kind = scripts.get(path) or detect(path, b"")
+        code = is_code(kind) and not is_test(path) and not is_foreign(path) and not folders.forbids_past(path, entries)
+        return (kind.language or "") if code else ""
 
+    queries: dict[str, str] = {}  # by commit
+    for oid, subject in list_subjects(repository):
+        if query := subject_to_query(subject, config.pairs):
+            queries[oid] = query
+        else:
+            collection.dropped["subject says little"] += 1
+    drawn = sorted(queries, key=lambda oid: (draw_rank(config.seed, "commit", oid), oid))
+    rules, commits = config.commits, dict[str, list[str]]()  # the selected commits, with their paths
+    for begin in range(0, len(drawn), rules.read):
+        part = drawn[begin : begin + rules.read]
+        changed = changed_paths(repository, part)
+        for oid in part:
+            paths = changed.get(oid, [])
+            fits = 0 < sum(bool(code_language(path)) for path in paths) <= rules.files and len(paths) <= rules.paths
+            if fits and not any(scope.withholds(path, entries) for path in paths):
+                commits[oid] = paths
+        if len(commits) >= rules.read:
+            break
+    selected = dict(islice(commits.items(), rules.read))
 
-@dataclass(frozen=True, slots=True)
-class CommitMiner:
-    """Miner of commit subjects with the lines that the commits changed."""
+    refused = dict(unread)
+    changed_code = {path for paths in selected.values() for path in paths if code_language(path)}
+    new = [entries[path] for path in sorted(changed_code & entries.keys() - refused.keys())]
+    small = {entry.path: (number, entry) for number, entry in new if entry.size <= config.files.bytes}
+    for entry, data in read_files(repository, [entry for _, entry in small.values()]):
+        file = SelectedFile(small[entry.path][0], entry, code_language(entry.path), test=False)
+        source = open_source(file, data, known, config, scope)
+        refused[entry.path] = source if isinstance(source, str) else None
 
-    repository: GitRepo
-    entries: Mapping[str, tuple[int, TreeEntry]]  # the files of the newest commit, with their numbers
-    scripts: Mapping[str, FileType]  # programs without an extension
-    refused: Mapping[str, str | None]  # reason why an opened file was not read, None if it was
-    known: Windows
-    folders: LicensedFolders
-    config: MiningConfig
-    collection: Collection
-    scope: LearningScope = PUBLIC
-
-    def mine(self) -> None:
-        """Offer the commits that changed a few code files, in the order of the draw."""
-        languages = _Languages(self.scripts, self.folders, self.entries)
-        numbers = {path: number for path, (number, _) in self.entries.items()}
-        commits = {commit.id: commit for commit in self._select(languages)}
-        refused = self._find_refused(commits.values(), languages)
-        for commit, path, data in read_changes(
-            self.repository, list(commits), lambda path: bool(languages[path]), self.config
-        ):
-            if path is None:
-                self.collection.dropped["commit without its content"] += 1
-                continue
-            number = numbers.setdefault(path, len(numbers))
-            if reason := refused.get(path):
-                self.collection.dropped[reason] += 1
-                continue
-            rank = draw_rank(self.config.seed, "change", commit, path)
-            if self.collection.has_room_for("commit", rank):
-                text, taint = data.decode("utf-8", "replace"), None
-                if copied_lines(data, self.known, self.config.windows).any():
-                    taint = "copied"
-                elif next(secret_lines(text), None) is not None:
-                    taint = "secret"
-                query, words = commits[commit].query, Counter(runs(text))
-                candidate = PairCandidate("commit", rank, query, words, path_terms(path), languages[path], number)
-                self.collection.offer(candidate, taint)
-
-    def _select(self, languages: Mapping[str, str]) -> list[_Commit]:
-        rules = self.config.commits
-        informative: list[_Commit] = []
-        for oid, subject in list_subjects(self.repository):
-            query = subject_to_query(subject, self.config.pairs)
-            if query is None:
-                self.collection.dropped["subject says little"] += 1
-            else:
-                informative.append(_Commit(oid, query, draw_rank(self.config.seed, "commit", oid)))
-        informative.sort(key=lambda commit: (commit.rank, commit.id))
-        kept: list[_Commit] = []
-        for begin in range(0, len(informative), rules.read):
-            part = informative[begin : begin + rules.read]
-            paths = changed_paths(self.repository, [commit.id for commit in part])
-            changed = [commit._replace(paths=tuple(paths.get(commit.id, ()))) for commit in part]
-            for commit in changed:
-                code = sum(bool(languages[path]) for path in commit.paths)
-                fits = 0 < code <= rules.files and len(commit.paths) <= rules.paths
-                if fits and not any(self.scope.withholds(path, self.entries) for path in commit.paths):
-                    kept.append(commit)
-            if len(kept) >= rules.read:
-                break
-        return kept[: rules.read]
-
-    def _find_refused(self, commits: Iterable[_Commit], languages: Mapping[str, str]) -> dict[str, str]:
-        found = dict(self.refused)
-        changed = {path for commit in commits for path in commit.paths if languages[path]}
-        new = [self.entries[path] for path in sorted(changed & self.entries.keys() - found.keys())]
-        small = {entry.path: (number, entry) for number, entry in new if entry.size <= self.config.files.bytes}
-        for entry, data in read_files(self.repository, [entry for _, entry in small.values()]):
-            file = SelectedFile(small[entry.path][0], entry, languages[entry.path], test=False)
-            source = open_source(file, data, self.known, self.config, self.scope)
-            found[entry.path] = source if isinstance(source, str) else None
-        return {path: reason for path, reason in found.items() if reason in (COPIED_FILE, OTHER_LICENSE)}
-
-
-class _Languages(dict[str, str]):
-    """The languages of changed files by path; empty for tests, foreign code and other files."""
-
-    def __init__(self, scripts: Mapping[str, FileType], folders: LicensedFolders, here: Container[str]) -> None:
-        super().__init__()
-        self._scripts = scripts
-        self._folders = folders
-        self._here = here
-
-    def __missing__(self, path: str) -> str:
-        kind = self._scripts.get(path) or detect(path, b"")
-        code = is_code(kind) and not is_test(path) and not is_foreign(path)
-        code = code and not self._folders.forbids_past(path, self._here)
-        found = self[path] = (kind.language or "") if code else ""
-        return found
+    numbers = {path: number for path, (number, _) in entries.items()}
+    for commit, path, data in read_changes(repository, list(selected), lambda path: bool(code_language(path)), config):
+        if path is None:
+            collection.dropped["commit without its content"] += 1
+            continue
+        number = numbers.setdefault(path, len(numbers))
+        reason = refused.get(path)
+        if reason in (COPIED_FILE, OTHER_LICENSE):
+            collection.dropped[reason] += 1
+            continue
+        rank = draw_rank(config.seed, "change", commit, path)
+        if collection.has_room_for("commit", rank):
+            text, taint = data.decode("utf-8", "replace"), None
+            if copied_lines(data, known, config.windows).any():
+                taint = "copied"
+            elif next(secret_lines(text), None) is not None:
+                taint = "secret"
+            words, terms = Counter(runs(text)), path_terms(path)
+            collection.offer(
+                PairCandidate("commit", rank, queries[commit], words, terms, code_language(path), number), taint
+            )
 
 
 class CommitChange(NamedTuple):
@@ -369,10 +338,10 @@ def read_changes(
         with _run_log(repository, left, *_PATCH) as stream:
             for patch in _parse_patches(stream, wanted, config):
                 if last is not None:
-                    yield from last.changes()
+                    yield from last[1]
                 named, last = named + 1, patch
-        if named == len(left) and last is not None and last.begun:
-            yield from last.changes()
+        if named == len(left) and last is not None and last[0]:
+            yield from last[1]
             return
         named = max(named, 1)
         yield CommitChange(left[named - 1])
@@ -390,61 +359,39 @@ def _run_log(repository: GitRepo, commits: Sequence[str], *options: str) -> Iter
             yield stream
 
 
-def _parse_patches(stream: IO[bytes], wanted: Callable[[str], bool], config: MiningConfig) -> Iterator[_Patch]:
-    patch: _Patch | None = None
-    for line in stream:
-        if patch is not None and patch.in_hunk:
-            patch.add_line(line)
-        elif line.startswith(_BEGIN):
-            if patch is not None:
-                yield patch
-            patch = _Patch(line[1:].strip().decode("ascii"), wanted, config)
-        elif patch is not None:
-            patch.add_header(line)
-    if patch is not None and not patch.in_hunk:
-        yield patch
+def _parse_patches(
+    stream: Iterable[bytes], wanted: Callable[[str], bool], config: MiningConfig
+) -> Iterator[tuple[bool, list[CommitChange]]]:
+    """Yield for each commit whether git printed a diff, and the changes to wanted paths.
 
-
-class _Patch:
-    """A parser of one commit's patch; hunks are read by line count, since their lines may look like headers."""
-
-    def __init__(self, commit: str, wanted: Callable[[str], bool], config: MiningConfig) -> None:
-        self.begun = False  # whether git printed more than the name
-        self._commit = commit
-        self._wanted = wanted
-        self._config = config
-        self._texts: dict[str, list[bytes]] = {}
-        self._path = ""
-        self._old = self._new = 0
-        self._bytes = 0
-
-    @property
-    def in_hunk(self) -> bool:
-        return self._old > 0 or self._new > 0
-
-    def add_header(self, line: bytes) -> None:
-        self.begun = self.begun or line.startswith(b"diff ")
-        if line.startswith(b"+++ "):
-            path = line[4:].rstrip(b"\n\t").removeprefix(b"b/").decode("utf-8", "surrogateescape")
-            self._path = path if self._wanted(path) else ""
-        elif found := _HUNK.match(line):
-            self._old, self._new = (1 if count is None else int(count) for count in found.groups())
-
-    def add_line(self, line: bytes) -> None:
+    Hunks are read by line count, since their lines may look like headers. A commit that ends inside one is omitted.
+    """
+    commit, begun, path, size = "", False, "", 0
+    texts: dict[str, list[bytes]] = {}
+    old = new = 0  # lines left in the hunk
+    for line in chain(stream, (_BEGIN,)):
         sign = line[:1]
-        if sign == b"\\":
-            return
-        self._old -= sign != b"+"
-        self._new -= sign != b"-"
-        if sign != b"-" and self._path and self._bytes < self._config.commits.bytes:
-            kept = self._texts.setdefault(self._path, [])
-            if len(kept) < self._config.pairs.lines:
-                kept.append(line[1:])
-                self._bytes += len(line)
-
-    def changes(self) -> Iterator[CommitChange]:
-        for path, lines in self._texts.items():
-            yield CommitChange(self._commit, path, b"".join(lines))
+        if old > 0 or new > 0:
+            if sign == b"\\":
+                continue
+            old -= sign != b"+"
+            new -= sign != b"-"
+            if sign != b"-" and path and size < config.commits.bytes:
+                kept = texts.setdefault(path, [])
+                if len(kept) < config.pairs.lines:
+                    kept.append(line[1:])
+                    size += len(line)
+        elif sign == _BEGIN:
+            if commit:
+                yield begun, [CommitChange(commit, name, b"".join(lines)) for name, lines in texts.items()]
+            commit, begun, path, size, texts = line[1:].strip().decode("ascii"), False, "", 0, {}
+        elif line.startswith(b"+++ "):
+            path = line[4:].rstrip(b"\n\t").removeprefix(b"b/").decode("utf-8", "surrogateescape")
+            path = path if wanted(path) else ""
+        elif found := _HUNK.match(line):
+            old, new = (1 if count is None else int(count) for count in found.groups())
+        else:
+            begun = begun or line.startswith(b"diff ")
 
 
 def comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str | None:

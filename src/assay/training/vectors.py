@@ -23,6 +23,7 @@ from assay.training.dataset import (
     entries_of,
     join_rows,
     keep_entries,
+    make_offsets,
     pool,
     sums,
     take_rows,
@@ -89,20 +90,52 @@ def train_vectors(
     tell: Callable[[TrainProgress], None] = lambda _: None,
 ) -> Trained:
     """Train from a start or the checkpoint in `keep`; both give the same result, byte for byte."""
-    state = _State.read(keep) if keep and keep.exists() else _State.begin(start, config.vectors)
-    plan = make_plan(pairs, config.kinds, config.vectors.group)
-    test = make_held_out_test(pairs, config.held_out)
     own = config.vectors
+    step, loss = 0, 0.0
+    reports: list[TrainProgress] = []
+    if keep and keep.exists():
+        stored = read_store(keep)
+        meta = cast(dict[str, Any], stored.meta)
+        step, loss = meta["step"], meta["loss"]
+        reports = [TrainProgress(**one | {"grade": HeldOutScore(**one["grade"])}) for one in meta["reports"]]
+        arrays = {name: array.copy() for name, array in stored.arrays.items()}
+    else:
+        sharpness = np.array([-np.log(own.temperature)], dtype=np.float32)
+        arrays = dict(
+            zip(_LEARNED, (start.vectors.copy(), start.asked.copy(), start.said.copy(), sharpness), strict=True)
+        )
+        arrays |= {f"{name}.{part}": np.zeros_like(arrays[name]) for name in _LEARNED for part in ("mean", "square")}
+    moments = {name: Moments(arrays[f"{name}.mean"], arrays[f"{name}.square"]) for name in _LEARNED}
+
+    def parameters(terms: NDArray[np.int64] | slice) -> Parameters:
+        vectors, asked, said = (arrays[name][terms] for name in _LEARNED[:3])
+        return Parameters(vectors, asked, said, float(arrays["sharpness"][0]))
+
+    plan = make_plan(pairs, config.kinds, own.group)
+    test = make_held_out_test(pairs, config.held_out)
     with limit_threads(config.threads) as products:
-        while state.step < own.steps:
-            draw = np.random.default_rng((config.seed, _BATCH, state.step))
-            state.learn(make_batch(pairs, plan, hard, own, draw), own, products)
-            if state.step % own.report == 0 or state.step == own.steps:
-                state.reports.append(state.report(own, pairs, test, products))
-                tell(state.reports[-1])
-            if keep and (state.step % own.checkpoint == 0 or state.step == own.steps):
-                state.write(keep)
-    return state.result()
+        while step < own.steps:
+            batch = make_batch(pairs, plan, hard, own, np.random.default_rng((config.seed, _BATCH, step)))
+            latest, gradient = loss_and_gradient(parameters(batch.terms), batch, products)
+            loss = _MEMORY * loss + (1 - _MEMORY) * latest if step else latest
+            warmup = min(1.0, (step + 1) / max(1, own.warmup))
+            rate = own.rate * warmup * (1 - step / own.steps)
+            step += 1
+            for name in _LEARNED:
+                rows = np.zeros(1, dtype=np.int64) if name == "sharpness" else batch.terms
+                slope = np.atleast_1d(np.asarray(getattr(gradient, name), dtype=np.float32))
+                arrays[name][rows] += moments[name].step(rows, slope, rate, step)
+            np.clip(arrays["sharpness"], 0.0, _SHARPEST, out=arrays["sharpness"])
+            if step % own.report == 0 or step == own.steps:
+                now = parameters(slice(None))
+                score, temperature = evaluate_held_out(pairs, test, now, products), float(np.exp(-now.sharpness))
+                reports.append(TrainProgress(step, own.steps, round(loss, 4), round(temperature, 5), score))
+                tell(reports[-1])
+            if keep and (step % own.checkpoint == 0 or step == own.steps):
+                done: list[JSON] = [asdict(report) for report in reports]
+                write_store(keep, {"step": step, "loss": loss, "reports": done}, arrays)
+    table = EmbeddingTable(arrays["vectors"], arrays["asked"], arrays["said"])
+    return Trained(table, float(np.exp(-arrays["sharpness"][0])), tuple(reports))
 
 
 @contextmanager
@@ -112,67 +145,6 @@ def limit_threads(threads: int) -> Iterator[Products]:
 
     with threadpool_limits(limits=threads), ThreadPoolExecutor(threads) as pool:
         yield Products(pool, threads)
-
-
-class _State:
-    """The arrays of a running training, changed in place."""
-
-    def __init__(
-        self, arrays: dict[str, NDArray[np.float32]], step: int, loss: float, reports: list[TrainProgress]
-    ) -> None:
-        self._arrays = arrays
-        self._moments = {name: Moments(arrays[f"{name}.mean"], arrays[f"{name}.square"]) for name in _LEARNED}
-        self.step = step
-        self.loss = loss
-        self.reports = reports
-
-    @classmethod
-    def begin(cls, start: EmbeddingTable, config: VectorTrainConfig) -> _State:
-        arrays = {"vectors": start.vectors.copy(), "asked": start.asked.copy(), "said": start.said.copy()}
-        arrays["sharpness"] = np.array([-np.log(config.temperature)], dtype=np.float32)
-        zeros = {f"{name}.{part}": np.zeros_like(arrays[name]) for name in _LEARNED for part in ("mean", "square")}
-        return cls(arrays | zeros, 0, 0.0, [])
-
-    @classmethod
-    def read(cls, path: Path) -> _State:
-        stored = read_store(path)
-        meta = cast(dict[str, Any], stored.meta)
-        reports = [TrainProgress(**one | {"grade": HeldOutScore(**one["grade"])}) for one in meta["reports"]]
-        return cls({name: array.copy() for name, array in stored.arrays.items()}, meta["step"], meta["loss"], reports)
-
-    def write(self, path: Path) -> None:
-        reports: list[JSON] = [asdict(one) for one in self.reports]
-        meta: dict[str, JSON] = {"step": self.step, "loss": self.loss, "reports": reports}
-        write_store(path, meta, self._arrays)
-
-    def parameters(self, terms: NDArray[np.int64] | slice) -> Parameters:
-        vectors, asked, said = (self._arrays[name][terms] for name in _LEARNED[:3])
-        return Parameters(vectors, asked, said, float(self._arrays["sharpness"][0]))
-
-    def learn(self, batch: Batch, config: VectorTrainConfig, products: Products) -> None:
-        loss, gradient = loss_and_gradient(self.parameters(batch.terms), batch, products)
-        self.loss = loss if not self.step else _MEMORY * self.loss + (1 - _MEMORY) * loss
-        warmup = min(1.0, (self.step + 1) / max(1, config.warmup))
-        rate = config.rate * warmup * (1 - self.step / config.steps)
-        self.step += 1
-        for name in _LEARNED[:3]:
-            change = self._moments[name].step(batch.terms, getattr(gradient, name), rate, self.step)
-            self._arrays[name][batch.terms] += change
-        by_sharpness = np.array([gradient.sharpness], dtype=np.float32)
-        change = self._moments["sharpness"].step(np.zeros(1, dtype=np.int64), by_sharpness, rate, self.step)
-        self._arrays["sharpness"] = np.clip(self._arrays["sharpness"] + change, 0.0, _SHARPEST)
-
-    def report(self, config: VectorTrainConfig, pairs: Pairs, test: HeldOutTest, products: Products) -> TrainProgress:
-        own = self.parameters(slice(None))
-        score = evaluate_held_out(pairs, test, own, products)
-        return TrainProgress(
-            self.step, config.steps, round(self.loss, 4), round(float(np.exp(-own.sharpness)), 5), score
-        )
-
-    def result(self) -> Trained:
-        own = self._arrays
-        table = EmbeddingTable(own["vectors"], own["asked"], own["said"])
-        return Trained(table, float(np.exp(-own["sharpness"][0])), tuple(self.reports))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,14 +257,13 @@ def _drop_terms(
 ) -> Bags:  # fmt: skip
     places = entries_of(bags.offset, rows)
     sizes = bags.offset[rows + 1] - bags.offset[rows]
-    offset = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+    offset = make_offsets(sizes)
     keep = draw.random(len(places), dtype=np.float32) >= share
     if shared is not None:
         keep = _refill_empty(keep & ~(shared[places] & np.repeat(bare, sizes)), keep, offset)
     keep = _refill_empty(keep, np.ones_like(keep), offset)
     places = places[keep]
-    offset = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sums(keep, offset))))
-    return Bags(offset, bags.term[places], bags.count[places])
+    return Bags(make_offsets(sums(keep, offset)), bags.term[places], bags.count[places])
 
 
 def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -356,14 +327,6 @@ def loss_and_gradient(own: Parameters, batch: Batch, products: Products) -> tupl
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOutTest:
-    """The candidate rows of each held-out repository, and which of them are queries."""
-
-    rows: tuple[NDArray[np.int64], ...]
-    asked: tuple[NDArray[np.int64], ...]  # indexes into `rows`
-
-
-@dataclass(frozen=True, slots=True)
 class HeldOutScore:
     """Success@1 and mean reciprocal rank; `bare` without the words of the query in its code."""
 
@@ -372,6 +335,10 @@ class HeldOutScore:
     reciprocal: float
     bare_first: float
     bare_reciprocal: float
+
+
+#: The candidate rows of each held-out repository, and the indexes of those that are queries.
+HeldOutTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 def make_held_out_test(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
@@ -383,8 +350,7 @@ def make_held_out_test(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
     owners = np.unique(pairs.repository[held])
     rows = [np.sort(draw.permutation(held[pairs.repository[held] == owner])[: config.candidates]) for owner in owners]
     share = min(1.0, config.queries / max(1, sum(map(len, rows))))
-    asked = [np.sort(draw.permutation(len(own))[: round(share * len(own))]) for own in rows]
-    return HeldOutTest(tuple(rows), tuple(asked))
+    return [(own, np.sort(draw.permutation(len(own))[: round(share * len(own))])) for own in rows]
 
 
 def evaluate_held_out(pairs: Pairs, test: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
@@ -393,8 +359,12 @@ def evaluate_held_out(pairs: Pairs, test: HeldOutTest, own: Parameters, products
     def vectors(bags: Bags, weight: Floats) -> Floats:
         return pool(as_matrix(bags, len(own.vectors)), weight, own.vectors, products).unit
 
+    def rank(answer: Floats, others: Floats, right: NDArray[np.bool_]) -> NDArray[np.float64]:
+        above, beside = (others > answer[:, None]) & ~right, (others == answer[:, None]) & ~right
+        return np.asarray(1.0 + above.sum(axis=1) + beside.sum(axis=1) / 2)
+
     whole, bare = [np.zeros(0)], [np.zeros(0)]
-    for rows, asked in zip(test.rows, test.asked, strict=True):
+    for rows, asked in test:
         code = take_rows(pairs.code, rows)
         unshared = keep_entries(code, ~pairs.code_shared[entries_of(pairs.code.offset, rows)])
         query = vectors(take_rows(pairs.query, rows[asked]), own.asked)
@@ -402,16 +372,10 @@ def evaluate_held_out(pairs: Pairs, test: HeldOutTest, own: Parameters, products
         alone = np.einsum("id,id->i", query, vectors(take_rows(unshared, asked), own.said))
         right = pairs.code_key[rows[asked]][:, None] == pairs.code_key[rows][None, :]
         right |= pairs.query_key[rows[asked]][:, None] == pairs.query_key[rows][None, :]
-        whole.append(_rank(others[np.arange(len(asked)), asked], others, right))
-        bare.append(_rank(alone, others, right))
+        whole.append(rank(others[np.arange(len(asked)), asked], others, right))
+        bare.append(rank(alone, others, right))
     plain, hard = np.concatenate(whole), np.concatenate(bare)
     if not len(plain):
         return HeldOutScore(0, 0.0, 0.0, 0.0, 0.0)
     means = (round(float(np.mean(values)), 4) for values in (plain < 2, 1 / plain, hard < 2, 1 / hard))
     return HeldOutScore(len(plain), *means)
-
-
-def _rank(answer: Floats, others: Floats, right: NDArray[np.bool_]) -> NDArray[np.float64]:
-    above = ((others > answer[:, None]) & ~right).sum(axis=1)
-    beside = ((others == answer[:, None]) & ~right).sum(axis=1)
-    return np.asarray(1.0 + above + beside / 2)
