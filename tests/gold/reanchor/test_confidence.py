@@ -5,10 +5,10 @@ import pytest
 from assay.gold.reanchor.commits import Reanchoring
 from assay.gold.reanchor.matching import MoveCandidate
 from assay.gold.reanchor.moves import judge
-from assay.gold.reanchor.sections import OldRange
+from assay.gold.reanchor.sections import LineRange
 from assay.types import Span
 
-OLD = OldRange("a.py", 11, 40)  # 30 lines
+OLD = LineRange("a.py", 11, 40)  # 30 lines
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,16 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from assay.corpus import ArchiveLimits, decode_text
+from assay.corpus import decode_text
 from assay.corpus.git import git, read_blobs
 from assay.errors import CorpusError
 from assay.gold.reanchor.sections import (
     Fingerprint,
+    LineRange,
     ParsedFile,
     Section,
     WordIndex,
@@ -24,7 +25,6 @@ from assay.gold.reanchor.sections import (
     similarity,
 )
 from assay.syntax.text import split_lines
-from assay.types import Span
 
 _HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 #: Options that disable programs configured in the repository.
@@ -92,25 +92,19 @@ class GitRepository:
             raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
         if not self.folder.is_dir():
             raise CorpusError("no such directory", file=self.folder, hint="set a Git repository with --repo")
-        inside = git("rev-parse", "--git-dir", cwd=self.folder, limits=ArchiveLimits())
+        inside = git("rev-parse", "--git-dir", cwd=self.folder)
         if inside.code:
             trust = f"if you trust it: git config --global --add safe.directory {self.folder.resolve()}"
-            raise CorpusError(
-                f"git cannot read this repository: {inside.last_words}",
-                file=self.folder,
-                hint=trust if "dubious ownership" in inside.err else "set a Git repository with --repo",
-            )
-        found = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self.folder, limits=ArchiveLimits())
+            hint = trust if "dubious ownership" in inside.err else "set a Git repository with --repo"
+            raise CorpusError(f"git cannot read this repository: {inside.last_words}", file=self.folder, hint=hint)
+        found = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self.folder)
         if found.code:
-            raise CorpusError(
-                f"revision {rev!r} not found in this repository",
-                file=self.folder,
-                hint="set a Git repository with --repo that has both revisions; fetch it first",
-            )
+            hint = "set a Git repository with --repo that has both revisions; fetch it first"
+            raise CorpusError(f"revision {rev!r} not found in this repository", file=self.folder, hint=hint)
         return found.out.decode().strip()
 
     def run(self, *arguments: str) -> bytes:
-        result = git("-c", "core.quotePath=false", *arguments, cwd=self.folder, limits=ArchiveLimits())
+        result = git("-c", "core.quotePath=false", *arguments, cwd=self.folder)
         if result.code:
             raise CorpusError(f"git cannot compare the revisions: {result.last_words}", file=self.folder)
         return result.out
@@ -144,11 +138,9 @@ class Tree:
         contents = read_blobs((self.blobs[path] for path in wanted), cwd=self.repository.folder)
         for path, data in zip(wanted, contents, strict=True):
             if data is None:
-                raise CorpusError(
-                    f"git has no content for {path} at {self.commit[:12]}",
-                    file=self.repository.folder,
-                    hint="the clone is partial or damaged: run `git fsck`, or fetch all of it",
-                )
+                message = f"git has no content for {path} at {self.commit[:12]}"
+                hint = "the clone is partial or damaged: run `git fsck`, or fetch all of it"
+                raise CorpusError(message, file=self.repository.folder, hint=hint)
             self._lines[path] = split_lines(decode_text(data))
 
 
@@ -170,28 +162,13 @@ class CommitPair:
 
     def __init__(self, old: Tree, new: Tree, config: Reanchoring) -> None:
         self.old, self.new, self.config = old, new, config
-        self._parsed: dict[tuple[bool, str], ParsedFile] = {}
-        self._maps: dict[tuple[str, str], dict[int, int]] = {}
-        self._prints: dict[tuple[bool, Span], Fingerprint] = {}
-
-    def before(self, path: str) -> ParsedFile:
-        return self._parse(path, old=True)
-
-    def after(self, path: str) -> ParsedFile:
-        return self._parse(path, old=False)
-
-    def _parse(self, path: str, *, old: bool) -> ParsedFile:
-        if (old, path) not in self._parsed:
-            self._parsed[old, path] = ParsedFile(path, (self.old if old else self.new).lines(path))
-        return self._parsed[old, path]
-
-    def line_map(self, path: str, other: str) -> dict[int, int]:
-        """Map line numbers of an old file to those of the unchanged lines in a new one, ignoring whitespace."""
-        if (path, other) not in self._maps:
-            self._maps[path, other] = self._compare_lines(path, other)
-        return self._maps[path, other]
+        self.before = cache(lambda path: ParsedFile(path, old.lines(path)))
+        self.after = cache(lambda path: ParsedFile(path, new.lines(path)))
+        self.line_map = cache(self._compare_lines)
+        self._fingerprint = cache(lambda file, start, end: Fingerprint(file.lines[start - 1 : end]))
 
     def _compare_lines(self, path: str, other: str) -> dict[int, int]:
+        """Map line numbers of an old file to those of the unchanged lines in a new one, ignoring whitespace."""
         before, after = len(self.old.lines(path)), len(self.new.lines(other))
         blobs = self.old.blobs[path], self.new.blobs[other]
         if blobs[0] == blobs[1]:
@@ -231,19 +208,17 @@ class CommitPair:
         best = best or [other for other in fresh if other.parent == old.parent and other.stem == old.stem]
         return (str(best[0]),) if len(best) == 1 else ()
 
-    def alike(self, old: Span, new: Span) -> float:
+    def alike(self, old: LineRange, new: LineRange) -> float:
         """Return the similarity of old and new lines."""
-        return similarity(self._print(old, old=True), self._print(new, old=False))
+        return similarity(*self._fingerprints(old, new))
 
-    def contained(self, old: Span, new: Span) -> float:
+    def contained(self, old: LineRange, new: LineRange) -> float:
         """Return the share of old lines' text that new lines contain."""
-        return containment(self._print(old, old=True), self._print(new, old=False))
+        return containment(*self._fingerprints(old, new))
 
-    def _print(self, span: Span, *, old: bool) -> Fingerprint:
-        if (old, span) not in self._prints:
-            file = self._parse(span.path, old=old)
-            self._prints[old, span] = Fingerprint(file.text(span.start or 1, span.end or len(file.lines)))
-        return self._prints[old, span]
+    def _fingerprints(self, old: LineRange, new: LineRange) -> tuple[Fingerprint, Fingerprint]:
+        before, after = self.before(old.path), self.after(new.path)
+        return self._fingerprint(before, old.start, old.end), self._fingerprint(after, new.start, new.end)
 
     @cached_property
     def _changes(self) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
@@ -275,12 +250,12 @@ class CommitPair:
         return self._changes[1]
 
     @cached_property
-    def by_name(self) -> dict[str, list[tuple[str, Section]]]:
+    def by_name(self) -> dict[str, list[Section]]:
         """Sections of the changed files by their names without scopes."""
-        found: dict[str, list[tuple[str, Section]]] = defaultdict(list)
+        found: dict[str, list[Section]] = defaultdict(list)
         for path in self.changed:
             for part in self.after(path).parts:
-                found[part.last].append((path, part))
+                found[part.last].append(part)
         return found
 
     @cached_property

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
 from assay.gold.reanchor.commits import CommitPair
 from assay.gold.reanchor.sections import (
-    OldRange,
+    LineRange,
     ParsedFile,
     RangePart,
     Section,
@@ -39,22 +39,22 @@ class MoveCandidate:
     reason: str
 
 
-def find_candidates(pair: CommitPair, old: OldRange) -> list[MoveCandidate]:
+def find_candidates(pair: CommitPair, old: LineRange) -> list[MoveCandidate]:
     """Return the possible new locations of a range, best first."""
     before = pair.before(old.path)
-    pieces = split_range(before, old.start, old.end, pair.config.slack)
+    pieces = split_range(before, old, pair.config.slack)
     found = [one for other in pair.successors(old.path) for one in _find_in_successor(pair, old, pieces, other)]
     if not any(one.exact or one.likeness >= pair.config.sure for one in found):
         whole = pieces[0].whole if len(pieces) == 1 else None
-        mate = find_elsewhere(pair, old.path, whole) if whole is not None else None
+        mate = find_elsewhere(pair, whole) if whole is not None else None
         if whole is not None and mate is not None:
-            new = _place_on(pair, old.path, pieces[0], whole, mate)
-            found.append(_candidate(pair, old, new.span(mate.path), new.by, new.reason))
+            new = _place_on(pair, pieces[0], whole, mate)
+            found.append(_candidate(pair, old, new, new.by, new.reason))
         scattered = find_scattered(pair, old, whole=whole is not None)
-        found += [_candidate(pair, old, span, "scattered", "some of its lines") for span in scattered]
+        found += [_candidate(pair, old, lines, "scattered", "some of its lines") for lines in scattered]
         if whole is not None:
-            similar = pair.by_words.nearest(before.text(old.start, old.end), pair.config.listed)
-            found += [_candidate(pair, old, span, "words", "similar words") for span in similar]
+            similar = pair.by_words.nearest(before.text(old), pair.config.listed)
+            found += [_candidate(pair, old, part, "words", "similar words") for part in similar]
 
     def order(one: MoveCandidate) -> tuple[bool, float, bool, Span]:
         worth = one.likeness + pair.config.better * (one.by in ("name", "new name", "lines"))
@@ -67,106 +67,105 @@ def find_candidates(pair: CommitPair, old: OldRange) -> list[MoveCandidate]:
 
 
 def _find_in_successor(
-    pair: CommitPair, old: OldRange, pieces: Sequence[RangePart], other: str
+    pair: CommitPair, old: LineRange, pieces: Sequence[RangePart], other: str
 ) -> Iterator[MoveCandidate]:
     before, after = pair.before(old.path), pair.after(other)
     stayed = pair.line_map(old.path, other)
     first, last = stayed.get(old.start), stayed.get(old.end)
     if first is not None and last is not None:
+        new = LineRange(other, first, last)
         block = all(stayed.get(line + 1, -1) == stayed.get(line, -2) + 1 for line in range(old.start, old.end))
         # Repeated lines must be in the same definition.
-        if block and (
-            before.distinct(old.start, old.end) or _scope(before, old.start, old.end) == _scope(after, first, last)
-        ):
-            yield _candidate(pair, old, Span(other, first, last), "lines", "unchanged lines")
+        if block and (before.distinct(old) or _scope(before, old) == _scope(after, new)):
+            yield _candidate(pair, old, new, "lines", "unchanged lines")
             return
-    wanted = [line.rstrip() for line in before.text(old.start, old.end)]
+    wanted = [line.rstrip() for line in before.text(old)]
     if sum(len(normalize_blanks(line)) for line in wanted) >= pair.config.distinctive:
         lines = [line.rstrip() for line in after.lines]
         starts = [at for at, line in enumerate(lines) if line == wanted[0] and lines[at : at + len(wanted)] == wanted]
         if len(starts) == 1:
-            span = Span(other, starts[0] + 1, starts[0] + len(wanted))
-            yield _candidate(pair, old, span, "lines", "same text")
-    placed = [(piece, new) for piece in pieces if (new := _place(pair, old.path, piece, other)) is not None]
+            new = LineRange(other, starts[0] + 1, starts[0] + len(wanted))
+            yield _candidate(pair, old, new, "lines", "same text")
+    placed = [(piece, place) for piece in pieces if (place := _place(pair, piece, other)) is not None]
     for piece in pieces if not placed else ():
-        mate = find_in_file(pair, old.path, piece.holder, other) if piece.holder is not None else None
+        mate = find_in_file(pair, piece.holder, other) if piece.holder is not None else None
         if mate is not None:
-            placed.append((piece, _Placement(mate.part.start, mate.part.end, "around", "enclosing definition")))
+            place = _Placement(other, mate.part.start, mate.part.end, "around", "enclosing definition")
+            placed.append((piece, place))
     if not placed:
         return
     # The largest group of placements that are close together is one range.
     groups: list[list[tuple[RangePart, _Placement]]] = []
-    for piece, new in sorted(placed, key=lambda one: (one[1].start, one[1].end)):
-        if groups and new.start - max(p.end for _, p in groups[-1]) <= pair.config.grown_lines:
-            groups[-1].append((piece, new))
+    for piece, place in sorted(placed, key=lambda one: (one[1].start, one[1].end)):
+        if groups and place.start - max(p.end for _, p in groups[-1]) <= pair.config.grown_lines:
+            groups[-1].append((piece, place))
         else:
-            groups.append([(piece, new)])
-    best = max(groups, key=lambda group: sum(piece.end - piece.start + 1 for piece, _ in group))
-    span = Span(other, min(p.start for _, p in best), max(p.end for _, p in best))
-    main = max(best, key=lambda one: one[0].end - one[0].start)[1]
-    yield _candidate(pair, old, span, main.by, main.reason)
+            groups.append([(piece, place)])
+    best = max(groups, key=lambda group: sum(piece.length for piece, _ in group))
+    new = LineRange(other, min(p.start for _, p in best), max(p.end for _, p in best))
+    main = max(best, key=lambda one: one[0].length)[1]
+    yield _candidate(pair, old, new, main.by, main.reason)
 
 
-def _scope(file: ParsedFile, start: int, end: int) -> str:
-    part = find_enclosing(file.parts, start, end)
+def _scope(file: ParsedFile, lines: LineRange) -> str:
+    part = find_enclosing(file.parts, lines)
     return part.plain if part else ""
 
 
-def _candidate(pair: CommitPair, old: OldRange, new: Span, by: Evidence, reason: str) -> MoveCandidate:
-    before = [line.rstrip() for line in pair.before(old.path).text(old.start, old.end)]
-    after = [line.rstrip() for line in pair.after(new.path).text(new.start or 1, new.end or 1)]
-    return MoveCandidate(new, pair.alike(old.span, new), pair.contained(old.span, new), by, before == after, reason)
+def _candidate(pair: CommitPair, old: LineRange, new: LineRange, by: Evidence, reason: str) -> MoveCandidate:
+    before, after = pair.before(old.path).text(old), pair.after(new.path).text(new)
+    exact = [line.rstrip() for line in before] == [line.rstrip() for line in after]
+    return MoveCandidate(new.span, pair.alike(old, new), pair.contained(old, new), by, exact, reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
     """A definition or section of the new commit that may be one of the old commit."""
 
-    path: str
     part: Section
     likeness: float
     named: bool  # it has the same name
-    reason: str
+    reason: str = ""
 
     @property
     def order(self) -> tuple[float, bool, str, int]:
         """The sort key; the best is the largest."""
-        return (self.likeness, self.named, self.path, -self.part.start)
+        return (self.likeness, self.named, self.part.path, -self.part.start)
 
 
-def find_in_file(pair: CommitPair, path: str, part: Section, other: str) -> Counterpart | None:
+def find_in_file(pair: CommitPair, part: Section, other: str) -> Counterpart | None:
     """Find a section in a successor of its file: same scopes and name, same name, else a renamed one."""
     sections = pair.after(other).parts
     full = [new for new in sections if new.plain == part.plain]
     named = full or [new for new in sections if new.last == part.last and new.family == part.family]
-    if named:
-        best = max((_score(pair, path, part, other, new) for new in named), key=lambda one: one.order)
-        if full or best.likeness >= pair.config.moved:
-            return replace(best, named=True, reason="same name" if full else "same name in another scope")
-    return _find_renamed(pair, path, part, other)
+    best = _best(pair, part, named)
+    if best is not None and (full or best.likeness >= pair.config.moved):
+        return replace(best, named=True, reason="same name" if full else "same name in another scope")
+    return _find_renamed(pair, part, other)
 
 
-def find_elsewhere(pair: CommitPair, path: str, part: Section) -> Counterpart | None:
+def find_elsewhere(pair: CommitPair, part: Section) -> Counterpart | None:
     """Find a section of the same name in a changed file that is not a successor."""
-    successors = pair.successors(path)
-    scored = [
-        _score(pair, path, part, other, new)
-        for other, new in pair.by_name.get(part.last, ())
-        if other not in successors and new.family == part.family
-    ]
-    best = max(scored, key=lambda one: one.order, default=None)
+    successors = pair.successors(part.path)
+    same = [new for new in pair.by_name.get(part.last, ()) if new.path not in successors and new.family == part.family]
+    best = _best(pair, part, same)
     if best is None or best.likeness < pair.config.moved:
         return None
     return replace(best, named=True, reason="same name in another file")
 
 
-def _find_renamed(pair: CommitPair, path: str, part: Section, other: str) -> Counterpart | None:
-    before, after, config = pair.before(path), pair.after(other), pair.config
+def _best(pair: CommitPair, part: Section, sections: Iterable[Section]) -> Counterpart | None:
+    scored = (Counterpart(new, pair.alike(part, new), new.name == part.name) for new in sections)
+    return max(scored, key=lambda one: one.order, default=None)
+
+
+def _find_renamed(pair: CommitPair, part: Section, other: str) -> Counterpart | None:
+    before, after, config = pair.before(part.path), pair.after(other), pair.config
     sums: dict[Counterpart, float] = {}
     for new in _unknown_sections(before, after):
         short, long = sorted((new.length, part.length))
         if new.family == part.family and long <= config.grown * short + 2 * config.grown:
-            one = _score(pair, path, part, other, new)
+            one = Counterpart(new, pair.alike(part, new), named=False, reason=f"renamed to {new.title}")
             neighbors = zip(before.neighbors(part), after.neighbors(new), strict=True)
             same = sum(a is not None and b is not None and a.plain == b.plain for a, b in neighbors)
             title = config.title * title_similarity(part.last, new.last)
@@ -180,12 +179,8 @@ def _find_renamed(pair: CommitPair, path: str, part: Section, other: str) -> Cou
         enough = enough and sums[best] >= config.section_sum
     else:
         enough = best.likeness >= config.renamed and sums[best] >= config.renamed_sum
-    if not enough:
-        return None
-    there = map(normalize_blanks, after.text(best.part.start, best.part.end))
-    if not titled and before.distinct(part.start, part.end).isdisjoint(there):
-        return None
-    return replace(best, named=False, reason=f"renamed to {best.part.title}")
+    there = map(normalize_blanks, after.text(best.part))
+    return best if enough and (titled or not before.distinct(part).isdisjoint(there)) else None
 
 
 def _unknown_sections(before: ParsedFile, after: ParsedFile) -> list[Section]:
@@ -193,16 +188,11 @@ def _unknown_sections(before: ParsedFile, after: ParsedFile) -> list[Section]:
     return [new for new in after.parts if new.plain not in known]
 
 
-def _score(pair: CommitPair, path: str, part: Section, other: str, new: Section) -> Counterpart:
-    alike = pair.alike(Span(path, part.start, part.end), Span(other, new.start, new.end))
-    return Counterpart(other, new, alike, named=new.name == part.name, reason="")
-
-
-def find_scattered(pair: CommitPair, old: OldRange, *, whole: bool) -> Iterator[Span]:
+def find_scattered(pair: CommitPair, old: LineRange, *, whole: bool) -> Iterator[LineRange]:
     """Yield the range of each changed file with most of the old lines; a whole section where the old range was one."""
     before = pair.before(old.path)
-    lines = {normalize_blanks(line) for line in before.text(old.start, old.end)}
-    distinct = before.distinct(old.start, old.end)
+    lines = {normalize_blanks(line) for line in before.text(old)}
+    distinct = before.distinct(old)
     votes: dict[str, dict[int, float]] = defaultdict(dict)
     for line in sorted(lines):
         places = pair.by_line.get(line, ())
@@ -220,77 +210,62 @@ def find_scattered(pair: CommitPair, old: OldRange, *, whole: bool) -> Iterator[
             if total > most + 1e-9:
                 window, most = numbers[at : to + 1], total
         # A single line of many, or lines that the old file repeats, may match by chance.
-        if len(window) < min(2, len(lines)) or distinct.isdisjoint(
-            normalize_blanks(after.lines[number - 1]) for number in window
-        ):
+        texts = {normalize_blanks(after.lines[number - 1]) for number in window}
+        if len(window) < min(2, len(lines)) or distinct.isdisjoint(texts):
             continue
         holding = [p for p in after.parts if 2 * sum(p.start <= line <= p.end for line in window) > len(window)]
         part = min(holding, key=lambda part: (part.length, part), default=None) if whole else None
-        if part is not None and part.length <= length + pair.config.grown_lines:
-            yield Span(path, part.start, part.end)
-        else:
-            yield Span(path, window[0], window[-1])
+        fits = part is not None and part.length <= length + pair.config.grown_lines
+        yield part if part is not None and fits else LineRange(path, window[0], window[-1])
 
 
 @dataclass(frozen=True, slots=True)
-class _Placement:
+class _Placement(LineRange):
     """New lines of a part of a range."""
 
-    start: int
-    end: int
     by: Evidence
     reason: str
 
-    def span(self, path: str) -> Span:
-        return Span(path, self.start, self.end)
 
-
-def _place(pair: CommitPair, path: str, piece: RangePart, other: str) -> _Placement | None:
+def _place(pair: CommitPair, piece: RangePart, other: str) -> _Placement | None:
     """Return the lines of a part's counterpart, or the unchanged lines in that of its enclosing section."""
-    if piece.whole is None:
-        return _place_lines(pair, path, piece, piece.holder, other)
-    mate = find_in_file(pair, path, piece.whole, other)
-    if mate is None:
-        others = [part for part in pair.before(path).parts if part != piece.whole]
-        holder = find_enclosing(others, piece.whole.start, piece.whole.end)
-        return _place_lines(pair, path, piece, holder, other)
-    placed = _place_on(pair, path, piece, piece.whole, mate)
-    if piece.whole.kind != "section":
-        return _extend_split(pair, path, piece, placed, other)
-    closer = _fit_range(pair, path, piece, other, _align_sections(pair, path, piece.whole, mate))
+    whole, holder = piece.whole, piece.holder
+    mate = find_in_file(pair, whole, other) if whole is not None else None
+    if whole is None or mate is None:
+        if whole is not None:
+            holder = find_enclosing((part for part in pair.before(piece.path).parts if part != whole), whole)
+        around = find_in_file(pair, holder, other) if holder is not None else None
+        if holder is None or around is None:
+            return _fit_range(pair, piece, other, pair.line_map(piece.path, other))
+        found = _fit_range(pair, piece, other, _align_sections(pair, holder, around.part))
+        return replace(found, reason=f"unchanged lines in {around.part.title}") if found else None
+    placed = _place_on(pair, piece, whole, mate)
+    if whole.kind != "section":
+        return _extend_split(pair, piece, placed)
+    closer = _fit_range(pair, piece, other, _align_sections(pair, whole, mate.part))
     if closer is None:
         return placed
-    old, whole, some = Span(path, piece.start, piece.end), placed.span(other), closer.span(other)
-    nearer = pair.alike(old, some) >= pair.alike(old, whole) + pair.config.closer
-    if not nearer or pair.contained(old, some) < pair.config.held * pair.contained(old, whole):
+    nearer = pair.alike(piece, closer) >= pair.alike(piece, placed) + pair.config.closer
+    if not nearer or pair.contained(piece, closer) < pair.config.held * pair.contained(piece, placed):
         return placed
     return replace(closer, by=placed.by, reason=f"{placed.reason}, unchanged part")
 
 
-def _place_on(pair: CommitPair, path: str, piece: RangePart, whole: Section, mate: Counterpart) -> _Placement:
+def _place_on(pair: CommitPair, piece: RangePart, whole: Section, mate: Counterpart) -> _Placement:
     """Place a whole section on its counterpart, without the leading comments that the old range left out."""
-    start = mate.part.start
+    new = mate.part
+    start = new.start
     if piece.start > whole.start:
-        after, lines = pair.after(mate.path), range(mate.part.start, mate.part.end)
-        start = next((line for line in lines if not after.is_filler(line, line)), start)
-        start = min(start, _align_sections(pair, path, whole, mate).get(piece.start, start))
-    return _Placement(start, mate.part.end, "name" if mate.named else "new name", mate.reason)
+        after = pair.after(new.path)
+        start = next((line for line in range(new.start, new.end) if not after.is_filler(line, line)), start)
+        start = min(start, _align_sections(pair, whole, new).get(piece.start, start))
+    return _Placement(new.path, start, new.end, "name" if mate.named else "new name", mate.reason)
 
 
-def _place_lines(
-    pair: CommitPair, path: str, piece: RangePart, holder: Section | None, other: str
-) -> _Placement | None:
-    mate = find_in_file(pair, path, holder, other) if holder is not None else None
-    if holder is None or mate is None:
-        return _fit_range(pair, path, piece, other, pair.line_map(path, other))
-    found = _fit_range(pair, path, piece, other, _align_sections(pair, path, holder, mate))
-    return replace(found, reason=f"unchanged lines in {mate.part.title}") if found else None
-
-
-def _extend_split(pair: CommitPair, path: str, piece: RangePart, placed: _Placement, other: str) -> _Placement:
+def _extend_split(pair: CommitPair, piece: RangePart, placed: _Placement) -> _Placement:
     """Extend a definition by adjacent new definitions that hold text of the old one."""
-    old, after = Span(path, piece.start, piece.end), pair.after(other)
-    unknown = _unknown_sections(pair.before(path), after)
+    after = pair.after(placed.path)
+    unknown = _unknown_sections(pair.before(piece.path), after)
     while True:
         wider: list[tuple[float, int, _Placement]] = []
         for new in unknown:
@@ -298,23 +273,22 @@ def _extend_split(pair: CommitPair, path: str, piece: RangePart, placed: _Placem
             above = new.end < placed.start and after.is_filler(new.end + 1, placed.start - 1)
             if below or above:
                 start, end = min(placed.start, new.start), max(placed.end, new.end)
-                share = pair.contained(old, Span(other, start, end))
-                if share - pair.contained(old, placed.span(other)) >= pair.config.split_off:
-                    wider.append((share, -start, replace(placed, start=start, end=end, reason="same name, split up")))
+                longer = replace(placed, start=start, end=end, reason="same name, split up")
+                share = pair.contained(piece, longer)
+                if share - pair.contained(piece, placed) >= pair.config.split_off:
+                    wider.append((share, -start, longer))
         if not wider:
             return placed
         placed = max(wider, key=lambda one: one[:2])[2]
 
 
-def _fit_range(
-    pair: CommitPair, path: str, piece: RangePart, other: str, stayed: Mapping[int, int]
-) -> _Placement | None:
+def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[int, int]) -> _Placement | None:
     """Return the new lines of a range; None without an unchanged line that is unique in the old file."""
-    before, after = pair.before(path), pair.after(other)
+    before, after = pair.before(piece.path), pair.after(other)
     inside = [line for line in range(piece.start, piece.end + 1) if line in stayed]
     if not any(before.is_distinct(line) for line in inside):
         return None
-    most = int(pair.config.grown * (piece.end - piece.start + 1) + pair.config.grown_lines)
+    most = int(pair.config.grown * piece.length + pair.config.grown_lines)
     densest: list[int] = []
     at = 0
     for to in range(len(inside)):
@@ -330,9 +304,8 @@ def _fit_range(
         if not gone:
             return image
         outside = 0 if step < 0 else len(before.lines) + 1
-        beyond = min(
-            (old for old in stayed if (old - edge) * step > 0), key=lambda old: abs(old - edge), default=outside
-        )
+        farther = (old for old in stayed if (old - edge) * step > 0)
+        beyond = min(farther, key=lambda old: abs(old - edge), default=outside)
         limit = stayed[beyond] - step if beyond != outside else last
         if (limit - image) * step < 0:
             return bound(last, image + step * gone)
@@ -351,13 +324,13 @@ def _fit_range(
     if before.lines[piece.end - 1].strip():
         while end > start and not after.lines[end - 1].strip():
             end -= 1
-    return _Placement(start, end, "lines", "unchanged lines nearby")
+    return _Placement(other, start, end, "lines", "unchanged lines nearby")
 
 
-def _align_sections(pair: CommitPair, path: str, part: Section, mate: Counterpart) -> dict[int, int]:
-    old = [normalize_blanks(line) for line in pair.before(path).text(part.start, part.end)]
-    new = [normalize_blanks(line) for line in pair.after(mate.path).text(mate.part.start, mate.part.end)]
-    return {part.start + a: mate.part.start + b for a, b in align(old, new, pair.config.compared)}
+def _align_sections(pair: CommitPair, part: Section, mate: Section) -> dict[int, int]:
+    old = [normalize_blanks(line) for line in pair.before(part.path).text(part)]
+    new = [normalize_blanks(line) for line in pair.after(mate.path).text(mate)]
+    return {part.start + a: mate.start + b for a, b in align(old, new, pair.config.compared)}
 
 
 def align(old: Sequence[str], new: Sequence[str], compared: int) -> list[tuple[int, int]]:

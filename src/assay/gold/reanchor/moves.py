@@ -15,7 +15,7 @@ from assay.errors import GoldError
 from assay.gold.anchors import content_digest, find_digest
 from assay.gold.reanchor.commits import DEFAULT, CommitPair, GitRepository, Reanchoring, read_tree
 from assay.gold.reanchor.matching import MoveCandidate, find_candidates, find_elsewhere, find_in_file, find_scattered
-from assay.gold.reanchor.sections import OldRange
+from assay.gold.reanchor.sections import LineRange
 from assay.store import Store, cache_dir
 from assay.types import GoldSet, Query, Span, Target
 
@@ -95,7 +95,7 @@ def locate(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCo
     elif corpus.kind in ("git", "path"):
         folder = (Path(gold.source).parent if gold.source else Path()) / Path(corpus.value).expanduser()
         if corpus.kind == "path" and folder.is_dir():
-            found = git("rev-parse", "--show-prefix", cwd=folder, limits=ArchiveLimits())
+            found = git("rev-parse", "--show-prefix", cwd=folder)
             prefix = "" if found.code else found.out.decode("utf-8", "surrogateescape").strip().rstrip("/")
             root = "/".join(part for part in (prefix, root) if part)
         repository = GitRepository(folder, root)
@@ -170,10 +170,10 @@ def _relocate(pair: CommitPair, target: Target) -> Move:
 
 
 def _digest(pair: CommitPair, span: Span) -> str:
-    return content_digest(pair.after(span.path).text(span.start or 1, span.end or 1))
+    return content_digest(pair.after(span.path).lines[(span.start or 1) - 1 : span.end or 1])
 
 
-def judge(old: OldRange, found: MoveCandidate, config: Reanchoring) -> Confidence:
+def judge(old: LineRange, found: MoveCandidate, config: Reanchoring) -> Confidence:
     """Return the confidence that a range moved to a candidate."""
     if found.exact:
         return "unchanged" if found.span == old.span else "exact"
@@ -204,9 +204,9 @@ def _move_lines(pair: CommitPair, target: Target, start: int, end: int) -> Move:
     lines = pair.before(path).lines
     if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
         at = list(find_digest(lines, target.digest, end - start + 1))
-        old = OldRange(path, at[0], at[0] + end - start) if len(at) == 1 else None
+        old = LineRange(path, at[0], at[0] + end - start) if len(at) == 1 else None
     else:
-        old = OldRange(path, start, end) if end <= len(lines) else None
+        old = LineRange(path, start, end) if end <= len(lines) else None
     if old is None:
         return _lost(target, "the range is not valid in the old revision")
     found = find_candidates(pair, old)
@@ -230,48 +230,50 @@ def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> Move:
     part = next((part for part in pair.before(path).parts if part.name == symbol), None)
     if part is None or pair.before(path).is_document:
         return _lost(target, f"symbol '{symbol}' is not in the old revision")
-    here = [mate for other in pair.successors(path) if (mate := find_in_file(pair, path, part, other)) is not None]
-    best = max(here, key=lambda mate: (mate.named, mate.likeness, mate.path), default=None)
-    if best is None or (best.likeness < pair.config.moved and (best.path, best.part.name) != (path, symbol)):
-        best = find_elsewhere(pair, path, part) or best
+    here = [mate for other in pair.successors(path) if (mate := find_in_file(pair, part, other)) is not None]
+    best = max(here, key=lambda mate: (mate.named, mate.likeness, mate.part.path), default=None)
+    if best is None or (best.likeness < pair.config.moved and (best.part.path, best.part.name) != (path, symbol)):
+        best = find_elsewhere(pair, part) or best
     if best is None:
-        nearest = _suggest(pair, find_candidates(pair, OldRange(path, part.start, part.end)))
-        return _lost(target, "the definition was removed", nearest)
-    old, new = Span(path, part.start, part.end), Span(best.path, best.part.start, best.part.end)
+        return _lost(target, "the definition was removed", _suggest(pair, find_candidates(pair, part)))
+    new = best.part
     confidence: Confidence
-    if pair.before(path).text(part.start, part.end) == pair.after(best.path).text(best.part.start, best.part.end):
-        confidence = "unchanged" if (best.path, best.part.name) == (path, part.name) else "exact"
+    if pair.before(path).text(part) == pair.after(new.path).text(new):
+        confidence = "unchanged" if (new.path, new.name) == (path, symbol) else "exact"
     elif not best.named:
         confidence = "sure" if best.likeness >= pair.config.renamed_sure else "low"
     else:
-        confidence = "sure" if max(best.likeness, pair.contained(old, new)) >= pair.config.sure else "low"
-    moved = Target(Span(best.path), target.grade, best.part.name)
+        confidence = "sure" if max(best.likeness, pair.contained(part, new)) >= pair.config.sure else "low"
+    moved = Target(Span(new.path), target.grade, new.name)
     return Move(target, moved, confidence, best.likeness, best.reason)
 
 
 def _move_file(pair: CommitPair, target: Target) -> Move:
     path = target.span.path
-    old = Span(path)
+    old = pair.before(path).whole
+
+    def alike(other: str) -> float:
+        return pair.alike(old, pair.after(other).whole)
+
     confidence: Confidence
     if path in pair.new:
-        changed: Confidence = "sure" if pair.contained(old, old) >= pair.config.named else "low"
+        changed: Confidence = "sure" if pair.contained(old, pair.after(path).whole) >= pair.config.named else "low"
         confidence = "unchanged" if pair.old.blobs[path] == pair.new.blobs[path] else changed
-        return Move(target, target, confidence, pair.alike(old, old), "same path")
-    found = [(pair.alike(old, Span(other)), other) for other in pair.successors(path)]
+        return Move(target, target, confidence, alike(path), "same path")
+    found = [(alike(other), other) for other in pair.successors(path)]
     if found:
-        alike, other = max(found)
+        likeness, other = max(found)
         exact = pair.before(path).lines == pair.after(other).lines
-        confidence = "exact" if exact else "sure" if alike >= pair.config.sure else "low"
-        return Move(target, replace(target, span=Span(other)), confidence, alike, f"renamed to {other}")
+        confidence = "exact" if exact else "sure" if likeness >= pair.config.sure else "low"
+        return Move(target, replace(target, span=Span(other)), confidence, likeness, f"renamed to {other}")
     name = PurePosixPath(path).name
     named = {other for other in pair.new.blobs if PurePosixPath(other).name == name}
-    lines = OldRange(path, 1, len(pair.before(path).lines))
-    holding = {span.path for span in find_scattered(pair, lines, whole=False)}
-    scored = [(-pair.alike(old, Span(other)), other) for other in named | holding]
+    holding = {lines.path for lines in find_scattered(pair, old, whole=False)}
+    scored = [(-alike(other), other) for other in named | holding]
     suggested = [
-        MoveSuggestion(Span(other), -alike, "same file name" if other in named else "some of its lines")
-        for alike, other in sorted(scored)[: pair.config.listed]
-        if -alike >= pair.config.candidate
+        MoveSuggestion(Span(other), -worth, "same file name" if other in named else "some of its lines")
+        for worth, other in sorted(scored)[: pair.config.listed]
+        if -worth >= pair.config.candidate
     ]
     return _lost(target, "the file was removed", suggested)
 

@@ -33,9 +33,9 @@ _REPEAT: Final = re.compile(r"~[0-9]+$")
 _WORD: Final = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class OldRange:
-    """A range of lines of the old commit."""
+@dataclass(frozen=True, slots=True, order=True)
+class LineRange:
+    """A range of lines of a file, of the old or the new commit."""
 
     path: str
     start: int
@@ -51,17 +51,11 @@ class OldRange:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Section:
+class Section(LineRange):
     """A definition of a program, or a section of a document with its subsections."""
 
-    start: int
-    end: int
     name: str  # with its scopes; a repeated one with ~2
     kind: str
-
-    @property
-    def length(self) -> int:
-        return self.end - self.start + 1
 
     @property
     def plain(self) -> str:
@@ -95,9 +89,30 @@ class ParsedFile:
     def parts(self) -> tuple[Section, ...]:
         """Definitions or sections in file order; empty for unsupported languages."""
         if self.is_document:
-            return tuple(_document_sections(self.lines))
-        text = "\n".join(self.lines) + "\n"
-        return tuple(Section(s.start, s.end, s.name, s.kind) for s in symbols(self.path, text, self.language))
+            return tuple(self._document_sections())
+        found = symbols(self.path, "\n".join(self.lines) + "\n", self.language)
+        return tuple(Section(self.path, one.start, one.end, one.name, one.kind) for one in found)
+
+    def _document_sections(self) -> Iterator[Section]:
+        found = list(headings(self.lines))
+        outer: list[DocHeading] = []
+        seen: Counter[str] = Counter()
+        for nth, heading in enumerate(found):
+            while outer and outer[-1].level >= heading.level:
+                outer.pop()
+            outer.append(heading)
+            names: list[str] = []
+            for one in outer:
+                unnumbered = re.sub(r"^[\W_]*(?:\d+[.)]\s+)?", "", one.title.casefold())
+                names.append(" ".join(re.findall(r"\w[\w.'-]*", unnumbered)) or one.title)
+            name = "\n".join(names)
+            seen[name] += 1
+            later = (other.line - 1 for other in found[nth + 1 :] if other.level <= heading.level)
+            end = next(later, len(self.lines))
+            while end > heading.line and not self.lines[end - 1].strip():
+                end -= 1
+            unique = name if seen[name] == 1 else f"{name}~{seen[name]}"
+            yield Section(self.path, heading.line, end, unique, "section")
 
     @cached_property
     def _places(self) -> dict[Section, int]:
@@ -109,15 +124,18 @@ class ParsedFile:
         before = self.parts[place - 1] if place else None
         return before, self.parts[place + 1] if place + 1 < len(self.parts) else None
 
-    def text(self, start: int, end: int) -> tuple[str, ...]:
-        """Return lines from start to end, both included."""
-        return self.lines[start - 1 : end]
+    @property
+    def whole(self) -> LineRange:
+        return LineRange(self.path, 1, len(self.lines))
+
+    def text(self, lines: LineRange) -> tuple[str, ...]:
+        return self.lines[lines.start - 1 : lines.end]
 
     def is_filler(self, start: int, end: int) -> bool:
         """Return whether lines are only blanks, closing brackets or, in programs, comments."""
         return all(
             _CLOSING.fullmatch(line) or (not self.is_document and _COMMENT.match(line))
-            for line in self.text(start, end)
+            for line in self.lines[start - 1 : end]
         )
 
     @cached_property
@@ -129,49 +147,27 @@ class ParsedFile:
         text = normalize_blanks(self.lines[line - 1])
         return has_word(text) and self._counts[text] == 1
 
-    def distinct(self, start: int, end: int) -> frozenset[str]:
+    def distinct(self, lines: LineRange) -> frozenset[str]:
         """Return the lines of a range that occur in the file only once; repeated lines identify nothing."""
-        return frozenset(
-            normalize_blanks(self.lines[line - 1]) for line in range(start, end + 1) if self.is_distinct(line)
-        )
-
-
-def _document_sections(lines: Sequence[str]) -> Iterator[Section]:
-    found = list(headings(lines))
-    outer: list[DocHeading] = []
-    seen: Counter[str] = Counter()
-    for nth, heading in enumerate(found):
-        while outer and outer[-1].level >= heading.level:
-            outer.pop()
-        outer.append(heading)
-        names: list[str] = []
-        for one in outer:
-            unnumbered = re.sub(r"^[\W_]*(?:\d+[.)]\s+)?", "", one.title.casefold())
-            names.append(" ".join(re.findall(r"\w[\w.'-]*", unnumbered)) or one.title)
-        name = "\n".join(names)
-        seen[name] += 1
-        end = next((later.line - 1 for later in found[nth + 1 :] if later.level <= heading.level), len(lines))
-        while end > heading.line and not lines[end - 1].strip():
-            end -= 1
-        yield Section(heading.line, end, name if seen[name] == 1 else f"{name}~{seen[name]}", "section")
+        numbers = filter(self.is_distinct, range(lines.start, lines.end + 1))
+        return frozenset(normalize_blanks(self.lines[number - 1]) for number in numbers)
 
 
 @dataclass(frozen=True, slots=True)
-class RangePart:
+class RangePart(LineRange):
     """Lines of a range: a whole section, lines inside the section `holder`, or lines outside any."""
 
-    start: int
-    end: int
     whole: Section | None
     holder: Section | None
 
 
-def split_range(file: ParsedFile, start: int, end: int, slack: int) -> tuple[RangePart, ...]:
+def split_range(file: ParsedFile, lines: LineRange, slack: int) -> tuple[RangePart, ...]:
     """Split a range into the sections in it and the rest; one part if it is a section or contains none."""
+    path, start, end = lines.path, lines.start, lines.end
     whole = [part for part in file.parts if _is_section(file, part, start, end, slack)]
     if whole:
-        return (RangePart(start, end, max(whole, key=lambda part: (part.length, part)), None),)
-    holder = find_enclosing(file.parts, start, end)
+        return (RangePart(path, start, end, max(whole, key=lambda part: (part.length, part)), None),)
+    holder = find_enclosing(file.parts, lines)
     tops: list[Section] = []
     for part in sorted(file.parts, key=lambda part: (part.start, -part.end, part.name)):
         inside = part != holder and (holder is None or holder.start <= part.start <= part.end <= holder.end)
@@ -183,16 +179,16 @@ def split_range(file: ParsedFile, start: int, end: int, slack: int) -> tuple[Ran
         if part.start > end or start > part.end:
             continue
         if part.start > line and not file.is_filler(line, part.start - 1):
-            pieces.append(RangePart(line, part.start - 1, None, holder))
+            pieces.append(RangePart(path, line, part.start - 1, None, holder))
         first, last = max(line, part.start), min(end, part.end)
         if first <= last:
             is_whole = _is_section(file, part, first, last, slack)
-            pieces.append(RangePart(first, last, part if is_whole else None, None if is_whole else part))
+            pieces.append(RangePart(path, first, last, part if is_whole else None, None if is_whole else part))
         line = max(line, part.end + 1)
     if line <= end and (line == start or not file.is_filler(line, end)):
-        pieces.append(RangePart(line, end, None, holder))
+        pieces.append(RangePart(path, line, end, None, holder))
     if holder is not None and not any(piece.whole for piece in pieces):
-        return (RangePart(start, end, None, holder),)
+        return (RangePart(path, start, end, None, holder),)
     return tuple(pieces)
 
 
@@ -208,9 +204,9 @@ def _is_section(file: ParsedFile, part: Section, start: int, end: int, slack: in
     return part.end - end <= slack and end >= part.start and file.is_filler(end + 1, part.end)
 
 
-def find_enclosing(parts: Iterable[Section], start: int, end: int) -> Section | None:
+def find_enclosing(parts: Iterable[Section], lines: LineRange) -> Section | None:
     """Return the innermost part that encloses a range."""
-    outer = [part for part in parts if part.start <= start and end <= part.end]
+    outer = [part for part in parts if part.start <= lines.start and lines.end <= part.end]
     return min(outer, key=lambda part: (part.length, part), default=None)
 
 
@@ -273,27 +269,27 @@ class WordIndex:
 
     def __init__(self, files: Iterable[ParsedFile], most: int) -> None:
         """Index the sections of files, stopping after the file that reaches `most`."""
-        found: list[tuple[Span, Counter[str]]] = []
+        found: list[tuple[Section, Counter[str]]] = []
         for file in files:
-            found += [(Span(file.path, p.start, p.end), _count_words(file.text(p.start, p.end))) for p in file.parts]
+            found += [(part, _count_words(file.text(part))) for part in file.parts]
             if len(found) >= most:
                 break
         counts = Counter(word for _, words in found for word in words)
-        self._spans = [span for span, _ in found]
+        self._sections = [section for section, _ in found]
         self._rarity = {word: math.log(len(found) / count) for word, count in counts.items()}
         self._postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
         for place, (_, words) in enumerate(found):
             for word, weight in self._vector(words).items():
                 self._postings[word].append((place, weight))
 
-    def nearest(self, lines: Sequence[str], most: int) -> list[Span]:
+    def nearest(self, lines: Sequence[str], most: int) -> list[Section]:
         """Return the sections most similar to a text by cosine, best first."""
         scores: dict[int, float] = defaultdict(float)
         for word, weight in self._vector(_count_words(lines)).items():
             for place, other in self._postings.get(word, ()):
                 scores[place] += weight * other
-        best = sorted(scores, key=lambda place: (-scores[place], self._spans[place]))
-        return [self._spans[place] for place in best[:most]]
+        best = sorted(scores, key=lambda place: (-scores[place], self._sections[place]))
+        return [self._sections[place] for place in best[:most]]
 
     def _vector(self, words: Mapping[str, int]) -> dict[str, float]:
         rarity = self._rarity
