@@ -100,11 +100,8 @@ def locate(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCo
             root = "/".join(part for part in (prefix, root) if part)
         repository = GitRepository(folder, root)
     else:
-        raise GoldError(
-            f"the corpus of '{gold.name}' is {corpus.repository}, which has no history",
-            file=gold.source,
-            hint="set its Git repository with --repo",
-        )
+        message = f"the corpus of '{gold.name}' is {corpus.repository}, which has no history"
+        raise GoldError(message, file=gold.source, hint="set its Git repository with --repo")
     return RepoCommits(repository, repository.commit(old), repository.commit(new))
 
 
@@ -118,11 +115,8 @@ def labeled_revision(gold: GoldSet) -> str:
     listed = ", ".join(f"{commit[:_SHORT] or 'none'} ({count})" for commit, count in sorted(commits.items())[:_NAMED])
     more = f" and {len(commits) - _NAMED} more" if len(commits) > _NAMED else ""
     labels = f": its labels name {listed}{more}" if any(commits) else ""
-    raise GoldError(
-        f"'{gold.name}' does not state the commit it was labeled at{labels}",
-        file=gold.source,
-        hint="set it with --from",
-    )
+    message = f"'{gold.name}' does not state the commit it was labeled at{labels}"
+    raise GoldError(message, file=gold.source, hint="set it with --from")
 
 
 def count_unlabeled(gold: GoldSet) -> int:
@@ -134,10 +128,8 @@ def count_unlabeled(gold: GoldSet) -> int:
 
 
 def _targets(query: Query) -> Iterator[tuple[Role, Target]]:
-    for target in query.targets:
-        yield "target", target
-    for adversary in query.adversaries:
-        yield "adversary", adversary.target
+    yield from (("target", target) for target in query.targets)
+    yield from (("adversary", adversary.target) for adversary in query.adversaries)
 
 
 def reanchor(gold: GoldSet, located: RepoCommits, config: Reanchoring = DEFAULT) -> Moves:
@@ -160,13 +152,14 @@ def _has_lines(target: Target) -> bool:
 
 
 def _relocate(pair: CommitPair, target: Target) -> Move:
-    if target.span.path not in pair.old:
-        return _lost(target, f"{target.span.path} is not in the old revision")
+    span = target.span
+    if span.path not in pair.old:
+        return _lost(target, f"{span.path} is not in the old revision")
     if target.symbol is not None:
         return _move_symbol(pair, target, target.symbol)
-    if target.span.start is None or target.span.end is None:
+    if span.start is None or span.end is None:
         return _move_file(pair, target)
-    return _move_lines(pair, target, target.span.start, target.span.end)
+    return _move_lines(pair, target, LineRange(span.path, span.start, span.end))
 
 
 def _digest(pair: CommitPair, span: Span) -> str:
@@ -177,17 +170,13 @@ def judge(old: LineRange, found: MoveCandidate, config: Reanchoring) -> Confiden
     """Return the confidence that a range moved to a candidate."""
     if found.exact:
         return "unchanged" if found.span == old.span else "exact"
-    if found.by == "scattered":
-        if found.likeness >= config.scattered_sure:
-            return "sure"
-        return "low" if found.likeness >= config.scattered else "lost"
-    if found.by == "around":
-        return "lost"
-    if found.by == "words":
-        return "low" if found.likeness >= config.scattered_sure else "lost"
+    if found.by in ("scattered", "words"):
+        least = config.scattered if found.by == "scattered" else config.scattered_sure
+        sure = found.by == "scattered" and found.likeness >= config.scattered_sure
+        return "sure" if sure else "low" if found.likeness >= least else "lost"
     if found.by == "new name":
         return "sure" if found.likeness >= config.renamed_sure else "low"
-    if found.contained < config.named:
+    if found.by == "around" or found.contained < config.named:
         return "lost"
     length = (found.span.end or 0) - (found.span.start or 0) + 1
     grown = length > config.grown * old.length + config.grown_lines  # it includes other code
@@ -199,16 +188,14 @@ def _lost(target: Target, reason: str, candidates: Iterable[MoveSuggestion] = ()
     return Move(target, None, "lost", likeness, reason, tuple(candidates))
 
 
-def _move_lines(pair: CommitPair, target: Target, start: int, end: int) -> Move:
-    path = target.span.path
-    lines = pair.before(path).lines
-    if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
-        at = list(find_digest(lines, target.digest, end - start + 1))
-        old = LineRange(path, at[0], at[0] + end - start) if len(at) == 1 else None
-    else:
-        old = LineRange(path, start, end) if end <= len(lines) else None
-    if old is None:
+def _move_lines(pair: CommitPair, target: Target, old: LineRange) -> Move:
+    before = pair.before(old.path)
+    starts = [old.start] if old.end <= len(before.lines) else []
+    if target.digest is not None and content_digest(before.text(old)) != target.digest:
+        starts = list(find_digest(before.lines, target.digest, old.length))
+    if len(starts) != 1:
         return _lost(target, "the range is not valid in the old revision")
+    old = LineRange(old.path, starts[0], starts[0] + old.length - 1)
     found = find_candidates(pair, old)
     if not found:
         return _lost(target, "no similar code in the new revision")
@@ -291,11 +278,9 @@ def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> Reanc
     gone = sum(row.move.confidence == "lost" for row in moves.rows)
     if gone and lost == "refuse":
         what = "anchor" if gone == 1 else "anchors"
-        raise GoldError(
-            f"{gone} {what} of '{moves.gold.name}' could not be moved, so nothing is written",
-            file=moves.gold.source,
-            hint="list them without --in-place and --out, then correct them, or use --drop-lost or --keep-lost",
-        )
+        message = f"{gone} {what} of '{moves.gold.name}' could not be moved, so nothing is written"
+        hint = "list them without --in-place and --out, then correct them, or use --drop-lost or --keep-lost"
+        raise GoldError(message, file=moves.gold.source, hint=hint)
     placed: dict[Target, Target | None] = {}
     for move in (row.move for row in moves.rows):
         placed[move.old] = move.new
@@ -306,11 +291,8 @@ def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> Reanc
     notes: list[str] = []
     queries = [new for query in moves.gold.queries if (new := _move_query(query, placed, moves.new, notes)) is not None]
     if not queries:
-        raise GoldError(
-            f"no query of '{moves.gold.name}' is left at {moves.new[:_SHORT]}",
-            file=moves.gold.source,
-            hint="check the repository; set it with --repo",
-        )
+        message = f"no query of '{moves.gold.name}' is left at {moves.new[:_SHORT]}"
+        raise GoldError(message, file=moves.gold.source, hint="check the repository; set it with --repo")
     corpus = moves.gold.corpus
     if corpus.kind == "git":
         corpus = replace(corpus, rev=moves.new)
@@ -369,14 +351,10 @@ def add_digests(gold: GoldSet, lines: Lines) -> ReanchoredGold:
 
     queries: list[Query] = []
     for query in gold.queries:
-        new = {old.anchor: add_digest(old, query) for old in query.targets}
-        wrong = {one.target.anchor: add_digest(one.target, query) for one in query.adversaries}
-        anchors = {old: target.anchor for old, target in (new | wrong).items()}
-        changed = replace(
-            query,
-            targets=tuple(new[old.anchor] for old in query.targets),
-            adversaries=tuple(replace(one, target=wrong[one.target.anchor]) for one in query.adversaries),
-            labels=tuple(replace(label, target=anchors.get(label.target, label.target)) for label in query.labels),
-        )
-        queries.append(changed)
+        new = {old.anchor: add_digest(old, query) for _, old in _targets(query)}
+        anchors = {old: target.anchor for old, target in new.items()}
+        targets = tuple(new[old.anchor] for old in query.targets)
+        adversaries = tuple(replace(one, target=new[one.target.anchor]) for one in query.adversaries)
+        labels = tuple(replace(label, target=anchors.get(label.target, label.target)) for label in query.labels)
+        queries.append(replace(query, targets=targets, adversaries=adversaries, labels=labels))
     return ReanchoredGold(replace(gold, queries=tuple(queries)), tuple(notes))
